@@ -1,1 +1,5 @@
-//! Placeholder, replaced in the next commits.
+//! Placeholder until the index lands.
+/// Placeholder.
+#[derive(Debug, thiserror::Error)]
+#[error("placeholder")]
+pub struct Error;

@@ -1,0 +1,117 @@
+//! What can go wrong with a capsule file, told with the path, the offset and the operation at fault.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::lock::Holder;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure of a capsule operation. Nothing that was acknowledged is changed by any of them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No file at the path.
+    #[error("no capsule at {}", path.display())]
+    NotFound {
+        /// Path looked at.
+        path: PathBuf,
+    },
+    /// A file or folder of another kind; it was not touched.
+    #[error("{} is not a Kapsa capsule: {found}", path.display())]
+    NotACapsule {
+        /// Path looked at.
+        path: PathBuf,
+        /// What was found instead.
+        found: String,
+    },
+    /// A capsule of a format that this build cannot read or write.
+    #[error("{} needs a newer Kapsa: {found}", path.display())]
+    VersionMismatch {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// What it asks for and what this build offers.
+        found: String,
+    },
+    /// Another writer holds the lock.
+    #[error("{} is locked by another writer{}", path.display(), describe(holder.as_deref()))]
+    LockedByWriter {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// Who says it holds the lock; only for the message.
+        holder: Option<Box<Holder>>,
+        /// How long was waited for it.
+        waited: Duration,
+    },
+    /// The file ends before its newest commit known to be on disk: it was cut or replaced.
+    #[error("{} is truncated: it ends at byte {len}, its newest known commit at {expected}", path.display())]
+    Truncated {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// Its length in bytes.
+        len: u64,
+        /// End of the newest commit that was on disk.
+        expected: u64,
+    },
+    /// Bytes that do not match their checksum or break a rule of the format.
+    #[error("{} is damaged at byte {offset}: {what}", path.display())]
+    Corrupt {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// Offset of the damaged structure.
+        offset: u64,
+        /// What was being read and what is wrong with it.
+        what: String,
+    },
+    /// A record number outside the snapshot.
+    #[error("no record {sequence}")]
+    NoSuchRecord {
+        /// The sequence asked for.
+        sequence: u64,
+    },
+    /// Something to be written exceeds a named limit.
+    #[error("{what} is larger than {limit} bytes")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The limit, in bytes.
+        limit: u64,
+    },
+    /// An earlier write failed in a way that leaves the disk's state unknown; open the capsule anew.
+    #[error("{} cannot be written any more: an earlier write or sync failed", path.display())]
+    Poisoned {
+        /// Path of the capsule.
+        path: PathBuf,
+    },
+    /// The operating system refused an operation.
+    #[error("cannot {operation} {}: {source}", path.display())]
+    Io {
+        /// What was tried, such as "write".
+        operation: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// Its reason.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::Io { operation, path, source }
+    }
+
+    /// Whether the cause is a full disk or an exhausted quota.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        matches!(self, Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge))
+    }
+}
+
+fn describe(holder: Option<&Holder>) -> String {
+    let Some(holder) = holder else { return String::new() };
+    format!(" (pid {} of {} on {}, since {})", holder.pid, holder.user, holder.host, holder.started_at)
+}

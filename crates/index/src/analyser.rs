@@ -1,0 +1,531 @@
+//! Which terms does a text consist of?
+//!
+//! A *word* is a run of letters, digits and `_`, with `.` allowed between two digits. A word gives
+//! one term for each of its parts (`camelCase`, `snake_case`, `CS0854`), at consecutive positions,
+//! and, if it has several, one more for the whole word, at the position of the first part. Phrases
+//! look only at the parts, so that `"get user name"` finds `getUserName` and `get_user_name`.
+//! Scripts written without spaces give overlapping pairs of characters.
+//!
+//! Every term is in lower case, without Latin accents, and, if it is plain ASCII letters, stemmed
+//! as English. The same text always gives the same terms: a change here is a new [`ANALYSER_ID`].
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use crate::fold::{is_combining, push_folded};
+use crate::stem::StemCache;
+
+/// Identifies what this module does, in every segment built with it.
+pub(crate) const ANALYSER_ID: u32 = 1;
+/// Longest term in bytes; a longer word is left out, and its position stays empty.
+pub const TOKEN_BYTES_MAX: usize = 64;
+/// Most parts a word is split into; a word with more is indexed only as a whole.
+const PARTS_MAX: usize = 16;
+/// Most changes between letters and digits in a word that is still split there; more look like a
+/// hash, whose pieces nobody searches.
+const DIGIT_CHANGES_MAX: usize = 4;
+/// Words shorter than this have no stem of their own.
+const STEM_BYTES_MIN: usize = 3;
+
+/// One term of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Term<'a> {
+    /// Normalised form.
+    pub(crate) text: &'a str,
+    /// Position in words, the first is 0.
+    pub(crate) position: u32,
+    /// Bytes of the analysed text it stands for.
+    pub(crate) range: Range<usize>,
+    /// Is it a whole word that is also indexed in parts?
+    pub(crate) whole: bool,
+}
+
+/// Splits texts into terms; keep one around, it remembers stems.
+#[derive(Clone)]
+pub(crate) struct Analyser {
+    stems: StemCache,
+    term: String,
+    whole: String,
+    parts: Vec<Range<usize>>,
+}
+
+/// Runs `task` with this thread's analyser.
+pub(crate) fn with_analyser<T>(task: impl FnOnce(&mut Analyser) -> T) -> T {
+    thread_local! {
+        static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
+    }
+    ANALYSER.with_borrow_mut(task)
+}
+
+impl Analyser {
+    pub(crate) fn new() -> Self {
+        Analyser {
+            stems: StemCache::new(),
+            term: String::new(),
+            whole: String::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Calls `sink` with each term of `text`, in order of position. Returns the number of positions.
+    pub(crate) fn analyse(&mut self, text: &str, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+        let mut position = 0;
+        let mut offset = 0;
+        while let Some(run) = next_run(text, offset) {
+            offset = run.range.end;
+            position += match run.kind {
+                RunKind::Plain => self.plain(text, run.range, position, sink),
+                RunKind::Compound => self.compound(text, run.range, position, sink),
+                RunKind::Unspaced => self.unspaced(text, run.range, position, sink),
+            };
+        }
+        position
+    }
+
+    fn plain(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
+        if is_possessive(text, &range) {
+            return 0;
+        }
+        self.emit(text, range, position, sink);
+        1
+    }
+
+    fn emit(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) {
+        self.term.clear();
+        normalise(&text[range.clone()], &mut self.stems, &mut self.term);
+        send(&self.term, position, range, false, sink);
+    }
+
+    /// A word with a change of case or of class, an underscore or a point inside.
+    fn compound(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
+        let mut parts = std::mem::take(&mut self.parts);
+        split_parts(&text[range.clone()], range.start, &mut parts);
+        let count = match parts.as_slice() {
+            [] => 0,
+            [part] => self.plain(text, part.clone(), position, sink),
+            [first, .., last] => {
+                let word = first.start..last.end;
+                self.emit_whole(text, word, first.clone(), position, sink);
+                for (part, position) in parts.iter().zip(position..) {
+                    self.emit(text, part.clone(), position, sink);
+                }
+                parts.len() as u32
+            }
+        };
+        self.parts = parts;
+        count
+    }
+
+    /// Sends the whole word, unless it is the same term as its first part.
+    fn emit_whole(
+        &mut self,
+        text: &str,
+        word: Range<usize>,
+        first: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) {
+        self.whole.clear();
+        self.term.clear();
+        normalise(&text[word.clone()], &mut self.stems, &mut self.whole);
+        normalise(&text[first], &mut self.stems, &mut self.term);
+        if self.whole != self.term {
+            send(&self.whole, position, word, true, sink);
+        }
+    }
+
+    /// Pairs of neighbouring characters, or the only one.
+    fn unspaced(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
+        let starts = text[range.clone()].char_indices();
+        let mut ends = starts.clone().skip(2).map(|(at, _)| range.start + at);
+        let chars = starts.clone().count();
+        let mut count = 0;
+        for (start, _) in starts.take(chars.saturating_sub(1).max(1)) {
+            let pair = range.start + start..ends.next().unwrap_or(range.end);
+            send(&text[pair.clone()], position + count, pair, false, sink);
+            count += 1;
+        }
+        count
+    }
+}
+
+fn send(
+    term: &str,
+    position: u32,
+    range: Range<usize>,
+    whole: bool,
+    sink: &mut impl FnMut(Term<'_>),
+) {
+    if !term.is_empty() && term.len() <= TOKEN_BYTES_MAX {
+        sink(Term { text: term, position, range, whole });
+    }
+}
+
+/// Appends the term that `word` is indexed as.
+fn normalise(word: &str, stems: &mut StemCache, out: &mut String) {
+    if word.is_ascii() {
+        out.push_str(word);
+        out.make_ascii_lowercase();
+    } else {
+        word.chars().for_each(|c| push_folded(c, out));
+    }
+    let letters = out.len() >= STEM_BYTES_MIN && out.bytes().all(|b| b.is_ascii_lowercase());
+    if letters {
+        stems.stem(out);
+    }
+}
+
+/// The `s` of `user's`.
+fn is_possessive(text: &str, range: &Range<usize>) -> bool {
+    matches!(&text[range.clone()], "s" | "S") && {
+        let before = text[..range.start].strip_suffix(['\'', '\u{2019}']);
+        before.is_some_and(|before| before.ends_with(char::is_alphanumeric))
+    }
+}
+
+struct Run {
+    kind: RunKind,
+    range: Range<usize>,
+}
+
+#[derive(PartialEq)]
+enum RunKind {
+    /// A word without parts.
+    Plain,
+    /// A word that may have parts.
+    Compound,
+    /// Characters of a script without spaces.
+    Unspaced,
+}
+
+/// Class of an ASCII byte; the flags of a run's bytes tell whether it can have parts.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const JOINER: u8 = 8;
+const WIDE: u8 = 16;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => JOINER,
+            0x80.. => WIDE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
+
+/// The next word or run of unspaced characters at or after `offset`.
+fn next_run(text: &str, mut offset: usize) -> Option<Run> {
+    let bytes = text.as_bytes();
+    loop {
+        let class = CLASS[usize::from(*bytes.get(offset)?)];
+        if class & WIDE != 0 {
+            let c = text[offset..].chars().next()?;
+            if is_unspaced(c) {
+                return Some(unspaced_run(text, offset));
+            }
+            if c.is_alphanumeric() {
+                return Some(word_run(text, offset));
+            }
+            offset += c.len_utf8();
+        } else if class != 0 {
+            return Some(word_run(text, offset));
+        } else {
+            offset += 1;
+        }
+    }
+}
+
+fn unspaced_run(text: &str, start: usize) -> Run {
+    let rest = &text[start..];
+    let len = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
+    Run { kind: RunKind::Unspaced, range: start..start + len }
+}
+
+fn word_run(text: &str, start: usize) -> Run {
+    let bytes = text.as_bytes();
+    let first = CLASS[usize::from(bytes[start])];
+    let mut end = start;
+    // Classes of all bytes, except a capital at the start, which makes no part.
+    let mut rest = 0;
+    while let Some(&byte) = bytes.get(end) {
+        let len = match CLASS[usize::from(byte)] {
+            WIDE => word_char_len(&text[end..]),
+            0 => usize::from(is_decimal_point(bytes, end)),
+            _ => 1,
+        };
+        if len == 0 {
+            break;
+        }
+        rest |= match CLASS[usize::from(byte)] {
+            UPPER if end == start => 0,
+            0 => JOINER,
+            class => class,
+        };
+        end += len;
+    }
+    let plain = match rest {
+        0 | LOWER => true,
+        UPPER => first == UPPER,
+        DIGIT => first == DIGIT,
+        _ => false,
+    };
+    let kind = if plain { RunKind::Plain } else { RunKind::Compound };
+    Run { kind, range: start..end }
+}
+
+/// Length of the character that `rest` begins with, 0 if it cannot be part of a word.
+fn word_char_len(rest: &str) -> usize {
+    let is_word = |c: &char| (c.is_alphanumeric() || is_combining(*c)) && !is_unspaced(*c);
+    rest.chars().next().filter(is_word).map_or(0, char::len_utf8)
+}
+
+fn is_decimal_point(bytes: &[u8], at: usize) -> bool {
+    let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    bytes[at] == b'.' && at > 0 && digit(bytes.get(at - 1)) && digit(bytes.get(at + 1))
+}
+
+/// Is `c` of a script that is written without spaces between words?
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}'     // Thai, Lao
+        | '\u{1000}'..='\u{109f}'   // Myanmar
+        | '\u{1100}'..='\u{11ff}'   // Hangul Jamo
+        | '\u{1780}'..='\u{17ff}'   // Khmer
+        | '\u{3005}'..='\u{3007}'   // ideographic marks
+        | '\u{3040}'..='\u{30fa}'   // Hiragana, Katakana
+        | '\u{30fc}'..='\u{318f}'   // prolonged sound mark, Bopomofo, Hangul
+        | '\u{31a0}'..='\u{31ff}'
+        | '\u{3400}'..='\u{4dbf}'   // Han
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}'   // Hangul
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff66}'..='\u{ff9f}'   // half-width Katakana
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// What a character of a word is, to find where parts meet.
+#[derive(Clone, Copy, PartialEq)]
+enum CharKind {
+    Joiner,
+    Digit,
+    Upper,
+    Letter,
+}
+
+fn kind_of(c: char) -> CharKind {
+    match c {
+        '_' | '.' => CharKind::Joiner,
+        _ if c.is_numeric() => CharKind::Digit,
+        _ if c.is_uppercase() => CharKind::Upper,
+        _ => CharKind::Letter,
+    }
+}
+
+/// Fills `parts` with the parts of `word`, which begins at `base`.
+fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
+    parts.clear();
+    let split_digits = digit_changes(word) <= DIGIT_CHANGES_MAX;
+    let mut before = CharKind::Joiner;
+    let mut chars = word.char_indices().filter(|&(_, c)| !is_combining(c)).peekable();
+    while let Some((at, c)) = chars.next() {
+        let kind = kind_of(c);
+        let next = chars.peek().map(|&(_, next)| kind_of(next));
+        let end = base + chars.peek().map_or(word.len(), |&(at, _)| at);
+        if kind != CharKind::Joiner {
+            match parts.last_mut() {
+                Some(part) if !starts_part(before, kind, next, split_digits) => part.end = end,
+                _ => parts.push(base + at..end),
+            }
+        }
+        before = kind;
+    }
+    if parts.len() > PARTS_MAX {
+        parts[0].end = parts[parts.len() - 1].end;
+        parts.truncate(1);
+    }
+}
+
+fn starts_part(
+    before: CharKind,
+    kind: CharKind,
+    next: Option<CharKind>,
+    split_digits: bool,
+) -> bool {
+    match (before, kind) {
+        (CharKind::Joiner, _) => true,
+        (CharKind::Digit, CharKind::Digit) => false,
+        (CharKind::Digit, _) | (_, CharKind::Digit) => split_digits,
+        (CharKind::Letter, CharKind::Upper) => true,
+        (CharKind::Upper, CharKind::Upper) => next == Some(CharKind::Letter),
+        _ => false,
+    }
+}
+
+fn digit_changes(word: &str) -> usize {
+    let digits = word.chars().map(char::is_numeric);
+    digits.clone().zip(digits.skip(1)).filter(|(a, b)| a != b).count()
+}
+
+/// The analyser as a tantivy tokenizer.
+#[derive(Clone)]
+pub(crate) struct TextTokenizer(pub(crate) Analyser);
+
+impl Tokenizer for TextTokenizer {
+    type TokenStream<'a> = TextStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TextStream<'a> {
+        TextStream { analyser: &mut self.0, text, token: Token::default(), queue: None }
+    }
+}
+
+/// Terms of one text; [`TokenStream::process`] is the fast way through.
+pub(crate) struct TextStream<'a> {
+    analyser: &'a mut Analyser,
+    text: &'a str,
+    token: Token,
+    queue: Option<std::vec::IntoIter<Token>>,
+}
+
+impl TokenStream for TextStream<'_> {
+    fn advance(&mut self) -> bool {
+        let mut queue = self.queue.take().unwrap_or_else(|| {
+            let mut tokens = Vec::new();
+            self.process(&mut |token| tokens.push(token.clone()));
+            tokens.into_iter()
+        });
+        let next = queue.next();
+        self.queue = Some(queue);
+        next.map(|token| self.token = token).is_some()
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+
+    fn process(&mut self, sink: &mut dyn FnMut(&Token)) {
+        let token = &mut self.token;
+        self.analyser.analyse(self.text, &mut |term| {
+            token.text.clear();
+            token.text.push_str(term.text);
+            token.position = term.position as usize;
+            token.offset_from = term.range.start;
+            token.offset_to = term.range.end;
+            sink(token);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms as `text@position`, a whole word with a `*`.
+    fn check(text: &str, expected: &str) {
+        let mut found = Vec::new();
+        let positions = Analyser::new().analyse(text, &mut |term| {
+            let star = if term.whole { "*" } else { "" };
+            found.push(format!("{}{star}@{}", term.text, term.position));
+            assert!(text.get(term.range.clone()).is_some(), "{text}: {:?}", term.range);
+            assert!(!term.range.is_empty());
+        });
+        assert_eq!(found.join(" "), expected, "{text}");
+        let last = found.iter().filter_map(|term| term.rsplit('@').next()?.parse().ok()).max();
+        assert!(last.is_none_or(|last: u32| last < positions));
+    }
+
+    #[test]
+    fn words() {
+        check("", "");
+        check(" \t.,-", "");
+        check("The quick Foxes, running!", "the@0 quick@1 fox@2 run@3");
+        check("the user's don't", "the@0 user@1 don@2 t@3");
+        check("HTTP 404", "http@0 404@1");
+        check("Éclairs naïve Straße e\u{301}tude", "eclair@0 naiv@1 strass@2 etud@3");
+        check("ΠΌΛΗ Москва", "πόλη@0 москва@1");
+    }
+
+    #[test]
+    fn identifiers() {
+        check("getUserName runs", "getusername*@0 get@0 user@1 name@2 run@3");
+        check("snake_case_tests", "snake_case_tests*@0 snake@0 case@1 test@2");
+        check("a/b/c.rs", "a@0 b@1 c@2 rs@3");
+        check("CS0854", "cs0854*@0 cs@0 0854@1");
+        check("HTTPServer", "httpserver*@0 http@0 server@1");
+        check("utf8 x86_64", "utf8*@0 utf@0 8@1 x86_64*@2 x@2 86@3 64@4");
+        check("v0.27.0, 3.14.", "v0.27.0*@0 v@0 0@1 27@2 0@3 3.14*@4 3@4 14@5");
+        check("__init__ _x ___", "init@0 x@1");
+        check("runS", "run@0 s@1");
+        check("JavaScript javascript", "javascript*@0 java@0 script@1 javascript@2");
+        check("3fa9bc12de4f56", "3fa9bc12de4f56@0");
+        check("std::io::Error", "std@0 io@1 error@2");
+        check("ÉcoleSupérieure", "ecolesuperieure*@0 ecol@0 superieur@1");
+    }
+
+    #[test]
+    fn scripts_without_spaces() {
+        check("東京都", "東京@0 京都@1");
+        check("東 x", "東@0 x@1");
+        check("Rust言語です", "rust@0 言語@1 語で@2 です@3");
+        check("한국어 공부", "한국@0 국어@1 공부@2");
+    }
+
+    #[test]
+    fn long_words() {
+        let long = "x".repeat(TOKEN_BYTES_MAX + 1);
+        check(&format!("a {long} b"), "a@0 b@2");
+        let many = vec!["ab"; PARTS_MAX + 1].join("_");
+        check(&many, &format!("{many}@0"));
+    }
+
+    #[test]
+    fn streams_alike_one_by_one_and_at_once() {
+        let text = "getUserName of the 東京都";
+        let mut tokenizer = TextTokenizer(Analyser::new());
+        let mut at_once = Vec::new();
+        tokenizer.token_stream(text).process(&mut |token| at_once.push(token.clone()));
+        let mut stream = tokenizer.token_stream(text);
+        let one_by_one: Vec<_> = std::iter::from_fn(|| stream.next().cloned()).collect();
+        assert_eq!(one_by_one, at_once);
+    }
+}

@@ -1,0 +1,160 @@
+//! Which fields does a segment have, and how is a document put into them?
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use tantivy::TantivyDocument;
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::analyser::{Analyser, TextTokenizer, with_analyser};
+
+/// Longest exact term in bytes; a longer one is replaced by a hash of it, here and in queries.
+pub const TERM_BYTES_MAX: usize = 255;
+
+/// What is indexed of one record.
+#[derive(Debug, Clone, Copy)]
+pub struct Document<'a> {
+    /// Its title: counted twice as heavy as the text.
+    pub title: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Exact terms for filters, such as `kind:fact` or `tag:lang=rust`; opaque here.
+    /// `title:<word>` terms are added by this crate.
+    pub terms: &'a [String],
+    /// Hash of the record's URI.
+    pub key_hash: u64,
+    /// Microseconds since the Unix epoch, may be negative.
+    pub time_us: i64,
+}
+
+/// Words of title and text, with frequencies and positions.
+pub(crate) const TEXT: Field = Field::from_field_id(0);
+/// Exact terms.
+pub(crate) const TERMS: Field = Field::from_field_id(1);
+const KEY_HASH: Field = Field::from_field_id(2);
+const TIME_US: Field = Field::from_field_id(3);
+
+pub(crate) const KEY_HASH_NAME: &str = "key_hash";
+pub(crate) const TIME_US_NAME: &str = "time_us";
+
+const TEXT_TOKENIZER: &str = "text";
+const TERMS_TOKENIZER: &str = "terms";
+/// Separates the exact terms of a document.
+const TERM_SEPARATOR: char = '\0';
+
+/// The one schema of all segments.
+pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    let mut schema = Schema::builder();
+    let indexed = |tokenizer, record, norms| {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(tokenizer)
+            .set_index_option(record)
+            .set_fieldnorms(norms);
+        TextOptions::default().set_indexing_options(indexing)
+    };
+    let positions = IndexRecordOption::WithFreqsAndPositions;
+    let fields = [
+        schema.add_text_field("text", indexed(TEXT_TOKENIZER, positions, true)),
+        schema.add_text_field("terms", indexed(TERMS_TOKENIZER, IndexRecordOption::Basic, false)),
+        schema.add_u64_field(KEY_HASH_NAME, NumericOptions::from(FAST)),
+        schema.add_i64_field(TIME_US_NAME, NumericOptions::from(FAST)),
+    ];
+    assert_eq!(fields, [TEXT, TERMS, KEY_HASH, TIME_US]);
+    schema.build()
+});
+
+pub(crate) fn tokenizers() -> TokenizerManager {
+    let manager = TokenizerManager::new();
+    manager.register(TEXT_TOKENIZER, TextTokenizer(Analyser::new()));
+    manager.register(TERMS_TOKENIZER, TermsTokenizer::default());
+    // Every field needs one of this name, even a number.
+    manager.register("default", TermsTokenizer::default());
+    manager
+}
+
+impl<'a> Document<'a> {
+    pub(crate) fn to_tantivy(self) -> TantivyDocument {
+        let mut document = TantivyDocument::new();
+        for value in self.text_values() {
+            document.add_text(TEXT, value);
+        }
+        let mut terms = String::new();
+        self.for_each_term(|term| {
+            terms.push_str(term);
+            terms.push(TERM_SEPARATOR);
+        });
+        document.add_text(TERMS, terms);
+        document.add_u64(KEY_HASH, self.key_hash);
+        document.add_i64(TIME_US, self.time_us);
+        document
+    }
+
+    /// The texts that are indexed one after the other, with a gap between.
+    pub(crate) fn text_values(self) -> impl Iterator<Item = &'a str> {
+        [self.title, self.text, self.title].into_iter().filter(|value| !value.is_empty())
+    }
+
+    /// Calls `sink` with each exact term, as it is indexed.
+    pub(crate) fn for_each_term(self, mut sink: impl FnMut(&str)) {
+        for term in self.terms {
+            sink(&exact_term(term));
+        }
+        with_analyser(|analyser| {
+            analyser.analyse(self.title, &mut |term| sink(&format!("title:{}", term.text)));
+        });
+    }
+}
+
+/// The form in which an exact term is indexed and searched.
+pub(crate) fn exact_term(term: &str) -> Cow<'_, str> {
+    if term.len() > TERM_BYTES_MAX || term.contains(TERM_SEPARATOR) {
+        Cow::Owned(format!("\u{1}{:032x}", xxh3_128(term.as_bytes())))
+    } else {
+        Cow::Borrowed(term)
+    }
+}
+
+/// Cuts at [`TERM_SEPARATOR`].
+#[derive(Clone, Default)]
+struct TermsTokenizer {
+    token: Token,
+}
+
+struct TermsStream<'a> {
+    rest: &'a str,
+    token: &'a mut Token,
+}
+
+impl Tokenizer for TermsTokenizer {
+    type TokenStream<'a> = TermsStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermsStream<'a> {
+        self.token.reset();
+        TermsStream { rest: text, token: &mut self.token }
+    }
+}
+
+impl TokenStream for TermsStream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((term, rest)) = self.rest.split_once(TERM_SEPARATOR) else {
+            return false;
+        };
+        self.token.text.clear();
+        self.token.text.push_str(term);
+        self.token.position = self.token.position.wrapping_add(1);
+        self.rest = rest;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}

@@ -1,0 +1,171 @@
+//! How is a segment built from documents, or from other segments?
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use tantivy::directory::{OwnedBytes, RamDirectory};
+use tantivy::index::SegmentComponent;
+use tantivy::indexer::merge_filtered_segments;
+use tantivy::{Directory, Index, Segment, SegmentReader, SingleSegmentIndexWriter};
+
+use crate::blob::{self, Blob, FILES};
+use crate::directory::{BlobIndex, damaged, settings};
+use crate::guard::guard;
+use crate::schema::{Document, SCHEMA, TEXT, tokenizers};
+use crate::{Error, Result};
+
+/// Least memory a builder starts with, in bytes.
+const MEMORY_BYTES_MIN: usize = 1 << 20;
+/// Most memory a segment under construction may use, in bytes.
+pub const SEGMENT_MEMORY_BYTES_MAX: usize = 2 << 30;
+/// Most documents in one segment.
+pub const SEGMENT_DOCUMENTS_MAX: u32 = 1 << 30;
+
+/// A document store without a document, which stands in for that of every segment.
+pub(crate) static EMPTY_STORE: LazyLock<OwnedBytes> = LazyLock::new(|| {
+    let built = Built::new(MEMORY_BYTES_MIN).and_then(Built::finish);
+    let (segment, directory) = built.expect("an empty segment can be built in memory");
+    read(&segment, &directory, SegmentComponent::Store).expect("a new segment has a store")
+});
+
+/// One segment under construction, in memory and not searchable.
+///
+/// The order of [`add`](SegmentBuilder::add) is the order of sequence numbers: the document added
+/// `n`th has the segment's first sequence number plus `n`.
+pub struct SegmentBuilder {
+    built: Built,
+    documents: u32,
+}
+
+impl SegmentBuilder {
+    /// A builder for about `memory_bytes` of postings, which only sizes its hash table.
+    ///
+    /// # Errors
+    /// [`Error::Build`].
+    pub fn new(memory_bytes: usize) -> Result<Self> {
+        let memory = memory_bytes.clamp(MEMORY_BYTES_MIN, SEGMENT_MEMORY_BYTES_MAX);
+        Ok(SegmentBuilder { built: Built::new(memory)?, documents: 0 })
+    }
+
+    /// Adds the next document.
+    ///
+    /// # Errors
+    /// [`Error::SegmentFull`], [`Error::Build`].
+    pub fn add(&mut self, document: &Document<'_>) -> Result<()> {
+        if self.documents == SEGMENT_DOCUMENTS_MAX || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX
+        {
+            return Err(Error::SegmentFull);
+        }
+        self.built.writer.add_document(document.to_tantivy()).map_err(failed)?;
+        self.documents += 1;
+        Ok(())
+    }
+
+    /// Documents added so far.
+    pub fn len(&self) -> u32 {
+        self.documents
+    }
+
+    /// Has no document been added?
+    pub fn is_empty(&self) -> bool {
+        self.documents == 0
+    }
+
+    /// Memory in use, in bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.built.writer.mem_usage()
+    }
+
+    /// The segment's bytes. A builder without documents gives a segment without documents.
+    ///
+    /// # Errors
+    /// [`Error::Build`].
+    pub fn finish(self) -> Result<Vec<u8>> {
+        let (segment, directory) = self.built.finish()?;
+        assert_eq!(segment.meta().max_doc(), self.documents);
+        pack(&segment, &directory)
+    }
+}
+
+/// Concatenates segments, in the given order; no document is dropped.
+///
+/// # Errors
+/// Those of reading a segment, and [`Error::Build`].
+pub fn merge(segments: &[Bytes]) -> Result<Vec<u8>> {
+    let blobs: Result<Vec<Blob>> = segments.iter().cloned().map(Blob::parse).collect();
+    let blobs = blobs?;
+    let documents: u64 = blobs.iter().map(|blob| u64::from(blob.documents)).sum();
+    if documents > u64::from(SEGMENT_DOCUMENTS_MAX) {
+        return Err(Error::SegmentFull);
+    }
+    if documents == 0 {
+        return SegmentBuilder::new(MEMORY_BYTES_MIN)?.finish();
+    }
+    let source = BlobIndex::new(blobs)?;
+    let sources: Vec<Segment> = (0..segments.len()).map(|ord| source.segment(ord)).collect();
+    let directory = RamDirectory::create();
+    let alive = vec![None; sources.len()];
+    let index = guard(|| {
+        merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged)
+    })?;
+    let segment = only_segment(&index)?;
+    assert_eq!(u64::from(segment.meta().max_doc()), documents);
+    pack(&segment, &directory)
+}
+
+/// A tantivy writer and where it writes.
+struct Built {
+    writer: SingleSegmentIndexWriter,
+    directory: RamDirectory,
+}
+
+impl Built {
+    fn new(memory_bytes: usize) -> Result<Built> {
+        let directory = RamDirectory::create();
+        let writer = Index::builder()
+            .schema(SCHEMA.clone())
+            .settings(settings())
+            .tokenizers(tokenizers())
+            .single_segment_index_writer(directory.clone(), memory_bytes)
+            .map_err(failed)?;
+        Ok(Built { writer, directory })
+    }
+
+    fn finish(self) -> Result<(Segment, RamDirectory)> {
+        let index = self.writer.finalize().map_err(failed)?;
+        Ok((only_segment(&index)?, self.directory))
+    }
+}
+
+fn only_segment(index: &Index) -> Result<Segment> {
+    let mut segments = index.searchable_segments().map_err(failed)?;
+    assert_eq!(segments.len(), 1, "tantivy wrote one segment");
+    Ok(segments.remove(0))
+}
+
+/// A file of `segment`, as written, tantivy's footer included.
+fn read(segment: &Segment, directory: &RamDirectory, file: SegmentComponent) -> Result<OwnedBytes> {
+    let slice = directory.open_read(&segment.relative_path(file)).map_err(failed)?;
+    slice.read_bytes().map_err(failed)
+}
+
+fn pack(segment: &Segment, directory: &RamDirectory) -> Result<Vec<u8>> {
+    let documents = segment.meta().max_doc();
+    let tokens = match documents {
+        0 => 0,
+        _ => text_tokens(segment).map_err(failed)?,
+    };
+    let mut files: [OwnedBytes; FILES.len()] = std::array::from_fn(|_| OwnedBytes::empty());
+    for (bytes, file) in files.iter_mut().zip(FILES) {
+        *bytes = read(segment, directory, file)?;
+    }
+    Ok(blob::write(documents, tokens, &files))
+}
+
+fn text_tokens(segment: &Segment) -> tantivy::Result<u64> {
+    Ok(SegmentReader::open(segment)?.inverted_index(TEXT)?.total_num_tokens())
+}
+
+fn failed(error: impl ToString) -> Error {
+    Error::Build(error.to_string())
+}

@@ -1,0 +1,62 @@
+//! What can go wrong with a memory, told with the record, URI or place at fault.
+
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure of a memory operation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file itself: missing, locked, corrupt, foreign, too new, or the disk failed.
+    #[error(transparent)]
+    Capsule(#[from] kapsa_capsule::Error),
+    /// The search index.
+    #[error(transparent)]
+    Index(#[from] kapsa_index::Error),
+    /// Text that is no logical URI.
+    #[error("invalid URI `{uri}`: {reason}")]
+    InvalidUri {
+        /// What was given.
+        uri: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+    /// A field of a record that breaks its limit.
+    #[error("invalid {field}: {reason}")]
+    InvalidRecord {
+        /// The field.
+        field: &'static str,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+    /// Nothing is stored under this URI, or it was forgotten.
+    #[error("nothing is remembered under {uri}")]
+    UriNotFound {
+        /// The URI asked for.
+        uri: String,
+    },
+    /// A stored record that cannot be decoded.
+    #[error("record {sequence} is damaged: {reason}")]
+    DamagedRecord {
+        /// Its sequence.
+        sequence: u64,
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// An operation that the state of things does not allow.
+    #[error("{reason}")]
+    InvalidOperation {
+        /// Why.
+        reason: String,
+    },
+    /// A source that cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Source {
+        /// Its path.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,185 @@
+//! What is a record: the one shape that facts, notes, documents and events share?
+//!
+//! Domain types only. How a record lies on disk is [`crate::codec`]'s business, its JSON the command line's.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::uri::Uri;
+
+/// Longest text of one record, in bytes (16 MiB).
+pub const TEXT_BYTES_MAX: usize = 16 << 20;
+/// Longest title, kind, label, tag, agent, run, entity or domain, in bytes.
+pub const FIELD_BYTES_MAX: usize = 4096;
+/// Most tags on one record.
+pub const TAGS_MAX: usize = 256;
+/// Largest metadata object, in bytes of its JSON text (1 MiB).
+pub const METADATA_BYTES_MAX: usize = 1 << 20;
+/// The kind of a record that names none.
+pub const KIND_DEFAULT: &str = "note";
+
+/// A moment: microseconds since the Unix epoch, UTC.
+pub type Micros = i64;
+
+/// Where in which source a passage was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Name of the source, such as a file's path as the user gave it. Shown, never opened.
+    pub path: String,
+    /// First line, counted from 1.
+    pub line_start: u32,
+    /// Last line, inclusive.
+    pub line_end: u32,
+    /// BLAKE3 of the passage's bytes, 32 lower-case hexadecimal digits (the first 128 bits).
+    pub content_hash: String,
+}
+
+/// What the caller knows of a record before it is stored. Empty strings mean "not given".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewRecord {
+    /// Logical URI; none makes a new one under `note/`.
+    pub uri: Option<Uri>,
+    /// Short title.
+    pub title: String,
+    /// The text itself; the only part that must not be empty.
+    pub text: String,
+    /// Kind, such as `note`, `fact`, `doc`; [`KIND_DEFAULT`] when empty.
+    pub kind: String,
+    /// Free label, such as the author's role.
+    pub label: String,
+    /// Tags by name.
+    pub tags: BTreeMap<String, String>,
+    /// Any JSON object; kept, returned, not searched.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// What the record is about.
+    pub entity: String,
+    /// Field of knowledge it belongs to.
+    pub domain: String,
+    /// Who wrote it.
+    pub agent: String,
+    /// Run it was written in.
+    pub run: String,
+    /// How sure the writer is, 0 to 1.
+    pub confidence: Option<f64>,
+    /// When what it tells came about; the time of the commit when absent.
+    pub created_at: Option<Micros>,
+    /// Where it was read.
+    pub source: Option<Source>,
+}
+
+impl NewRecord {
+    /// A record of `text` alone.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> NewRecord {
+        NewRecord { text: text.into(), ..NewRecord::default() }
+    }
+
+    /// Checks every field against its limit.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRecord`] naming the field and what is wrong with it.
+    pub fn check(&self) -> Result<()> {
+        if self.text.is_empty() {
+            return Err(invalid("text", "it is empty"));
+        }
+        if self.text.len() > TEXT_BYTES_MAX {
+            return Err(invalid("text", "it is longer than 16 MiB"));
+        }
+        for (name, value) in self.short_fields() {
+            check_short(name, value)?;
+        }
+        if self.tags.len() > TAGS_MAX {
+            return Err(invalid("tags", "there are more than 256"));
+        }
+        for (key, value) in &self.tags {
+            check_short("tags", key)?;
+            check_short("tags", value)?;
+            if key.is_empty() || key.contains('=') {
+                return Err(invalid("tags", "a tag's name is empty or holds `=`"));
+            }
+        }
+        self.check_numbers()
+    }
+
+    fn check_numbers(&self) -> Result<()> {
+        if self.confidence.is_some_and(|c| !(0.0..=1.0).contains(&c)) {
+            return Err(invalid("confidence", "it is not between 0 and 1"));
+        }
+        if self.metadata_json().len() > METADATA_BYTES_MAX {
+            return Err(invalid("metadata", "its JSON is longer than 1 MiB"));
+        }
+        Ok(())
+    }
+
+    /// The metadata as JSON text, empty when there is none.
+    pub(crate) fn metadata_json(&self) -> String {
+        if self.metadata.is_empty() {
+            return String::new();
+        }
+        serde_json::to_string(&self.metadata).expect("a JSON object always serialises")
+    }
+
+    fn short_fields(&self) -> [(&'static str, &str); 7] {
+        [
+            ("title", &self.title),
+            ("kind", &self.kind),
+            ("label", &self.label),
+            ("entity", &self.entity),
+            ("domain", &self.domain),
+            ("agent", &self.agent),
+            ("run", &self.run),
+        ]
+    }
+}
+
+fn check_short(name: &'static str, value: &str) -> Result<()> {
+    if value.len() > FIELD_BYTES_MAX {
+        return Err(invalid(name, "it is longer than 4096 bytes"));
+    }
+    Ok(())
+}
+
+fn invalid(field: &'static str, reason: &'static str) -> Error {
+    Error::InvalidRecord { field, reason }
+}
+
+/// A revision as the capsule holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Position in the capsule's order, from 1, without gaps.
+    pub sequence: u64,
+    /// Logical URI.
+    pub uri: Uri,
+    /// Whether this revision forgets the URI: then all the fields below are empty.
+    pub tombstone: bool,
+    /// Whether the content was erased for good: then only sequence and URI-less hash remain.
+    pub purged: bool,
+    /// When it was committed.
+    pub committed_at: Micros,
+    /// When what it tells came about.
+    pub created_at: Micros,
+    /// Title, may be empty.
+    pub title: String,
+    /// Text.
+    pub text: String,
+    /// Kind.
+    pub kind: String,
+    /// Label, may be empty.
+    pub label: String,
+    /// Tags by name.
+    pub tags: BTreeMap<String, String>,
+    /// JSON object.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// What it is about, may be empty.
+    pub entity: String,
+    /// Field of knowledge, may be empty.
+    pub domain: String,
+    /// Who wrote it, may be empty.
+    pub agent: String,
+    /// Run, may be empty.
+    pub run: String,
+    /// How sure the writer was.
+    pub confidence: Option<f64>,
+    /// Where it was read.
+    pub source: Option<Source>,
+}

@@ -1,0 +1,230 @@
+//! What can be asked of a memory, and what comes back? Plain data, no behaviour.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::record::{Micros, Record};
+use crate::uri::Uri;
+
+/// Hits that [`crate::Reader::find`] returns unless told otherwise.
+pub const FIND_K_DEFAULT: usize = 10;
+/// Most hits that one search returns.
+pub const FIND_K_MAX: usize = 10_000;
+/// Entries that a timeline returns unless told otherwise.
+pub const TIMELINE_LIMIT_DEFAULT: usize = 50;
+
+/// Which records may be returned at all. Empty fields allow everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// One of these kinds.
+    pub kinds: Vec<String>,
+    /// One of these labels.
+    pub labels: Vec<String>,
+    /// All of these tags, name and value.
+    pub tags: BTreeMap<String, String>,
+    /// One of these agents.
+    pub agents: Vec<String>,
+    /// One of these runs.
+    pub runs: Vec<String>,
+    /// One of these entities.
+    pub entities: Vec<String>,
+    /// One of these domains.
+    pub domains: Vec<String>,
+    /// Created at or after.
+    pub since: Option<Micros>,
+    /// Created before.
+    pub until: Option<Micros>,
+}
+
+/// A search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindRequest {
+    /// Words, "phrases", +must, -not, field:value; any text is a valid query.
+    pub query: String,
+    /// Which records may match.
+    pub filter: Filter,
+    /// Most hits wanted, at most [`FIND_K_MAX`]; default [`FIND_K_DEFAULT`].
+    pub k: usize,
+    /// Whether to answer with the newest records, marked as such, when nothing matches; default no.
+    pub fallback: bool,
+    /// Longest snippet, in characters; default 200.
+    pub snippet_chars: usize,
+}
+
+impl FindRequest {
+    /// A search for `query` with every default.
+    #[must_use]
+    pub fn new(query: impl Into<String>) -> FindRequest {
+        FindRequest { query: query.into(), filter: Filter::default(), k: FIND_K_DEFAULT, fallback: false, snippet_chars: 200 }
+    }
+}
+
+/// One hit of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The record found.
+    pub record: Record,
+    /// BM25 score; 0 for a hit of the fallback.
+    pub score: f32,
+    /// The part of the text that fits best.
+    pub snippet: String,
+    /// Byte ranges of the matched words in `snippet`.
+    pub marks: Vec<Range<usize>>,
+}
+
+/// Answer to a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Hits, best first.
+    pub hits: Vec<Hit>,
+    /// Whether nothing matched and the hits are simply the newest records.
+    pub fallback: bool,
+}
+
+/// A walk through time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineRequest {
+    /// Which records to show.
+    pub filter: Filter,
+    /// Most entries; default [`TIMELINE_LIMIT_DEFAULT`].
+    pub limit: usize,
+    /// Newest first instead of oldest first; default no. Either way the *newest* `limit` entries are meant when `reverse`, the oldest otherwise.
+    pub reverse: bool,
+}
+
+impl Default for TimelineRequest {
+    fn default() -> Self {
+        TimelineRequest { filter: Filter::default(), limit: TIMELINE_LIMIT_DEFAULT, reverse: false }
+    }
+}
+
+/// What happened to one record that was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A new URI.
+    Added,
+    /// A new revision of a known URI.
+    Revised,
+    /// The same content was the newest revision already; nothing was written.
+    Unchanged,
+    /// The URI was forgotten.
+    Forgotten,
+}
+
+/// Acknowledgement of one record, durable when it is returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Put {
+    /// Logical URI.
+    pub uri: Uri,
+    /// Sequence of the revision (of the existing one when unchanged).
+    pub sequence: u64,
+    /// What happened.
+    pub change: Change,
+}
+
+/// Sizes and counts of a capsule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// 128-bit id, 32 hexadecimal digits.
+    pub capsule_id: String,
+    /// Format version of the file.
+    pub format_version: u32,
+    /// When it was made.
+    pub created_at: Micros,
+    /// Bytes of the file.
+    pub size_bytes: u64,
+    /// Revisions ever written, tombstones included: the newest sequence.
+    pub record_count: u64,
+    /// Commits.
+    pub commit_count: u64,
+    /// Time of the newest commit, none when empty.
+    pub last_commit_at: Option<Micros>,
+    /// Hash that names the whole history, 64 hexadecimal digits.
+    pub chain: String,
+    /// Index segments.
+    pub segment_count: usize,
+    /// Records that wait in the tail for their segment.
+    pub tail_records: u64,
+    /// Bytes of index segments in use.
+    pub index_bytes: u64,
+    /// Bytes that compaction would give back, estimated: superseded segments and torn or abandoned parts.
+    pub reclaimable_bytes: u64,
+    /// Live URIs; counted only when asked for, since it reads the whole index.
+    pub uri_count: Option<u64>,
+}
+
+/// Result of checking every byte of a capsule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerifyReport {
+    /// Frames read.
+    pub frames: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Records whose hash was recomputed.
+    pub records: u64,
+    /// Commits whose chain was recomputed.
+    pub commits: u64,
+    /// Bytes after the newest commit, left by an interrupted write; harmless.
+    pub torn_bytes: u64,
+    /// What is wrong; empty when all is well.
+    pub problems: Vec<Problem>,
+}
+
+/// One damaged place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Byte offset of the damaged structure.
+    pub offset: u64,
+    /// Number of the frame from the file's start, when known.
+    pub frame: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// How bad a diagnosis is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Works, but look at it.
+    Warning,
+    /// Does not work.
+    Error,
+}
+
+/// One finding of the doctor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// How bad.
+    pub level: Level,
+    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`, `version_mismatch`, `foreign`, `unreadable`, `unoptimized`.
+    pub code: &'static str,
+    /// What was found.
+    pub message: String,
+    /// The step that mends it.
+    pub hint: Option<String>,
+}
+
+/// What optimising or compacting did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MaintenanceReport {
+    /// Segments before.
+    pub segments_before: usize,
+    /// Segments after.
+    pub segments_after: usize,
+    /// Bytes of the file before.
+    pub bytes_before: u64,
+    /// Bytes of the file after.
+    pub bytes_after: u64,
+    /// Records erased for good.
+    pub purged: u64,
+}
+
+/// What putting a document did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceReport {
+    /// Passages put, in order of the document; unchanged ones included.
+    pub puts: Vec<Put>,
+    /// URIs of passages that the document no longer holds, now forgotten.
+    pub forgotten: Vec<Put>,
+}
