@@ -79,6 +79,18 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
+    /// The path names another file than the one that was opened: somebody moved or replaced it.
+    #[error("{} was moved or replaced while it was open", path.display())]
+    Replaced {
+        /// Path of the capsule.
+        path: PathBuf,
+    },
+    /// A call that breaks the order of operations, such as a segment that does not join the others.
+    #[error("misuse: {reason}")]
+    Misuse {
+        /// What rule was broken.
+        reason: &'static str,
+    },
     /// An earlier write failed in a way that leaves the disk's state unknown; open the capsule anew.
     #[error("{} cannot be written any more: an earlier write or sync failed", path.display())]
     Poisoned {

@@ -1,5 +1,49 @@
-//! One append-only, crash-safe file of records.
+//! One append-only, crash-safe file of records, and the index segments that belong to them.
+//!
+//! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its commit returns, and
+//! leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes no lock and is never blocked. What a
+//! record or a segment says is the caller's business: this crate knows nothing of text, JSON, search or branches.
+//! `docs/format.md` describes every byte.
+//!
+//! ```
+//! use kapsa_capsule::{NewCapsule, Snapshot, Stored, Writer, WriterOptions, create};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("demo.kapsa");
+//! let options = WriterOptions::default();
+//! create(&path, NewCapsule { capsule_id: [7; 16], created_us: 0 }, &options)?;
+//!
+//! let mut writer = Writer::open(&path, &options)?;
+//! let mut transaction = writer.begin()?;
+//! let sequence = transaction.append(b"remember me")?;
+//! transaction.commit(1_000_000)?; // on disk now
+//!
+//! let snapshot = Snapshot::open(&path)?;
+//! assert_eq!(snapshot.record(sequence)?.stored(), Stored::Body(b"remember me"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod check;
+mod draft;
 mod error;
+mod format;
+mod history;
 mod lock;
+mod log;
+mod map;
+mod pack;
+mod snapshot;
+mod storage;
+mod writer;
+
+pub use check::{PROBLEMS_MAX, Problem, Report, verify, verify_in};
+pub use draft::{COMMIT_RECORDS_MAX, SegmentDraft};
 pub use error::{Error, Result};
-pub use lock::Holder;
+pub use format::{
+    BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX,
+    RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
+};
+pub use lock::{Holder, LockState, lock_path, lock_state};
+pub use snapshot::{CommitInfo, FileInfo, SEGMENT_EAGER_BYTES, Snapshot, StoredRecord};
+pub use storage::{FileSystem, Storage, Volume};
+pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked};

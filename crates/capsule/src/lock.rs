@@ -1,4 +1,24 @@
 //! Who may write? The operating system's lock on `<capsule>.lock` is the truth; the JSON in it only informs.
+//!
+//! The lock file is never deleted, so that two writers can never lock two different files of one name. It is opened
+//! without following a link, readable for its owner only, and checked to be still the file of that name once locked.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// Bytes of the record in the lock file: always the same, so that writing it never changes the file's length.
+const RECORD_BYTES: usize = 1024;
+/// Longest value that the record holds, in characters.
+const VALUE_CHARS_MAX: usize = 96;
+/// First and longest pause between two tries for the lock.
+const PAUSE: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
+const SCHEMA_VERSION: u32 = 1;
 
 /// Who holds, or last held, the writer's lock. Written for people; never used to decide anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,4 +37,199 @@ pub struct Holder {
     pub spec_id: Option<String>,
     /// Branch written to.
     pub branch: Option<String>,
+}
+
+/// What the lock file tells without taking the lock for longer than the look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LockState {
+    /// Nobody holds it, and whoever held it last gave it back.
+    Free,
+    /// A writer holds it.
+    Held(Holder),
+    /// Nobody holds it, but its last holder ended without giving it back.
+    Stale(Holder),
+}
+
+/// Path of the lock file that belongs to a capsule.
+#[must_use]
+pub fn lock_path(capsule: &Path) -> PathBuf {
+    let mut name = OsString::from(capsule.as_os_str());
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+/// The lock, held until dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+    holder: Holder,
+}
+
+impl Lock {
+    /// Takes the lock of `capsule`, trying for at most `timeout`.
+    pub(crate) fn acquire(capsule: &Path, holder: &Holder, timeout: Duration) -> Result<Lock> {
+        let path = lock_path(capsule);
+        let start = Instant::now();
+        let mut pause = PAUSE.0;
+        loop {
+            let file = open_lock_file(&path)?;
+            match file.try_lock() {
+                Ok(()) if is_still_named(&file, &path) => return Ok(Lock::held(file, holder)),
+                Ok(()) => continue,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(source)) => return Err(Error::Io { operation: "lock", path, source }),
+            }
+            let waited = start.elapsed();
+            if waited >= timeout {
+                let holder = read_record(&file).map(|(holder, _)| Box::new(holder));
+                return Err(Error::LockedByWriter { path: capsule.to_path_buf(), holder, waited });
+            }
+            std::thread::sleep(pause.min(timeout - waited));
+            pause = (pause * 2).min(PAUSE.1);
+        }
+    }
+
+    fn held(file: File, holder: &Holder) -> Lock {
+        let lock = Lock { file, holder: holder.clone() };
+        lock.write_record("held");
+        lock
+    }
+
+    /// The record informs only: a disk too full for it must not keep anybody from writing or reading.
+    fn write_record(&self, state: &str) {
+        let _informs_only = self.file.write_all_at(&encode_record(&self.holder, state), 0);
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        self.write_record("free");
+    }
+}
+
+fn open_lock_file(path: &Path) -> Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
+        .open(path)
+        .map_err(Error::io("open the lock file", path))?;
+    let regular = file.metadata().is_ok_and(|m| m.is_file());
+    if regular {
+        return Ok(file);
+    }
+    let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    Err(Error::Io { operation: "open the lock file", path: path.to_path_buf(), source })
+}
+
+fn is_still_named(file: &File, path: &Path) -> bool {
+    let named = std::fs::symlink_metadata(path);
+    let opened = file.metadata();
+    matches!((named, opened), (Ok(a), Ok(b)) if a.dev() == b.dev() && a.ino() == b.ino())
+}
+
+/// Looks at the lock of `capsule` without creating anything.
+///
+/// # Errors
+/// When the lock file is there but cannot be opened.
+pub fn lock_state(capsule: &Path) -> Result<LockState> {
+    let path = lock_path(capsule);
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(LockState::Free),
+        opened => opened.map_err(Error::io("open the lock file", &path))?,
+    };
+    let record = read_record(&file);
+    let busy = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    Ok(match (busy, record) {
+        (true, record) => LockState::Held(record.map(|(holder, _)| holder).unwrap_or_else(unknown)),
+        (false, Some((holder, state))) if state == "held" => LockState::Stale(holder),
+        _ => LockState::Free,
+    })
+}
+
+fn unknown() -> Holder {
+    let unknown = || "unknown".to_string();
+    Holder { host: unknown(), user: unknown(), started_at: unknown(), ..Holder::default() }
+}
+
+fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
+    let mut out = format!("{{\"schema_version\":{SCHEMA_VERSION},\"state\":\"{state}\",\"pid\":{}", holder.pid);
+    let optional = |value: &Option<String>| value.clone().unwrap_or_default();
+    let fields = [
+        ("host", holder.host.clone()),
+        ("user", holder.user.clone()),
+        ("started_at", holder.started_at.clone()),
+        ("run_id", optional(&holder.run_id)),
+        ("spec_id", optional(&holder.spec_id)),
+        ("branch", optional(&holder.branch)),
+    ];
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        out.push_str(&format!(",\"{name}\":\"{}\"", plain(value)));
+    }
+    out.push('}');
+    let mut bytes = out.into_bytes();
+    bytes.resize(RECORD_BYTES - 1, b' ');
+    bytes.push(b'\n');
+    bytes
+}
+
+/// A value as it may stand in the record: printable ASCII that needs no escape, cut to its limit.
+fn plain(value: &str) -> String {
+    let keep = |c: char| if c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ' { c } else { '?' };
+    value.chars().take(VALUE_CHARS_MAX).map(keep).collect()
+}
+
+fn read_record(file: &File) -> Option<(Holder, String)> {
+    let mut bytes = vec![0; RECORD_BYTES];
+    let len = file.read_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes[..len]).ok()?;
+    let field = |name: &str| field_of(text, name);
+    let holder = Holder {
+        pid: field("pid")?.parse().ok()?,
+        host: field("host").unwrap_or_default(),
+        user: field("user").unwrap_or_default(),
+        started_at: field("started_at").unwrap_or_default(),
+        run_id: field("run_id"),
+        spec_id: field("spec_id"),
+        branch: field("branch"),
+    };
+    Some((holder, field("state").unwrap_or_default()))
+}
+
+/// The value of one field of a record that [`encode_record`] wrote: flat, without escapes.
+fn field_of(text: &str, name: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
+    let value = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split('"').next()?,
+        None => rest.split([',', '}']).next()?.trim(),
+    };
+    Some(plain(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn record_is_flat_json_of_one_length_and_reads_back() {
+        let holder = Holder {
+            pid: 42,
+            host: "h\u{1b}[31m\"x\\".to_string(),
+            user: "u".repeat(500),
+            started_at: "2026-01-01T00:00:00Z".to_string(),
+            run_id: Some("r1".to_string()),
+            ..Holder::default()
+        };
+        let bytes = encode_record(&holder, "held");
+        assert_eq!(bytes.len(), RECORD_BYTES);
+        let text = String::from_utf8(bytes).expect("ASCII");
+        assert!(text.chars().all(|c| c.is_ascii_graphic() || c == ' ' || c == '\n'));
+        assert_eq!(field_of(&text, "pid").as_deref(), Some("42"));
+        assert_eq!(field_of(&text, "run_id").as_deref(), Some("r1"));
+        assert_eq!(field_of(&text, "branch"), None);
+    }
 }

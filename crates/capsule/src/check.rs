@@ -1,0 +1,372 @@
+//! Is every byte of this file what was written? Reads all of it and recomputes everything that can be recomputed.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
+use crate::format::header::Header;
+use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
+use crate::format::segment::{BLOCK_BYTES, decode_sections, table_offset};
+use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum, u64_at};
+use crate::log::{Head, follows, locate, read_header};
+use crate::snapshot::{Snapshot, open_storage};
+use crate::storage::{FileSystem, Storage, Volume, read_up_to};
+
+/// Most problems that are listed; more are only counted by their absence.
+pub const PROBLEMS_MAX: usize = 1000;
+
+/// What a full check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Frames read.
+    pub frames: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Records whose hash was recomputed.
+    pub records: u64,
+    /// Commits whose chain was recomputed, folded ones included.
+    pub commits: u64,
+    /// Bytes after the newest commit.
+    pub torn_bytes: u64,
+    /// What is wrong, in file order; empty when all is well.
+    pub problems: Vec<Problem>,
+}
+
+/// One damaged place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Offset of the damaged structure.
+    pub offset: u64,
+    /// Number of the frame, counted from 0 at the start of the log.
+    pub frame: Option<u64>,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Checks the capsule at `path`. Damage is in the report; an error means that there was nothing to check.
+/// `progress` is told the bytes read and the file's length.
+///
+/// # Errors
+/// `NotFound`, `NotACapsule`, `VersionMismatch`, or what the system says.
+pub fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
+    verify_in(&FileSystem, path, progress)
+}
+
+/// Checks the capsule at `path` of `volume`.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
+    let storage = open_storage(volume, path, false)?;
+    let prefix = read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+    let mut report = Report { bytes: prefix.len() as u64, ..Report::default() };
+    let header = match read_header(&prefix, path) {
+        Ok(header) => header,
+        Err(Error::Corrupt { offset, what, .. }) => {
+            report.problems.push(Problem { offset, frame: None, what });
+            return Ok(report);
+        }
+        Err(error) => return Err(error),
+    };
+    let mut checker = Checker::new(storage, path, header, report)?;
+    checker.check_hints(&prefix);
+    checker.check_log(progress)?;
+    Ok(checker.report)
+}
+
+struct Checker<'a> {
+    storage: Arc<dyn Storage>,
+    path: &'a Path,
+    header: Header,
+    file_len: u64,
+    /// End of the newest commit, or of the file when that is not known.
+    end: u64,
+    /// For unpacking records; none when the file does not open.
+    snapshot: Option<Snapshot>,
+    report: Report,
+    head: Head,
+    transaction: Open,
+    segments: HashMap<u64, (Hash, u64)>,
+    folded: Option<Bytes>,
+}
+
+/// The transaction being read.
+#[derive(Default)]
+struct Open {
+    headers: blake3::Hasher,
+    frames: u64,
+    hashes: Vec<Hash>,
+    /// Whether something in it is damaged, so that its hashes prove nothing.
+    broken: bool,
+}
+
+impl<'a> Checker<'a> {
+    fn new(storage: Arc<dyn Storage>, path: &'a Path, header: Header, report: Report) -> Result<Checker<'a>> {
+        let file_len = storage.len().map_err(Error::io("read the length of", path))?;
+        let located = locate(&*storage, path);
+        let mut checker = Checker {
+            storage,
+            path,
+            header,
+            file_len,
+            end: file_len,
+            snapshot: None,
+            report,
+            head: Head::empty(),
+            transaction: Open::default(),
+            segments: HashMap::new(),
+            folded: None,
+        };
+        match located {
+            Ok(located) => {
+                checker.end = located.head.end;
+                checker.report.torn_bytes = file_len - located.head.end;
+            }
+            Err(Error::Truncated { len, expected, .. }) => {
+                checker.problem(len, None, format!("the file ends here, its newest known commit at byte {expected}"));
+            }
+            Err(Error::Corrupt { offset, what, .. }) => checker.problem(offset, None, what),
+            Err(error) => return Err(error),
+        }
+        Ok(checker)
+    }
+
+    fn problem(&mut self, offset: u64, frame: Option<u64>, what: impl Into<String>) {
+        self.transaction.broken = true;
+        if self.report.problems.len() < PROBLEMS_MAX {
+            self.report.problems.push(Problem { offset, frame, what: what.into() });
+        }
+    }
+
+    fn check_hints(&mut self, prefix: &[u8]) {
+        for slot in SLOTS {
+            let Some(page) = prefix.get(slot as usize..(slot + 4096) as usize) else { continue };
+            let used = Hint::decode(page, &self.header).is_some() || all_zero(&page[..HINT_BYTES]);
+            if !used || !all_zero(&page[HINT_BYTES..]) {
+                self.problem(slot, None, "the hint is damaged; the next two commits mend it");
+            }
+        }
+        self.transaction.broken = false;
+    }
+
+    fn check_log(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let mut offset = LOG_START;
+        while offset < self.end {
+            offset = match self.frame_at(offset)? {
+                Ok(frame) => {
+                    self.check_frame(&frame)?;
+                    frame.end()
+                }
+                Err(what) => {
+                    self.problem(offset, Some(self.report.frames), what);
+                    self.resume_after(offset)?
+                }
+            };
+            self.report.bytes = offset.min(self.file_len);
+            progress(self.report.bytes, self.file_len);
+        }
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        read_up_to(&*self.storage, offset, len as usize).map_err(Error::io("read", self.path))
+    }
+
+    fn frame_at(&self, offset: u64) -> Result<Result<Frame, &'static str>> {
+        let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
+        let frame = Frame::decode(&bytes, offset, &self.header);
+        Ok(frame.and_then(|f| if f.end() <= self.end { Ok(f) } else { Err("the frame reaches past the end") }))
+    }
+
+    /// The next place where a frame header checks out: its sum and its own offset make a chance match impossible.
+    fn resume_after(&self, offset: u64) -> Result<u64> {
+        let mut at = offset + 8;
+        while at < self.end {
+            let window = self.read(at, (1 << 20).min(self.end - at))?;
+            for step in (0..window.len()).step_by(8) {
+                let here = at + step as u64;
+                if window[step..].starts_with(b"KFRM") && self.frame_at(here)?.is_ok() {
+                    return Ok(here);
+                }
+            }
+            at += window.len().max(8) as u64;
+        }
+        Ok(self.end)
+    }
+
+    fn check_frame(&mut self, frame: &Frame) -> Result<()> {
+        let number = self.report.frames;
+        self.report.frames += 1;
+        let found = if frame.kind == Kind::Segment { self.check_segment(frame)? } else { self.check_payload(frame)? };
+        let broken = found.is_err();
+        if let Err(what) = found {
+            self.problem(frame.offset, Some(number), format!("{} frame: {what}", frame.kind.name()));
+        }
+        if frame.kind == Kind::Commit {
+            self.transaction = Open { broken, ..Open::default() };
+        } else {
+            self.transaction.headers.update(&header_bytes(frame, &self.header));
+            self.transaction.frames += 1;
+        }
+        Ok(())
+    }
+
+    fn check_payload(&mut self, frame: &Frame) -> Result<Result<(), String>> {
+        let filled = self.read(frame.payload_offset(), aligned(frame.payload_len))?;
+        if hash(&filled) != frame.digest {
+            return Ok(Err("its hash does not match".to_string()));
+        }
+        if !all_zero(&filled[frame.payload_len as usize..]) {
+            return Ok(Err("its filling is not zero".to_string()));
+        }
+        let payload = Bytes::from(filled).slice(..frame.payload_len as usize);
+        match frame.kind {
+            Kind::Records => self.check_records(frame, &payload),
+            Kind::Commit => self.check_commit(frame, &payload),
+            Kind::History => {
+                self.folded = Some(payload);
+                Ok(Ok(()))
+            }
+            Kind::Manifest | Kind::Dictionary | Kind::Segment => Ok(Ok(())),
+        }
+    }
+
+    fn check_records(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
+        if self.snapshot.is_none() {
+            // Only for its unpacking: dictionaries come before the records that use them.
+            let head = Head { end: self.end, ..Head::empty() };
+            let located = crate::log::Located { header: self.header, head, hinted_end: LOG_START, file_len: self.file_len };
+            self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
+        }
+        let snapshot = self.snapshot.clone().expect("made above");
+        let block = match snapshot.decode_block(frame.offset, payload) {
+            Ok(block) => block,
+            Err(Error::Corrupt { what, .. }) => return Ok(Err(what)),
+            Err(error) => return Err(error),
+        };
+        let expected = self.head.commit.next_sequence + self.transaction.hashes.len() as u64;
+        if block.first_sequence != expected && !self.transaction.broken {
+            return Ok(Err(format!("it begins with record {}, not {expected}", block.first_sequence)));
+        }
+        self.transaction.hashes.extend(block.records().map(|r| r.hash()));
+        self.report.records += block.len();
+        Ok(Ok(()))
+    }
+
+    fn check_commit(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
+        let commit = match Commit::decode(payload) {
+            Ok(commit) if payload.len() == COMMIT_BYTES => commit,
+            _ => return Ok(Err("its fields contradict each other".to_string())),
+        };
+        let broken = self.transaction.broken;
+        let result = if broken { Ok(()) } else { self.check_transaction(&commit) };
+        let manifest = self.check_manifest(&commit)?;
+        self.head = Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest };
+        Ok(result.and(manifest))
+    }
+
+    fn check_transaction(&mut self, commit: &Commit) -> Result<(), String> {
+        let open = &self.transaction;
+        if !follows(&self.head, commit) {
+            return Err("it does not continue the commit before it".to_string());
+        }
+        if commit.frames_hash != *open.headers.finalize().as_bytes() || commit.frame_count != open.frames {
+            return Err("its frames are not the ones it was made for".to_string());
+        }
+        if commit.next_sequence - commit.first_sequence != open.hashes.len() as u64 {
+            return Err("its records are not as many as it says".to_string());
+        }
+        let chain =
+            if commit.history_offset != 0 && commit.serial == 1 { self.folded_chain(commit)? } else { self.next_chain(commit) };
+        if chain == commit.chain { Ok(()) } else { Err("the chain does not match its records".to_string()) }
+    }
+
+    fn next_chain(&mut self, commit: &Commit) -> Hash {
+        if self.transaction.hashes.is_empty() {
+            return commit.prev_chain;
+        }
+        self.report.commits += 1;
+        chain_of(&commit.prev_chain, commit.number, commit.time_us, commit.first_sequence, &self.transaction.hashes)
+    }
+
+    /// The chain over all folded commits.
+    fn folded_chain(&mut self, commit: &Commit) -> Result<Hash, String> {
+        let payload = self.folded.take().ok_or("its history frame is missing")?;
+        let commits = history::decode(&payload)?;
+        let mut hashes = self.transaction.hashes.as_slice();
+        let mut chain = [0; 32];
+        for (index, past) in commits.iter().enumerate() {
+            let records = usize::try_from(past.records).ok().filter(|&n| n <= hashes.len());
+            let (own, rest) = hashes.split_at(records.ok_or("its history counts more records than there are")?);
+            let first = commit.next_sequence - hashes.len() as u64;
+            chain = chain_of(&chain, index as u64 + 1, past.time_us, first, own);
+            hashes = rest;
+        }
+        self.report.commits += commits.len() as u64;
+        let whole = hashes.is_empty() && commits.len() as u64 == commit.number;
+        if whole { Ok(chain) } else { Err("its history does not account for every record".to_string()) }
+    }
+
+    fn check_manifest(&mut self, commit: &Commit) -> Result<Result<(), String>> {
+        if commit.manifest_offset == self.head.commit.manifest_offset {
+            return Ok(Ok(()));
+        }
+        let Ok(frame) = self.frame_at(commit.manifest_offset)? else { return Ok(Err("its manifest is missing".to_string())) };
+        let payload = self.read(frame.payload_offset(), frame.payload_len)?;
+        let segments = match manifest::decode(&payload, commit.indexed) {
+            Ok(segments) if frame.kind == Kind::Manifest => segments,
+            Ok(_) => return Ok(Err("its manifest is another frame".to_string())),
+            Err(what) => return Ok(Err(what.to_string())),
+        };
+        let known = |s: &SegmentMeta| self.segments.get(&s.frame_offset) == Some(&(s.digest, s.table_sum));
+        let damaged = self.report.problems.iter().any(|p| p.what.starts_with("segment"));
+        if segments.iter().all(known) || damaged {
+            Ok(Ok(()))
+        } else {
+            Ok(Err("its manifest names segments that are not there".to_string()))
+        }
+    }
+
+    /// Streams a segment: its hash, and the sum of each of its blocks.
+    fn check_segment(&mut self, frame: &Frame) -> Result<Result<(), String>> {
+        let start = frame.payload_offset();
+        let head = self.read(start, 24.min(frame.payload_len))?;
+        let table = match table_offset(&head, frame.payload_len) {
+            Ok(table) => table,
+            Err(what) => return Ok(Err(what.to_string())),
+        };
+        let sums = self.read(start + table, frame.payload_len - table)?;
+        let mut hasher = blake3::Hasher::new();
+        for (index, block) in (0..table).step_by(BLOCK_BYTES).enumerate() {
+            let bytes = self.read(start + block, (BLOCK_BYTES as u64).min(table - block))?;
+            hasher.update(&bytes);
+            if index == 0 && decode_sections_of(&bytes, table).is_err() {
+                return Ok(Err("its table of sections breaks a limit".to_string()));
+            }
+            if sum(&bytes) != u64_at(&sums, index * 8) {
+                return Ok(Err(format!("its block {index} does not match its sum")));
+            }
+        }
+        hasher.update(&sums);
+        hasher.update(&self.read(start + frame.payload_len, aligned(frame.payload_len) - frame.payload_len)?);
+        self.segments.insert(frame.offset, (frame.digest, sum(&sums)));
+        let matches = *hasher.finalize().as_bytes() == frame.digest;
+        Ok(if matches { Ok(()) } else { Err("its hash does not match".to_string()) })
+    }
+}
+
+/// The table of sections lies in the first block: sections are few.
+fn decode_sections_of(first_block: &[u8], table: u64) -> Result<(), &'static str> {
+    decode_sections(first_block, table).map(|_| ())
+}
+
+fn chain_of(prev: &Hash, number: u64, time_us: i64, first: u64, hashes: &[Hash]) -> Hash {
+    let mut chain = ChainHasher::new(prev, number, time_us, first, hashes.len() as u64);
+    hashes.iter().for_each(|hash| chain.record(hash));
+    chain.finish()
+}

@@ -1,0 +1,361 @@
+//! How is a transaction put together before it is published? In memory, and past the newest commit where nobody looks.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
+use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
+use crate::format::header::Header;
+use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
+use crate::format::segment::{RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
+use crate::format::{Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SEGMENTS_MAX, SegmentMeta, manifest};
+use crate::log::Head;
+use crate::pack::Packer;
+use crate::storage::{Storage, write_all_at};
+
+/// Record bytes gathered before they are packed into frames.
+const PENDING_BYTES_MAX: usize = 2 << 20;
+/// Bytes built in memory before they are written out, unpublished.
+pub(crate) const SPILL_BYTES: usize = 8 << 20;
+/// Most records in one transaction.
+pub const COMMIT_RECORDS_MAX: usize = 1 << 20;
+
+/// A new index segment, to be appended by a transaction.
+#[derive(Clone, Debug)]
+pub struct SegmentDraft {
+    /// First record it covers.
+    pub first_sequence: u64,
+    /// Sequence after the last record it covers.
+    pub next_sequence: u64,
+    /// Its sections; the record directory is added by the capsule.
+    pub sections: Vec<(Tag, Vec<u8>)>,
+}
+
+/// A transaction in the making.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    path: PathBuf,
+    header: Header,
+    base: Head,
+    buffer: Vec<u8>,
+    /// File offset of the buffer's first byte.
+    buffer_offset: u64,
+    frames: blake3::Hasher,
+    frame_count: u64,
+    pending: Vec<Pending>,
+    pending_bytes: usize,
+    places: Vec<RecordsPlace>,
+    hashes: Vec<Hash>,
+    lengths: Vec<u32>,
+    next_sequence: u64,
+    pub(crate) segments: Vec<SegmentMeta>,
+    segments_changed: bool,
+    pub(crate) history_offset: u64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    bytes: Vec<u8>,
+    purged: bool,
+}
+
+impl Pending {
+    fn stored(&self) -> Stored<'_> {
+        match <&[u8; 32]>::try_from(self.bytes.as_slice()) {
+            Ok(hash) if self.purged => Stored::Purged(hash),
+            _ => Stored::Body(&self.bytes),
+        }
+    }
+}
+
+impl Draft {
+    pub(crate) fn new(path: &Path, header: &Header, base: &Head, segments: Vec<SegmentMeta>) -> Draft {
+        Draft {
+            path: path.to_path_buf(),
+            header: *header,
+            base: *base,
+            buffer: Vec::new(),
+            buffer_offset: base.end,
+            frames: blake3::Hasher::new(),
+            frame_count: 0,
+            pending: Vec::new(),
+            pending_bytes: 0,
+            places: Vec::new(),
+            hashes: Vec::new(),
+            lengths: Vec::new(),
+            next_sequence: base.commit.next_sequence,
+            segments,
+            segments_changed: false,
+            history_offset: base.commit.history_offset,
+        }
+    }
+
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    pub(crate) fn record_count(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether anything was written to the file already.
+    pub(crate) fn spilled(&self) -> bool {
+        self.buffer_offset > self.base.end
+    }
+
+    fn indexed(&self) -> u64 {
+        self.segments.last().map_or(1, |s| s.next_sequence)
+    }
+
+    /// Adds a record; its sequence is returned.
+    pub(crate) fn append(&mut self, record: Stored<'_>, packer: &mut Packer, storage: &dyn Storage) -> Result<u64> {
+        let (bytes, purged) = match record {
+            Stored::Body(body) => (body, false),
+            Stored::Purged(hash) => (hash.as_slice(), true),
+        };
+        if bytes.len() > RECORD_BYTES_MAX {
+            return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
+        }
+        self.hashes.push(record.hash());
+        self.lengths.push(bytes.len() as u32);
+        self.pending_bytes += bytes.len();
+        self.pending.push(Pending { bytes: bytes.to_vec(), purged });
+        self.next_sequence += 1;
+        if self.pending_bytes >= PENDING_BYTES_MAX || self.pending.len() >= RECORDS_PER_FRAME_MAX {
+            self.flush(packer, storage)?;
+        }
+        Ok(self.next_sequence - 1)
+    }
+
+    /// Packs the pending records into frames.
+    pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let total = std::mem::take(&mut self.pending_bytes);
+        if packer.wants_dictionary(total) {
+            let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
+            if let Some(dictionary) = packer.train(&samples) {
+                let offset = self.push(Kind::Dictionary, &dictionary);
+                packer.adopt(offset, &dictionary);
+            }
+        }
+        let mut first = self.next_sequence - pending.len() as u64;
+        for group in group(&pending, packer.target_bytes(total)) {
+            let records: Vec<Stored<'_>> = group.iter().map(Pending::stored).collect();
+            self.push_records(first, &records, packer, total);
+            first += group.len() as u64;
+            self.spill(storage, SPILL_BYTES)?;
+        }
+        Ok(())
+    }
+
+    fn push_records(&mut self, first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) {
+        let plain = encode_plain(records);
+        let packed = packer.pack(&plain, total);
+        let head = RecordsHead {
+            first_sequence,
+            count: records.len() as u32,
+            coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
+            dictionary: if packed.is_some() { packer.dictionary_used(total) } else { 0 },
+            plain_len: plain.len() as u64,
+        };
+        let mut payload = Vec::with_capacity(64 + packed.as_ref().map_or(plain.len(), Vec::len));
+        head.encode(&mut payload);
+        payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
+        let frame_offset = self.push(Kind::Records, &payload);
+        self.places.push(RecordsPlace { first_sequence, frame_offset });
+    }
+
+    /// Appends a frame and returns its offset.
+    pub(crate) fn push(&mut self, kind: Kind, payload: &[u8]) -> u64 {
+        let serial = self.base.commit.serial + 1;
+        let frame = push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
+        self.frames.update(&header_bytes(&frame, &self.header));
+        self.frame_count += 1;
+        frame.offset
+    }
+
+    /// Writes the buffer out when it holds at least `at_least` bytes. Nothing of it exists before the commit frame does.
+    pub(crate) fn spill(&mut self, storage: &dyn Storage, at_least: usize) -> Result<()> {
+        if self.buffer.len() >= at_least {
+            let written = write_all_at(storage, &self.buffer, self.buffer_offset);
+            written.map_err(Error::io("write", &self.path))?;
+            self.buffer_offset += self.buffer.len() as u64;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
+    pub(crate) fn add_segment(&mut self, draft: SegmentDraft, committed: Vec<RecordsPlace>) -> Result<()> {
+        let range = draft.first_sequence..draft.next_sequence;
+        let (from, to) = self.replaced(&range)?;
+        let mut places = committed;
+        places.extend_from_slice(&self.places);
+        let directory = encode_directory(select(&places, range.start, range.end));
+        let mut sections: Vec<(Tag, &[u8])> = vec![(RECORD_DIRECTORY, &directory)];
+        sections.extend(draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())));
+        let (payload, table_sum) = encode(&sections);
+        let serial = self.base.commit.serial + 1;
+        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Segment, serial, &self.header, &payload);
+        self.frames.update(&header_bytes(&frame, &self.header));
+        self.frame_count += 1;
+        let meta = SegmentMeta {
+            id: frame.offset,
+            first_sequence: range.start,
+            next_sequence: range.end,
+            frame_offset: frame.offset,
+            payload_len: frame.payload_len,
+            digest: frame.digest,
+            table_sum,
+        };
+        self.segments.splice(from..to, [meta]);
+        self.segments_changed = true;
+        Ok(())
+    }
+
+    /// Which of the segments in force a new one over `range` takes the place of.
+    fn replaced(&self, range: &std::ops::Range<u64>) -> Result<(usize, usize)> {
+        let misuse = |reason| Err(Error::Misuse { reason });
+        if range.is_empty() || range.end > self.next_sequence {
+            return misuse("a segment covers records that do not exist");
+        }
+        let from = self.segments.partition_point(|s| s.first_sequence < range.start);
+        let to = self.segments.partition_point(|s| s.first_sequence < range.end);
+        let starts = self.segments.get(from).map_or(self.indexed(), |s| s.first_sequence) == range.start;
+        let ends = range.end >= self.indexed() || self.segments.get(to).is_some_and(|s| s.first_sequence == range.end);
+        if !starts || !ends {
+            return misuse("a segment does not join the ones in force");
+        }
+        if self.segments.len() - (to - from) >= SEGMENTS_MAX {
+            return misuse("there are too many segments");
+        }
+        Ok((from, to))
+    }
+
+    /// Ends the transaction: the manifest if it changed, then the commit frame. Returns the bytes still to be
+    /// written, where, and the head they make.
+    pub(crate) fn finish(mut self, end: Ending, committed_tail: Tail<'_>, dictionary: u64) -> (Vec<u8>, u64, Head) {
+        let mut commit = self.commit_fields(&end, committed_tail);
+        commit.dictionary_offset = dictionary;
+        if self.segments_changed {
+            commit.manifest_offset = self.push(Kind::Manifest, &manifest::encode(&self.segments));
+        }
+        commit.frames_hash = *self.frames.finalize().as_bytes();
+        commit.frame_count = self.frame_count;
+        let offset = self.buffer_offset + self.buffer.len() as u64;
+        let end = offset + FRAME_HEADER_BYTES + COMMIT_BYTES as u64;
+        if commit.indexed == commit.next_sequence {
+            commit.tail_offset = end;
+        }
+        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &commit.encode());
+        assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
+        (self.buffer, self.buffer_offset, Head { commit, offset, end, digest: frame.digest })
+    }
+
+    fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {
+        let previous = &self.base.commit;
+        let mut commit = Commit {
+            serial: previous.serial + 1,
+            prev_offset: self.base.offset,
+            prev_digest: self.base.digest,
+            begin: self.base.end,
+            first_sequence: previous.next_sequence,
+            next_sequence: self.next_sequence,
+            manifest_offset: previous.manifest_offset,
+            indexed: self.indexed(),
+            history_offset: self.history_offset,
+            ..Commit::default()
+        };
+        match *end {
+            Ending::Next { time_us } => self.chain_on(&mut commit, time_us),
+            Ending::Base { number, time_us, chain } => {
+                (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
+            }
+        }
+        self.tail_fields(&mut commit, tail);
+        commit
+    }
+
+    fn chain_on(&self, commit: &mut Commit, time_us: i64) {
+        let previous = &self.base.commit;
+        commit.prev_chain = previous.chain;
+        (commit.number, commit.time_us, commit.chain) = (previous.number, previous.time_us, previous.chain);
+        if !self.hashes.is_empty() {
+            commit.number += 1;
+            commit.time_us = time_us;
+            let count = self.hashes.len() as u64;
+            let mut chain = ChainHasher::new(&previous.chain, commit.number, time_us, previous.next_sequence, count);
+            self.hashes.iter().for_each(|hash| chain.record(hash));
+            commit.chain = chain.finish();
+        }
+    }
+
+    fn tail_fields(&self, commit: &mut Commit, tail: Tail<'_>) {
+        let previous = &self.base.commit;
+        if commit.indexed == commit.next_sequence {
+            return;
+        }
+        if commit.indexed == previous.indexed {
+            let had_tail = previous.next_sequence > previous.indexed;
+            commit.tail_offset = if had_tail { previous.tail_offset } else { self.base.end };
+            commit.tail_bytes = previous.tail_bytes + self.lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
+            return;
+        }
+        let mut places = tail.places.to_vec();
+        places.extend_from_slice(&self.places);
+        let first = select(&places, commit.indexed, commit.next_sequence).first();
+        commit.tail_offset = first.map_or(LOG_START, |place| place.frame_offset);
+        let old = previous.next_sequence.saturating_sub(commit.indexed);
+        let skipped = commit.indexed.saturating_sub(previous.next_sequence) as usize;
+        commit.tail_bytes = tail.bytes(commit.indexed, old);
+        commit.tail_bytes += self.lengths.iter().skip(skipped).map(|&n| u64::from(n)).sum::<u64>();
+    }
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending {
+    /// The next commit of the history.
+    Next { time_us: i64 },
+    /// The first commit of a compacted file, which stands for the whole history so far.
+    Base { number: u64, time_us: i64, chain: Hash },
+}
+
+/// What a commit needs to know of the tail that earlier commits left; only when it indexes a part of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Tail<'a> {
+    pub(crate) places: &'a [RecordsPlace],
+    pub(crate) first_sequence: u64,
+    pub(crate) lengths: &'a [u32],
+}
+
+impl Tail<'_> {
+    fn bytes(&self, from: u64, count: u64) -> u64 {
+        let skip = from.saturating_sub(self.first_sequence) as usize;
+        self.lengths.iter().skip(skip).take(count as usize).map(|&n| u64::from(n)).sum()
+    }
+}
+
+/// The places that hold the records `first..next`: from the last one that begins at or before `first`.
+fn select(places: &[RecordsPlace], first: u64, next: u64) -> &[RecordsPlace] {
+    let from = places.partition_point(|p| p.first_sequence <= first).saturating_sub(1);
+    let to = places.partition_point(|p| p.first_sequence < next);
+    places.get(from..to).unwrap_or_default()
+}
+
+/// Runs of records whose bytes reach `target`, none with more records than a frame may hold.
+fn group(pending: &[Pending], target: usize) -> Vec<&[Pending]> {
+    let mut groups = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (index, record) in pending.iter().enumerate() {
+        bytes += record.bytes.len();
+        if bytes >= target || index + 1 - start == RECORDS_PER_FRAME_MAX || index + 1 == pending.len() {
+            groups.push(&pending[start..=index]);
+            (start, bytes) = (index + 1, 0);
+        }
+    }
+    groups
+}

@@ -1,0 +1,57 @@
+//! The two hint slots: where was the newest commit that is known to be on disk?
+
+use super::header::{Header, sealed};
+use super::{Hash, hash_at, u64_at};
+
+/// Offset of slot A and slot B.
+pub(crate) const SLOTS: [u64; 2] = [4096, 8192];
+/// Bytes of a slot that are used.
+pub(crate) const HINT_BYTES: usize = 128;
+const MAGIC: [u8; 8] = *b"KAPSHINT";
+
+/// The place of a commit whose sync has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hint {
+    pub(crate) serial: u64,
+    pub(crate) offset: u64,
+    pub(crate) end: u64,
+    pub(crate) digest: Hash,
+}
+
+impl Hint {
+    /// Offset of the slot that this hint goes to.
+    pub(crate) fn slot(&self) -> u64 {
+        SLOTS[(self.serial % 2) as usize]
+    }
+
+    pub(crate) fn encode(&self, header: &Header) -> [u8; HINT_BYTES] {
+        let mut out = [0; HINT_BYTES];
+        out[..8].copy_from_slice(&MAGIC);
+        out[8..16].copy_from_slice(&self.serial.to_le_bytes());
+        out[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        out[24..32].copy_from_slice(&self.end.to_le_bytes());
+        out[32..64].copy_from_slice(&self.digest);
+        out[64..72].copy_from_slice(&header.generation.to_le_bytes());
+        let sum = sealed(&out[..120], header.seed());
+        out[120..].copy_from_slice(&sum);
+        out
+    }
+
+    /// Reads one slot; an unwritten, torn or foreign one is none.
+    pub(crate) fn decode(slot: &[u8], header: &Header) -> Option<Hint> {
+        let bytes = slot.get(..HINT_BYTES)?;
+        let valid =
+            bytes[..8] == MAGIC && bytes[120..] == sealed(&bytes[..120], header.seed()) && u64_at(bytes, 64) == header.generation;
+        valid.then(|| Hint {
+            serial: u64_at(bytes, 8),
+            offset: u64_at(bytes, 16),
+            end: u64_at(bytes, 24),
+            digest: hash_at(bytes, 32),
+        })
+    }
+
+    /// The newer valid hint among the pages before the log.
+    pub(crate) fn newest(prefix: &[u8], header: &Header) -> Option<Hint> {
+        SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, header)).max_by_key(|hint| hint.serial)
+    }
+}

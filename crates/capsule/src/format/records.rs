@@ -1,0 +1,157 @@
+//! A records frame's payload: a run of record bodies, packed where it pays.
+
+use super::{BODY_BYTES_MAX, Damage, Hash, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
+
+pub(crate) const HEAD_BYTES: usize = 32;
+const PURGED: u32 = 1 << 31;
+
+/// How the body is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Plain,
+    Zstd,
+}
+
+/// The fields before the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) first_sequence: u64,
+    pub(crate) count: u32,
+    pub(crate) coding: Coding,
+    pub(crate) dictionary: u64,
+    pub(crate) plain_len: u64,
+}
+
+impl Head {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.first_sequence.to_le_bytes());
+        out.extend_from_slice(&self.count.to_le_bytes());
+        out.extend_from_slice(&u32::from(self.coding == Coding::Zstd).to_le_bytes());
+        out.extend_from_slice(&self.dictionary.to_le_bytes());
+        out.extend_from_slice(&self.plain_len.to_le_bytes());
+    }
+
+    pub(crate) fn decode(payload: &[u8]) -> Result<Head, Damage> {
+        if payload.len() < HEAD_BYTES {
+            return Err("the records are cut short");
+        }
+        let coding = match u32_at(payload, 12) {
+            0 => Coding::Plain,
+            1 => Coding::Zstd,
+            _ => return Err("the records are coded in an unknown way"),
+        };
+        let head = Head {
+            first_sequence: u64_at(payload, 0),
+            count: u32_at(payload, 8),
+            coding,
+            dictionary: u64_at(payload, 16),
+            plain_len: u64_at(payload, 24),
+        };
+        let plain_fits = coding == Coding::Zstd || payload.len() - HEAD_BYTES == head.plain_len as usize;
+        if head.plain_len > BODY_BYTES_MAX || head.count as usize > RECORDS_PER_FRAME_MAX || head.count == 0 || !plain_fits {
+            return Err("the records break a limit");
+        }
+        Ok(head)
+    }
+}
+
+/// One record as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored<'a> {
+    /// Its body.
+    Body(&'a [u8]),
+    /// Its content was erased; the hash it had remains.
+    Purged(&'a [u8; 32]),
+}
+
+impl Stored<'_> {
+    /// Hash of the body, kept when the body is not.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        match self {
+            Stored::Body(body) => hash(body),
+            Stored::Purged(hash) => **hash,
+        }
+    }
+
+    fn word(&self) -> u32 {
+        match self {
+            Stored::Body(body) => body.len() as u32,
+            Stored::Purged(_) => PURGED | 32,
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Stored::Body(body) => body,
+            Stored::Purged(hash) => hash.as_slice(),
+        }
+    }
+}
+
+/// The plain body of a run of records.
+pub(crate) fn encode_plain(records: &[Stored<'_>]) -> Vec<u8> {
+    let bytes: usize = records.iter().map(|r| 4 + r.bytes().len()).sum();
+    let mut out = Vec::with_capacity(bytes);
+    for record in records {
+        out.extend_from_slice(&record.word().to_le_bytes());
+    }
+    for record in records {
+        out.extend_from_slice(record.bytes());
+    }
+    out
+}
+
+/// A plain body, checked: record `i` is there for every `i` below the count.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) first_sequence: u64,
+    plain: bytes::Bytes,
+    /// End of each record's bytes within `plain`.
+    ends: Vec<u32>,
+}
+
+impl Block {
+    pub(crate) fn decode(head: &Head, plain: bytes::Bytes) -> Result<Block, Damage> {
+        const DAMAGE: Damage = "the lengths of the records do not add up";
+        let mut end = head.count as usize * 4;
+        if plain.len() as u64 != head.plain_len || end > plain.len() {
+            return Err(DAMAGE);
+        }
+        let mut ends = Vec::with_capacity(head.count as usize);
+        for index in 0..head.count as usize {
+            let word = u32_at(&plain, index * 4);
+            let len = (word & !PURGED) as usize;
+            if word & PURGED != 0 && len != 32 {
+                return Err(DAMAGE);
+            }
+            end += len;
+            if end > plain.len() {
+                return Err(DAMAGE);
+            }
+            ends.push(end as u32);
+        }
+        if end != plain.len() {
+            return Err(DAMAGE);
+        }
+        Ok(Block { first_sequence: head.first_sequence, plain, ends })
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<Stored<'_>> {
+        let end = *self.ends.get(index)? as usize;
+        let start = index.checked_sub(1).map_or(self.ends.len() * 4, |i| self.ends[i] as usize);
+        let bytes = &self.plain[start..end];
+        if u32_at(&self.plain, index * 4) & PURGED != 0 {
+            return Some(Stored::Purged(bytes.try_into().expect("checked when decoded")));
+        }
+        Some(Stored::Body(bytes))
+    }
+
+    pub(crate) fn records(&self) -> impl Iterator<Item = Stored<'_>> {
+        (0..self.ends.len()).filter_map(|index| self.get(index))
+    }
+}

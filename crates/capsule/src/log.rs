@@ -1,0 +1,220 @@
+//! Where is the newest commit? The hint, then a walk over frame lengths; never a search for patterns.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::format::commit::{COMMIT_BYTES, Commit};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
+use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
+use crate::format::hint::Hint;
+use crate::format::{Hash, LOG_START, aligned};
+use crate::storage::{Storage, read_exact_at, read_up_to};
+
+/// Bytes read at once by a walk.
+const WINDOW_BYTES: usize = 256 << 10;
+
+/// The newest commit, or the state before the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) commit: Commit,
+    /// Offset of the commit frame, 0 before the first.
+    pub(crate) offset: u64,
+    /// Offset past it: where the next transaction begins.
+    pub(crate) end: u64,
+    /// Hash of its payload.
+    pub(crate) digest: Hash,
+}
+
+impl Head {
+    /// The state of a capsule without commits.
+    pub(crate) fn empty() -> Head {
+        let commit = Commit { first_sequence: 1, next_sequence: 1, indexed: 1, tail_offset: LOG_START, ..Commit::default() };
+        Head { commit, offset: 0, end: LOG_START, digest: [0; 32] }
+    }
+}
+
+/// What opening a file finds.
+#[derive(Clone, Debug)]
+pub(crate) struct Located {
+    pub(crate) header: Header,
+    pub(crate) head: Head,
+    /// End of the newest commit known to be on disk; [`LOG_START`] when no hint is valid.
+    pub(crate) hinted_end: u64,
+    pub(crate) file_len: u64,
+}
+
+/// Finds the newest commit of the file.
+pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
+    let prefix = read_up_to(storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+    let header = read_header(&prefix, path)?;
+    let file_len = storage.len().map_err(Error::io("read the length of", path))?;
+    let hint = Hint::newest(&prefix, &header);
+    if file_len < LOG_START {
+        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: LOG_START });
+    }
+    let (mut head, hinted_end) = match hint {
+        None => (Head::empty(), LOG_START),
+        Some(hint) => (hinted_head(storage, path, &header, &hint, file_len)?, hint.end),
+    };
+    let mut walk = Walk::new(storage, &header, file_len);
+    while let Some(next) = walk.next_commit(&head).map_err(Error::io("read", path))? {
+        head = next;
+    }
+    Ok(Located { header, head, hinted_end, file_len })
+}
+
+/// Reads and judges the header.
+pub(crate) fn read_header(prefix: &[u8], path: &Path) -> Result<Header> {
+    if !prefix.starts_with(&MAGIC) {
+        let found = foreign(prefix).to_string();
+        return Err(Error::NotACapsule { path: path.to_path_buf(), found });
+    }
+    let too_new = |found: String| Error::VersionMismatch { path: path.to_path_buf(), found };
+    let header = Header::decode(prefix).map_err(|what| corrupt(path, 0, what))?;
+    if header.version != FORMAT_VERSION {
+        return Err(too_new(format!("format version {}, this build knows {FORMAT_VERSION}", header.version)));
+    }
+    let unknown = header.reader_features & !READER_FEATURES;
+    if unknown != 0 {
+        return Err(too_new(format!("unknown reader features {unknown:#x}")));
+    }
+    Ok(header)
+}
+
+/// What a file that is no capsule seems to be.
+fn foreign(prefix: &[u8]) -> &'static str {
+    match prefix {
+        [] => "it is empty",
+        [b'M', b'V', b'2', ..] => "it is a memvid store (.mv2)",
+        [b'S', b'Q', b'L', b'i', b't', b'e', ..] => "it is an SQLite database",
+        p if p.len() >= HEADER_BYTES && p[..8].iter().all(|&b| b == 0) => "it begins with zeros",
+        _ => "its first bytes are not a capsule's",
+    }
+}
+
+fn hinted_head(storage: &dyn Storage, path: &Path, header: &Header, hint: &Hint, file_len: u64) -> Result<Head> {
+    if hint.end > file_len {
+        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: hint.end });
+    }
+    let len = (FRAME_HEADER_BYTES as usize) + COMMIT_BYTES;
+    let mut bytes = vec![0; len];
+    read_exact_at(storage, &mut bytes, hint.offset).map_err(Error::io("read", path))?;
+    let damaged = |what| corrupt(path, hint.offset, what);
+    let frame = Frame::decode(&bytes, hint.offset, header).map_err(damaged)?;
+    let payload = &bytes[FRAME_HEADER_BYTES as usize..];
+    if frame.kind != Kind::Commit
+        || frame.digest != hint.digest
+        || crate::format::hash(payload) != frame.digest
+        || frame.end() != hint.end
+    {
+        return Err(damaged("the newest commit is not the one that was written"));
+    }
+    let commit = Commit::decode(payload).map_err(damaged)?;
+    Ok(Head { commit, offset: hint.offset, end: hint.end, digest: frame.digest })
+}
+
+pub(crate) fn corrupt(path: &Path, offset: u64, what: impl Into<String>) -> Error {
+    Error::Corrupt { path: path.to_path_buf(), offset, what: what.into() }
+}
+
+/// Reads forward over whole transactions.
+pub(crate) struct Walk<'a> {
+    storage: &'a dyn Storage,
+    header: &'a Header,
+    file_len: u64,
+    window: Vec<u8>,
+    window_offset: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(storage: &'a dyn Storage, header: &'a Header, file_len: u64) -> Walk<'a> {
+        Walk { storage, header, file_len, window: Vec::new(), window_offset: 0 }
+    }
+
+    /// The commit after `head`, if the bytes there are one whole transaction.
+    pub(crate) fn next_commit(&mut self, head: &Head) -> std::io::Result<Option<Head>> {
+        match self.try_next_commit(head) {
+            // A writer cut its torn tail while we looked at it.
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            other => other,
+        }
+    }
+
+    fn try_next_commit(&mut self, head: &Head) -> std::io::Result<Option<Head>> {
+        let mut offset = head.end;
+        let mut headers = blake3::Hasher::new();
+        let mut frames = 0;
+        while let Some(frame) = self.frame_at(offset)? {
+            let in_order = frame.serial == head.commit.serial + 1 && frame.end() <= self.file_len;
+            if !in_order || !self.payload_matches(&frame)? {
+                return Ok(None);
+            }
+            if frame.kind == Kind::Commit {
+                return self.check_commit(head, &frame, *headers.finalize().as_bytes(), frames);
+            }
+            headers.update(&header_bytes(&frame, self.header));
+            frames += 1;
+            offset = frame.end();
+        }
+        Ok(None)
+    }
+
+    fn check_commit(&mut self, head: &Head, frame: &Frame, frames_hash: Hash, frames: u64) -> std::io::Result<Option<Head>> {
+        if frame.payload_len != COMMIT_BYTES as u64 {
+            return Ok(None);
+        }
+        let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else { return Ok(None) };
+        let follows = follows(head, &commit) && commit.frames_hash == frames_hash && commit.frame_count == frames;
+        Ok(follows.then_some(Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest }))
+    }
+
+    /// The frame header at `offset`, if there is a valid one.
+    pub(crate) fn frame_at(&mut self, offset: u64) -> std::io::Result<Option<Frame>> {
+        if offset + FRAME_HEADER_BYTES > self.file_len {
+            return Ok(None);
+        }
+        let header = self.header;
+        let bytes = self.bytes(offset, FRAME_HEADER_BYTES as usize)?;
+        Ok(Frame::decode(bytes, offset, header).ok())
+    }
+
+    /// Whether the payload and its filling hash to what the frame header says.
+    pub(crate) fn payload_matches(&mut self, frame: &Frame) -> std::io::Result<bool> {
+        let mut hasher = blake3::Hasher::new();
+        let mut offset = frame.payload_offset();
+        let end = offset + aligned(frame.payload_len);
+        while offset < end {
+            let len = (end - offset).min(WINDOW_BYTES as u64) as usize;
+            hasher.update(self.bytes(offset, len)?);
+            offset += len as u64;
+        }
+        Ok(*hasher.finalize().as_bytes() == frame.digest)
+    }
+
+    /// `len` bytes at `offset`, at most a window; fewer never: the caller checked the file's length.
+    fn bytes(&mut self, offset: u64, len: usize) -> std::io::Result<&[u8]> {
+        let inside = offset >= self.window_offset && offset + len as u64 <= self.window_offset + self.window.len() as u64;
+        if !inside {
+            let available = (self.file_len - offset).min(WINDOW_BYTES as u64) as usize;
+            self.window.resize(available.max(len), 0);
+            read_exact_at(self.storage, &mut self.window, offset)?;
+            self.window_offset = offset;
+        }
+        let start = (offset - self.window_offset) as usize;
+        Ok(&self.window[start..start + len])
+    }
+}
+
+/// Whether `commit` continues the history that ends at `head`.
+pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
+    let previous = &head.commit;
+    let base = previous.serial == 0 && commit.history_offset != 0;
+    let continues = commit.number == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
+        && commit.prev_chain == previous.chain
+        && commit.first_sequence == previous.next_sequence;
+    commit.serial == previous.serial + 1
+        && commit.prev_offset == head.offset
+        && commit.prev_digest == head.digest
+        && commit.begin == head.end
+        && (base || continues)
+}

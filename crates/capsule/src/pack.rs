@@ -1,0 +1,105 @@
+//! How are records packed? zstd where it pays, with one dictionary for the capsule once there is text to learn it from.
+//!
+//! Measured on a million records of mixed prose and code: blocks of 4 KB with a 64 KB dictionary take .34 of their
+//! plain size and unpack in about 9 µs; without one, .42 and, at 16 KB, .40 and 27 µs.
+
+use zstd::bulk::Compressor;
+
+use crate::format::DICTIONARY_BYTES_MAX;
+
+/// From how many bytes on a batch is worth a dictionary's set-up.
+const BULK_BYTES: usize = 64 << 10;
+/// From how many bytes on a batch is enough to learn a dictionary from.
+const TRAIN_BYTES: usize = 1 << 20;
+/// Size of a learned dictionary, in bytes.
+const DICTIONARY_BYTES: usize = 64 << 10;
+/// Plain bytes of a block with and without a dictionary.
+const BLOCK_BYTES: (usize, usize) = (4 << 10, 16 << 10);
+/// Plain bytes from which a block of a small batch is packed at all.
+const SMALL_BYTES: usize = 4 << 10;
+/// zstd level for bulk and for a single put.
+const LEVEL: (i32, i32) = (3, 1);
+
+/// Packs blocks of records; keeps its set-up between transactions.
+#[derive(Default)]
+pub(crate) struct Packer {
+    dictionary: Option<(u64, Vec<u8>)>,
+    bulk: Option<Compressor<'static>>,
+    small: Option<Compressor<'static>>,
+}
+
+impl std::fmt::Debug for Packer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Packer").field("dictionary", &self.dictionary.as_ref().map(|d| d.0)).finish()
+    }
+}
+
+impl Packer {
+    pub(crate) fn wants_dictionary(&self, total: usize) -> bool {
+        self.dictionary.is_none() && total >= TRAIN_BYTES
+    }
+
+    /// Learns a dictionary; none when the samples do not allow one.
+    pub(crate) fn train(&self, samples: &[&[u8]]) -> Option<Vec<u8>> {
+        let dictionary = zstd::dict::from_samples(samples, DICTIONARY_BYTES).ok()?;
+        (!dictionary.is_empty() && dictionary.len() <= DICTIONARY_BYTES_MAX).then_some(dictionary)
+    }
+
+    /// Uses the dictionary stored at `offset` from now on.
+    pub(crate) fn adopt(&mut self, offset: u64, dictionary: &[u8]) {
+        self.dictionary = Some((offset, dictionary.to_vec()));
+        self.bulk = None;
+    }
+
+    /// Forgets everything that a transaction which was not committed may have brought.
+    pub(crate) fn reset(&mut self) {
+        *self = Packer::default();
+    }
+
+    pub(crate) fn has_dictionary(&self) -> bool {
+        self.dictionary.is_some()
+    }
+
+    pub(crate) fn dictionary_offset(&self) -> u64 {
+        self.dictionary.as_ref().map_or(0, |d| d.0)
+    }
+
+    /// Plain bytes of a block in a batch of `total` bytes.
+    pub(crate) fn target_bytes(&self, total: usize) -> usize {
+        match (total >= BULK_BYTES, &self.dictionary) {
+            (true, Some(_)) => BLOCK_BYTES.0,
+            _ => BLOCK_BYTES.1,
+        }
+    }
+
+    /// Offset of the dictionary that a block of such a batch is packed with.
+    pub(crate) fn dictionary_used(&self, total: usize) -> u64 {
+        if total >= BULK_BYTES { self.dictionary_offset() } else { 0 }
+    }
+
+    /// The packed form of a block in a batch of `total` bytes; none when it does not pay.
+    pub(crate) fn pack(&mut self, plain: &[u8], total: usize) -> Option<Vec<u8>> {
+        let bulk = total >= BULK_BYTES;
+        if !bulk && plain.len() < SMALL_BYTES {
+            return None;
+        }
+        let compressor = if bulk { self.bulk_compressor() } else { self.small_compressor() };
+        let packed = compressor?.compress(plain).ok()?;
+        (packed.len() < plain.len() - plain.len() / 16).then_some(packed)
+    }
+
+    fn bulk_compressor(&mut self) -> Option<&mut Compressor<'static>> {
+        if self.bulk.is_none() {
+            let dictionary = self.dictionary.as_ref().map(|d| d.1.as_slice()).unwrap_or_default();
+            self.bulk = Compressor::with_dictionary(LEVEL.0, dictionary).ok();
+        }
+        self.bulk.as_mut()
+    }
+
+    fn small_compressor(&mut self) -> Option<&mut Compressor<'static>> {
+        if self.small.is_none() {
+            self.small = Compressor::new(LEVEL.1).ok();
+        }
+        self.small.as_mut()
+    }
+}

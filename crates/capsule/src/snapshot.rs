@@ -1,0 +1,534 @@
+//! What does the capsule hold at one moment? A reader's view: takes no lock, never changes, waits for nobody.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytes::Bytes;
+use zstd::bulk::Decompressor;
+
+use crate::error::{Error, Result};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
+use crate::format::header::Header;
+use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
+use crate::format::segment::{BLOCK_BYTES, RECORD_DIRECTORY, Section, Tag, decode_sections, find_place, table_offset};
+use crate::format::{self, DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest, sum, u64_at};
+use crate::log::{Head, Located, corrupt, locate};
+use crate::storage::{FileSystem, Storage, Volume, read_up_to};
+
+/// A segment up to this size is checked whole when it is first used, in bytes.
+pub const SEGMENT_EAGER_BYTES: u64 = 4 << 20;
+/// Bytes read at once for a frame of unknown length: enough for a packed block of records.
+const FRAME_GUESS_BYTES: usize = 8 << 10;
+
+/// Facts about a capsule's newest commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// How many commits with records the history has.
+    pub number: u64,
+    /// When it was made, microseconds since the Unix epoch; 0 before the first.
+    pub time_us: i64,
+    /// Sequence after the newest record; records count from 1.
+    pub next_sequence: u64,
+    /// Hash that names the whole history up to here.
+    pub chain: Hash,
+}
+
+/// Facts about a capsule file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Random id, kept for the capsule's life.
+    pub capsule_id: [u8; 16],
+    /// Version of its format.
+    pub format_version: u32,
+    /// When it was created, microseconds since the Unix epoch.
+    pub created_us: i64,
+    /// How often it was compacted, plus one.
+    pub generation: u64,
+    /// Bytes of the file up to the newest commit.
+    pub committed_bytes: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+}
+
+/// A consistent view of a capsule. Cheap to clone.
+#[derive(Clone)]
+pub struct Snapshot {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+    header: Header,
+    head: Head,
+    hinted_end: u64,
+    file_len: u64,
+    segments: Vec<SegmentMeta>,
+    payloads: Vec<OnceLock<(Bytes, Vec<Section>)>>,
+    map: OnceLock<Option<Bytes>>,
+    tail: OnceLock<Vec<Arc<Block>>>,
+    unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
+    recent: Mutex<Option<(u64, Arc<Block>)>>,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("path", &self.inner.path).field("head", &self.inner.head.commit.serial).finish()
+    }
+}
+
+/// One record of a snapshot.
+#[derive(Clone, Debug)]
+pub struct StoredRecord {
+    block: Arc<Block>,
+    index: usize,
+}
+
+impl StoredRecord {
+    /// Its body or what erasure left of it.
+    #[must_use]
+    pub fn stored(&self) -> Stored<'_> {
+        self.block.get(self.index).expect("made for an index of the block")
+    }
+
+    /// Its sequence.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.block.first_sequence + self.index as u64
+    }
+}
+
+impl Snapshot {
+    /// Opens the capsule at `path` for reading.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
+    pub fn open(path: &Path) -> Result<Snapshot> {
+        Snapshot::open_in(&FileSystem, path)
+    }
+
+    /// Opens the capsule at `path` of `volume` for reading.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`].
+    pub fn open_in(volume: &dyn Volume, path: &Path) -> Result<Snapshot> {
+        let storage = open_storage(volume, path, false)?;
+        let located = locate(&*storage, path)?;
+        Snapshot::of(path, storage, &located)
+    }
+
+    pub(crate) fn of(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Result<Snapshot> {
+        let mut inner = Inner {
+            path: path.to_path_buf(),
+            storage,
+            header: located.header,
+            head: located.head,
+            hinted_end: located.hinted_end,
+            file_len: located.file_len,
+            segments: Vec::new(),
+            payloads: Vec::new(),
+            map: OnceLock::new(),
+            tail: OnceLock::new(),
+            unpackers: Mutex::default(),
+            recent: Mutex::default(),
+        };
+        inner.segments = inner.read_manifest()?;
+        inner.payloads.resize_with(inner.segments.len(), OnceLock::new);
+        Ok(Snapshot { inner: Arc::new(inner) })
+    }
+
+    /// Path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The newest commit.
+    #[must_use]
+    pub fn commit(&self) -> CommitInfo {
+        let commit = &self.inner.head.commit;
+        CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> FileInfo {
+        let header = &self.inner.header;
+        FileInfo {
+            capsule_id: header.capsule_id,
+            format_version: header.version,
+            created_us: header.created_us,
+            generation: header.generation,
+            committed_bytes: self.inner.head.end,
+            file_bytes: self.inner.file_len.max(self.inner.head.end),
+        }
+    }
+
+    /// The index segments in force, ascending, without gaps from sequence 1 to [`Snapshot::indexed`].
+    #[must_use]
+    pub fn segments(&self) -> &[SegmentMeta] {
+        &self.inner.segments
+    }
+
+    /// Sequence of the first record that no segment covers: where the tail begins.
+    #[must_use]
+    pub fn indexed(&self) -> u64 {
+        self.inner.head.commit.indexed
+    }
+
+    /// Sequences of the tail.
+    #[must_use]
+    pub fn tail(&self) -> Range<u64> {
+        self.indexed()..self.commit().next_sequence
+    }
+
+    /// Bytes of record bodies in the tail.
+    #[must_use]
+    pub fn tail_bytes(&self) -> u64 {
+        self.inner.head.commit.tail_bytes
+    }
+
+    /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the file can be mapped.
+    ///
+    /// # Errors
+    /// `Corrupt` when a checksum fails; what the system says.
+    pub fn section(&self, index: usize, tag: Tag) -> Result<Option<Bytes>> {
+        let (payload, sections) = self.inner.segment(index)?;
+        let section = sections.iter().find(|s| s.tag == tag);
+        Ok(section.map(|s| payload.slice(s.offset as usize..(s.offset + s.len) as usize)))
+    }
+
+    /// The record with this sequence.
+    ///
+    /// # Errors
+    /// `NoSuchRecord` outside the snapshot, `Corrupt` when its bytes do not check out.
+    pub fn record(&self, sequence: u64) -> Result<StoredRecord> {
+        let block = self.block_of(sequence)?;
+        let index = sequence.checked_sub(block.first_sequence).filter(|&i| i < block.len());
+        let index = index.ok_or_else(|| self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))?;
+        Ok(StoredRecord { block, index: index as usize })
+    }
+
+    /// Every record from `from` on, ascending.
+    pub fn records(&self, from: u64) -> impl Iterator<Item = Result<StoredRecord>> + '_ {
+        let end = self.commit().next_sequence;
+        let mut next = from.max(1);
+        let mut current: Option<Arc<Block>> = None;
+        std::iter::from_fn(move || {
+            if next >= end {
+                return None;
+            }
+            let sequence = next;
+            next += 1;
+            let here = |b: &Arc<Block>| sequence >= b.first_sequence && sequence - b.first_sequence < b.len();
+            let block = match current.take().filter(here) {
+                Some(block) => block,
+                None => match self.block_of(sequence) {
+                    Ok(block) => block,
+                    Err(error) => {
+                        next = end;
+                        return Some(Err(error));
+                    }
+                },
+            };
+            let index = (sequence - block.first_sequence) as usize;
+            current = Some(block.clone());
+            Some(if index < block.len() as usize {
+                Ok(StoredRecord { block, index })
+            } else {
+                Err(self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))
+            })
+        })
+    }
+
+    fn block_of(&self, sequence: u64) -> Result<Arc<Block>> {
+        if sequence == 0 || sequence >= self.commit().next_sequence {
+            return Err(Error::NoSuchRecord { sequence });
+        }
+        if sequence >= self.indexed() {
+            let blocks = self.inner.tail_blocks()?;
+            let at = blocks.partition_point(|b| b.first_sequence <= sequence);
+            let block = at.checked_sub(1).map(|i| blocks[i].clone());
+            return block.ok_or_else(|| self.inner.corrupt(self.inner.head.commit.tail_offset, "the tail misses records"));
+        }
+        self.inner.indexed_block(sequence)
+    }
+
+    /// Where the records frames of the range lie; the range is one that segments or the tail cover.
+    pub(crate) fn places(&self, range: Range<u64>) -> Result<Vec<format::segment::RecordsPlace>> {
+        let mut places = Vec::new();
+        for (index, segment) in self.segments().iter().enumerate() {
+            if segment.first_sequence >= range.start && segment.next_sequence <= range.end {
+                let directory = self.section(index, RECORD_DIRECTORY)?.unwrap_or_default();
+                let count = directory.len() / format::segment::PLACE_BYTES;
+                places.extend((0..count).map(|i| format::segment::place_at(&directory, i)));
+            }
+        }
+        if range.end > self.indexed() {
+            places.extend(self.inner.tail_places()?);
+        }
+        Ok(places)
+    }
+
+    pub(crate) fn head(&self) -> &Head {
+        &self.inner.head
+    }
+
+    /// Reads and checks a whole frame.
+    pub(crate) fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
+        self.inner.frame(offset, kind)
+    }
+
+    /// Unpacks and checks the payload of a records frame.
+    pub(crate) fn decode_block(&self, offset: u64, payload: &Bytes) -> Result<Block> {
+        self.inner.decode_block(offset, payload)
+    }
+}
+
+/// Opens a file and tells what it is when it is no file.
+pub(crate) fn open_storage(volume: &dyn Volume, path: &Path, write: bool) -> Result<Arc<dyn Storage>> {
+    volume.open(path, write).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::NotFound { path: path.to_path_buf() },
+        std::io::ErrorKind::IsADirectory => not_a_file(path, "it is a folder"),
+        std::io::ErrorKind::InvalidInput => not_a_file(path, "it is not a regular file"),
+        _ => Error::io("open", path)(e),
+    })
+}
+
+fn not_a_file(path: &Path, found: &str) -> Error {
+    Error::NotACapsule { path: path.to_path_buf(), found: found.to_string() }
+}
+
+impl Inner {
+    fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
+        corrupt(&self.path, offset, what)
+    }
+
+    fn read_manifest(&self) -> Result<Vec<SegmentMeta>> {
+        let commit = &self.head.commit;
+        if commit.manifest_offset == 0 {
+            return if commit.indexed == 1 {
+                Ok(Vec::new())
+            } else {
+                Err(self.corrupt(self.head.offset, "the commit names no manifest"))
+            };
+        }
+        let (_, payload) = self.frame(commit.manifest_offset, Kind::Manifest)?;
+        manifest::decode(&payload, commit.indexed).map_err(|what| self.corrupt(commit.manifest_offset, what))
+    }
+
+    /// Reads a frame of `kind` at `offset` and checks every byte of it.
+    fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
+        let limit = self.head.end;
+        if offset < LOG_START || offset >= limit || offset % 8 != 0 {
+            return Err(self.corrupt(offset, format!("no {} frame can be here", kind.name())));
+        }
+        let guess = FRAME_GUESS_BYTES.min((limit - offset) as usize);
+        let mut bytes = self.read(offset, guess)?;
+        let frame = Frame::decode(&bytes, offset, &self.header).map_err(|what| self.corrupt(offset, what))?;
+        if frame.kind != kind || frame.end() > limit {
+            return Err(self.corrupt(offset, format!("no whole {} frame is here", kind.name())));
+        }
+        let total = (frame.end() - offset) as usize;
+        if total > bytes.len() {
+            let rest = self.read(offset + bytes.len() as u64, total - bytes.len())?;
+            bytes.extend_from_slice(&rest);
+        }
+        bytes.truncate(total);
+        let payload = Bytes::from(bytes).slice(FRAME_HEADER_BYTES as usize..);
+        if hash(&payload) != frame.digest {
+            return Err(self.corrupt(offset, format!("the {} frame's hash does not match", kind.name())));
+        }
+        Ok((frame, payload.slice(..frame.payload_len as usize)))
+    }
+
+    fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let bytes = read_up_to(&*self.storage, offset, len).map_err(Error::io("read", &self.path))?;
+        if bytes.len() == len { Ok(bytes) } else { Err(self.corrupt(offset, "the file ends too early")) }
+    }
+
+    /// Unpacks a records frame.
+    fn block(&self, offset: u64) -> Result<Arc<Block>> {
+        if let Some((at, block)) = &*self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+            && *at == offset
+        {
+            return Ok(block.clone());
+        }
+        let (_, payload) = self.frame(offset, Kind::Records)?;
+        let block = Arc::new(self.decode_block(offset, &payload)?);
+        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some((offset, block.clone()));
+        Ok(block)
+    }
+
+    pub(crate) fn decode_block(&self, offset: u64, payload: &Bytes) -> Result<Block> {
+        let damaged = |what| self.corrupt(offset, what);
+        let head = RecordsHead::decode(payload).map_err(damaged)?;
+        let body = payload.slice(HEAD_BYTES..);
+        let plain = match head.coding {
+            Coding::Plain => body,
+            Coding::Zstd => self.unpack(&head, &body, offset)?,
+        };
+        Block::decode(&head, plain).map_err(damaged)
+    }
+
+    fn unpack(&self, head: &RecordsHead, body: &[u8], offset: u64) -> Result<Bytes> {
+        let mut unpackers = self.unpackers.lock().unwrap_or_else(PoisonError::into_inner);
+        if !unpackers.contains_key(&head.dictionary) {
+            unpackers.insert(head.dictionary, self.unpacker(head.dictionary)?);
+        }
+        let unpacker = unpackers.get_mut(&head.dictionary).expect("inserted above");
+        let plain = unpacker.decompress(body, head.plain_len as usize);
+        plain.map(Bytes::from).map_err(|_| self.corrupt(offset, "the records do not unpack"))
+    }
+
+    fn unpacker(&self, dictionary: u64) -> Result<Decompressor<'static>> {
+        let bytes = self.dictionary(dictionary)?;
+        Decompressor::with_dictionary(&bytes).map_err(|_| self.corrupt(dictionary, "the dictionary does not load"))
+    }
+
+    fn dictionary(&self, offset: u64) -> Result<Bytes> {
+        if offset == 0 {
+            return Ok(Bytes::new());
+        }
+        let (frame, payload) = self.frame(offset, Kind::Dictionary)?;
+        if frame.payload_len > DICTIONARY_BYTES_MAX as u64 {
+            return Err(self.corrupt(offset, "the dictionary breaks its limit"));
+        }
+        Ok(payload)
+    }
+
+    fn indexed_block(&self, sequence: u64) -> Result<Arc<Block>> {
+        let at = self.segments.partition_point(|s| s.next_sequence <= sequence);
+        let (payload, sections) = self.segment(at)?;
+        let directory = sections.iter().find(|s| s.tag == RECORD_DIRECTORY);
+        let directory = directory.map(|s| &payload[s.offset as usize..(s.offset + s.len) as usize]).unwrap_or_default();
+        let missing =
+            || self.corrupt(self.segments[at].frame_offset, format!("the directory does not lead to record {sequence}"));
+        let place = find_place(directory, sequence).ok_or_else(missing)?;
+        self.block(place.frame_offset)
+    }
+
+    /// The payload of a segment: mapped where that is safe, else read; checked whole when it is small.
+    fn segment(&self, index: usize) -> Result<&(Bytes, Vec<Section>)> {
+        let cell = self.payloads.get(index).expect("an index of the segments");
+        if let Some(ready) = cell.get() {
+            return Ok(ready);
+        }
+        let ready = self.load_segment(&self.segments[index])?;
+        Ok(cell.get_or_init(|| ready))
+    }
+
+    fn load_segment(&self, meta: &SegmentMeta) -> Result<(Bytes, Vec<Section>)> {
+        let damaged = |what: &str| self.corrupt(meta.frame_offset, what);
+        let start = meta.frame_offset + FRAME_HEADER_BYTES;
+        let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
+        let end = end.ok_or_else(|| damaged("the segment reaches past the newest commit"))?;
+        let payload = match self.mapped()? {
+            Some(map) if end <= map.len() as u64 => map.slice(start as usize..(start + meta.payload_len) as usize),
+            _ => Bytes::from(self.read(start, meta.payload_len as usize)?),
+        };
+        let table = table_offset(&payload, meta.payload_len).map_err(damaged)?;
+        if sum(&payload[table as usize..]) != meta.table_sum {
+            return Err(damaged("the segment's sum table does not match"));
+        }
+        let blocks = if meta.payload_len <= SEGMENT_EAGER_BYTES { usize::MAX } else { 1 };
+        check_blocks(&payload, table as usize, blocks).map_err(damaged)?;
+        let sections = decode_sections(&payload, table).map_err(damaged)?;
+        Ok((payload, sections))
+    }
+
+    /// The part of the file that no writer will ever cut, mapped.
+    fn mapped(&self) -> Result<Option<&Bytes>> {
+        if let Some(map) = self.map.get() {
+            return Ok(map.as_ref());
+        }
+        let len = self.hinted_end.min(self.head.end);
+        let map = self.storage.map(len).map_err(Error::io("map", &self.path))?;
+        Ok(self.map.get_or_init(|| map).as_ref())
+    }
+
+    fn tail_blocks(&self) -> Result<&[Arc<Block>]> {
+        if let Some(tail) = self.tail.get() {
+            return Ok(tail);
+        }
+        let mut blocks = Vec::new();
+        self.walk_tail(&mut |offset, payload| {
+            blocks.push(Arc::new(self.decode_block(offset, &payload)?));
+            Ok(())
+        })?;
+        blocks.retain(|b| b.first_sequence + b.len() > self.head.commit.indexed);
+        Ok(self.tail.get_or_init(|| blocks))
+    }
+
+    fn tail_places(&self) -> Result<Vec<format::segment::RecordsPlace>> {
+        let mut places = Vec::new();
+        self.walk_tail(&mut |frame_offset, payload| {
+            let head = RecordsHead::decode(&payload).map_err(|what| self.corrupt(frame_offset, what))?;
+            if head.first_sequence + u64::from(head.count) > self.head.commit.indexed {
+                places.push(format::segment::RecordsPlace { first_sequence: head.first_sequence, frame_offset });
+            }
+            Ok(())
+        })?;
+        Ok(places)
+    }
+
+    /// Calls `each` for every records frame from the tail's offset to the end.
+    fn walk_tail(&self, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
+        let mut offset = self.head.commit.tail_offset;
+        if offset < LOG_START || offset > self.head.end {
+            return Err(self.corrupt(self.head.offset, "the commit's tail offset is outside the log"));
+        }
+        // One read serves a whole tail: it is bounded, and frames that are not records are skipped by their length.
+        let window = self.read_window(offset)?;
+        while offset < self.head.end {
+            let frame = self.frame_header(offset, &window)?;
+            if frame.kind == Kind::Records {
+                each(offset, self.frame_in(&frame, &window)?)?;
+            }
+            offset = frame.end();
+        }
+        Ok(())
+    }
+
+    fn read_window(&self, offset: u64) -> Result<(u64, Bytes)> {
+        const TAIL_WINDOW_BYTES: u64 = 1 << 20;
+        let len = (self.head.end - offset).min(TAIL_WINDOW_BYTES) as usize;
+        Ok((offset, Bytes::from(self.read(offset, len)?)))
+    }
+
+    fn frame_header(&self, offset: u64, (start, window): &(u64, Bytes)) -> Result<Frame> {
+        let at = (offset - start) as usize;
+        let decoded = match window.get(at..at + FRAME_HEADER_BYTES as usize) {
+            Some(bytes) => Frame::decode(bytes, offset, &self.header),
+            None => Frame::decode(&self.read(offset, FRAME_HEADER_BYTES as usize)?, offset, &self.header),
+        };
+        decoded.map_err(|what| self.corrupt(offset, what))
+    }
+
+    fn frame_in(&self, frame: &Frame, (start, window): &(u64, Bytes)) -> Result<Bytes> {
+        let at = (frame.payload_offset() - start) as usize;
+        let filled = aligned(frame.payload_len) as usize;
+        if at + filled > window.len() {
+            return Ok(self.frame(frame.offset, frame.kind)?.1);
+        }
+        let payload = window.slice(at..at + filled);
+        if hash(&payload) != frame.digest {
+            return Err(self.corrupt(frame.offset, "the records frame's hash does not match"));
+        }
+        Ok(payload.slice(..frame.payload_len as usize))
+    }
+}
+
+/// Checks the first `blocks` blocks of a segment's payload against its sum table.
+pub(crate) fn check_blocks(payload: &[u8], table: usize, blocks: usize) -> Result<(), &'static str> {
+    let sums = payload[..table].chunks(BLOCK_BYTES).enumerate().take(blocks);
+    for (index, block) in sums {
+        if sum(block) != u64_at(payload, table + index * 8) {
+            return Err("a block of the segment does not match its sum");
+        }
+    }
+    Ok(())
+}

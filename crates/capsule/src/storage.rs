@@ -1,0 +1,229 @@
+//! How are bytes read, written and made durable? The only way to the disk, so that tests can stand in for it.
+
+use std::fmt::Debug;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::map;
+
+/// One open file.
+pub trait Storage: Send + Sync + Debug {
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file holds no byte.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Reads up to `buffer.len()` bytes at `offset`; 0 at the end. May read fewer.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes up to `bytes.len()` bytes at `offset`, growing the file. May write fewer.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Cuts or extends the file to `len` bytes; not durable before the next sync.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Makes everything written so far durable, the length included.
+    ///
+    /// # Errors
+    /// What the system says; then nothing is known of the writes since the last success.
+    fn sync(&self) -> io::Result<()>;
+
+    /// The first `len` bytes as memory that needs no copying, or none where that is not possible.
+    /// The caller promises that no writer of ours will ever cut the file below `len`.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn map(&self, len: u64) -> io::Result<Option<Bytes>>;
+
+    /// Identity of the file behind the descriptor, such as device and inode; none where there is no such thing.
+    fn identity(&self) -> Option<(u64, u64)>;
+}
+
+/// Reads exactly `buffer.len()` bytes.
+pub(crate) fn read_exact_at(storage: &dyn Storage, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match storage.read_at(buffer, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                buffer = &mut buffer[n..];
+                offset += n as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Reads up to `len` bytes, fewer only at the end of the file.
+pub(crate) fn read_up_to(storage: &dyn Storage, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut buffer = vec![0; len];
+    let mut filled = 0;
+    while filled < len {
+        match storage.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    buffer.truncate(filled);
+    Ok(buffer)
+}
+
+/// Writes all of `bytes`.
+pub(crate) fn write_all_at(storage: &dyn Storage, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match storage.write_at(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => {
+                bytes = &bytes[n..];
+                offset += n as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// The folder operations that creation and compaction need.
+pub trait Volume: Send + Sync + Debug {
+    /// Opens an existing file.
+    ///
+    /// # Errors
+    /// What the system says; [`io::ErrorKind::InvalidInput`] for something that is no regular file.
+    fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn Storage>>;
+
+    /// Creates a file that must not exist.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn Storage>>;
+
+    /// Renames a file over another; not durable before the folder's sync.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Removes a file if it is there.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in the folder of `path` durable.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sync_folder(&self, path: &Path) -> io::Result<()>;
+
+    /// Identity of what the path names now, as [`Storage::identity`].
+    fn identity(&self, path: &Path) -> Option<(u64, u64)>;
+}
+
+/// The real file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileSystem;
+
+impl Volume for FileSystem {
+    fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn Storage>> {
+        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        Ok(Arc::new(FileStorage { file }))
+    }
+
+    fn create_new(&self, path: &Path) -> io::Result<Arc<dyn Storage>> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        Ok(Arc::new(FileStorage { file }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    fn sync_folder(&self, path: &Path) -> io::Result<()> {
+        File::open(folder_of(path))?.sync_all()
+    }
+
+    fn identity(&self, path: &Path) -> Option<(u64, u64)> {
+        std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
+    }
+}
+
+/// The folder that holds `path`.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[derive(Debug)]
+struct FileStorage {
+    file: File,
+}
+
+impl Storage for FileStorage {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.file.write_at(bytes, offset)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn map(&self, len: u64) -> io::Result<Option<Bytes>> {
+        map::map_file(&self.file, len).map(Some)
+    }
+
+    fn identity(&self) -> Option<(u64, u64)> {
+        self.file.metadata().ok().map(|m| (m.dev(), m.ino()))
+    }
+}

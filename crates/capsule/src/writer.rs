@@ -1,0 +1,514 @@
+//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the hint.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::draft::{COMMIT_RECORDS_MAX, Draft, Ending, SPILL_BYTES, SegmentDraft, Tail};
+use crate::error::{Error, Result};
+use crate::format::frame::Kind;
+use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
+use crate::format::hint::Hint;
+use crate::format::records::Stored;
+use crate::format::{LOG_START, SegmentMeta};
+use crate::lock::{Holder, Lock};
+use crate::log::{Head, Located, locate, read_header};
+use crate::pack::Packer;
+use crate::snapshot::{CommitInfo, Snapshot, open_storage};
+use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, write_all_at};
+
+/// Bytes copied at once when a commit of unknown durability is written again.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// How a capsule is opened for writing.
+#[derive(Clone, Debug, Default)]
+pub struct WriterOptions {
+    /// Who writes; shown to other writers.
+    pub holder: Holder,
+    /// How long to wait for another writer; default not at all.
+    pub lock_timeout: Duration,
+}
+
+/// What a new capsule is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct NewCapsule {
+    /// Its id: random, the caller's to draw.
+    pub capsule_id: [u8; 16],
+    /// When it is made, microseconds since the Unix epoch.
+    pub created_us: i64,
+}
+
+/// Makes an empty capsule at `path`. Returns whether it did: an existing capsule that opens is left as it is.
+///
+/// # Errors
+/// `NotACapsule` and the like when something else is there (it is not touched); `LockedByWriter`; what the system says.
+pub fn create(path: &Path, new: NewCapsule, options: &WriterOptions) -> Result<bool> {
+    let lock = |path: &Path| Lock::acquire(path, &options.holder, options.lock_timeout).map(Some);
+    create_in(&FileSystem, path, new, &lock)
+}
+
+/// Makes an empty capsule in `volume` without a lock: for volumes that one process has to itself.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_unlocked(volume: &dyn Volume, path: &Path, new: NewCapsule) -> Result<bool> {
+    create_in(volume, path, new, &|_| Ok(None))
+}
+
+fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&Path) -> Result<Option<Lock>>) -> Result<bool> {
+    let existing = |path: &Path| match Snapshot::open_in(volume, path) {
+        Ok(_) => Ok(true),
+        Err(Error::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error),
+    };
+    if existing(path)? {
+        return Ok(false);
+    }
+    let _lock = lock(path)?;
+    if existing(path)? {
+        return Ok(false);
+    }
+    let header = Header::new(new.capsule_id, new.created_us, 1);
+    let temporary = temporary_path(path);
+    let storage = start_file(volume, &temporary, &header)?;
+    storage.sync().map_err(Error::io("sync", &temporary))?;
+    publish(volume, &temporary, path)?;
+    Ok(true)
+}
+
+/// A new file that holds a header, empty hints and nothing else; not synced.
+fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<dyn Storage>> {
+    volume.remove(path).map_err(Error::io("remove", path))?;
+    let storage = volume.create_new(path).map_err(Error::io("create", path))?;
+    let mut bytes = header.encode();
+    assert_eq!(bytes.len(), HEADER_BYTES, "the header fills its page");
+    bytes.resize(LOG_START as usize, 0);
+    let written = write_all_at(&*storage, &bytes, 0);
+    if let Err(error) = written {
+        let _the_first_error_counts = volume.remove(path);
+        return Err(Error::io("write", path)(error));
+    }
+    Ok(storage)
+}
+
+/// Gives a finished, synced file its name.
+fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
+    volume.rename(from, to).map_err(Error::io("rename", from))?;
+    volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
+}
+
+fn temporary_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(".tmp");
+    PathBuf::from(name)
+}
+
+/// The one writer of a capsule; others wait or fail until it is dropped.
+#[derive(Debug)]
+pub struct Writer {
+    core: Core,
+    volume: Arc<dyn Volume>,
+    // Held for its drop: the lock outlives every use of the file.
+    _lock: Option<Lock>,
+}
+
+/// An open file and what is known of its end.
+#[derive(Debug)]
+struct Core {
+    path: PathBuf,
+    storage: Arc<dyn Storage>,
+    header: Header,
+    head: Head,
+    hinted_end: u64,
+    packer: Packer,
+    /// Whether the file ends at the head, and the head is known to be on disk.
+    clean: bool,
+    poisoned: bool,
+    snapshot: Option<Snapshot>,
+}
+
+impl Writer {
+    /// Opens the capsule at `path` for writing.
+    ///
+    /// # Errors
+    /// `LockedByWriter` when another writer does not end in time; otherwise as [`Snapshot::open`].
+    pub fn open(path: &Path, options: &WriterOptions) -> Result<Writer> {
+        let lock = |path: &Path| Lock::acquire(path, &options.holder, options.lock_timeout).map(Some);
+        Writer::open_in(Arc::new(FileSystem), path, &lock)
+    }
+
+    /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`].
+    pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path) -> Result<Writer> {
+        Writer::open_in(volume, path, &|_| Ok(None))
+    }
+
+    fn open_in(volume: Arc<dyn Volume>, path: &Path, lock: &dyn Fn(&Path) -> Result<Option<Lock>>) -> Result<Writer> {
+        // A stranger's file gets no lock file beside it.
+        let mut storage = open_storage(&*volume, path, true)?;
+        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", path))?;
+        may_write(&read_header(&page, path)?, path)?;
+        let lock = lock(path)?;
+        if volume.identity(path) != storage.identity() {
+            storage = open_storage(&*volume, path, true)?;
+        }
+        let located = locate(&*storage, path)?;
+        may_write(&located.header, path)?;
+        Ok(Writer { core: Core::new(path, storage, &located), volume, _lock: lock })
+    }
+
+    /// The view of the newest commit.
+    ///
+    /// # Errors
+    /// `Corrupt` when the manifest does not check out.
+    pub fn snapshot(&mut self) -> Result<Snapshot> {
+        self.core.snapshot()
+    }
+
+    /// Begins a transaction; dropped without [`Transaction::commit`], it leaves nothing.
+    ///
+    /// # Errors
+    /// `Poisoned` after a failure that could not be undone, `Replaced`, or what the system says.
+    pub fn begin(&mut self) -> Result<Transaction<'_>> {
+        if self.core.storage.identity() != self.volume.identity(&self.core.path) {
+            return Err(Error::Replaced { path: self.core.path.clone() });
+        }
+        self.core.prepare()?;
+        let segments =
+            if self.core.head.commit.manifest_offset == 0 { Vec::new() } else { self.core.snapshot()?.segments().to_vec() };
+        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, segments);
+        Ok(Transaction { core: &mut self.core, draft: Some(draft) })
+    }
+
+    /// Begins a new file beside this one that is to take its place: every record must be appended again, in order.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
+        self.core.prepare()?;
+        let old = self.core.snapshot()?;
+        let header = Header { generation: self.core.header.generation + 1, ..self.core.header };
+        let temporary = temporary_path(&self.core.path);
+        let storage = start_file(&*self.volume, &temporary, &header)?;
+        let located = Located { header, head: Head::empty(), hinted_end: LOG_START, file_len: LOG_START };
+        let mut core = Core::new(&temporary, storage, &located);
+        core.clean = true;
+        let draft = Draft::new(&temporary, &header, &core.head, Vec::new());
+        Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
+    }
+}
+
+fn may_write(header: &Header, path: &Path) -> Result<()> {
+    match header.writer_features & !WRITER_FEATURES {
+        0 => Ok(()),
+        unknown => {
+            let found = format!("unknown writer features {unknown:#x}; it can still be read");
+            Err(Error::VersionMismatch { path: path.to_path_buf(), found })
+        }
+    }
+}
+
+impl Core {
+    fn new(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Core {
+        Core {
+            path: path.to_path_buf(),
+            storage,
+            header: located.header,
+            head: located.head,
+            hinted_end: located.hinted_end,
+            packer: Packer::default(),
+            clean: located.file_len == located.head.end && located.hinted_end == located.head.end,
+            poisoned: false,
+            snapshot: None,
+        }
+    }
+
+    fn located(&self) -> Located {
+        Located { header: self.header, head: self.head, hinted_end: self.hinted_end, file_len: self.head.end }
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot> {
+        if let Some(snapshot) = &self.snapshot {
+            return Ok(snapshot.clone());
+        }
+        let snapshot = Snapshot::of(&self.path, self.storage.clone(), &self.located())?;
+        self.snapshot = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Makes the file end at the head, and the head durable, before anything is built on it.
+    fn prepare(&mut self) -> Result<()> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        if self.clean {
+            return Ok(());
+        }
+        self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
+        self.rewrite_unhinted()?;
+        self.storage.sync().map_err(Error::io("sync", &self.path))?;
+        self.write_hint();
+        self.clean = true;
+        Ok(())
+    }
+
+    /// Writes the commits after the hint again: whoever wrote them may have died before their sync returned, or after
+    /// it failed and left pages that only seem clean.
+    fn rewrite_unhinted(&self) -> Result<()> {
+        let mut offset = self.hinted_end;
+        while offset < self.head.end {
+            let len = (self.head.end - offset).min(COPY_BYTES) as usize;
+            let mut bytes = vec![0; len];
+            read_exact_at(&*self.storage, &mut bytes, offset).map_err(Error::io("read", &self.path))?;
+            write_all_at(&*self.storage, &bytes, offset).map_err(Error::io("write", &self.path))?;
+            offset += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Names the head, whose sync has returned. A hint that is not written costs the next open a longer walk, no more.
+    fn write_hint(&mut self) {
+        if self.head.commit.serial == 0 {
+            return;
+        }
+        let hint =
+            Hint { serial: self.head.commit.serial, offset: self.head.offset, end: self.head.end, digest: self.head.digest };
+        if write_all_at(&*self.storage, &hint.encode(&self.header), hint.slot()).is_ok() {
+            self.hinted_end = self.head.end;
+        }
+    }
+
+    /// Publishes a finished draft.
+    fn publish(&mut self, bytes: &[u8], offset: u64, head: Head) -> Result<()> {
+        self.clean = false;
+        let written = write_all_at(&*self.storage, bytes, offset).map_err(Error::io("write", &self.path));
+        let synced = written.and_then(|()| self.storage.sync().map_err(Error::io("sync", &self.path)));
+        if let Err(error) = synced {
+            self.cut_back();
+            return Err(error);
+        }
+        self.head = head;
+        self.clean = true;
+        self.snapshot = None;
+        self.write_hint();
+        Ok(())
+    }
+
+    /// After a failed write or sync: back to the last acknowledged end, durably, or never write again.
+    fn cut_back(&mut self) {
+        let cut = self.storage.set_len(self.head.end).and_then(|()| self.storage.sync());
+        self.clean = cut.is_ok();
+        self.poisoned = cut.is_err();
+        self.packer.reset();
+    }
+
+    /// Makes the dictionary in force known to the packer.
+    fn load_dictionary(&mut self) -> Result<()> {
+        let offset = self.head.commit.dictionary_offset;
+        if offset != 0 && !self.packer.has_dictionary() {
+            let (_, dictionary) = self.snapshot()?.frame(offset, Kind::Dictionary)?;
+            self.packer.adopt(offset, &dictionary);
+        }
+        Ok(())
+    }
+
+    fn info(&self) -> CommitInfo {
+        let commit = &self.head.commit;
+        CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
+    }
+
+    /// Ends `draft` and publishes it.
+    fn commit(&mut self, mut draft: Draft, end: Ending) -> Result<CommitInfo> {
+        draft.flush(&mut self.packer, &*self.storage)?;
+        let dictionary = match self.packer.dictionary_offset() {
+            0 => self.head.commit.dictionary_offset,
+            offset => offset,
+        };
+        let indexed = draft.segments.last().map_or(1, |s| s.next_sequence);
+        let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
+        let (mut places, mut lengths) = (Vec::new(), Vec::new());
+        if partial && indexed < self.head.commit.next_sequence {
+            let snapshot = self.snapshot()?;
+            places = snapshot.places(snapshot.tail())?;
+            for record in snapshot.records(snapshot.indexed()) {
+                lengths.push(stored_len(record?.stored()));
+            }
+        }
+        let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
+        let (bytes, offset, head) = draft.finish(end, tail, dictionary);
+        self.publish(&bytes, offset, head)?;
+        Ok(self.info())
+    }
+
+    fn add_segment(&mut self, draft: &mut Draft, segment: SegmentDraft) -> Result<()> {
+        draft.flush(&mut self.packer, &*self.storage)?;
+        let first_new = self.head.commit.next_sequence;
+        let committed = if segment.first_sequence < first_new {
+            self.snapshot()?.places(segment.first_sequence..segment.next_sequence)?
+        } else {
+            Vec::new()
+        };
+        draft.add_segment(segment, committed)?;
+        draft.spill(&*self.storage, SPILL_BYTES)
+    }
+
+    fn append(&mut self, draft: &mut Draft, record: Stored<'_>) -> Result<u64> {
+        if draft.record_count() == 1 {
+            self.load_dictionary()?;
+        }
+        draft.append(record, &mut self.packer, &*self.storage)
+    }
+}
+
+fn stored_len(stored: Stored<'_>) -> u32 {
+    match stored {
+        Stored::Body(body) => body.len() as u32,
+        Stored::Purged(_) => 32,
+    }
+}
+
+/// Records and segments that will exist together or not at all.
+#[derive(Debug)]
+#[must_use = "a transaction leaves nothing unless it is committed"]
+pub struct Transaction<'w> {
+    core: &'w mut Core,
+    draft: Option<Draft>,
+}
+
+impl Transaction<'_> {
+    fn draft(&mut self) -> (&mut Core, &mut Draft) {
+        (self.core, self.draft.as_mut().expect("present until the commit"))
+    }
+
+    /// Sequence that the next record will have.
+    #[must_use]
+    pub fn next_sequence(&self) -> u64 {
+        self.draft.as_ref().expect("present until the commit").next_sequence()
+    }
+
+    /// The segments that will be in force.
+    #[must_use]
+    pub fn segments(&self) -> &[SegmentMeta] {
+        &self.draft.as_ref().expect("present until the commit").segments
+    }
+
+    /// Adds a record and returns its sequence.
+    ///
+    /// # Errors
+    /// `TooLarge` for a body above [`crate::RECORD_BYTES_MAX`] or more than [`COMMIT_RECORDS_MAX`] records; what the system says.
+    pub fn append(&mut self, body: &[u8]) -> Result<u64> {
+        let (core, draft) = self.draft();
+        if draft.record_count() >= COMMIT_RECORDS_MAX {
+            return Err(Error::TooLarge { what: "a transaction's number of records", limit: COMMIT_RECORDS_MAX as u64 });
+        }
+        core.append(draft, Stored::Body(body))
+    }
+
+    /// Adds an index segment: after the ones in force, or in place of a run of them.
+    ///
+    /// # Errors
+    /// `Misuse` when it does not join the others; what the system says.
+    pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
+        let (core, draft) = self.draft();
+        core.add_segment(draft, segment)
+    }
+
+    /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn commit(mut self, time_us: i64) -> Result<CommitInfo> {
+        let draft = self.draft.take().expect("present until the commit");
+        let committed = self.core.commit(draft, Ending::Next { time_us });
+        self.core.clean &= committed.is_ok();
+        committed
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if let Some(draft) = self.draft.take() {
+            self.core.packer.reset();
+            self.core.clean &= !draft.spilled();
+        }
+    }
+}
+
+/// A new file in the making that will take the place of the old one.
+#[derive(Debug)]
+#[must_use = "nothing changes unless it is finished"]
+pub struct Rewrite<'w> {
+    writer: &'w mut Writer,
+    core: Option<Core>,
+    draft: Option<Draft>,
+    old: Snapshot,
+}
+
+impl Rewrite<'_> {
+    /// The view of the old file.
+    #[must_use]
+    pub fn old(&self) -> &Snapshot {
+        &self.old
+    }
+
+    fn parts(&mut self) -> (&mut Core, &mut Draft) {
+        let core = self.core.as_mut().expect("present until the end");
+        (core, self.draft.as_mut().expect("present until the end"))
+    }
+
+    /// Appends the next record, whole or purged; sequences go on from 1.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn append(&mut self, record: Stored<'_>) -> Result<u64> {
+        let (core, draft) = self.parts();
+        core.append(draft, record)
+    }
+
+    /// Adds an index segment after the ones added so far.
+    ///
+    /// # Errors
+    /// `Misuse` when it does not join the others; what the system says.
+    pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
+        let (core, draft) = self.parts();
+        core.add_segment(draft, segment)
+    }
+
+    /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.
+    ///
+    /// # Errors
+    /// `Misuse` when records are missing; what the system says. Either file is whole whatever happens.
+    pub fn finish(mut self) -> Result<CommitInfo> {
+        let history = crate::history::past_commits(&self.old)?;
+        let base = self.old.head().commit;
+        let mut draft = self.draft.take().expect("present until the end");
+        if draft.next_sequence() != base.next_sequence {
+            return Err(Error::Misuse { reason: "a rewritten capsule must hold every record" });
+        }
+        let core = self.core.as_mut().expect("present until the end");
+        if base.number > 0 {
+            draft.flush(&mut core.packer, &*core.storage)?;
+            draft.history_offset = draft.push(Kind::History, &crate::format::history::encode(&history));
+            core.commit(draft, Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain })?;
+        }
+        core.storage.sync().map_err(Error::io("sync", &core.path))?;
+        let path = self.writer.core.path.clone();
+        publish(&*self.writer.volume, &core.path, &path)?;
+        let mut core = self.core.take().expect("present until the end");
+        core.path = path;
+        core.snapshot = None;
+        self.writer.core = core;
+        Ok(self.writer.core.info())
+    }
+}
+
+impl Drop for Rewrite<'_> {
+    fn drop(&mut self) {
+        if let Some(core) = self.core.take() {
+            // A stray temporary file is removed by the next creation or compaction as well.
+            let _next_one_removes_it = self.writer.volume.remove(&core.path);
+        }
+    }
+}
