@@ -43,11 +43,10 @@ pub(crate) struct Term<'a> {
 }
 
 /// Splits texts into terms; keep one around, it remembers stems.
-#[derive(Clone)]
 pub(crate) struct Analyser {
     stems: StemCache,
     term: String,
-    whole: String,
+    first: String,
     parts: Vec<Range<usize>>,
 }
 
@@ -61,12 +60,7 @@ pub(crate) fn with_analyser<T>(task: impl FnOnce(&mut Analyser) -> T) -> T {
 
 impl Analyser {
     pub(crate) fn new() -> Self {
-        Analyser {
-            stems: StemCache::new(),
-            term: String::new(),
-            whole: String::new(),
-            parts: Vec::new(),
-        }
+        Analyser { stems: StemCache::new(), term: String::new(), first: String::new(), parts: Vec::new() }
     }
 
     /// Calls `sink` with each term of `text`, in order of position. Returns the number of positions.
@@ -76,6 +70,7 @@ impl Analyser {
         while let Some(run) = next_run(text, offset) {
             offset = run.range.end;
             position += match run.kind {
+                RunKind::Lower => self.lower(text, run.range, position, sink),
                 RunKind::Plain => self.plain(text, run.range, position, sink),
                 RunKind::Compound => self.compound(text, run.range, position, sink),
                 RunKind::Unspaced => self.unspaced(text, run.range, position, sink),
@@ -84,13 +79,16 @@ impl Analyser {
         position
     }
 
-    fn plain(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        position: u32,
-        sink: &mut impl FnMut(Term<'_>),
-    ) -> u32 {
+    /// The most frequent case by far: nothing to copy.
+    fn lower(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+        if range.len() < STEM_BYTES_MIN {
+            return self.plain(text, range, position, sink);
+        }
+        send(self.stems.stem(&text[range.clone()]), position, range, false, sink);
+        1
+    }
+
+    fn plain(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         if is_possessive(text, &range) {
             return 0;
         }
@@ -98,26 +96,13 @@ impl Analyser {
         1
     }
 
-    fn emit(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        position: u32,
-        sink: &mut impl FnMut(Term<'_>),
-    ) {
-        self.term.clear();
-        normalise(&text[range.clone()], &mut self.stems, &mut self.term);
-        send(&self.term, position, range, false, sink);
+    fn emit(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) {
+        normalise(&text[range.clone()], &mut self.term);
+        send(stemmed(&self.term, &mut self.stems), position, range, false, sink);
     }
 
     /// A word with a change of case or of class, an underscore or a point inside.
-    fn compound(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        position: u32,
-        sink: &mut impl FnMut(Term<'_>),
-    ) -> u32 {
+    fn compound(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         let mut parts = std::mem::take(&mut self.parts);
         split_parts(&text[range.clone()], range.start, &mut parts);
         let count = match parts.as_slice() {
@@ -145,23 +130,18 @@ impl Analyser {
         position: u32,
         sink: &mut impl FnMut(Term<'_>),
     ) {
-        self.whole.clear();
-        self.term.clear();
-        normalise(&text[word.clone()], &mut self.stems, &mut self.whole);
-        normalise(&text[first], &mut self.stems, &mut self.term);
-        if self.whole != self.term {
-            send(&self.whole, position, word, true, sink);
+        normalise(&text[first], &mut self.term);
+        self.first.clear();
+        self.first.push_str(stemmed(&self.term, &mut self.stems));
+        normalise(&text[word.clone()], &mut self.term);
+        let whole = stemmed(&self.term, &mut self.stems);
+        if whole != self.first {
+            send(whole, position, word, true, sink);
         }
     }
 
     /// Pairs of neighbouring characters, or the only one.
-    fn unspaced(
-        &mut self,
-        text: &str,
-        range: Range<usize>,
-        position: u32,
-        sink: &mut impl FnMut(Term<'_>),
-    ) -> u32 {
+    fn unspaced(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         let starts = text[range.clone()].char_indices();
         let mut ends = starts.clone().skip(2).map(|(at, _)| range.start + at);
         let chars = starts.clone().count();
@@ -175,30 +155,27 @@ impl Analyser {
     }
 }
 
-fn send(
-    term: &str,
-    position: u32,
-    range: Range<usize>,
-    whole: bool,
-    sink: &mut impl FnMut(Term<'_>),
-) {
+fn send(term: &str, position: u32, range: Range<usize>, whole: bool, sink: &mut impl FnMut(Term<'_>)) {
     if !term.is_empty() && term.len() <= TOKEN_BYTES_MAX {
         sink(Term { text: term, position, range, whole });
     }
 }
 
-/// Appends the term that `word` is indexed as.
-fn normalise(word: &str, stems: &mut StemCache, out: &mut String) {
+/// Replaces `out` by `word` without case and accents.
+fn normalise(word: &str, out: &mut String) {
+    out.clear();
     if word.is_ascii() {
         out.push_str(word);
         out.make_ascii_lowercase();
     } else {
         word.chars().for_each(|c| push_folded(c, out));
     }
-    let letters = out.len() >= STEM_BYTES_MIN && out.bytes().all(|b| b.is_ascii_lowercase());
-    if letters {
-        stems.stem(out);
-    }
+}
+
+/// The term that a normalised word is indexed as.
+fn stemmed<'a>(word: &'a str, stems: &'a mut StemCache) -> &'a str {
+    let letters = word.len() >= STEM_BYTES_MIN && word.bytes().all(|b| b.is_ascii_lowercase());
+    if letters { stems.stem(word) } else { word }
 }
 
 /// The `s` of `user's`.
@@ -216,6 +193,8 @@ struct Run {
 
 #[derive(PartialEq)]
 enum RunKind {
+    /// Lower-case ASCII letters.
+    Lower,
     /// A word without parts.
     Plain,
     /// A word that may have parts.
@@ -300,13 +279,11 @@ fn word_run(text: &str, start: usize) -> Run {
         };
         end += len;
     }
-    let plain = match rest {
-        0 | LOWER => true,
-        UPPER => first == UPPER,
-        DIGIT => first == DIGIT,
-        _ => false,
+    let kind = match (first, rest) {
+        (LOWER, LOWER) => RunKind::Lower,
+        (_, 0 | LOWER) | (UPPER, UPPER) | (DIGIT, DIGIT) => RunKind::Plain,
+        _ => RunKind::Compound,
     };
-    let kind = if plain { RunKind::Plain } else { RunKind::Compound };
     Run { kind, range: start..end }
 }
 
@@ -382,12 +359,7 @@ fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
     }
 }
 
-fn starts_part(
-    before: CharKind,
-    kind: CharKind,
-    next: Option<CharKind>,
-    split_digits: bool,
-) -> bool {
+fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, split_digits: bool) -> bool {
     match (before, kind) {
         (CharKind::Joiner, _) => true,
         (CharKind::Digit, CharKind::Digit) => false,
@@ -398,26 +370,28 @@ fn starts_part(
     }
 }
 
+/// How often a letter and a digit meet.
 fn digit_changes(word: &str) -> usize {
-    let digits = word.chars().map(char::is_numeric);
-    digits.clone().zip(digits.skip(1)).filter(|(a, b)| a != b).count()
+    let kinds = word.chars().map(kind_of);
+    let pairs = kinds.clone().zip(kinds.skip(1));
+    let joined = |kind| kind == CharKind::Joiner;
+    pairs.filter(|&(a, b)| !joined(a) && !joined(b) && (a == CharKind::Digit) != (b == CharKind::Digit)).count()
 }
 
 /// The analyser as a tantivy tokenizer.
 #[derive(Clone)]
-pub(crate) struct TextTokenizer(pub(crate) Analyser);
+pub(crate) struct TextTokenizer;
 
 impl Tokenizer for TextTokenizer {
     type TokenStream<'a> = TextStream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> TextStream<'a> {
-        TextStream { analyser: &mut self.0, text, token: Token::default(), queue: None }
+        TextStream { text, token: Token::default(), queue: None }
     }
 }
 
 /// Terms of one text; [`TokenStream::process`] is the fast way through.
 pub(crate) struct TextStream<'a> {
-    analyser: &'a mut Analyser,
     text: &'a str,
     token: Token,
     queue: Option<std::vec::IntoIter<Token>>,
@@ -445,14 +419,15 @@ impl TokenStream for TextStream<'_> {
 
     fn process(&mut self, sink: &mut dyn FnMut(&Token)) {
         let token = &mut self.token;
-        self.analyser.analyse(self.text, &mut |term| {
+        let mut send = |term: Term<'_>| {
             token.text.clear();
             token.text.push_str(term.text);
             token.position = term.position as usize;
             token.offset_from = term.range.start;
             token.offset_to = term.range.end;
             sink(token);
-        });
+        };
+        with_analyser(|analyser| analyser.analyse(self.text, &mut send));
     }
 }
 
@@ -487,7 +462,7 @@ mod tests {
 
     #[test]
     fn identifiers() {
-        check("getUserName runs", "getusername*@0 get@0 user@1 name@2 run@3");
+        check("getUserName runs", "getusernam*@0 get@0 user@1 name@2 run@3");
         check("snake_case_tests", "snake_case_tests*@0 snake@0 case@1 test@2");
         check("a/b/c.rs", "a@0 b@1 c@2 rs@3");
         check("CS0854", "cs0854*@0 cs@0 0854@1");
@@ -499,7 +474,7 @@ mod tests {
         check("JavaScript javascript", "javascript*@0 java@0 script@1 javascript@2");
         check("3fa9bc12de4f56", "3fa9bc12de4f56@0");
         check("std::io::Error", "std@0 io@1 error@2");
-        check("ÉcoleSupérieure", "ecolesuperieure*@0 ecol@0 superieur@1");
+        check("ÉcoleSupérieure", "ecolesuperieur*@0 ecol@0 superieur@1");
     }
 
     #[test]
@@ -521,7 +496,7 @@ mod tests {
     #[test]
     fn streams_alike_one_by_one_and_at_once() {
         let text = "getUserName of the 東京都";
-        let mut tokenizer = TextTokenizer(Analyser::new());
+        let mut tokenizer = TextTokenizer;
         let mut at_once = Vec::new();
         tokenizer.token_stream(text).process(&mut |token| at_once.push(token.clone()));
         let mut stream = tokenizer.token_stream(text);

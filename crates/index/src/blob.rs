@@ -11,7 +11,8 @@
 //! ..  8  xxh3-64 of everything above
 //! ..  .. the files, each at a multiple of 8, the gaps zero
 //! ```
-//! All little-endian. The files are tantivy's, in the order of [`FILES`]. Opening checks the head
+//! All little-endian. The files are tantivy's, in the order of [`FILES`], and one of zones: the least
+//! and the greatest time (i64 each) of every [`ZONE_DOCUMENTS`] documents. Opening checks the head
 //! and the bounds of every file; [`verify`] also checks their content.
 
 use std::ops::Range;
@@ -29,7 +30,7 @@ const FORMAT: u32 = 1;
 const ALIGN: usize = 8;
 
 /// The parts of a tantivy segment that are kept. Its document store is not: nothing is stored.
-pub(crate) const FILES: [SegmentComponent; 5] = [
+pub(crate) static FILES: [SegmentComponent; ZONES] = [
     SegmentComponent::Terms,
     SegmentComponent::Postings,
     SegmentComponent::Positions,
@@ -37,9 +38,15 @@ pub(crate) const FILES: [SegmentComponent; 5] = [
     SegmentComponent::FastFields,
 ];
 
+/// tantivy's files and the zones.
+const FILE_COUNT: usize = 6;
+const ZONES: usize = FILE_COUNT - 1;
+/// Documents in a zone; the last may have fewer.
+pub(crate) const ZONE_DOCUMENTS: u32 = 1024;
+const ZONE_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 24;
 const TABLE_AT: usize = 32;
-const CHECKSUM_AT: usize = TABLE_AT + FILES.len() * ENTRY_BYTES;
+const CHECKSUM_AT: usize = TABLE_AT + FILE_COUNT * ENTRY_BYTES;
 const HEAD_BYTES: usize = CHECKSUM_AT + 8;
 
 /// A segment's bytes, its head checked.
@@ -48,7 +55,7 @@ pub(crate) struct Blob {
     bytes: Bytes,
     pub(crate) documents: u32,
     pub(crate) tokens: u64,
-    files: [FileEntry; FILES.len()],
+    files: [FileEntry; FILE_COUNT],
 }
 
 #[derive(Debug, Clone, Default)]
@@ -67,18 +74,27 @@ impl Blob {
         if xxh3_64(&head[..CHECKSUM_AT]) != u64_at(head, CHECKSUM_AT) {
             return Err(Error::Malformed("head checksum"));
         }
-        if u32_at(head, 20) as usize != FILES.len() {
+        if u32_at(head, 20) as usize != FILE_COUNT {
             return Err(Error::Malformed("number of files"));
         }
         let documents = u32_at(head, 16);
         let tokens = u64_at(head, 24);
         let files = parse_table(head, bytes.len())?;
+        if files[ZONES].range.len() != documents.div_ceil(ZONE_DOCUMENTS) as usize * ZONE_BYTES {
+            return Err(Error::Malformed("number of zones"));
+        }
         Ok(Blob { bytes, documents, tokens, files })
     }
 
     /// Bytes of the file at `index` of [`FILES`].
     pub(crate) fn file(&self, index: usize) -> Bytes {
         self.bytes.slice(self.files[index].range.clone())
+    }
+
+    /// Least and greatest time of each zone.
+    pub(crate) fn zones(&self) -> impl Iterator<Item = (i64, i64)> {
+        let zones = &self.bytes[self.files[ZONES].range.clone()];
+        zones.chunks_exact(ZONE_BYTES).map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64))
     }
 
     pub(crate) fn verify(&self) -> Result<()> {
@@ -103,8 +119,8 @@ fn check_version(head: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILES.len()]> {
-    let mut files: [FileEntry; FILES.len()] = Default::default();
+fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
+    let mut files: [FileEntry; FILE_COUNT] = Default::default();
     let mut end = HEAD_BYTES;
     for (index, file) in files.iter_mut().enumerate() {
         let at = TABLE_AT + index * ENTRY_BYTES;
@@ -123,18 +139,20 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILES.len()]> {
     Ok(files)
 }
 
-/// Lays out a segment; `files` are in the order of [`FILES`].
-pub(crate) fn write(documents: u32, tokens: u64, files: &[impl AsRef<[u8]>; FILES.len()]) -> Vec<u8> {
-    let body: usize = files.iter().map(|file| file.as_ref().len() + ALIGN).sum();
+/// Lays out a segment; `files` are in the order of [`FILES`], `times_us` in that of the documents.
+pub(crate) fn write(tokens: u64, times_us: &[i64], files: &[impl AsRef<[u8]>; ZONES]) -> Vec<u8> {
+    let documents = u32::try_from(times_us.len()).expect("a segment's documents fit u32");
+    let zones = zones_of(times_us);
+    let files = || files.iter().map(AsRef::as_ref).chain([zones.as_slice()]);
+    let body: usize = files().map(|file| file.len() + ALIGN).sum();
     let mut out = Vec::with_capacity(HEAD_BYTES + body);
     out.extend_from_slice(MAGIC);
-    for number in [FORMAT, ANALYSER_ID, documents, FILES.len() as u32] {
+    for number in [FORMAT, ANALYSER_ID, documents, FILE_COUNT as u32] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&tokens.to_le_bytes());
     let mut end = HEAD_BYTES;
-    for file in files {
-        let file = file.as_ref();
+    for file in files() {
         let start = end.next_multiple_of(ALIGN);
         for number in [start as u64, file.len() as u64, xxh3_64(file)] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -143,12 +161,23 @@ pub(crate) fn write(documents: u32, tokens: u64, files: &[impl AsRef<[u8]>; FILE
     }
     let checksum = xxh3_64(&out);
     out.extend_from_slice(&checksum.to_le_bytes());
-    for file in files {
+    for file in files() {
         out.resize(out.len().next_multiple_of(ALIGN), 0);
-        out.extend_from_slice(file.as_ref());
+        out.extend_from_slice(file);
     }
     debug_assert_eq!(out.len(), end);
     out
+}
+
+fn zones_of(times_us: &[i64]) -> Vec<u8> {
+    let mut zones = Vec::new();
+    for zone in times_us.chunks(ZONE_DOCUMENTS as usize) {
+        let bounds = [zone.iter().min(), zone.iter().max()];
+        for bound in bounds {
+            zones.extend_from_slice(&bound.expect("a chunk is not empty").to_le_bytes());
+        }
+    }
+    zones
 }
 
 /// Checks all of a segment's bytes against its checksums.

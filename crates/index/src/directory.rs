@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
-use tantivy::directory::{
-    DirectoryLock, FileHandle, FileSlice, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
-};
+use tantivy::directory::{DirectoryLock, FileHandle, FileSlice, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr};
 use tantivy::index::{SegmentComponent, SegmentId};
 use tantivy::store::Compressor;
 use tantivy::{Directory, Index, IndexSettings, Segment, SegmentReader};
@@ -73,16 +71,15 @@ fn segment_id(ord: usize) -> SegmentId {
 /// Place of the segment and of the file that tantivy calls `path`.
 fn parse_path(path: &Path) -> Option<(usize, SegmentComponent)> {
     let ord = u128::from_str_radix(path.file_stem()?.to_str()?, 16).ok()?;
-    let extension = path.extension()?.to_str()?;
-    let component = SegmentComponent::iterator().find(|file| file.to_string() == extension)?;
-    Some((usize::try_from(ord).ok()?, *component))
+    let component = SegmentComponent::try_from(path.extension()?.to_str()?).ok()?;
+    Some((usize::try_from(ord).ok()?, component))
 }
 
 impl BlobDirectory {
     fn bytes(&self, path: &Path) -> Option<OwnedBytes> {
         let (ord, component) = parse_path(path)?;
         let blob = self.blobs.get(ord)?;
-        if matches!(component, SegmentComponent::Store) {
+        if component == SegmentComponent::Store {
             return Some(EMPTY_STORE.clone());
         }
         let index = FILES.iter().position(|file| *file == component)?;

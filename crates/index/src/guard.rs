@@ -1,6 +1,7 @@
 //! What becomes of a panic that damaged bytes cause inside tantivy?
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::{Error, Result};
 
@@ -9,7 +10,15 @@ use crate::{Error, Result};
 /// tantivy trusts its files. Whatever `task` was building is dropped with the panic, so nothing
 /// half-done is seen afterwards.
 pub(crate) fn guard<T>(task: impl FnOnce() -> Result<T>) -> Result<T> {
+    guard_unless(&Cell::new(false), task)
+}
+
+/// As [`guard`], but a panic while `foreign` is set goes on to the caller, whose code it was.
+pub(crate) fn guard_unless<T>(foreign: &Cell<bool>, task: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
+        if foreign.get() {
+            resume_unwind(panic);
+        }
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(Error::Damaged(text.unwrap_or("panic").to_owned()))

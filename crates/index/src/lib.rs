@@ -1,5 +1,59 @@
-//! Placeholder until the index lands.
-/// Placeholder.
-#[derive(Debug, thiserror::Error)]
-#[error("placeholder")]
-pub struct Error;
+//! Lexical search over immutable segments of bytes and a tail of records not in one yet.
+//!
+//! A [`SegmentBuilder`] turns documents into bytes; [`merge`] concatenates such bytes; a
+//! [`Searcher`] searches any number of them, together with [`TailDoc`]s, as one. Searching is exact
+//! at every moment: a record scores the same in the tail and in a segment.
+//!
+//! This crate opens no file and knows no network, no clock and no capsule. It does not keep texts:
+//! a hit is a sequence number and a score. tantivy does the work underneath, none of its types is
+//! part of the interface.
+//!
+//! ```
+//! use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc};
+//!
+//! let document = |text| Document { title: "", text, terms: &[], key_hash: 0, time_us: 0 };
+//! let mut builder = SegmentBuilder::new(1 << 20)?;
+//! builder.add(&document("The quick brown fox"))?;
+//! let segment = Segment { first_seq: 1, bytes: builder.finish()?.into() };
+//! let tail = vec![TailDoc::new(2, &document("foxes, foxes everywhere"))];
+//!
+//! let searcher = Searcher::open(vec![segment], tail)?;
+//! let query = Query::parse("where is the fox?")?;
+//! let hits = searcher.search(&query, &Filter::default(), 10, &mut |_| true)?;
+//! assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [2, 1]);
+//! # Ok::<(), kapsa_index::Error>(())
+//! ```
+
+mod analyser;
+mod blob;
+mod directory;
+mod error;
+mod filter;
+mod fold;
+mod gate;
+mod guard;
+mod plan;
+mod query;
+mod reader;
+mod schema;
+mod score;
+mod searcher;
+mod segment;
+mod shared_bytes;
+mod snippet;
+mod stem;
+mod tail;
+mod tail_search;
+mod top;
+
+pub use analyser::TOKEN_BYTES_MAX;
+pub use blob::verify;
+pub use error::{Error, Result};
+pub use filter::Filter;
+pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
+pub use schema::{Document, TERM_BYTES_MAX};
+pub use searcher::{Candidate, Searcher, Segment};
+pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
+pub use snippet::{Snippet, highlight, snippet};
+pub use tail::TailDoc;
+pub use top::Hit;

@@ -4,13 +4,11 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use tantivy::TantivyDocument;
-use tantivy::schema::{
-    FAST, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
-};
+use tantivy::schema::{FAST, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::analyser::{Analyser, TextTokenizer, with_analyser};
+use crate::analyser::{TextTokenizer, with_analyser};
 
 /// Longest exact term in bytes; a longer one is replaced by a hash of it, here and in queries.
 pub const TERM_BYTES_MAX: usize = 255;
@@ -50,10 +48,7 @@ const TERM_SEPARATOR: char = '\0';
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let mut schema = Schema::builder();
     let indexed = |tokenizer, record, norms| {
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(tokenizer)
-            .set_index_option(record)
-            .set_fieldnorms(norms);
+        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record).set_fieldnorms(norms);
         TextOptions::default().set_indexing_options(indexing)
     };
     let positions = IndexRecordOption::WithFreqsAndPositions;
@@ -69,7 +64,7 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
 
 pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::new();
-    manager.register(TEXT_TOKENIZER, TextTokenizer(Analyser::new()));
+    manager.register(TEXT_TOKENIZER, TextTokenizer);
     manager.register(TERMS_TOKENIZER, TermsTokenizer::default());
     // Every field needs one of this name, even a number.
     manager.register("default", TermsTokenizer::default());

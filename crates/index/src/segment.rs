@@ -11,7 +11,7 @@ use tantivy::{Directory, Index, Segment, SegmentReader, SingleSegmentIndexWriter
 use crate::blob::{self, Blob, FILES};
 use crate::directory::{BlobIndex, damaged, settings};
 use crate::guard::guard;
-use crate::schema::{Document, SCHEMA, TEXT, tokenizers};
+use crate::schema::{Document, SCHEMA, TEXT, TIME_US_NAME, tokenizers};
 use crate::{Error, Result};
 
 /// Least memory a builder starts with, in bytes.
@@ -25,7 +25,7 @@ pub const SEGMENT_DOCUMENTS_MAX: u32 = 1 << 30;
 pub(crate) static EMPTY_STORE: LazyLock<OwnedBytes> = LazyLock::new(|| {
     let built = Built::new(MEMORY_BYTES_MIN).and_then(Built::finish);
     let (segment, directory) = built.expect("an empty segment can be built in memory");
-    read(&segment, &directory, SegmentComponent::Store).expect("a new segment has a store")
+    read(&segment, &directory, &SegmentComponent::Store).expect("a new segment has a store")
 });
 
 /// One segment under construction, in memory and not searchable.
@@ -52,8 +52,7 @@ impl SegmentBuilder {
     /// # Errors
     /// [`Error::SegmentFull`], [`Error::Build`].
     pub fn add(&mut self, document: &Document<'_>) -> Result<()> {
-        if self.documents == SEGMENT_DOCUMENTS_MAX || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX
-        {
+        if self.documents == SEGMENT_DOCUMENTS_MAX || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX {
             return Err(Error::SegmentFull);
         }
         self.built.writer.add_document(document.to_tantivy()).map_err(failed)?;
@@ -105,9 +104,7 @@ pub fn merge(segments: &[Bytes]) -> Result<Vec<u8>> {
     let sources: Vec<Segment> = (0..segments.len()).map(|ord| source.segment(ord)).collect();
     let directory = RamDirectory::create();
     let alive = vec![None; sources.len()];
-    let index = guard(|| {
-        merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged)
-    })?;
+    let index = guard(|| merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged))?;
     let segment = only_segment(&index)?;
     assert_eq!(u64::from(segment.meta().max_doc()), documents);
     pack(&segment, &directory)
@@ -144,26 +141,27 @@ fn only_segment(index: &Index) -> Result<Segment> {
 }
 
 /// A file of `segment`, as written, tantivy's footer included.
-fn read(segment: &Segment, directory: &RamDirectory, file: SegmentComponent) -> Result<OwnedBytes> {
-    let slice = directory.open_read(&segment.relative_path(file)).map_err(failed)?;
+fn read(segment: &Segment, directory: &RamDirectory, file: &SegmentComponent) -> Result<OwnedBytes> {
+    let slice = directory.open_read(&segment.relative_path(file.clone())).map_err(failed)?;
     slice.read_bytes().map_err(failed)
 }
 
 fn pack(segment: &Segment, directory: &RamDirectory) -> Result<Vec<u8>> {
-    let documents = segment.meta().max_doc();
-    let tokens = match documents {
-        0 => 0,
-        _ => text_tokens(segment).map_err(failed)?,
+    let (tokens, times_us) = match segment.meta().max_doc() {
+        0 => (0, Vec::new()),
+        _ => tokens_and_times(segment).map_err(failed)?,
     };
-    let mut files: [OwnedBytes; FILES.len()] = std::array::from_fn(|_| OwnedBytes::empty());
-    for (bytes, file) in files.iter_mut().zip(FILES) {
-        *bytes = read(segment, directory, file)?;
-    }
-    Ok(blob::write(documents, tokens, &files))
+    let files: Result<Vec<OwnedBytes>> = FILES.iter().map(|file| read(segment, directory, file)).collect();
+    let files = files?.try_into().expect("one for each file");
+    Ok(blob::write(tokens, &times_us, &files))
 }
 
-fn text_tokens(segment: &Segment) -> tantivy::Result<u64> {
-    Ok(SegmentReader::open(segment)?.inverted_index(TEXT)?.total_num_tokens())
+fn tokens_and_times(segment: &Segment) -> tantivy::Result<(u64, Vec<i64>)> {
+    let reader = SegmentReader::open(segment)?;
+    let times = reader.fast_fields().column_first_or_default::<i64>(TIME_US_NAME)?;
+    let mut times_us = vec![0; reader.max_doc() as usize];
+    times.get_range(0, &mut times_us);
+    Ok((reader.inverted_index(TEXT)?.total_num_tokens(), times_us))
 }
 
 fn failed(error: impl ToString) -> Error {

@@ -14,6 +14,8 @@ type Filter = <Stemmer as TokenFilter>::Tokenizer<RawTokenizer>;
 pub(crate) struct StemCache {
     slots: Vec<Slot>,
     stemmer: Filter,
+    /// Stem of the word before, if that was not in a slot.
+    uncached: String,
 }
 
 /// `word` and `stem` are zero-padded; `stem_len` 0 marks an empty slot.
@@ -29,31 +31,34 @@ impl StemCache {
         StemCache {
             slots: vec![Slot::default(); SLOTS],
             stemmer: Stemmer::default().transform(RawTokenizer::default()),
+            uncached: String::new(),
         }
     }
 
-    /// Replaces `word` (lower-case ASCII letters) by its stem.
-    pub(crate) fn stem(&mut self, word: &mut String) {
+    /// The stem of `word` (lower-case ASCII letters).
+    pub(crate) fn stem(&mut self, word: &str) -> &str {
         if word.len() > CACHED_BYTES_MAX {
             self.stem_uncached(word);
-            return;
+            return &self.uncached;
         }
         let key = padded(word.as_bytes());
         let slot = slot_of(key);
         if self.slots[slot].word != key || self.slots[slot].stem_len == 0 {
             self.stem_uncached(word);
-            self.slots[slot] = Slot::holding(key, word);
-        } else {
-            word.clear();
-            word.push_str(self.slots[slot].stem());
+            if self.uncached.len() > CACHED_BYTES_MAX {
+                return &self.uncached;
+            }
+            self.slots[slot] = Slot::holding(key, &self.uncached);
         }
+        self.slots[slot].stem()
     }
 
-    fn stem_uncached(&mut self, word: &mut String) {
-        let mut stream = self.stemmer.token_stream(word);
-        let stem = stream.next().map(|token| token.text.clone());
-        if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
-            *word = stem;
+    fn stem_uncached(&mut self, word: &str) {
+        self.uncached.clear();
+        let stem = &mut self.uncached;
+        self.stemmer.token_stream(word).process(&mut |token| stem.push_str(&token.text));
+        if stem.is_empty() {
+            stem.push_str(word);
         }
     }
 }
@@ -61,11 +66,9 @@ impl StemCache {
 impl Slot {
     fn holding(key: u128, stem: &str) -> Slot {
         let mut slot = Slot::default();
-        if let Some(room) = slot.stem.get_mut(..stem.len()) {
-            room.copy_from_slice(stem.as_bytes());
-            slot.word = key;
-            slot.stem_len = stem.len() as u8;
-        }
+        slot.stem[..stem.len()].copy_from_slice(stem.as_bytes());
+        slot.word = key;
+        slot.stem_len = stem.len() as u8;
         slot
     }
 
@@ -102,9 +105,7 @@ mod tests {
                 ("a", "a"),
                 ("internationalizations", "internation"),
             ] {
-                let mut stem = word.to_owned();
-                stems.stem(&mut stem);
-                assert_eq!(stem, expected);
+                assert_eq!(stems.stem(word), expected);
             }
         }
     }

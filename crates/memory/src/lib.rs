@@ -1,16 +1,57 @@
-//! A memory for agents on top of one capsule file.
+//! A memory for agents on top of one capsule file: records under logical URIs, revisions, search.
+//!
+//! A [`Writer`] puts, revises and forgets records; each call is one commit, durable when it returns. A [`Reader`] sees the
+//! capsule at one moment and is never blocked. This crate knows no network, terminal, environment or wall clock: a clock
+//! and the writer's name are passed in.
+//!
+//! ```
+//! use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("memory.kapsa");
+//! let options = WriteOptions::new(|| 1_767_225_600_000_000);
+//! create(&path, &options)?;
+//!
+//! let mut writer = Writer::open(&path, options)?;
+//! let first = writer.put(NewRecord::text("The staging database listens on port 5433."))?;
+//! let fact = NewRecord { uri: Some(first.uri.clone()), ..NewRecord::text("The staging database moved to port 5434.") };
+//! writer.put(fact)?; // a new revision of the same URI
+//!
+//! let reader = Reader::open(&path)?;
+//! let found = reader.find(&FindRequest::new("which port does the staging database use?"))?;
+//! assert_eq!(found.hits[0].record.text, "The staging database moved to port 5434.");
+//! assert_eq!(reader.history(&first.uri)?.len(), 2);
+//! assert_eq!(reader.record(first.sequence)?.text, "The staging database listens on port 5433.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 pub mod check;
+mod codec;
 pub mod document;
 mod error;
+mod ids;
+mod index_batch;
+mod keys;
+mod maintain;
 mod read;
 pub mod record;
 pub mod request;
+mod segments;
 pub mod uri;
+mod view;
 mod write;
 
 pub use error::{Error, Result};
 pub use kapsa_capsule::{Error as CapsuleError, Holder};
+pub use maintain::{
+    SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
+};
 pub use read::Reader;
 pub use record::{Micros, NewRecord, Record, Source};
+pub use request::{
+    Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SourceReport, Stats, TimelineRequest, VerifyReport,
+};
 pub use uri::Uri;
-pub use write::{Created, Progress, WriteOptions, Writer, create};
+pub use write::{
+    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, WriteOptions, Writer, create,
+};

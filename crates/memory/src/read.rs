@@ -1,56 +1,195 @@
-//! The read path, from a request to records, as a table of contents.
+//! The read path, from a request to records, as a table of contents:
+//! snapshot → which revisions are visible ([`crate::view`]) → search or list → decode → snippet.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use kapsa_capsule::Snapshot;
+use kapsa_index::{Candidate, Query};
 
 use crate::error::{Error, Result};
 use crate::record::Record;
-use crate::request::{FindRequest, Found, Stats, TimelineRequest};
-use crate::uri::Uri;
+use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, Stats, TimelineRequest};
+use crate::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
+use crate::view::View;
 
 /// A consistent view of a capsule at one moment. Takes no lock, waits for nobody.
 #[derive(Debug)]
 pub struct Reader {
-    path: PathBuf,
+    view: View,
 }
 
 impl Reader {
     /// Opens a capsule for reading. Never creates or changes a file.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path) -> Result<Reader> {
-        let _ = path;
-        Err(not_yet())
+        Ok(Reader { view: View::new(Snapshot::open(path)?) })
     }
+
     /// The newest revision of a URI.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there is none or it was forgotten.
     pub fn get(&self, uri: &Uri) -> Result<Record> {
-        let _ = (uri, &self.path);
-        Err(not_yet())
+        let missing = || Error::UriNotFound { uri: uri.to_string() };
+        let record = self.view.record(self.view.newest(uri)?.ok_or_else(missing)?)?;
+        if record.tombstone { Err(missing()) } else { Ok(record) }
     }
-    /// One revision by its sequence.
+
+    /// One revision by its sequence. An erased one comes back without content and says so.
+    ///
+    /// # Errors
+    /// `NoSuchRecord` outside the capsule.
     pub fn record(&self, sequence: u64) -> Result<Record> {
-        let _ = sequence;
-        Err(not_yet())
+        self.view.record(sequence)
     }
+
     /// Every revision of a URI, oldest first, tombstones included.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there never was one.
     pub fn history(&self, uri: &Uri) -> Result<Vec<Record>> {
-        let _ = uri;
-        Err(not_yet())
+        let sequences = self.view.revisions(uri)?;
+        if sequences.is_empty() {
+            return Err(Error::UriNotFound { uri: uri.to_string() });
+        }
+        sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
     }
-    /// Searches.
+
+    /// Searches. Any text is a valid query.
+    ///
+    /// # Errors
+    /// Only what the disk or a damaged file says, or a query above its limit of bytes.
     pub fn find(&self, request: &FindRequest) -> Result<Found> {
-        let _ = request;
-        Err(not_yet())
+        let query = Query::parse(&short_uris(&request.query))?;
+        let k = request.k.min(FIND_K_MAX);
+        let filter = request.filter.to_index();
+        let mut visibility = Visibility::of(&self.view);
+        let hits = self.view.searcher()?.search(&query, &filter, k, &mut |candidate| visibility.accepts(&candidate))?;
+        visibility.finish()?;
+        if hits.is_empty() && request.fallback {
+            return self.newest(request, k);
+        }
+        let hits = hits.into_iter().map(|hit| self.hit(hit.seq, hit.score, Some(&query), request));
+        Ok(Found { hits: hits.collect::<Result<_>>()?, fallback: false })
     }
-    /// Lists live records by sequence.
+
+    /// The newest records, for a search that matched nothing.
+    fn newest(&self, request: &FindRequest, k: usize) -> Result<Found> {
+        let sequences = list(&self.view, &request.filter, k, true)?;
+        let hits = sequences.into_iter().map(|sequence| self.hit(sequence, 0.0, None, request));
+        let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
+        Ok(Found { fallback: !hits.is_empty(), hits })
+    }
+
+    fn hit(&self, sequence: u64, score: f32, query: Option<&Query>, request: &FindRequest) -> Result<Hit> {
+        let record = self.view.record(sequence)?;
+        let cut = kapsa_index::snippet(&record.text, query.unwrap_or(&Query::default()), request.snippet_chars);
+        Ok(Hit { snippet: record.text[cut.range].to_string(), marks: cut.highlights, record, score })
+    }
+
+    /// Lists visible records by sequence.
+    ///
+    /// # Errors
+    /// Only what the disk or a damaged file says.
     pub fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>> {
-        let _ = request;
-        Err(not_yet())
+        let sequences = list(&self.view, &request.filter, request.limit, request.reverse)?;
+        sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
     }
-    /// Sizes and counts; `count_uris` reads the whole index.
+
+    /// Sizes and counts; `count_uris` reads the tables of the whole index.
+    ///
+    /// # Errors
+    /// Only what the disk or a damaged file says.
     pub fn stats(&self, count_uris: bool) -> Result<Stats> {
-        let _ = count_uris;
-        Err(not_yet())
+        let snapshot = self.view.snapshot();
+        let (file, commit) = (snapshot.file(), snapshot.commit());
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+        Ok(Stats {
+            capsule_id: hex(&file.capsule_id),
+            format_version: file.format_version,
+            created_at: file.created_us,
+            size_bytes: file.file_bytes,
+            record_count: commit.next_sequence - 1,
+            commit_count: commit.number,
+            last_commit_at: (commit.number > 0).then_some(commit.time_us),
+            chain: hex(&commit.chain),
+            generation: file.generation,
+            segment_count: snapshot.segments().len(),
+            tail_records: snapshot.tail().end - snapshot.tail().start,
+            index_bytes: snapshot.segments().iter().map(|s| s.payload_len).sum(),
+            torn_bytes: file.file_bytes - file.committed_bytes,
+            uri_count: if count_uris { Some(self.view.visible_count()?) } else { None },
+        })
     }
 }
 
-fn not_yet() -> Error {
-    Error::InvalidOperation { reason: "not built yet".to_string() }
+/// Sequences of visible records that pass `filter`.
+pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: bool) -> Result<Vec<u64>> {
+    let mut visibility = Visibility::of(view);
+    let filter = filter.to_index();
+    let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+    let searcher = view.searcher()?;
+    let sequences = if newest_first {
+        searcher.newest(&filter, limit, None, &mut accept)?
+    } else {
+        searcher.oldest(&filter, limit, None, &mut accept)?
+    };
+    visibility.finish()?;
+    Ok(sequences)
+}
+
+/// The rule that the search asks of each candidate; keeps the first error for when the search is over.
+struct Visibility<'a> {
+    view: &'a View,
+    error: Option<Error>,
+}
+
+impl<'a> Visibility<'a> {
+    fn of(view: &'a View) -> Visibility<'a> {
+        Visibility { view, error: None }
+    }
+
+    fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
+        match self.view.is_visible(candidate) {
+            Ok(visible) => visible,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+/// URIs in a query in the form in which they are indexed.
+fn short_uris(query: &str) -> String {
+    query.replace(&format!("uri:{SCHEME}{DEFAULT_WORKSPACE}/"), "uri:")
+}
+
+impl Filter {
+    pub(crate) fn to_index(&self) -> kapsa_index::Filter {
+        let mut all: Vec<Vec<String>> = Vec::new();
+        let groups = [
+            ("kind", &self.kinds),
+            ("label", &self.labels),
+            ("agent", &self.agents),
+            ("run", &self.runs),
+            ("entity", &self.entities),
+            ("domain", &self.domains),
+            ("source", &self.sources),
+        ];
+        for (field, values) in groups.into_iter().filter(|(_, values)| !values.is_empty()) {
+            all.push(values.iter().map(|value| format!("{field}:{value}")).collect());
+        }
+        let tag = |(name, value): (&String, &String)| {
+            if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
+        };
+        all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
+        kapsa_index::Filter { all, none: Vec::new(), since_us: self.since, until_us: self.until }
+    }
 }

@@ -30,6 +30,8 @@ pub struct Filter {
     pub entities: Vec<String>,
     /// One of these domains.
     pub domains: Vec<String>,
+    /// Read from one of these sources (a document's name).
+    pub sources: Vec<String>,
     /// Created at or after.
     pub since: Option<Micros>,
     /// Created before.
@@ -141,14 +143,16 @@ pub struct Stats {
     pub last_commit_at: Option<Micros>,
     /// Hash that names the whole history, 64 hexadecimal digits.
     pub chain: String,
+    /// How often the file was compacted, plus one.
+    pub generation: u64,
     /// Index segments.
     pub segment_count: usize,
     /// Records that wait in the tail for their segment.
     pub tail_records: u64,
     /// Bytes of index segments in use.
     pub index_bytes: u64,
-    /// Bytes that compaction would give back, estimated: superseded segments and torn or abandoned parts.
-    pub reclaimable_bytes: u64,
+    /// Bytes after the newest commit, left by an interrupted write.
+    pub torn_bytes: u64,
     /// Live URIs; counted only when asked for, since it reads the whole index.
     pub uri_count: Option<u64>,
 }

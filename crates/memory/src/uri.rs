@@ -48,6 +48,11 @@ impl Uri {
         Uri(text)
     }
 
+    /// Stands where a record's URI was erased with its content.
+    pub(crate) fn erased() -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/_erased"))
+    }
+
     /// The canonical form.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -155,7 +160,8 @@ mod tests {
 
     #[test]
     fn odd_uris_are_refused_with_a_reason() {
-        for odd in ["", "a//b", "../x", "a/./b", "http://x/y", "mv2://ws", "mv2:///x", "a b", "a\nb", "a\u{202e}b", "a\\b", "a/"] {
+        for odd in ["", "a//b", "../x", "a/./b", "http://x/y", "mv2://ws", "mv2:///x", "a b", "a\nb", "a\u{202e}b", "a\\b", "a/"]
+        {
             assert!(matches!(Uri::parse(odd), Err(Error::InvalidUri { .. })), "{odd:?}");
         }
         assert!(Uri::parse(&"x".repeat(URI_BYTES_MAX)).is_err());
@@ -164,7 +170,8 @@ mod tests {
 
     #[test]
     fn slugs_are_valid_segments() {
-        for (text, want) in [("Hello, World!", "hello-world"), ("..", "_"), ("", "_"), ("a/b", "a-b"), ("Ünïcode ✓", "ünïcode")] {
+        for (text, want) in [("Hello, World!", "hello-world"), ("..", "_"), ("", "_"), ("a/b", "a-b"), ("Ünïcode ✓", "ünïcode")]
+        {
             assert_eq!(slug(text), want);
         }
         assert!(Uri::parse(&slug(&"é".repeat(500))).is_ok());

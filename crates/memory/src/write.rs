@@ -1,14 +1,32 @@
-//! The write path, from a new record to the disk, as a table of contents.
+//! The write path, from a new record to the disk, as a table of contents:
+//! check → encode ([`crate::codec`]) → append → index when the tail is full ([`crate::segments`]) → commit (one sync).
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use kapsa_capsule::Holder;
+use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, WriterOptions};
 
+use crate::codec::{self, Operation};
 use crate::error::{Error, Result};
+use crate::index_batch::{Entry, index_batch};
+use crate::maintain;
 use crate::record::{Micros, NewRecord};
-use crate::request::{MaintenanceReport, Put, SourceReport};
+use crate::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
+use crate::segments::Indexed;
 use crate::uri::Uri;
+use crate::view::View;
+
+/// Records that the tail may hold: the next one brings a segment with it.
+pub const TAIL_RECORDS_MAX: u64 = 128;
+/// Bytes that the tail may hold.
+pub const TAIL_BYTES_MAX: u64 = 256 << 10;
+/// Most records that one call of [`Writer::put_many`] should bring: one commit each.
+pub const BATCH_RECORDS_MAX: usize = 65_536;
+/// Most bytes of text that one call of [`Writer::put_many`] should bring.
+pub const BATCH_BYTES_MAX: usize = 64 << 20;
+/// Most passages of one source that are compared when it is put again.
+const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
 /// How a capsule is opened for writing. The clock and the holder's name are passed in: this crate reads neither.
 #[derive(Clone, Debug)]
@@ -19,6 +37,18 @@ pub struct WriteOptions {
     pub lock_timeout: Duration,
     /// Who writes, for the message that another writer sees.
     pub holder: Holder,
+}
+
+impl WriteOptions {
+    /// Options with this clock, no waiting and no name.
+    #[must_use]
+    pub fn new(clock: fn() -> Micros) -> WriteOptions {
+        WriteOptions { clock, lock_timeout: Duration::ZERO, holder: Holder::default() }
+    }
+
+    fn capsule(&self) -> WriterOptions {
+        WriterOptions { holder: self.holder.clone(), lock_timeout: self.lock_timeout }
+    }
 }
 
 /// Progress of long work: items or bytes done, and the total where it is known.
@@ -38,59 +68,283 @@ pub enum Created {
 /// # Errors
 /// `NotACapsule` when something else is there (it is not touched), or what the disk says.
 pub fn create(path: &Path, options: &WriteOptions) -> Result<Created> {
-    let (_, _) = (path, options);
-    Err(not_yet())
+    let new = NewCapsule { capsule_id: crate::ids::random_id(), created_us: (options.clock)() };
+    let made = kapsa_capsule::create(path, new, &options.capsule())?;
+    Ok(if made { Created::New } else { Created::Existing })
 }
 
 /// The one writer of a capsule. Holds the lock until dropped.
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
+    options: WriteOptions,
+    capsule: kapsa_capsule::Writer,
+    view: Option<View>,
 }
 
 impl Writer {
     /// Opens a capsule for writing, waiting for another writer up to the timeout.
+    ///
+    /// # Errors
+    /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
-        let (_, _) = (path, options);
-        Err(not_yet())
+        let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
+        Ok(Writer { path: path.to_path_buf(), options, capsule, view: None })
     }
+
+    /// Path of the capsule.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Puts one record: one commit, durable when this returns.
+    ///
+    /// # Errors
+    /// `InvalidRecord`, or what the disk says; then nothing was stored.
     pub fn put(&mut self, record: NewRecord) -> Result<Put> {
-        let _ = (record, &self.path);
-        Err(not_yet())
+        let mut puts = self.put_many(vec![record])?;
+        Ok(puts.pop().expect("one record, one answer"))
     }
-    /// Puts many records in one commit: all or none.
+
+    /// Puts many records in one commit: all or none. See [`BATCH_RECORDS_MAX`].
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
     pub fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>> {
-        let _ = records;
-        Err(not_yet())
+        records.iter().try_for_each(NewRecord::check)?;
+        if records.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = (self.options.clock)();
+        let entries = self.entries(records, now)?;
+        let puts = self.describe(&entries)?;
+        self.commit(entries, now)?;
+        Ok(puts)
     }
-    /// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are skipped, vanished ones forgotten.
+
+    /// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are skipped, vanished
+    /// ones forgotten, all in one commit.
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
     pub fn put_source(&mut self, source: &str, passages: Vec<NewRecord>) -> Result<SourceReport> {
-        let _ = (source, passages);
-        Err(not_yet())
+        passages.iter().try_for_each(NewRecord::check)?;
+        let now = (self.options.clock)();
+        let mut report = SourceReport::default();
+        let mut changed = Vec::new();
+        let mut kept = HashSet::new();
+        for passage in passages {
+            let uri = passage.uri.clone().ok_or_else(|| misuse("a passage has no URI"))?;
+            kept.insert(uri.clone());
+            match self.unchanged(&uri, &passage)? {
+                Some(sequence) => report.puts.push(Put { uri, sequence, change: Change::Unchanged }),
+                None => changed.push(passage),
+            }
+        }
+        let vanished: Vec<Uri> = self.passages_of(source)?.into_iter().filter(|uri| !kept.contains(uri)).collect();
+        let mut entries = self.entries(changed, now)?;
+        let added = entries.len();
+        let next = self.capsule.snapshot()?.commit().next_sequence + added as u64;
+        entries.extend((next..).zip(&vanished).map(|(sequence, uri)| Entry::tombstone(Operation::Tombstone, sequence, uri, now)));
+        let mut puts = self.describe(&entries)?;
+        report.forgotten = puts.split_off(added);
+        report.puts.extend(puts);
+        self.commit(entries, now)?;
+        Ok(report)
     }
+
     /// Forgets a URI: a tombstone; history stays.
+    ///
+    /// # Errors
+    /// `UriNotFound` when nothing is visible under it; what the disk says.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
-        let _ = uri;
-        Err(not_yet())
+        self.visible(uri)?;
+        self.bury(Operation::Tombstone, uri)
     }
-    /// Marks every revision of a URI for true erasure at the next compaction, and forgets it. Returns how many revisions.
+
+    /// Forgets a URI and marks every revision of it for true erasure at the next compaction. Returns how many.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there never was anything under it; what the disk says.
     pub fn purge(&mut self, uri: &Uri) -> Result<u64> {
-        let _ = uri;
-        Err(not_yet())
+        let revisions = self.view()?.revisions(uri)?;
+        let mut erasable = 0;
+        for &sequence in &revisions {
+            erasable += u64::from(self.view()?.body(sequence)?.operation == Operation::Put);
+        }
+        if erasable == 0 {
+            return Err(Error::UriNotFound { uri: uri.to_string() });
+        }
+        self.bury(Operation::Purge, uri)?;
+        Ok(erasable)
     }
-    /// Indexes the tail and merges all index segments into few.
+
+    /// Indexes the tail and merges all index segments into few, while the lock is held. [`crate::optimize`] holds it for moments only.
+    ///
+    /// # Errors
+    /// What the disk says; the capsule is whole whatever happens.
     pub fn optimize(&mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
-        let _ = progress;
-        Err(not_yet())
+        maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)
     }
-    /// Writes a new, packed file and renames it into place.
-    pub fn compact(self, progress: Progress<'_>) -> Result<MaintenanceReport> {
-        let _ = progress;
-        Err(not_yet())
+
+    /// Writes a new, packed file without what was purged and renames it into place.
+    ///
+    /// # Errors
+    /// What the disk says; the old file stays whole until the new one is.
+    pub fn compact(mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
+        maintain::compact(&mut self.capsule, progress)
+    }
+
+    fn view(&mut self) -> Result<&View> {
+        if self.view.is_none() {
+            self.view = Some(View::new(self.capsule.snapshot()?));
+        }
+        Ok(self.view.as_ref().expect("made above"))
+    }
+
+    /// Encodes records, giving each its sequence and those without a URI a new one.
+    fn entries(&mut self, records: Vec<NewRecord>, now: Micros) -> Result<Vec<Entry>> {
+        let snapshot = self.capsule.snapshot()?;
+        let first = snapshot.commit().next_sequence;
+        let id = snapshot.file().capsule_id;
+        Ok((first..).zip(records).map(|(sequence, record)| Entry::put(sequence, record, &id, now)).collect())
+    }
+
+    /// What will have happened to each record once they are committed.
+    fn describe(&mut self, entries: &[Entry]) -> Result<Vec<Put>> {
+        let mut known = HashMap::new();
+        let mut puts = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let exists = match known.get(&entry.uri) {
+                _ if entry.fresh => false,
+                Some(&exists) => exists,
+                None => self.is_visible(&entry.uri)?,
+            };
+            let change = match (entry.tombstone, exists) {
+                (true, _) => Change::Forgotten,
+                (false, true) => Change::Revised,
+                (false, false) => Change::Added,
+            };
+            if !entry.fresh {
+                known.insert(&entry.uri, !entry.tombstone);
+            }
+            puts.push(Put { uri: entry.uri.clone(), sequence: entry.sequence, change });
+        }
+        Ok(puts)
+    }
+
+    fn is_visible(&mut self, uri: &Uri) -> Result<bool> {
+        let view = self.view()?;
+        Ok(match view.newest(uri)? {
+            None => false,
+            Some(sequence) => view.body(sequence)?.operation == Operation::Put,
+        })
+    }
+
+    fn visible(&mut self, uri: &Uri) -> Result<()> {
+        if self.is_visible(uri)? { Ok(()) } else { Err(Error::UriNotFound { uri: uri.to_string() }) }
+    }
+
+    /// Sequence of the newest revision of `uri`, if it says the same as `passage`.
+    fn unchanged(&mut self, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>> {
+        let view = self.view()?;
+        let Some(sequence) = view.newest(uri)? else { return Ok(None) };
+        let body = view.body(sequence)?;
+        let old = &body.record;
+        let moved = |old: &crate::record::Source, new: &crate::record::Source| {
+            old.path == new.path && old.content_hash == new.content_hash
+        };
+        let same_source = match (&old.source, &passage.source) {
+            (Some(old), Some(new)) => moved(old, new),
+            (old, new) => old == new,
+        };
+        let same = body.operation == Operation::Put
+            && same_source
+            && old.title == passage.title
+            && old.text == passage.text
+            && old.tags == passage.tags;
+        Ok(same.then_some(sequence))
+    }
+
+    /// URIs of the visible passages of a source.
+    fn passages_of(&mut self, source: &str) -> Result<Vec<Uri>> {
+        let view = self.view()?;
+        let filter = Filter { sources: vec![source.to_string()], ..Filter::default() };
+        let sequences = crate::read::list(view, &filter, SOURCE_PASSAGES_MAX, true)?;
+        sequences.into_iter().map(|sequence| Ok(view.record(sequence)?.uri)).collect()
+    }
+
+    fn bury(&mut self, operation: Operation, uri: &Uri) -> Result<Put> {
+        let now = (self.options.clock)();
+        let sequence = self.capsule.snapshot()?.commit().next_sequence;
+        self.commit(vec![Entry::tombstone(operation, sequence, uri, now)], now)?;
+        Ok(Put { uri: uri.clone(), sequence, change: Change::Forgotten })
+    }
+
+    /// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it; then one sync.
+    fn commit(&mut self, entries: Vec<Entry>, now: Micros) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let snapshot = self.capsule.snapshot()?;
+        let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
+        let bytes = snapshot.tail_bytes() + entries.iter().map(|e| e.body.len() as u64).sum::<u64>();
+        if records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX {
+            self.view()?;
+        } else if maintain::wants_small_merge(snapshot.segments()).is_some() {
+            self.view()?;
+        }
+        let view = self.view.take();
+        let mut transaction = self.capsule.begin()?;
+        if let Some(view) = view.filter(|_| records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX) {
+            for segment in append_indexed(&mut transaction, &view, &entries)? {
+                transaction.add_segment(segment)?;
+            }
+        } else {
+            append(&mut transaction, &entries)?;
+            if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
+                transaction.add_segment(crate::segments::merge(&View::new(snapshot).sources(range)?)?)?;
+            }
+        }
+        transaction.commit(now)?;
+        Ok(())
     }
 }
 
-fn not_yet() -> Error {
-    Error::InvalidOperation { reason: "not built yet".to_string() }
+fn append(transaction: &mut Transaction<'_>, entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        let sequence = transaction.append(&entry.body)?;
+        assert_eq!(sequence, entry.sequence, "entries are numbered as they are appended");
+    }
+    Ok(())
+}
+
+/// Appends the entries while other threads index them together with the tail.
+fn append_indexed(transaction: &mut Transaction<'_>, view: &View, entries: &[Entry]) -> Result<Vec<SegmentDraft>> {
+    index_batch(view, entries, || append(transaction, entries))
+}
+
+impl Entry {
+    fn put(sequence: u64, record: NewRecord, capsule_id: &[u8; 16], now: Micros) -> Entry {
+        let fresh = record.uri.is_none();
+        let uri = match &record.uri {
+            Some(uri) => uri.clone(),
+            None => crate::ids::fresh_uri(capsule_id, sequence, now, &record.text),
+        };
+        let body = codec::encode(&record, &uri, fresh, now);
+        let indexed = Indexed::of_new(&record, &uri, fresh, now);
+        Entry { sequence, uri, fresh, tombstone: false, body, text: record.text, indexed }
+    }
+
+    fn tombstone(operation: Operation, sequence: u64, uri: &Uri, now: Micros) -> Entry {
+        let body = codec::encode_tombstone(operation, uri, now);
+        let decoded = codec::decode(sequence, &body).expect("just encoded");
+        let indexed = Indexed::of_record(&decoded.record, false, operation == Operation::Purge);
+        Entry { sequence, uri: uri.clone(), fresh: false, tombstone: true, body, text: String::new(), indexed }
+    }
+}
+
+fn misuse(reason: &str) -> Error {
+    Error::InvalidOperation { reason: reason.to_string() }
 }

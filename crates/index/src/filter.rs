@@ -1,0 +1,38 @@
+//! Which documents may a search return at all?
+
+/// Restricts a search or a listing, before anything is ranked.
+///
+/// Terms are exact terms as given in [`Document::terms`](crate::Document::terms), or
+/// `title:<word>`. The default lets everything through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// A document must have at least one term of each group; an empty group lets nothing through.
+    pub all: Vec<Vec<String>>,
+    /// A document must have none of these terms.
+    pub none: Vec<String>,
+    /// Earliest time, in microseconds since the Unix epoch.
+    pub since_us: Option<i64>,
+    /// First time that is too late, in microseconds since the Unix epoch.
+    pub until_us: Option<i64>,
+}
+
+impl Filter {
+    /// Does it let everything through?
+    pub fn is_empty(&self) -> bool {
+        *self == Filter::default()
+    }
+
+    /// What passes both filters.
+    pub(crate) fn and(&self, other: &Filter) -> Filter {
+        Filter {
+            all: [self.all.as_slice(), &other.all].concat(),
+            none: [self.none.as_slice(), &other.none].concat(),
+            since_us: self.since_us.max(other.since_us),
+            until_us: self.until_us.into_iter().chain(other.until_us).min(),
+        }
+    }
+
+    pub(crate) fn passes_time(&self, time_us: i64) -> bool {
+        self.since_us.is_none_or(|since| since <= time_us) && self.until_us.is_none_or(|until| time_us < until)
+    }
+}

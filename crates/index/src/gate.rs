@@ -1,0 +1,168 @@
+//! Which documents of a segment pass the filter and the exclusions, in ascending order?
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use tantivy::postings::SegmentPostings;
+use tantivy::query::Scorer;
+use tantivy::{DocId, DocSet, TERMINATED};
+
+use crate::Result;
+use crate::filter::Filter;
+use crate::reader::Reader;
+
+/// Ascending cursors over what is needed and what is forbidden. Every target given to it must be
+/// at least the one before.
+pub(crate) struct Gate<'a> {
+    reader: &'a Reader,
+    needed: Vec<Needed>,
+    forbidden: Vec<Forbidden>,
+    /// Times are checked one by one.
+    times: Option<&'a Filter>,
+}
+
+enum Needed {
+    /// At least one term of a group.
+    Any(Vec<SegmentPostings>),
+    /// To be in a zone that may have the right time.
+    Zones(VecDeque<Range<DocId>>),
+}
+
+enum Forbidden {
+    Word(SegmentPostings),
+    Phrase(Box<dyn Scorer>),
+}
+
+impl<'a> Gate<'a> {
+    /// `None` if no document of the segment can pass.
+    pub(crate) fn new(reader: &'a Reader, filter: &'a Filter) -> Result<Option<Gate<'a>>> {
+        let mut gate = Gate { reader, needed: Vec::new(), forbidden: Vec::new(), times: None };
+        for group in &filter.all {
+            let postings: Result<Vec<_>> = group.iter().filter_map(|term| reader.exact(term).transpose()).collect();
+            gate.needed.push(Needed::Any(postings?));
+        }
+        for term in &filter.none {
+            gate.forbidden.extend(reader.exact(term)?.map(Forbidden::Word));
+        }
+        gate.add_time(filter);
+        gate.needed.sort_by_key(Needed::size);
+        let open = gate.needed.first().is_none_or(|rarest| rarest.size() > 0);
+        Ok(open.then_some(gate))
+    }
+
+    fn add_time(&mut self, filter: &'a Filter) {
+        let mut zones: VecDeque<Range<DocId>> = VecDeque::new();
+        let mut check = false;
+        for (docs, first, last) in self.reader.zones() {
+            let since = filter.since_us.is_none_or(|since| since <= last);
+            if !since || filter.until_us.is_some_and(|until| until <= first) {
+                continue;
+            }
+            check |= !filter.passes_time(first) || !filter.passes_time(last);
+            match zones.back_mut() {
+                Some(before) if before.end == docs.start => before.end = docs.end,
+                _ => zones.push_back(docs),
+            }
+        }
+        if zones.front() != Some(&(0..self.reader.documents())) {
+            self.needed.push(Needed::Zones(zones));
+        }
+        self.times = check.then_some(filter);
+    }
+
+    pub(crate) fn forbid_word(&mut self, postings: SegmentPostings) {
+        self.forbidden.push(Forbidden::Word(postings));
+    }
+
+    pub(crate) fn forbid_phrase(&mut self, phrase: Box<dyn Scorer>) {
+        self.forbidden.push(Forbidden::Phrase(phrase));
+    }
+
+    /// At most this many documents pass, if anything is needed.
+    pub(crate) fn size(&self) -> Option<u32> {
+        self.needed.first().map(Needed::size)
+    }
+
+    /// Is there a term to be led by? Zones alone are too dense for that.
+    pub(crate) fn leads(&self) -> bool {
+        self.needed.iter().any(|needed| matches!(needed, Needed::Any(_)))
+    }
+
+    /// First document at or after `target` that has what is needed; it may still be forbidden.
+    pub(crate) fn seek_needed(&mut self, mut target: DocId) -> DocId {
+        let mut agreed = 0;
+        while agreed < self.needed.len() && target != TERMINATED {
+            let doc = self.needed[agreed].seek(target);
+            agreed = if doc == target { agreed + 1 } else { 0 };
+            target = doc;
+        }
+        if target < self.reader.documents() { target } else { TERMINATED }
+    }
+
+    /// Is `doc` not forbidden?
+    pub(crate) fn allows(&mut self, doc: DocId) -> bool {
+        self.times.is_none_or(|filter| filter.passes_time(self.reader.time_us(doc)))
+            && !self.forbidden.iter_mut().any(|forbidden| forbidden.contains(doc))
+    }
+
+    /// Does `doc` pass altogether?
+    pub(crate) fn passes(&mut self, doc: DocId) -> bool {
+        self.needed.iter_mut().all(|needed| needed.seek(doc) == doc) && self.allows(doc)
+    }
+
+    /// First document at or after `target` that passes altogether.
+    pub(crate) fn next(&mut self, mut target: DocId) -> DocId {
+        loop {
+            let doc = self.seek_needed(target);
+            if doc == TERMINATED || self.allows(doc) {
+                return doc;
+            }
+            target = doc + 1;
+        }
+    }
+}
+
+impl Needed {
+    fn size(&self) -> u32 {
+        match self {
+            Needed::Any(postings) => postings.iter().map(SegmentPostings::doc_freq).sum(),
+            Needed::Zones(zones) => zones.iter().map(|zone| zone.end - zone.start).sum(),
+        }
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        match self {
+            Needed::Any(postings) => {
+                let docs = postings.iter_mut().map(|postings| seek(postings, target));
+                docs.min().unwrap_or(TERMINATED)
+            }
+            Needed::Zones(zones) => {
+                while zones.front().is_some_and(|zone| zone.end <= target) {
+                    zones.pop_front();
+                }
+                zones.front().map_or(TERMINATED, |zone| zone.start.max(target))
+            }
+        }
+    }
+}
+
+impl Forbidden {
+    fn contains(&mut self, doc: DocId) -> bool {
+        match self {
+            Forbidden::Word(postings) => seek(postings, doc) == doc,
+            Forbidden::Phrase(phrase) => seek(phrase, doc) == doc,
+        }
+    }
+}
+
+/// First document of `set` at or after `target`; the set stays where it is if it is further.
+///
+/// A damaged set may go backwards; for it to end instead keeps every loop finite.
+pub(crate) fn seek(set: &mut (impl DocSet + ?Sized), target: DocId) -> DocId {
+    let doc = set.doc();
+    if doc >= target {
+        return doc;
+    }
+    let doc = set.seek(target);
+    if doc >= target { doc } else { TERMINATED }
+}

@@ -1,0 +1,182 @@
+//! What does a query come to, given the statistics of all segments and the tail?
+//!
+//! The score of a document is the sum of its clauses' BM25 scores, in the order of the plan. That
+//! order, and statistics over everything, make a record's score independent of where it is stored,
+//! to the last bit.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use tantivy::postings::TermInfo;
+use tantivy::query::{Bm25StatisticsProvider, Bm25Weight, EnableScoring, PhraseQuery, TermQuery};
+use tantivy::query::{BooleanQuery, Occur, Query as _, Weight};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Index, ReloadPolicy, Term};
+
+use crate::Result;
+use crate::directory::damaged;
+use crate::filter::Filter;
+use crate::query::{Clause, QUERY_TERMS_MAX, Query};
+use crate::reader::{Reader, text_term};
+use crate::schema::SCHEMA;
+use crate::tail::{TailDoc, TermHash, hashed};
+
+/// A query against one state of the index.
+pub(crate) struct Plan {
+    /// Required clauses, then optional ones.
+    pub(crate) clauses: Vec<PlannedClause>,
+    /// How many of the clauses are required.
+    pub(crate) musts: usize,
+    pub(crate) must_nots: Vec<Clause>,
+    pub(crate) filter: Filter,
+    statistics: Statistics,
+    /// All words as one tantivy query, if it can prune: all optional, or all required.
+    pub(crate) pruning: Option<Box<dyn Weight>>,
+}
+
+pub(crate) struct PlannedClause {
+    pub(crate) clause: Clause,
+    pub(crate) hashed: Vec<(u32, TermHash)>,
+    pub(crate) weight: Bm25Weight,
+}
+
+/// Where the words of a plan are in one segment, by word.
+pub(crate) type WordInfos = HashMap<String, TermInfo>;
+
+/// BM25 statistics over all segments and the tail.
+struct Statistics {
+    documents: u64,
+    tokens: u64,
+    doc_freqs: HashMap<String, u64>,
+}
+
+/// Planning: the plan and, for each segment, where its words are.
+pub(crate) fn plan(
+    query: &Query,
+    filter: &Filter,
+    readers: &[&Reader],
+    tokens: u64,
+    tail: &[TailDoc],
+) -> Result<(Plan, Vec<WordInfos>)> {
+    let mut statistics = Statistics::new(readers, tokens, tail);
+    let infos = statistics.count(query, readers, tail)?;
+    let shoulds = statistics.rarest(&query.should);
+    let clauses: Result<Vec<PlannedClause>> = query.must.iter().chain(shoulds).map(|clause| statistics.planned(clause)).collect();
+    let mut plan = Plan {
+        clauses: clauses?,
+        musts: query.must.len(),
+        must_nots: query.must_not.clone(),
+        filter: filter.and(&query.filter),
+        statistics,
+        pruning: None,
+    };
+    plan.pruning = plan.pruning_weight()?;
+    Ok((plan, infos))
+}
+
+impl Statistics {
+    fn new(readers: &[&Reader], tokens: u64, tail: &[TailDoc]) -> Statistics {
+        let stored: u64 = readers.iter().map(|reader| u64::from(reader.documents())).sum();
+        Statistics {
+            documents: stored + tail.len() as u64,
+            tokens: tokens + tail.iter().map(TailDoc::tokens).sum::<u64>(),
+            doc_freqs: HashMap::new(),
+        }
+    }
+
+    /// Looks up every word of the query, everywhere.
+    fn count(&mut self, query: &Query, readers: &[&Reader], tail: &[TailDoc]) -> Result<Vec<WordInfos>> {
+        let mut infos: Vec<WordInfos> = readers.iter().map(|_| HashMap::new()).collect();
+        let clauses = query.must.iter().chain(&query.should).chain(&query.must_not);
+        for (_, word) in clauses.flat_map(|clause| &clause.words) {
+            if self.doc_freqs.contains_key(word) {
+                continue;
+            }
+            let hash = TermHash::of(word);
+            let mut doc_freq = tail.iter().filter(|doc| doc.has_word(hash)).count() as u64;
+            for (reader, infos) in readers.iter().zip(&mut infos) {
+                if let Some(info) = reader.word(word)? {
+                    doc_freq += u64::from(info.doc_freq.min(reader.documents()));
+                    infos.insert(word.clone(), info);
+                }
+            }
+            self.doc_freqs.insert(word.clone(), doc_freq);
+        }
+        Ok(infos)
+    }
+
+    /// The clauses that can match at all, at most [`QUERY_TERMS_MAX`], the rarest if there are more.
+    fn rarest<'a>(&self, clauses: &'a [Clause]) -> impl Iterator<Item = &'a Clause> {
+        let rarity = |clause: &Clause| {
+            let freqs = clause.words.iter().map(|(_, word)| self.doc_freqs[word]);
+            freqs.min().unwrap_or(0)
+        };
+        let mut ranked: Vec<(u64, usize)> = clauses.iter().map(rarity).zip(0..).collect();
+        ranked.retain(|&(doc_freq, _)| doc_freq > 0);
+        ranked.sort_unstable();
+        ranked.truncate(QUERY_TERMS_MAX);
+        ranked.sort_unstable_by_key(|&(_, ord)| ord);
+        ranked.into_iter().map(|(_, ord)| &clauses[ord])
+    }
+
+    fn planned(&self, clause: &Clause) -> Result<PlannedClause> {
+        let terms: Vec<Term> = clause.words.iter().map(|(_, word)| text_term(word)).collect();
+        let weight = Bm25Weight::for_terms(self, &terms).map_err(damaged)?;
+        Ok(PlannedClause { clause: clause.clone(), hashed: hashed(clause), weight })
+    }
+
+    fn scoring(&self) -> EnableScoring<'_> {
+        EnableScoring::enabled_from_statistics_provider(self, &NO_SEARCHER)
+    }
+}
+
+impl Plan {
+    pub(crate) fn mean_tokens(&self) -> f32 {
+        self.statistics.tokens as f32 / self.statistics.documents.max(1) as f32
+    }
+
+    pub(crate) fn phrase_weight(&self, clause: &Clause) -> Result<Box<dyn Weight>> {
+        let terms = clause.words.iter();
+        let terms = terms.map(|(offset, word)| (*offset as usize, text_term(word))).collect();
+        PhraseQuery::new_with_offset(terms).weight(self.statistics.scoring()).map_err(damaged)
+    }
+
+    fn pruning_weight(&self) -> Result<Option<Box<dyn Weight>>> {
+        let uniform = self.musts == 0 || self.musts == self.clauses.len();
+        if self.clauses.is_empty() || !uniform || self.clauses.iter().any(|planned| planned.clause.is_phrase()) {
+            return Ok(None);
+        }
+        let occur = if self.musts == 0 { Occur::Should } else { Occur::Must };
+        let words = self.clauses.iter().flat_map(|planned| &planned.clause.words);
+        let queries = words.map(|(_, word)| {
+            let query = TermQuery::new(text_term(word), IndexRecordOption::WithFreqs);
+            (occur, Box::new(query) as Box<dyn tantivy::query::Query>)
+        });
+        let query = BooleanQuery::new(queries.collect());
+        query.weight(self.statistics.scoring()).map(Some).map_err(damaged)
+    }
+}
+
+impl Bm25StatisticsProvider for Statistics {
+    fn total_num_tokens(&self, _field: Field) -> tantivy::Result<u64> {
+        Ok(self.tokens)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.documents)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let value = term.value();
+        let word = value.as_str().unwrap_or_default();
+        Ok(self.doc_freqs.get(word).copied().unwrap_or(0))
+    }
+}
+
+/// tantivy asks for a searcher although [`Statistics`] answers everything; this one has nothing.
+static NO_SEARCHER: LazyLock<tantivy::Searcher> = LazyLock::new(|| {
+    let index = Index::create_in_ram(SCHEMA.clone());
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into();
+    let reader: tantivy::IndexReader = reader.expect("an empty index in memory opens");
+    reader.searcher()
+});

@@ -1,0 +1,345 @@
+//! How are segments and tail searched and listed as one?
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use tantivy::DocId;
+
+use crate::blob::Blob;
+use crate::directory::BlobIndex;
+use crate::filter::Filter;
+use crate::guard::{guard, guard_unless};
+use crate::plan::{Plan, WordInfos, plan};
+use crate::query::Query;
+use crate::reader::Reader;
+use crate::score::SegmentSearch;
+use crate::tail::TailDoc;
+use crate::tail_search::{TailGate, TailSearch};
+use crate::top::{Hit, Top};
+use crate::{Error, Result};
+
+/// Documents a listing from the end of a segment looks at first; then four times as many, and so on.
+const LIST_WINDOW: u32 = 1024;
+
+/// A segment and where it begins.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// Sequence number of its first document; the `n`th has this plus `n`.
+    pub first_seq: u64,
+    /// What [`SegmentBuilder::finish`](crate::SegmentBuilder::finish) or
+    /// [`merge`](crate::merge) returned. Kept, not copied.
+    pub bytes: Bytes,
+}
+
+/// Segments and a tail, as they were when it was opened.
+///
+/// Opening checks heads only; a segment is opened when it is first needed.
+pub struct Searcher {
+    index: BlobIndex,
+    first_seqs: Vec<u64>,
+    readers: Vec<OnceLock<Reader>>,
+    tail: Vec<TailDoc>,
+}
+
+/// A document about to enter a result. Its columns are read only when asked for.
+#[derive(Clone, Copy)]
+pub struct Candidate<'a>(Place<'a>);
+
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Segment(&'a Reader, DocId),
+    Tail(&'a TailDoc),
+}
+
+impl Candidate<'_> {
+    /// Sequence number.
+    pub fn seq(&self) -> u64 {
+        match self.0 {
+            Place::Segment(reader, doc) => reader.seq(doc),
+            Place::Tail(doc) => doc.seq(),
+        }
+    }
+
+    /// Hash of the record's URI.
+    pub fn key_hash(&self) -> u64 {
+        match self.0 {
+            Place::Segment(reader, doc) => reader.key_hash(doc),
+            Place::Tail(doc) => doc.key_hash(),
+        }
+    }
+
+    /// Microseconds since the Unix epoch.
+    pub fn time_us(&self) -> i64 {
+        match self.0 {
+            Place::Segment(reader, doc) => reader.time_us(doc),
+            Place::Tail(doc) => doc.time_us(),
+        }
+    }
+}
+
+/// The caller's rule, with a note of whether it is running, so that its panic stays its own.
+struct Rule<'a> {
+    accept: &'a mut dyn FnMut(Candidate<'_>) -> bool,
+    running: &'a Cell<bool>,
+}
+
+impl Rule<'_> {
+    fn accepts(&mut self, place: Place<'_>) -> bool {
+        self.running.set(true);
+        let accepted = (self.accept)(Candidate(place));
+        self.running.set(false);
+        accepted
+    }
+}
+
+/// Which documents to list, and in which direction.
+struct Listing<'a> {
+    query: &'a Query,
+    filter: &'a Filter,
+    newest_first: bool,
+    seqs: Range<u64>,
+    k: usize,
+}
+
+impl Searcher {
+    /// Opens segments and tail, both in ascending order of sequence, the tail after the segments.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::Format`], [`Error::Analyser`], [`Error::Order`].
+    pub fn open(segments: Vec<Segment>, tail: Vec<TailDoc>) -> Result<Searcher> {
+        let mut blobs = Vec::with_capacity(segments.len());
+        let mut first_seqs = Vec::with_capacity(segments.len());
+        let mut next_seq = 0;
+        for segment in segments {
+            let blob = Blob::parse(segment.bytes)?;
+            check_order(segment.first_seq, next_seq)?;
+            let end = segment.first_seq.checked_add(u64::from(blob.documents));
+            next_seq = end.ok_or(Error::Order { seq: segment.first_seq })?;
+            first_seqs.push(segment.first_seq);
+            blobs.push(blob);
+        }
+        for doc in &tail {
+            check_order(doc.seq(), next_seq)?;
+            next_seq = doc.seq().saturating_add(1);
+        }
+        let readers = first_seqs.iter().map(|_| OnceLock::new()).collect();
+        Ok(Searcher { index: BlobIndex::new(blobs)?, first_seqs, readers, tail })
+    }
+
+    /// Documents in segments and tail.
+    pub fn document_count(&self) -> u64 {
+        let stored = self.index.blobs().iter().map(|blob| u64::from(blob.documents));
+        stored.sum::<u64>() + self.tail.len() as u64
+    }
+
+    /// The best `k` by score, then newest first.
+    ///
+    /// `accept` is asked only about documents that would enter the best `k`; those it refuses take
+    /// no place. A query without words to rank by returns the newest that pass, with score 0.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn search(
+        &self,
+        query: &Query,
+        filter: &Filter,
+        k: usize,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<Vec<Hit>> {
+        let nothing = query.is_unranked() && query.must_not.is_empty() && query.filter.is_empty();
+        if k == 0 || self.document_count() == 0 || nothing {
+            return Ok(Vec::new());
+        }
+        if query.is_unranked() {
+            let seqs = 0..u64::MAX;
+            let listing = Listing { query, filter, newest_first: true, seqs, k };
+            let seqs = self.list(&listing, accept)?;
+            return Ok(seqs.into_iter().map(|seq| Hit { seq, score: 0.0 }).collect());
+        }
+        self.ranked(query, filter, k, accept)
+    }
+
+    fn ranked(
+        &self,
+        query: &Query,
+        filter: &Filter,
+        k: usize,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<Vec<Hit>> {
+        let running = Cell::new(false);
+        let mut rule = Rule { accept, running: &running };
+        let readers = self.readers()?;
+        let (plan, infos) = self.plan(query, filter, &readers)?;
+        let mut top = Top::new(k);
+        let mut accept = |doc: &TailDoc| rule.accepts(Place::Tail(doc));
+        TailSearch::new(&plan).search(&self.tail, &mut top, &mut accept);
+        for (reader, infos) in readers.iter().zip(&infos).rev() {
+            let segment = SegmentSearch { plan: &plan, reader, infos };
+            let mut accept = |reader: &Reader, doc| rule.accepts(Place::Segment(reader, doc));
+            guard_unless(&running, || segment.search(&mut top, &mut accept))?;
+        }
+        Ok(top.into_sorted())
+    }
+
+    /// The newest `k` that pass the filter and `accept`, newest first, before sequence `before`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn newest(
+        &self,
+        filter: &Filter,
+        k: usize,
+        before: Option<u64>,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<Vec<u64>> {
+        let seqs = 0..before.unwrap_or(u64::MAX);
+        let query = &Query::default();
+        self.list(&Listing { query, filter, newest_first: true, seqs, k }, accept)
+    }
+
+    /// The oldest `k` that pass the filter and `accept`, oldest first, after sequence `after`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn oldest(
+        &self,
+        filter: &Filter,
+        k: usize,
+        after: Option<u64>,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<Vec<u64>> {
+        let seqs = after.map_or(0, |after| after.saturating_add(1))..u64::MAX;
+        let query = &Query::default();
+        self.list(&Listing { query, filter, newest_first: false, seqs, k }, accept)
+    }
+
+    fn reader(&self, ord: usize) -> Result<&Reader> {
+        if self.readers[ord].get().is_none() {
+            let opened = guard(|| Reader::new(self.first_seqs[ord], self.index.blobs()[ord].clone(), self.index.open(ord)?));
+            // Another thread may have been faster; its reader is as good.
+            let _ = self.readers[ord].set(opened?);
+        }
+        Ok(self.readers[ord].get().expect("set above"))
+    }
+
+    fn readers(&self) -> Result<Vec<&Reader>> {
+        (0..self.readers.len()).map(|ord| self.reader(ord)).collect()
+    }
+
+    fn plan(&self, query: &Query, filter: &Filter, readers: &[&Reader]) -> Result<(Plan, Vec<WordInfos>)> {
+        let tokens = self.index.blobs().iter().map(|blob| blob.tokens).sum();
+        guard(|| plan(query, filter, readers, tokens, &self.tail))
+    }
+}
+
+/// Listing.
+impl Searcher {
+    fn list(&self, listing: &Listing<'_>, accept: &mut dyn FnMut(Candidate<'_>) -> bool) -> Result<Vec<u64>> {
+        let running = Cell::new(false);
+        let mut rule = Rule { accept, running: &running };
+        let mut found = Vec::new();
+        let mut ords: Vec<usize> = (0..self.readers.len()).collect();
+        if listing.newest_first {
+            self.list_tail(listing, &mut rule, &mut found)?;
+            ords.reverse();
+        }
+        for ord in ords {
+            if found.len() < listing.k && !self.listed_docs(listing, ord).is_empty() {
+                let reader = self.reader(ord)?;
+                let docs = self.listed_docs(listing, ord);
+                let (plan, infos) = self.plan(listing.query, listing.filter, &[reader])?;
+                let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
+                guard_unless(&running, || list_segment(&segment, listing, docs, &mut rule, &mut found))?;
+            }
+        }
+        if !listing.newest_first {
+            self.list_tail(listing, &mut rule, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// The documents of a segment that are within the listing's sequence numbers.
+    fn listed_docs(&self, listing: &Listing<'_>, ord: usize) -> Range<DocId> {
+        let (first, documents) = (self.first_seqs[ord], self.index.blobs()[ord].documents);
+        let doc = |seq: u64| seq.saturating_sub(first).min(u64::from(documents)) as DocId;
+        doc(listing.seqs.start)..doc(listing.seqs.end)
+    }
+
+    fn list_tail(&self, listing: &Listing<'_>, rule: &mut Rule<'_>, found: &mut Vec<u64>) -> Result<()> {
+        let (plan, _) = self.plan(listing.query, listing.filter, &[])?;
+        let gate = TailGate::new(&plan);
+        let mut list = |doc: &TailDoc| {
+            let listed = found.len() < listing.k && listing.seqs.contains(&doc.seq());
+            if listed && gate.passes(doc) && rule.accepts(Place::Tail(doc)) {
+                found.push(doc.seq());
+            }
+        };
+        if listing.newest_first {
+            self.tail.iter().rev().for_each(&mut list);
+        } else {
+            self.tail.iter().for_each(&mut list);
+        }
+        Ok(())
+    }
+}
+
+/// Lists `docs` of a segment until there are enough.
+fn list_segment(
+    segment: &SegmentSearch<'_>,
+    listing: &Listing<'_>,
+    docs: Range<DocId>,
+    rule: &mut Rule<'_>,
+    found: &mut Vec<u64>,
+) -> Result<()> {
+    let mut windows = Windows { rest: docs, width: LIST_WINDOW, from_end: listing.newest_first };
+    while let Some(window) = windows.next().filter(|_| found.len() < listing.k) {
+        let Some(mut gate) = segment.gate()? else {
+            return Ok(());
+        };
+        let next = |doc: DocId| Some(doc).filter(|doc| window.contains(doc));
+        let mut passed = Vec::new();
+        let mut doc = next(gate.next(window.start));
+        while let Some(at) = doc {
+            passed.push(at);
+            doc = if at + 1 < window.end { next(gate.next(at + 1)) } else { None };
+        }
+        if listing.newest_first {
+            passed.reverse();
+        }
+        for doc in passed {
+            if found.len() < listing.k && rule.accepts(Place::Segment(segment.reader, doc)) {
+                found.push(segment.reader.seq(doc));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a range into pieces, each four times as wide as the one before, from one end on.
+struct Windows {
+    rest: Range<DocId>,
+    width: u32,
+    from_end: bool,
+}
+
+impl Iterator for Windows {
+    type Item = Range<DocId>;
+
+    fn next(&mut self) -> Option<Range<DocId>> {
+        let Range { start, end } = self.rest.clone();
+        if start >= end {
+            return None;
+        }
+        let width = self.width.min(end - start);
+        self.width = self.width.saturating_mul(4);
+        let piece = if self.from_end { end - width..end } else { start..start + width };
+        self.rest = if self.from_end { start..piece.start } else { piece.end..end };
+        Some(piece)
+    }
+}
+
+fn check_order(seq: u64, next: u64) -> Result<()> {
+    if seq < next { Err(Error::Order { seq }) } else { Ok(()) }
+}

@@ -1,0 +1,137 @@
+//! Where in a text are the words of a query, and which piece of it shows them best?
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::analyser::with_analyser;
+use crate::query::Query;
+
+/// How far a snippet's ends move to fall between words, in bytes.
+const WORD_BYTES_MAX: usize = 40;
+
+/// The piece of a text that shows best what a query found there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    /// Bytes of the text, on character boundaries.
+    pub range: Range<usize>,
+    /// Matched words, as bytes of the piece, ascending and apart.
+    pub highlights: Vec<Range<usize>>,
+}
+
+/// Bytes of `text` that match a word of the query, ascending and apart, on character boundaries.
+pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for Match { range, .. } in matches(text, query) {
+        match ranges.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}
+
+/// The piece of `text`, of at most `chars_max` characters, with the most different query words,
+/// then with the most words; the beginning if there is none.
+pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
+    let range = match best_window(&matches(text, query), chars_max) {
+        Some(window) => widen(text, window, chars_max),
+        None => forward(text, 0, chars_max),
+    };
+    let inside = |word: &Range<usize>| range.start <= word.start && word.end <= range.end;
+    let words = highlight(text, query).into_iter().filter(inside);
+    let highlights = words.map(|word| word.start - range.start..word.end - range.start).collect();
+    Snippet { range, highlights }
+}
+
+/// A word of the text that the query has too.
+struct Match {
+    range: Range<usize>,
+    /// The same in characters.
+    chars: Range<usize>,
+    /// Number of its term in the query.
+    term: usize,
+}
+
+/// Matched words, ascending.
+fn matches(text: &str, query: &Query) -> Vec<Match> {
+    let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
+    let mut found: Vec<(Range<usize>, usize)> = Vec::new();
+    with_analyser(|analyser| {
+        analyser.analyse(text, &mut |word| {
+            found.extend(terms.get(word.text).map(|&term| (word.range, term)));
+        });
+    });
+    found.sort_by_key(|(range, _)| (range.start, range.end));
+    let (mut byte, mut char) = (0, 0);
+    let in_chars = found.into_iter().map(|(range, term)| {
+        char += text[byte..range.start].chars().count();
+        byte = range.start;
+        let chars = char..char + text[range.clone()].chars().count();
+        Match { range, chars, term }
+    });
+    in_chars.collect()
+}
+
+/// From the first to the last word of the best run of matches that fits.
+fn best_window(matches: &[Match], chars_max: usize) -> Option<Range<usize>> {
+    let mut best = None;
+    let mut first = 0;
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    for (last, found) in matches.iter().enumerate() {
+        *counts.entry(found.term).or_default() += 1;
+        while first <= last && found.chars.end - matches[first].chars.start > chars_max {
+            let count = counts.entry(matches[first].term).or_default();
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&matches[first].term);
+            }
+            first += 1;
+        }
+        let value = (counts.len(), last + 1 - first);
+        if value.1 > 0 && best.as_ref().is_none_or(|(most, _)| value > *most) {
+            let ends = matches[first..=last].iter().map(|found| found.range.end);
+            best = Some((value, matches[first].range.start..ends.max().unwrap_or_default()));
+        }
+    }
+    best.map(|(_, window)| window)
+}
+
+/// Puts `window` in the middle of a piece of `chars_max` characters, cut between words.
+fn widen(text: &str, window: Range<usize>, chars_max: usize) -> Range<usize> {
+    let spare = chars_max - text[window.clone()].chars().count();
+    let start = back(text, window.start, spare / 2);
+    let range = forward(text, start, chars_max);
+    // Near the end of the text, what is not needed after the window is given to what is before.
+    let missing = chars_max - text[range.clone()].chars().count();
+    if range.end == text.len() && missing > 0 {
+        back(text, start, missing)..range.end
+    } else {
+        range.start..range.end.max(window.end)
+    }
+}
+
+/// At most `chars` characters from `start` on, ending between words if possible.
+fn forward(text: &str, start: usize, chars: usize) -> Range<usize> {
+    let rest = &text[start..];
+    let Some((end, _)) = rest.char_indices().nth(chars) else {
+        return start..text.len();
+    };
+    let cut = &rest[..end];
+    let space = cut.trim_end_matches(|c: char| !c.is_whitespace());
+    let keep = if !space.is_empty() && end - space.len() <= WORD_BYTES_MAX { space } else { cut };
+    start..start + keep.trim_end().len()
+}
+
+/// A place at most `chars` characters before `end`, beginning a word if possible.
+fn back(text: &str, end: usize, chars: usize) -> usize {
+    let before = &text[..end];
+    let Some((at, _)) = before.char_indices().rev().take(chars).last() else {
+        return end;
+    };
+    if at == 0 {
+        return 0;
+    }
+    let rest = &text[at..end];
+    let word = rest.find(char::is_whitespace).filter(|&len| len <= WORD_BYTES_MAX);
+    word.map_or(at, |len| end - rest[len..].trim_start().len())
+}

@@ -1,0 +1,73 @@
+//! Which documents of the tail score best, by the same rules as in a segment?
+
+use tantivy::query::Bm25Weight;
+
+use crate::plan::Plan;
+use crate::tail::{TailDoc, TermHash, hashed, hashed_term};
+use crate::top::{Hit, Top};
+
+/// A plan, ready for the tail.
+pub(crate) struct TailSearch<'a> {
+    plan: &'a Plan,
+    gate: TailGate<'a>,
+}
+
+/// The filter and the exclusions, by hash.
+pub(crate) struct TailGate<'a> {
+    plan: &'a Plan,
+    all: Vec<Vec<TermHash>>,
+    none: Vec<TermHash>,
+    must_nots: Vec<Vec<(u32, TermHash)>>,
+}
+
+impl<'a> TailSearch<'a> {
+    pub(crate) fn new(plan: &'a Plan) -> TailSearch<'a> {
+        TailSearch { plan, gate: TailGate::new(plan) }
+    }
+
+    /// Puts the tail's best into `top`.
+    pub(crate) fn search(&self, tail: &[TailDoc], top: &mut Top, accept: &mut dyn FnMut(&TailDoc) -> bool) {
+        for doc in tail.iter().rev().filter(|doc| self.gate.passes(doc)) {
+            let Some(score) = self.score(doc) else {
+                continue;
+            };
+            let hit = Hit { seq: doc.seq(), score };
+            if top.would_enter(hit) && accept(doc) {
+                top.push(hit);
+            }
+        }
+    }
+
+    /// `None` if a required clause is missing or none is there.
+    fn score(&self, doc: &TailDoc) -> Option<f32> {
+        let norm = doc.fieldnorm_id();
+        let mut score = 0.0;
+        for (ord, planned) in self.plan.clauses.iter().enumerate() {
+            match doc.frequency(&planned.hashed) {
+                0 if ord < self.plan.musts => return None,
+                0 => {}
+                frequency => score += Bm25Weight::score(&planned.weight, norm, frequency),
+            }
+        }
+        (score > 0.0).then_some(score)
+    }
+}
+
+impl<'a> TailGate<'a> {
+    pub(crate) fn new(plan: &'a Plan) -> TailGate<'a> {
+        let group = |group: &Vec<String>| group.iter().map(|term| hashed_term(term)).collect();
+        TailGate {
+            plan,
+            all: plan.filter.all.iter().map(group).collect(),
+            none: plan.filter.none.iter().map(|term| hashed_term(term)).collect(),
+            must_nots: plan.must_nots.iter().map(hashed).collect(),
+        }
+    }
+
+    pub(crate) fn passes(&self, doc: &TailDoc) -> bool {
+        self.plan.filter.passes_time(doc.time_us())
+            && self.all.iter().all(|group| group.iter().any(|term| doc.has_term(*term)))
+            && !self.none.iter().any(|term| doc.has_term(*term))
+            && !self.must_nots.iter().any(|words| doc.frequency(words) > 0)
+    }
+}

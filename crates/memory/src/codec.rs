@@ -1,0 +1,342 @@
+//! How does a record lie on disk? Tagged fields, ascending; the table is in `docs/format.md`.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record, Source};
+use crate::uri::Uri;
+
+const OPERATION: u8 = 2;
+const FRESH: u8 = 3;
+const URI: u8 = 4;
+const RECORDED_AT: u8 = 6;
+const CREATED_AT: u8 = 8;
+const KIND: u8 = 10;
+const TITLE: u8 = 12;
+const TEXT: u8 = 14;
+const LABEL: u8 = 15;
+const TAG: u8 = 17;
+const METADATA: u8 = 19;
+const ENTITY: u8 = 21;
+const DOMAIN: u8 = 23;
+const AGENT: u8 = 25;
+const RUN: u8 = 27;
+const CONFIDENCE: u8 = 29;
+const SOURCE: u8 = 31;
+
+/// What a revision does to its URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Put = 0,
+    Tombstone = 1,
+    /// A tombstone that also asks compaction to erase every earlier revision.
+    Purge = 2,
+}
+
+/// A decoded body.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Body {
+    pub(crate) operation: Operation,
+    /// Whether the URI was made for this record, so that no earlier revision can exist.
+    pub(crate) fresh: bool,
+    pub(crate) record: Record,
+}
+
+struct Encoder(Vec<u8>);
+
+impl Encoder {
+    fn field(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.push(tag);
+        push_leb128(&mut self.0, bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn text(&mut self, tag: u8, text: &str) {
+        if !text.is_empty() {
+            self.field(tag, text.as_bytes());
+        }
+    }
+}
+
+/// Encodes a record that is put.
+pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(record.text.len() + 160));
+    head(&mut out, Operation::Put, fresh, uri, now, record.created_at.unwrap_or(now));
+    let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
+    out.text(KIND, kind);
+    out.text(TITLE, &record.title);
+    out.text(TEXT, &record.text);
+    out.text(LABEL, &record.label);
+    for (name, value) in &record.tags {
+        let mut tag = Vec::with_capacity(name.len() + value.len() + 2);
+        push_leb128(&mut tag, name.len() as u64);
+        tag.extend_from_slice(name.as_bytes());
+        tag.extend_from_slice(value.as_bytes());
+        out.field(TAG, &tag);
+    }
+    out.text(METADATA, &record.metadata_json());
+    out.text(ENTITY, &record.entity);
+    out.text(DOMAIN, &record.domain);
+    out.text(AGENT, &record.agent);
+    out.text(RUN, &record.run);
+    if let Some(confidence) = record.confidence {
+        out.field(CONFIDENCE, &confidence.to_le_bytes());
+    }
+    if let Some(source) = &record.source {
+        out.field(SOURCE, &encode_source(source));
+    }
+    out.0
+}
+
+/// Encodes a tombstone.
+pub(crate) fn encode_tombstone(operation: Operation, uri: &Uri, now: Micros) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(96));
+    head(&mut out, operation, false, uri, now, now);
+    out.0
+}
+
+fn head(out: &mut Encoder, operation: Operation, fresh: bool, uri: &Uri, now: Micros, created: Micros) {
+    out.field(OPERATION, &[operation as u8]);
+    if fresh {
+        out.field(FRESH, &[]);
+    }
+    out.field(URI, uri.as_str().as_bytes());
+    out.field(RECORDED_AT, &now.to_le_bytes());
+    out.field(CREATED_AT, &created.to_le_bytes());
+}
+
+fn encode_source(source: &Source) -> Vec<u8> {
+    let mut out = Vec::with_capacity(source.path.len() + 24);
+    push_leb128(&mut out, u64::from(source.line_start));
+    push_leb128(&mut out, u64::from(source.line_end));
+    let hash = u128::from_str_radix(&source.content_hash, 16).unwrap_or(0);
+    out.extend_from_slice(&hash.to_be_bytes());
+    out.extend_from_slice(source.path.as_bytes());
+    out
+}
+
+/// Decodes the body of record `sequence`.
+pub(crate) fn decode(sequence: u64, bytes: &[u8]) -> Result<Body> {
+    let damaged = |reason| Error::DamagedRecord { sequence, reason };
+    let mut decoder = Decoder { body: empty_body(sequence), seen: 0, uri: None };
+    let mut rest = bytes;
+    let mut previous = 0;
+    while let Some((&tag, after)) = rest.split_first() {
+        rest = after;
+        let value = take_bytes(&mut rest).ok_or(damaged("a field is cut short"))?;
+        if tag < previous || (tag == previous && tag != TAG) {
+            return Err(damaged("its fields are not in order"));
+        }
+        previous = tag;
+        decoder.field(tag, value).map_err(damaged)?;
+    }
+    decoder.finish().map_err(damaged)
+}
+
+/// Only the URI's bytes of a body, without decoding the rest; none when there is none.
+pub(crate) fn uri_bytes(mut body: &[u8]) -> Option<&[u8]> {
+    loop {
+        let (&tag, after) = body.split_first()?;
+        body = after;
+        let value = take_bytes(&mut body)?;
+        match tag {
+            URI => return Some(value),
+            _ if tag > URI => return None,
+            _ => {}
+        }
+    }
+}
+
+struct Decoder {
+    body: Body,
+    seen: u32,
+    uri: Option<Uri>,
+}
+
+impl Decoder {
+    fn field(&mut self, tag: u8, value: &[u8]) -> Result<(), &'static str> {
+        self.seen |= 1 << (tag % 32);
+        let record = &mut self.body.record;
+        match tag {
+            OPERATION => self.body.operation = operation(value)?,
+            FRESH => self.body.fresh = true,
+            URI => self.uri = Some(Uri::parse(&text(value)?).map_err(|_| "its URI is not one")?),
+            RECORDED_AT => record.committed_at = i64::from_le_bytes(eight(value)?),
+            CREATED_AT => record.created_at = i64::from_le_bytes(eight(value)?),
+            KIND => record.kind = text(value)?,
+            TITLE => record.title = text(value)?,
+            TEXT => record.text = text(value)?,
+            LABEL => record.label = text(value)?,
+            TAG => {
+                let (name, value) = tag_of(value)?;
+                record.tags.insert(name, value);
+            }
+            METADATA => record.metadata = serde_json::from_slice(value).map_err(|_| "its metadata is no JSON object")?,
+            ENTITY => record.entity = text(value)?,
+            DOMAIN => record.domain = text(value)?,
+            AGENT => record.agent = text(value)?,
+            RUN => record.run = text(value)?,
+            CONFIDENCE => record.confidence = Some(f64::from_le_bytes(eight(value)?)),
+            SOURCE => record.source = Some(source_of(value)?),
+            _ if tag % 2 == 0 => return Err("it holds a field that a newer Kapsa must explain"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Body, &'static str> {
+        self.body.record.uri = self.uri.ok_or("it has no URI")?;
+        self.body.record.tombstone = self.body.operation != Operation::Put;
+        Ok(self.body)
+    }
+}
+
+fn empty_body(sequence: u64) -> Body {
+    Body { operation: Operation::Put, fresh: false, record: blank(sequence) }
+}
+
+/// A record without content, as erasure leaves it.
+pub(crate) fn blank(sequence: u64) -> Record {
+    Record {
+        sequence,
+        uri: Uri::erased(),
+        tombstone: false,
+        purged: false,
+        committed_at: 0,
+        created_at: 0,
+        title: String::new(),
+        text: String::new(),
+        kind: String::new(),
+        label: String::new(),
+        tags: BTreeMap::new(),
+        metadata: serde_json::Map::new(),
+        entity: String::new(),
+        domain: String::new(),
+        agent: String::new(),
+        run: String::new(),
+        confidence: None,
+        source: None,
+    }
+}
+
+fn operation(value: &[u8]) -> Result<Operation, &'static str> {
+    match value {
+        [0] => Ok(Operation::Put),
+        [1] => Ok(Operation::Tombstone),
+        [2] => Ok(Operation::Purge),
+        _ => Err("its operation is unknown"),
+    }
+}
+
+fn text(value: &[u8]) -> Result<String, &'static str> {
+    String::from_utf8(value.to_vec()).map_err(|_| "a text is not UTF-8")
+}
+
+fn eight(value: &[u8]) -> Result<[u8; 8], &'static str> {
+    value.try_into().map_err(|_| "a number has not eight bytes")
+}
+
+fn tag_of(mut value: &[u8]) -> Result<(String, String), &'static str> {
+    let name = take_bytes(&mut value).ok_or("a tag is cut short")?;
+    Ok((text(name)?, text(value)?))
+}
+
+fn source_of(mut value: &[u8]) -> Result<Source, &'static str> {
+    const DAMAGE: &str = "its source is cut short";
+    let line_start = take_leb128(&mut value).ok_or(DAMAGE)? as u32;
+    let line_end = take_leb128(&mut value).ok_or(DAMAGE)? as u32;
+    let (hash, path) = value.split_at_checked(16).ok_or(DAMAGE)?;
+    let hash = u128::from_be_bytes(hash.try_into().expect("sixteen bytes"));
+    Ok(Source { path: text(path)?, line_start, line_end, content_hash: format!("{hash:032x}") })
+}
+
+fn push_leb128(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value as u8) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take_leb128(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(take_leb128(bytes)?).ok()?;
+    let (value, rest) = bytes.split_at_checked(len)?;
+    *bytes = rest;
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> NewRecord {
+        NewRecord {
+            uri: None,
+            title: "Title".to_string(),
+            text: "text \u{1b}[31m é".to_string(),
+            kind: "fact".to_string(),
+            label: "builder".to_string(),
+            tags: BTreeMap::from([("a".to_string(), "1".to_string()), ("b".to_string(), String::new())]),
+            metadata: serde_json::from_str(r#"{"x":[1,{"y":null}]}"#).expect("JSON"),
+            entity: "acme".to_string(),
+            domain: "sales".to_string(),
+            agent: "cro".to_string(),
+            run: "r1".to_string(),
+            confidence: Some(0.25),
+            created_at: Some(-5),
+            source: Some(Source {
+                path: "a/b.md".to_string(),
+                line_start: 3,
+                line_end: 900,
+                content_hash: format!("{:032x}", 77),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_record_comes_back_field_by_field() {
+        let uri = Uri::parse("note/x").expect("valid");
+        let body = decode(9, &encode(&full(), &uri, true, 123)).expect("decodes");
+        assert_eq!((body.operation, body.fresh), (Operation::Put, true));
+        let (r, f) = (body.record, full());
+        assert_eq!((r.sequence, r.uri, r.committed_at, r.created_at), (9, uri, 123, -5));
+        assert_eq!((r.title, r.text, r.kind, r.label, r.tags), (f.title, f.text, f.kind, f.label, f.tags));
+        assert_eq!((r.metadata, r.entity, r.domain, r.agent, r.run), (f.metadata, f.entity, f.domain, f.agent, f.run));
+        assert_eq!((r.confidence, r.source), (f.confidence, f.source));
+    }
+
+    #[test]
+    fn a_cut_body_is_an_error_or_a_shorter_record_and_never_a_panic() {
+        let bytes = encode(&full(), &Uri::parse("note/x").expect("valid"), false, 1);
+        for len in 0..bytes.len() {
+            let _checked_for_panics = decode(1, &bytes[..len]);
+        }
+        for position in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 0xff;
+            let _checked_for_panics = decode(1, &damaged);
+        }
+    }
+
+    #[test]
+    fn unknown_odd_fields_are_skipped_and_even_ones_refused() {
+        let mut bytes = encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1);
+        bytes.extend_from_slice(&[33, 1, 0]);
+        assert!(decode(1, &bytes).is_ok());
+        bytes.extend_from_slice(&[34, 1, 0]);
+        assert!(matches!(decode(1, &bytes), Err(Error::DamagedRecord { .. })));
+    }
+}

@@ -1,0 +1,254 @@
+//! How does the capsule stay fast and small? Small merges inside a put, all of them on `optimize`, a new file on `compact`.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::Path;
+
+use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
+
+use crate::codec::{self, Body, Operation};
+use crate::error::Result;
+use crate::index_batch::index_batch;
+use crate::record::Micros;
+use crate::request::MaintenanceReport;
+use crate::segments::{Indexed, PURGE_TERM, Part, merge};
+use crate::view::{View, hash_of_body};
+use crate::write::{Progress, WriteOptions};
+
+/// Neighbouring small segments that a put merges into one.
+pub const SMALL_MERGE_SEGMENTS: usize = 8;
+/// Most records that a merge inside a put touches: the work of one commit is bounded by it.
+pub const SMALL_MERGE_RECORDS_MAX: u64 = 1024;
+/// Most bytes of segments that a merge inside a put reads.
+pub const SMALL_MERGE_BYTES_MAX: u64 = 2 << 20;
+/// Most records in a segment that `optimize` makes.
+pub const SEGMENT_RECORDS_MAX: u64 = 1 << 18;
+/// From so many segments on a capsule is worth optimising.
+pub const SEGMENTS_MANY: usize = 32;
+/// Records that compaction indexes at a time.
+const COMPACT_BATCH_RECORDS: u64 = 1 << 16;
+/// Bytes of text that compaction indexes at a time.
+const COMPACT_BATCH_BYTES: usize = 64 << 20;
+
+/// The newest small segments, when there are enough of them to be merged within a put.
+pub(crate) fn wants_small_merge(segments: &[SegmentMeta]) -> Option<Range<usize>> {
+    let from = segments.len().checked_sub(SMALL_MERGE_SEGMENTS)?;
+    let run = &segments[from..];
+    let records: u64 = run.iter().map(records_of).sum();
+    let bytes: u64 = run.iter().map(|s| s.payload_len).sum();
+    let small = run.iter().all(|s| records_of(s) <= SMALL_MERGE_RECORDS_MAX / SMALL_MERGE_SEGMENTS as u64 + 1);
+    (small && records <= SMALL_MERGE_RECORDS_MAX + SMALL_MERGE_SEGMENTS as u64 && bytes <= SMALL_MERGE_BYTES_MAX)
+        .then_some(from..segments.len())
+}
+
+fn records_of(segment: &SegmentMeta) -> u64 {
+    segment.next_sequence - segment.first_sequence
+}
+
+/// Runs of segments that one merge each should join.
+fn plan(segments: &[SegmentMeta]) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let (mut start, mut records) = (0, 0);
+    for (index, segment) in segments.iter().enumerate() {
+        if records + records_of(segment) > SEGMENT_RECORDS_MAX {
+            runs.push(start..index);
+            (start, records) = (index, 0);
+        }
+        records += records_of(segment);
+    }
+    runs.push(start..segments.len());
+    runs.retain(|run| run.len() > 1);
+    runs
+}
+
+/// Indexes the tail and merges index segments. The lock is taken only to publish what was built without it.
+///
+/// # Errors
+/// `LockedByWriter` when another writer does not end in time; what the disk says.
+pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<MaintenanceReport> {
+    let mut report = None;
+    let capsule_options = kapsa_capsule::WriterOptions { holder: options.holder.clone(), lock_timeout: options.lock_timeout };
+    let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+    note_before(&mut report, &writer.snapshot()?);
+    index_tail(&mut writer, (options.clock)())?;
+    drop(writer);
+    let snapshot = Snapshot::open(path)?;
+    let view = View::new(snapshot.clone());
+    let runs = plan(snapshot.segments());
+    for (done, run) in runs.iter().enumerate() {
+        progress(done as u64, Some(runs.len() as u64));
+        let draft = merge(&view.sources(run.clone())?)?;
+        let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+        let same_file = writer.snapshot()?.file().generation == snapshot.file().generation;
+        let unchanged = |s: &&SegmentMeta| s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence;
+        let now: Vec<u64> = writer.snapshot()?.segments().iter().filter(unchanged).map(|s| s.id).collect();
+        let then: Vec<u64> = snapshot.segments()[run.clone()].iter().map(|s| s.id).collect();
+        if same_file && now == then {
+            publish(&mut writer, draft, (options.clock)())?;
+        }
+    }
+    let after = Snapshot::open(path)?;
+    Ok(finish(report, &after))
+}
+
+/// As [`optimize`], by a writer that holds the lock.
+pub(crate) fn optimize_held(
+    writer: &mut kapsa_capsule::Writer,
+    now: Micros,
+    progress: Progress<'_>,
+) -> Result<MaintenanceReport> {
+    let mut report = None;
+    note_before(&mut report, &writer.snapshot()?);
+    index_tail(writer, now)?;
+    let snapshot = writer.snapshot()?;
+    let view = View::new(snapshot.clone());
+    let runs = plan(snapshot.segments());
+    for (done, run) in runs.iter().enumerate() {
+        progress(done as u64, Some(runs.len() as u64));
+        let draft = merge(&view.sources(run.clone())?)?;
+        publish(writer, draft, now)?;
+    }
+    let after = writer.snapshot()?;
+    Ok(finish(report, &after))
+}
+
+fn note_before(report: &mut Option<MaintenanceReport>, snapshot: &Snapshot) {
+    *report = Some(MaintenanceReport {
+        segments_before: snapshot.segments().len(),
+        bytes_before: snapshot.file().file_bytes,
+        ..MaintenanceReport::default()
+    });
+}
+
+fn finish(report: Option<MaintenanceReport>, after: &Snapshot) -> MaintenanceReport {
+    let report = report.unwrap_or_default();
+    MaintenanceReport { segments_after: after.segments().len(), bytes_after: after.file().file_bytes, ..report }
+}
+
+fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+    let snapshot = writer.snapshot()?;
+    if snapshot.tail().is_empty() {
+        return Ok(());
+    }
+    let drafts = index_batch(&View::new(snapshot), &[], || Ok(()))?;
+    let mut transaction = writer.begin()?;
+    for draft in drafts {
+        transaction.add_segment(draft)?;
+    }
+    transaction.commit(now)?;
+    Ok(())
+}
+
+fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros) -> Result<()> {
+    let mut transaction = writer.begin()?;
+    transaction.add_segment(draft)?;
+    transaction.commit(now)?;
+    Ok(())
+}
+
+/// Writes a new file that holds every record but the purged ones' contents, packed, with fresh segments.
+pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>) -> Result<MaintenanceReport> {
+    let snapshot = writer.snapshot()?;
+    let mut report = None;
+    note_before(&mut report, &snapshot);
+    let view = View::new(snapshot.clone());
+    let erase = purged(&view)?;
+    let total = snapshot.commit().next_sequence - 1;
+    let mut rewrite = writer.rewrite()?;
+    let mut newest: HashMap<u64, u64> = HashMap::new();
+    let mut erased = 0;
+    let mut next = 1;
+    while next <= total {
+        progress(next - 1, Some(total));
+        let batch = read_batch(&snapshot, next, &erase)?;
+        erased += batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count() as u64;
+        let replaced = replacements(&batch, next, &mut newest);
+        let draft = std::thread::scope(|scope| {
+            let indexer = scope.spawn(|| index(next, &batch, &replaced));
+            let appended = batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
+            let draft = indexer.join().expect("an indexing thread does not panic");
+            appended?;
+            draft
+        })?;
+        rewrite.add_segment(draft)?;
+        next += batch.len() as u64;
+    }
+    rewrite.finish()?;
+    let after = writer.snapshot()?;
+    Ok(MaintenanceReport { purged: erased, ..finish(report, &after) })
+}
+
+/// A record on its way to the new file.
+enum Kept {
+    Record { bytes: Vec<u8>, body: Box<Body> },
+    Erased { hash: [u8; 32], newly: bool },
+}
+
+impl Kept {
+    fn stored(&self) -> Stored<'_> {
+        match self {
+            Kept::Record { bytes, .. } => Stored::Body(bytes),
+            Kept::Erased { hash, .. } => Stored::Purged(hash),
+        }
+    }
+}
+
+fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Vec<Kept>> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    for record in snapshot.records(from) {
+        let record = record?;
+        let stored = record.stored();
+        batch.push(match stored {
+            Stored::Body(body) if !erase.contains(&record.sequence()) => {
+                bytes += body.len();
+                Kept::Record { bytes: body.to_vec(), body: Box::new(codec::decode(record.sequence(), body)?) }
+            }
+            _ => Kept::Erased { hash: stored.hash(), newly: matches!(stored, Stored::Body(_)) },
+        });
+        if batch.len() as u64 >= COMPACT_BATCH_RECORDS || bytes >= COMPACT_BATCH_BYTES {
+            break;
+        }
+    }
+    Ok(batch)
+}
+
+/// For each record the revision it replaces. Two URIs of one hash would hide each other: at 64 bits and a million
+/// records the chance is one in 37 million, and `newest` would have to hold every URI to exclude it.
+fn replacements(batch: &[Kept], first: u64, newest: &mut HashMap<u64, u64>) -> Vec<Option<u64>> {
+    let of = |(sequence, kept): (u64, &Kept)| match kept {
+        Kept::Erased { .. } => None,
+        Kept::Record { bytes, .. } => hash_of_body(bytes).and_then(|hash| newest.insert(hash, sequence)),
+    };
+    (first..).zip(batch).map(of).collect()
+}
+
+fn index(first: u64, batch: &[Kept], replaced: &[Option<u64>]) -> Result<SegmentDraft> {
+    let text_bytes = batch.iter().map(|kept| if let Kept::Record { bytes, .. } = kept { bytes.len() } else { 0 }).sum();
+    let mut part = Part::new(first, text_bytes)?;
+    for (kept, replaces) in batch.iter().zip(replaced) {
+        match kept {
+            Kept::Erased { .. } => part.add_erased()?,
+            Kept::Record { body, .. } => {
+                let record = &body.record;
+                let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+                part.add(&indexed.document(&record.text, record.uri.hash()), *replaces, record.tombstone)?;
+            }
+        }
+    }
+    part.finish()
+}
+
+/// Sequences whose content a purge marker asks to erase.
+fn purged(view: &View) -> Result<HashSet<u64>> {
+    let filter = kapsa_index::Filter { all: vec![vec![PURGE_TERM.to_string()]], ..kapsa_index::Filter::default() };
+    let markers = view.searcher()?.newest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+    let mut erase = HashSet::new();
+    for marker in markers {
+        let body = view.body(marker)?;
+        if body.operation == Operation::Purge {
+            erase.extend(view.revisions(&body.record.uri)?.into_iter().filter(|&sequence| sequence < marker));
+        }
+    }
+    Ok(erase)
+}

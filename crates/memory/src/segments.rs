@@ -1,0 +1,175 @@
+//! How do records become an index segment? Their words, their URIs, and which older revisions they replace.
+
+use bytes::Bytes;
+use kapsa_capsule::{SegmentDraft, Tag};
+use kapsa_index::{Document, SegmentBuilder};
+
+use crate::error::Result;
+use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
+use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record};
+use crate::uri::Uri;
+
+/// Section that holds the words.
+pub(crate) const LEXICAL: Tag = *b"lexical ";
+/// Section that holds the URI table.
+pub(crate) const URIS: Tag = *b"uris    ";
+/// Section that holds the replacements.
+pub(crate) const REPLACED: Tag = *b"replaced";
+/// Exact term of every purge marker.
+pub(crate) const PURGE_TERM: &str = "is:purge";
+/// Memory that a builder starts with for a short segment, in bytes.
+const BUILDER_BYTES: usize = 3 << 20;
+
+/// What the index wants to know of a record.
+pub(crate) struct Indexed {
+    title: String,
+    terms: Vec<String>,
+    time_us: Micros,
+}
+
+impl Indexed {
+    pub(crate) fn of_new(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros) -> Indexed {
+        let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
+        let mut terms = Terms::default();
+        terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
+        terms.tags(&record.tags);
+        terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
+        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()));
+        Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now) }
+    }
+
+    pub(crate) fn of_record(record: &Record, fresh: bool, purge: bool) -> Indexed {
+        let mut terms = Terms::default();
+        if purge {
+            terms.0.push(PURGE_TERM.to_string());
+        }
+        if !record.tombstone {
+            terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
+            terms.tags(&record.tags);
+            terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
+        }
+        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()));
+        Indexed { title, terms: terms.0, time_us: record.created_at }
+    }
+
+    /// The document of a record with this text and URI.
+    pub(crate) fn document<'a>(&'a self, text: &'a str, key_hash: u64) -> Document<'a> {
+        Document { title: &self.title, text, terms: &self.terms, key_hash, time_us: self.time_us }
+    }
+}
+
+/// A passage is found by the name of its document as well.
+fn title_of(title: &str, source: Option<&str>) -> String {
+    match source {
+        Some(path) if path != title => format!("{title} {path}"),
+        _ => title.to_string(),
+    }
+}
+
+#[derive(Default)]
+struct Terms(Vec<String>);
+
+impl Terms {
+    fn add(&mut self, field: &str, value: &str) {
+        if !value.is_empty() {
+            self.0.push(format!("{field}:{value}"));
+        }
+    }
+
+    fn fields(&mut self, kind: &str, label: &str, agent: &str, run: &str, entity: &str, domain: &str) {
+        let named = [("kind", kind), ("label", label), ("agent", agent), ("run", run), ("entity", entity), ("domain", domain)];
+        named.iter().for_each(|(field, value)| self.add(field, value));
+    }
+
+    fn tags(&mut self, tags: &std::collections::BTreeMap<String, String>) {
+        for (name, value) in tags {
+            self.add("tag", name);
+            if !value.is_empty() {
+                self.0.push(format!("tag:{name}={value}"));
+            }
+        }
+    }
+
+    /// A URI made for one record is looked up in the URI table only; a given one can be filtered by as well.
+    fn origin(&mut self, uri: &Uri, fresh: bool, source: Option<&str>) {
+        if !fresh {
+            self.add("uri", uri.short());
+        }
+        self.add("source", source.unwrap_or_default());
+    }
+}
+
+/// A segment under construction.
+pub(crate) struct Part {
+    first_sequence: u64,
+    builder: SegmentBuilder,
+    keys: Vec<Key>,
+    replaced: Vec<Replacement>,
+}
+
+impl Part {
+    /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it will hold.
+    pub(crate) fn new(first_sequence: u64, text_bytes: usize) -> Result<Part> {
+        let builder = SegmentBuilder::new(text_bytes.max(BUILDER_BYTES))?;
+        Ok(Part { first_sequence, builder, keys: Vec::new(), replaced: Vec::new() })
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.first_sequence + u64::from(self.builder.len())
+    }
+
+    /// Adds the next record; `replaces` is the revision it takes the place of.
+    pub(crate) fn add(&mut self, document: &Document<'_>, replaces: Option<u64>, tombstone: bool) -> Result<()> {
+        let sequence = self.next_sequence();
+        self.keys.push(Key { hash: document.key_hash, place: self.builder.len() });
+        self.replaced.extend(replaces.map(|old| Replacement { old, new: sequence }));
+        if tombstone {
+            self.replaced.push(Replacement { old: sequence, new: sequence });
+        }
+        Ok(self.builder.add(document)?)
+    }
+
+    /// Adds an erased record: it has a place, and nothing else.
+    pub(crate) fn add_erased(&mut self) -> Result<()> {
+        let sequence = self.next_sequence();
+        self.replaced.push(Replacement { old: sequence, new: sequence });
+        Ok(self.builder.add(&Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 })?)
+    }
+
+    pub(crate) fn finish(self) -> Result<SegmentDraft> {
+        let next_sequence = self.next_sequence();
+        Ok(draft(self.first_sequence, next_sequence, self.builder.finish()?, self.keys, self.replaced))
+    }
+}
+
+pub(crate) fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, replaced: Vec<Replacement>) -> SegmentDraft {
+    let mut sections = vec![(URIS, encode_keys(keys)), (LEXICAL, lexical)];
+    if !replaced.is_empty() {
+        sections.push((REPLACED, encode_replacements(replaced)));
+    }
+    SegmentDraft { first_sequence: first, next_sequence: next, sections }
+}
+
+/// The sections of one segment that merging reads.
+pub(crate) struct Source {
+    pub(crate) first_sequence: u64,
+    pub(crate) next_sequence: u64,
+    pub(crate) lexical: Bytes,
+    pub(crate) keys: crate::keys::KeyTable,
+    pub(crate) replaced: Option<crate::keys::ReplacedTable>,
+}
+
+/// Merges neighbouring segments into one.
+pub(crate) fn merge(sources: &[Source]) -> Result<SegmentDraft> {
+    let (first, next) = match (sources.first(), sources.last()) {
+        (Some(first), Some(last)) => (first.first_sequence, last.next_sequence),
+        _ => (1, 1),
+    };
+    let lexical: Vec<Bytes> = sources.iter().map(|s| s.lexical.clone()).collect();
+    let keys = sources.iter().flat_map(|source| {
+        let shift = (source.first_sequence - first) as u32;
+        source.keys.keys().map(move |key| Key { hash: key.hash, place: key.place + shift })
+    });
+    let replaced = sources.iter().flat_map(|s| s.replaced.iter().flat_map(|table| table.pairs()));
+    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys.collect(), replaced.collect()))
+}
