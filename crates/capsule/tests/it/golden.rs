@@ -36,7 +36,7 @@ fn the_bytes_lie_where_the_document_says() {
     assert_eq!((field(0), field(8), field(16), field(32), field(40), field(48)), (1, 1, 7, 12_288, 1, 2));
 }
 
-/// The sample was written by the first release of format 1 and is never written again.
+/// The sample was written once, by `examples/make_sample.rs`, and is never written again.
 #[test]
 fn the_sample_of_version_1_opens() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/v1.kapsa");
@@ -46,35 +46,4 @@ fn the_sample_of_version_1_opens() {
     let all = bodies(&snapshot);
     assert_eq!((all[0].as_slice(), all[2].as_slice()), (b"sample record one".as_slice(), b"purged".as_slice()));
     assert_eq!(snapshot.segments().len(), 2);
-}
-
-/// Makes the sample anew where it is missing: run once for each new format version.
-#[test]
-fn sample_is_made_only_where_it_is_missing() {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/v1.kapsa");
-    if sample.exists() {
-        return;
-    }
-    let f = fixture();
-    let mut w = writer(&f.path);
-    put(&mut w, &[b"sample record one", b"sample record two", b"sample record three, to be purged"]);
-    let many: Vec<Vec<u8>> =
-        (0..999u32).map(|i| format!("sample record of a batch, number {i}, {}", "text ".repeat(20)).into_bytes()).collect();
-    put(&mut w, &many.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    let mut rewrite = w.rewrite().expect("begins");
-    let old = rewrite.old().clone();
-    for record in old.records(1) {
-        let record = record.expect("readable");
-        let hash = record.stored().hash();
-        let purged = kapsa_capsule::Stored::Purged(&hash);
-        rewrite.append(if record.sequence() == 3 { purged } else { record.stored() }).expect("appends");
-    }
-    rewrite.add_segment(segment(1, 500, b"first")).expect("joins");
-    rewrite.finish().expect("finishes");
-    let mut t = w.begin().expect("begins");
-    t.append(b"after compaction").expect("appends");
-    t.add_segment(segment(500, 1004, b"second")).expect("joins");
-    t.commit(9).expect("commits");
-    std::fs::create_dir_all(sample.parent().expect("has one")).expect("made");
-    std::fs::copy(&f.path, &sample).expect("copied");
 }

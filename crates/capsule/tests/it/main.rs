@@ -1,4 +1,5 @@
 //! The capsule as its users see it: real files in a temporary folder.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod basics;
 mod damage;

@@ -1,4 +1,5 @@
 //! A memory as its users see it: real capsules in a temporary folder.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod model;
 mod revisions;
