@@ -1,6 +1,7 @@
 //! What does the capsule hold at one moment? A reader's view: takes no lock, never changes, waits for nobody.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -323,7 +324,7 @@ impl Inner {
     /// Reads a frame of `kind` at `offset` and checks every byte of it.
     fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
         let limit = self.head.end;
-        if offset < LOG_START || offset >= limit || offset % 8 != 0 {
+        if offset < LOG_START || offset >= limit || !offset.is_multiple_of(8) {
             return Err(self.corrupt(offset, format!("no {} frame can be here", kind.name())));
         }
         let guess = FRAME_GUESS_BYTES.min((limit - offset) as usize);
@@ -376,10 +377,10 @@ impl Inner {
 
     fn unpack(&self, head: &RecordsHead, body: &[u8], offset: u64) -> Result<Bytes> {
         let mut unpackers = self.unpackers.lock().unwrap_or_else(PoisonError::into_inner);
-        if !unpackers.contains_key(&head.dictionary) {
-            unpackers.insert(head.dictionary, self.unpacker(head.dictionary)?);
-        }
-        let unpacker = unpackers.get_mut(&head.dictionary).expect("inserted above");
+        let unpacker = match unpackers.entry(head.dictionary) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.unpacker(head.dictionary)?),
+        };
         let plain = unpacker.decompress(body, head.plain_len as usize);
         plain.map(Bytes::from).map_err(|_| self.corrupt(offset, "the records do not unpack"))
     }

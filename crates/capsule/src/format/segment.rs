@@ -75,7 +75,7 @@ pub(crate) fn decode_sections(payload: &[u8], table_offset: u64) -> Result<Vec<S
             len: u64_at(entry, 16),
         })
         .collect();
-    let inside = |s: &Section| s.offset % 8 == 0 && s.offset.checked_add(s.len).is_some_and(|end| end <= table_offset);
+    let inside = |s: &Section| s.offset.is_multiple_of(8) && s.offset.checked_add(s.len).is_some_and(|end| end <= table_offset);
     if sections.iter().all(inside) { Ok(sections) } else { Err(DAMAGE) }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kapsa_capsule::{Snapshot, verify};
 
-use crate::{bodies, fixture, put, segment, writer};
+use crate::{bodies, fixture, put, writer};
 
 fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
