@@ -1,0 +1,77 @@
+//! What every command needs: the capsule that is meant, how to open it, and where the answer goes.
+//!
+//! The library reads no clock, no environment and no host name; they are handed to it here.
+
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::{Holder, Reader, Uri, WriteOptions, Writer};
+
+use crate::args::Global;
+use crate::error::Result;
+use crate::output::Output;
+use crate::{locate, moment, sys};
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Exit code 0.
+    Done,
+    /// It did what was asked, and found the capsule unwell: exit code 2.
+    Unwell,
+}
+
+/// One call of the command line.
+pub(crate) struct App {
+    pub(crate) global: Global,
+    pub(crate) out: Output,
+}
+
+impl App {
+    pub(crate) fn new(global: Global) -> App {
+        let out = Output::new(global.json);
+        App { global, out }
+    }
+
+    /// The capsule that is meant.
+    pub(crate) fn capsule(&self) -> Result<PathBuf> {
+        locate::capsule(self.global.capsule.as_deref())
+    }
+
+    /// A reader of the capsule that is meant.
+    pub(crate) fn reader(&self) -> Result<Reader> {
+        Ok(Reader::open(&self.capsule()?)?)
+    }
+
+    /// The writer of the capsule at `path`; waits its turn.
+    pub(crate) fn writer(&self, path: &Path, run: Option<&str>) -> Result<Writer> {
+        Ok(Writer::open(path, self.write_options(run))?)
+    }
+
+    /// How a capsule is opened for writing by this call.
+    pub(crate) fn write_options(&self, run: Option<&str>) -> WriteOptions {
+        WriteOptions { clock: moment::now, lock_timeout: self.global.lock_timeout, holder: holder(run) }
+    }
+}
+
+/// Who this process says it is, in the lock.
+fn holder(run: Option<&str>) -> Holder {
+    Holder {
+        pid: std::process::id(),
+        host: sys::host_name(),
+        user: user(),
+        started_at: moment::rfc3339(moment::now()),
+        run_id: run.filter(|run| !run.is_empty()).map(str::to_string),
+        spec_id: None,
+        branch: None,
+    }
+}
+
+fn user() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    named.unwrap_or_else(|| format!("uid {}", sys::user_id()))
+}
+
+/// The URI that was typed.
+pub(crate) fn uri(text: &str) -> Result<Uri> {
+    Ok(Uri::parse(text)?)
+}

@@ -1,0 +1,181 @@
+//! `stats`, `verify`, `doctor`, `compact`, `optimize` and `purge`: the capsule as a thing to be cared for.
+
+use std::path::Path;
+
+use kapsa_memory::check;
+use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, Stats, VerifyReport};
+
+use crate::app::{self, App, Status};
+use crate::args;
+use crate::error::{CliError, Result};
+use crate::locate;
+use crate::moment::readable;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::render::{counted, size};
+use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, StatsOut, VerifyOut, level_name};
+
+/// `kapsa stats`.
+pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
+    let path = app.capsule()?;
+    let stats = app.reader()?.stats(args.count)?;
+    if app.out.is_json() {
+        return app.out.json(&StatsOut::of(&path, &stats));
+    }
+    for (name, value) in stats_for_people(&path, &stats) {
+        app.out.faint(&format!("{name:<13}"))?;
+        app.out.line(&value)?;
+    }
+    Ok(())
+}
+
+fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
+    let last = stats.last_commit_at.map_or_else(|| "never".to_string(), readable);
+    let mut lines = vec![
+        ("capsule", path.display().to_string()),
+        ("id", stats.capsule_id.clone()),
+        ("format", stats.format_version.to_string()),
+        ("made", readable(stats.created_at)),
+        ("last commit", last),
+        ("size", size(stats.size_bytes)),
+        ("records", stats.record_count.to_string()),
+        ("commits", stats.commit_count.to_string()),
+        (
+            "index",
+            format!(
+                "{} in {}, {} not indexed yet",
+                size(stats.index_bytes),
+                counted(stats.segment_count as u64, "segment"),
+                stats.tail_records
+            ),
+        ),
+        ("compacted", counted(stats.generation.saturating_sub(1), "time")),
+        ("chain", stats.chain.clone()),
+    ];
+    if stats.torn_bytes > 0 {
+        lines.push(("torn", format!("{} after the newest commit, cut off by the next put", size(stats.torn_bytes))));
+    }
+    if let Some(count) = stats.uri_count {
+        lines.insert(7, ("live URIs", count.to_string()));
+    }
+    lines
+}
+
+/// `kapsa verify`.
+pub(crate) fn verify(app: &mut App) -> Result<Status> {
+    let path = app.capsule()?;
+    let mut progress = Progress::new("checking", &app.out);
+    let report = check::verify(&path, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    if app.out.is_json() {
+        app.out.json(&VerifyOut::of(&path, &report))?;
+    } else {
+        verify_for_people(&mut app.out, &report)?;
+    }
+    Ok(if report.problems.is_empty() { Status::Done } else { Status::Unwell })
+}
+
+fn verify_for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
+    for problem in &report.problems {
+        let frame = problem.frame.map_or_else(String::new, |frame| format!("frame {frame}, "));
+        out.line(&format!("damaged: {frame}byte {}: {}", problem.offset, problem.message))?;
+    }
+    if report.torn_bytes > 0 {
+        out.line(&format!(
+            "{} after the newest commit are left from an interrupted write; harmless",
+            counted(report.torn_bytes, "byte")
+        ))?;
+    }
+    let read = [
+        counted(report.frames, "frame"),
+        counted(report.records, "record"),
+        counted(report.commits, "commit"),
+        size(report.bytes),
+    ];
+    let verdict = match report.problems.len() as u64 {
+        0 => "whole".to_string(),
+        count => counted(count, "problem"),
+    };
+    out.line(&format!("{verdict}: read {}", read.join(", ")))
+}
+
+/// `kapsa doctor`.
+pub(crate) fn doctor(app: &mut App) -> Result<Status> {
+    let path = match app.capsule() {
+        Err(error) if error.code == "no_capsule" => locate::workspace(),
+        found => found?,
+    };
+    let findings = check::doctor(&path);
+    if app.out.is_json() {
+        app.out.json(&DoctorOut::of(&path, &findings))?;
+    } else {
+        doctor_for_people(&mut app.out, &path, &findings)?;
+    }
+    let unwell = findings.iter().any(|found| found.level == Level::Error);
+    Ok(if unwell { Status::Unwell } else { Status::Done })
+}
+
+fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {
+    out.line(&format!("{}: {}", path.display(), crate::wire::status(findings)))?;
+    for found in findings {
+        out.line(&format!("  {} ({}): {}", level_name(found.level), found.code, found.message))?;
+        if let Some(hint) = &found.hint {
+            out.line(&format!("    hint: {hint}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// `kapsa optimize`.
+pub(crate) fn optimize(app: &mut App) -> Result<()> {
+    let path = app.capsule()?;
+    let mut progress = Progress::new("optimising", &app.out);
+    let options = app.write_options(None);
+    let report = kapsa_memory::optimize(&path, &options, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    maintained(app, &path, &report)
+}
+
+/// `kapsa compact`.
+pub(crate) fn compact(app: &mut App) -> Result<()> {
+    let path = app.capsule()?;
+    let mut progress = Progress::new("compacting", &app.out);
+    let report = app.writer(&path, None)?.compact(&mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    maintained(app, &path, &report)
+}
+
+fn maintained(app: &mut App, path: &Path, report: &MaintenanceReport) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&MaintenanceOut::of(path, report));
+    }
+    app.out.line(&format!("file      {} -> {}", size(report.bytes_before), size(report.bytes_after)))?;
+    app.out.line(&format!("segments  {} -> {}", report.segments_before, report.segments_after))?;
+    if report.purged > 0 {
+        app.out.line(&format!("erased    {}", counted(report.purged, "record")))?;
+    }
+    Ok(())
+}
+
+/// `kapsa purge`.
+pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let path = app.capsule()?;
+    if !args.yes && !confirmed(&mut app.out, uri.short())? {
+        app.out.note("nothing was erased");
+        return Ok(());
+    }
+    let revisions = app.writer(&path, None)?.purge(&uri)?;
+    if app.out.is_json() {
+        return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
+    }
+    app.out.line(&format!("{}  {} marked for erasure; kapsa compact erases", uri.short(), counted(revisions, "revision")))
+}
+
+fn confirmed(out: &mut Output, uri: &str) -> Result<bool> {
+    let question = format!("erase every revision of {uri} for good?");
+    out.ask(&question).ok_or_else(|| {
+        CliError::user("confirmation_required", "purge erases for good and must be confirmed")
+            .hint(format!("kapsa purge {uri} --yes"))
+    })
+}

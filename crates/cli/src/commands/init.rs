@@ -1,0 +1,135 @@
+//! `init` and `create`: where a capsule begins.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::request::Level;
+use kapsa_memory::{CapsuleError, Created, Error, check};
+
+use crate::app::App;
+use crate::args::{Create, Init};
+use crate::error::{CliError, Result};
+use crate::locate;
+use crate::wire::{Made, show};
+
+/// Most old capsules kept beside the new one.
+const BACKUPS_MAX: u32 = 10_000;
+
+/// `kapsa init`.
+pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
+    let path = locate::capsule_to_make(app.global.capsule.as_deref());
+    make_folder(&path)?;
+    let backup = if args.force { set_aside(app, &path)? } else { None };
+    let created = kapsa_memory::create(&path, &app.write_options(None))?;
+    let made = match created {
+        Created::New => Made {
+            created: true,
+            exists: false,
+            capsule_path: show(&path),
+            message: None,
+            backup_path: backup.as_deref().map(show),
+        },
+        Created::Existing => already_there(&path),
+    };
+    tell(app, &made)
+}
+
+/// `kapsa create PATH`.
+pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
+    let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
+        Created::New => Made { created: true, exists: false, capsule_path: show(&args.path), message: None, backup_path: None },
+        Created::Existing => already_there(&args.path),
+    };
+    tell(app, &made)
+}
+
+fn already_there(path: &Path) -> Made {
+    let message = format!("{} exists and was left as it is", path.display());
+    Made { created: false, exists: true, capsule_path: show(path), message: Some(message), backup_path: None }
+}
+
+fn tell(app: &mut App, made: &Made) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(made);
+    }
+    if let Some(message) = &made.message {
+        return app.out.line(message);
+    }
+    app.out.line(&format!("made {}", made.capsule_path))?;
+    match &made.backup_path {
+        Some(backup) => app.out.line(&format!("the old one is {backup}")),
+        None => Ok(()),
+    }
+}
+
+/// Makes the workspace's folder, and keeps its content out of version control.
+fn make_folder(capsule: &Path) -> Result<()> {
+    let Some(folder) = capsule.parent().filter(|folder| folder.ends_with(locate::WORKSPACE_FOLDER)) else { return Ok(()) };
+    let failed = |error: io::Error| CliError::io(&format!("make {}", folder.display()), &error);
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+        _ => {}
+    }
+    let ignore = folder.join(".gitignore");
+    match OpenOptions::new().write(true).create_new(true).open(&ignore) {
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Renames an existing capsule out of the way, unless somebody writes to it. Holds the lock while it does.
+fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
+    if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
+        return Err(CliError::user("not_a_capsule", format!("{} is no regular file", path.display())).hint("it was not touched"));
+    }
+    let writer = match app.writer(path, None) {
+        Ok(writer) => Some(writer),
+        Err(error) if error.code == "locked_by_writer" => return Err(error),
+        Err(_) => refuse_if_locked(path)?,
+    };
+    let backup = claim_backup(path)?;
+    fs::rename(path, &backup)
+        .map_err(|error| CliError::io(&format!("rename {} to {}", path.display(), backup.display()), &error))?;
+    sync_folder(path)?;
+    drop(writer);
+    Ok(Some(backup))
+}
+
+/// A capsule too damaged to be opened may still be somebody's.
+fn refuse_if_locked<T>(path: &Path) -> Result<Option<T>> {
+    let locked = check::doctor(path).into_iter().find(|found| found.code == "locked" && found.level > Level::Info);
+    match locked {
+        Some(_) => Err(Error::from(CapsuleError::LockedByWriter {
+            path: path.to_path_buf(),
+            holder: None,
+            waited: std::time::Duration::ZERO,
+        })
+        .into()),
+        None => Ok(None),
+    }
+}
+
+/// Takes a name that no older backup has: `.bak`, then `.bak.1` and so on. The empty file made here is what the rename replaces.
+fn claim_backup(path: &Path) -> Result<PathBuf> {
+    for number in 0..BACKUPS_MAX {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 0 { ".bak".to_string() } else { format!(".bak.{number}") });
+        let backup = PathBuf::from(name);
+        match OpenOptions::new().write(true).create_new(true).open(&backup) {
+            Ok(_) => return Ok(backup),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(CliError::io(&format!("make {}", backup.display()), &error)),
+        }
+    }
+    Err(CliError::user("too_many_backups", format!("{} has {BACKUPS_MAX} backups already", path.display())))
+}
+
+fn sync_folder(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| CliError::io(&format!("sync {}", folder.display()), &error))
+}

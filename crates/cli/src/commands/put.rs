@@ -1,0 +1,327 @@
+//! `put`: one text, a stream of JSON records, or documents.
+//!
+//! Input is read and checked before the lock is taken. A stream is stored batch by batch; each batch is one commit, so that an error loses at most the batch it is in, and says where to go on. Memory is bounded by one batch and one record.
+
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::record::TEXT_BYTES_MAX;
+use kapsa_memory::request::Put;
+use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
+
+use crate::app::{self, App};
+use crate::args::{self, BATCH_RECORDS_DEFAULT, Fields};
+use crate::commands::documents;
+use crate::error::{CliError, Result};
+use crate::json_input::{self, Fault};
+use crate::lines::{Piece, Pieces, located};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::render::counted;
+use crate::wire::{PutOut, Tally};
+
+/// Most text in one commit of a bulk put, unless a single record is longer (16 MiB); a larger batch that is asked for gets as much more.
+const BATCH_TEXT_BYTES_DEFAULT: usize = 16 << 20;
+/// Bytes read from standard input at a time.
+const READ_BYTES: usize = 256 << 10;
+
+/// `kapsa put`.
+pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
+    let defaults = Defaults::new(args.fields)?;
+    if let Some(text) = args.text {
+        return one(app, &defaults, text);
+    }
+    let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
+    if !only_stdin {
+        defaults.expect_many("documents")?;
+        return documents::put(app, &defaults, &args.sources, args.plain, args.each);
+    }
+    if args.sources.is_empty() && io::stdin().is_terminal() {
+        return Err(CliError::usage("nothing to put")
+            .hint("give --text TEXT, files or folders, or records on standard input (kapsa put --help)"));
+    }
+    if args.plain { one(app, &defaults, plain_text()?) } else { Bulk::new(app, &defaults, args.batch, args.each)?.run() }
+}
+
+fn one(app: &mut App, defaults: &Defaults, text: String) -> Result<()> {
+    let record = defaults.fill(NewRecord::text(text));
+    record.check()?;
+    let path = app.capsule()?;
+    let put = app.writer(&path, defaults.run())?.put(record)?;
+    tell_one(&mut app.out, &put)
+}
+
+/// Prints what happened to one record.
+pub(crate) fn tell_one(out: &mut Output, put: &Put) -> Result<()> {
+    let shown = PutOut::from(put);
+    if out.is_json() {
+        return out.json(&shown);
+    }
+    out.line(&format!("{}  #{}  {}", put.uri.short(), shown.sequence, shown.change))
+}
+
+/// Prints what happened to many.
+pub(crate) fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
+    if out.is_json() {
+        return out.json(tally);
+    }
+    let parts =
+        [(tally.added, "added"), (tally.revised, "revised"), (tally.unchanged, "unchanged"), (tally.forgotten, "forgotten")];
+    let parts: Vec<_> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let from = tally.sources.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
+    let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let now = if tally.last_sequence == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
+    out.line(&format!("{}{from}{what} ({}{now})", counted(tally.records, "record"), counted(tally.commits, "commit")))
+}
+
+fn plain_text() -> Result<String> {
+    let mut bytes = Vec::new();
+    let limit = TEXT_BYTES_MAX as u64 + 1;
+    io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| CliError::io("read standard input", &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CliError::user("invalid_utf8", format!("standard input is no UTF-8 text: byte {at}")).field("offset", at)
+    })
+}
+
+/// What the flags say about every record of a call.
+pub(crate) struct Defaults {
+    fields: Fields,
+    uri: Option<Uri>,
+}
+
+impl Defaults {
+    fn new(fields: Fields) -> Result<Defaults> {
+        let uri = fields.uri.as_deref().map(app::uri).transpose()?;
+        Ok(Defaults { fields, uri })
+    }
+
+    /// The run that the lock names.
+    pub(crate) fn run(&self) -> Option<&str> {
+        self.fields.run.as_deref()
+    }
+
+    /// Refuses what fits only one record.
+    fn expect_many(&self, what: &str) -> Result<()> {
+        let flag = if self.uri.is_some() { "--uri" } else { "--title" };
+        if self.uri.is_none() && self.fields.title.is_none() {
+            return Ok(());
+        }
+        Err(CliError::usage(format!("{flag} fits one record, not {what}")).hint("documents name their passages themselves"))
+    }
+
+    /// Fills in what the record does not bring itself.
+    pub(crate) fn fill(&self, mut record: NewRecord) -> NewRecord {
+        let flags = &self.fields;
+        let texts = [
+            (&mut record.title, &flags.title),
+            (&mut record.kind, &flags.kind),
+            (&mut record.label, &flags.label),
+            (&mut record.entity, &flags.entity),
+            (&mut record.domain, &flags.domain),
+            (&mut record.agent, &flags.agent),
+            (&mut record.run, &flags.run),
+        ];
+        for (own, default) in texts {
+            if let (true, Some(default)) = (own.is_empty(), default) {
+                own.clone_from(default);
+            }
+        }
+        for (name, value) in &flags.tags {
+            record.tags.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        for (name, value) in flags.meta.iter().flatten() {
+            record.metadata.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        record.uri = record.uri.or_else(|| self.uri.clone());
+        record.confidence = record.confidence.or(flags.confidence);
+        record.created_at = record.created_at.or(flags.created_at);
+        record
+    }
+
+    /// Fills in what a document's passage does not bring; a kind that was asked for replaces the cutter's.
+    pub(crate) fn fill_passage(&self, mut passage: NewRecord) -> NewRecord {
+        if let Some(kind) = &self.fields.kind {
+            passage.kind.clone_from(kind);
+        }
+        self.fill(passage)
+    }
+}
+
+/// A bulk put under way.
+struct Bulk<'a> {
+    app: &'a mut App,
+    defaults: &'a Defaults,
+    batch_records_max: usize,
+    batch_bytes_max: usize,
+    each: bool,
+    path: PathBuf,
+    writer: Option<Writer>,
+    batch: Vec<NewRecord>,
+    batch_bytes: usize,
+    /// Line that the batch begins on: where to go on when it is lost.
+    batch_line: u64,
+    tally: Tally,
+    first: Option<Put>,
+    progress: Progress,
+}
+
+impl<'a> Bulk<'a> {
+    fn new(app: &'a mut App, defaults: &'a Defaults, batch_records_max: usize, each: bool) -> Result<Bulk<'a>> {
+        let path = app.capsule()?;
+        let progress = Progress::new("remembering records", &app.out);
+        Ok(Bulk {
+            app,
+            defaults,
+            batch_records_max,
+            batch_bytes_max: (BATCH_TEXT_BYTES_DEFAULT * batch_records_max.div_ceil(BATCH_RECORDS_DEFAULT)).min(BATCH_BYTES_MAX),
+            each,
+            path,
+            writer: None,
+            batch: Vec::new(),
+            batch_bytes: 0,
+            batch_line: 1,
+            tally: Tally::default(),
+            first: None,
+            progress,
+        })
+    }
+
+    fn run(mut self) -> Result<()> {
+        let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, io::stdin().lock()));
+        match self.store_all(&mut pieces) {
+            Ok(0) => Err(CliError::user("empty_input", "standard input holds no record")),
+            Ok(_) => self.tell(),
+            Err(error) => Err(self.where_to_go_on(error)),
+        }
+    }
+
+    /// Stores every record of the stream. Returns how many there were.
+    fn store_all(&mut self, pieces: &mut Pieces<impl io::BufRead>) -> Result<u64> {
+        let mut seen = 0;
+        while let Some(piece) = pieces.next()? {
+            seen += 1;
+            let line = piece.line;
+            let record = self.read(&piece, seen)?;
+            self.make_room(&record)?;
+            if self.batch.is_empty() {
+                self.batch_line = line;
+            }
+            self.batch_bytes += record.text.len();
+            self.batch.push(record);
+        }
+        self.commit()?;
+        Ok(seen)
+    }
+
+    fn read(&self, piece: &Piece<'_>, seen: u64) -> Result<NewRecord> {
+        let at = |fault: Fault| located(piece.line, fault);
+        let record = json_input::record(piece.bytes).map_err(at)?;
+        if seen > 1 && record.uri.is_none() && self.defaults.uri.is_some() {
+            let fault =
+                Fault::new("invalid_record", "--uri fits one record, and this is another").hint("give each record its own `uri`");
+            return Err(located(piece.line, fault));
+        }
+        let record = self.defaults.fill(record);
+        record.check().map_err(|error| at(error.into()))?;
+        Ok(record)
+    }
+
+    /// Commits the batch when the next record would make it too large.
+    fn make_room(&mut self, next: &NewRecord) -> Result<()> {
+        let full = self.batch.len() >= self.batch_records_max || self.batch_bytes + next.text.len() > self.batch_bytes_max;
+        if full { self.commit() } else { Ok(()) }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let writer = open_once(&mut self.writer, self.app, &self.path, self.defaults)?;
+        let puts = writer.put_many(batch)?;
+        self.tally.count(&puts);
+        self.progress.set(self.tally.records, None);
+        if self.each {
+            puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
+        }
+        if self.first.is_none() {
+            self.first = puts.into_iter().next();
+        }
+        Ok(())
+    }
+
+    fn tell(self) -> Result<()> {
+        let Bulk { app, tally, first, each, progress, .. } = self;
+        drop(progress);
+        match first {
+            Some(put) if tally.records == 1 && !each => tell_one(&mut app.out, &put),
+            _ => tell_many(&mut app.out, &tally),
+        }
+    }
+
+    /// Adds what is stored and where to go on. `batch_line` is still that of the batch that was lost.
+    fn where_to_go_on(&self, error: CliError) -> CliError {
+        let failed_line = error.fields.get("line").and_then(serde_json::Value::as_u64);
+        let resume = match failed_line {
+            Some(line) if self.batch.is_empty() => line,
+            _ => self.batch_line,
+        };
+        let stored = self.tally.records;
+        let go_on = format!("{} stored; go on from line {resume}", counted(stored, "record"));
+        let hint = match error.hint.clone() {
+            Some(hint) if stored > 0 => format!("{hint}; {go_on}"),
+            Some(hint) => hint,
+            None => go_on,
+        };
+        error.hint(hint).field("committed", stored).field("resume_line", resume)
+    }
+}
+
+/// The writer of this call, opened when the first thing is ready to be stored.
+pub(crate) fn open_once<'w>(
+    writer: &'w mut Option<Writer>,
+    app: &App,
+    path: &Path,
+    defaults: &Defaults,
+) -> Result<&'w mut Writer> {
+    if writer.is_none() {
+        *writer = Some(app.writer(path, defaults.run())?);
+    }
+    Ok(writer.as_mut().expect("it was opened just now"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn defaults() -> Defaults {
+        let fields = Fields {
+            kind: Some("fact".into()),
+            label: Some("builder".into()),
+            tags: vec![("a".into(), "default".into()), ("b".into(), "default".into())],
+            confidence: Some(0.5),
+            ..Fields::default()
+        };
+        Defaults::new(fields).unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
+    #[test]
+    fn a_record_keeps_what_it_brings() {
+        let mut own = NewRecord::text("t");
+        own.kind = "note".into();
+        own.tags.insert("a".into(), "own".into());
+        let filled = defaults().fill(own);
+        assert_eq!((filled.kind.as_str(), filled.label.as_str()), ("note", "builder"));
+        assert_eq!((filled.tags["a"].as_str(), filled.tags["b"].as_str()), ("own", "default"));
+        assert_eq!(filled.confidence, Some(0.5));
+    }
+
+    #[test]
+    fn a_passage_takes_the_kind_that_was_asked_for() {
+        let mut passage = NewRecord::text("t");
+        passage.kind = "doc".into();
+        assert_eq!(defaults().fill_passage(passage).kind, "fact");
+    }
+}

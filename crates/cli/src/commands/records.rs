@@ -1,0 +1,77 @@
+//! `get`, `timeline`, `history` and `forget`: records by name and by time.
+
+use kapsa_memory::request::TimelineRequest;
+use kapsa_memory::{Record, Uri};
+
+use crate::app::{self, App};
+use crate::args::{Get, OneUri, Timeline};
+use crate::commands::{find, put};
+use crate::error::{CliError, Result};
+use crate::render;
+use crate::wire::{RecordOut, Records};
+
+/// `kapsa get`.
+pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    if args.raw && app.out.is_json() {
+        return Err(CliError::usage("--raw and --json exclude each other"));
+    }
+    let reader = app.reader()?;
+    let record = match args.seq {
+        Some(sequence) => revision_of(&uri, reader.record(sequence)?)?,
+        None => reader.get(&uri)?,
+    };
+    if args.raw {
+        app.out.exact(&record.text)
+    } else if app.out.is_json() {
+        app.out.json(&RecordOut::whole(&record))
+    } else {
+        render::record(&mut app.out, &record)
+    }
+}
+
+fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
+    if record.uri == *uri {
+        return Ok(record);
+    }
+    let message = format!("#{} is no revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
+    Err(CliError::user("no_such_revision", message)
+        .hint(format!("kapsa history {}", uri.short()))
+        .field("sequence", record.sequence))
+}
+
+/// `kapsa timeline`.
+pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
+    let request = TimelineRequest { filter: find::filter(args.filters), limit: args.limit, reverse: args.reverse };
+    let records = app.reader()?.timeline(&request)?;
+    if app.out.is_json() {
+        return app.out.json(&Records::of(None, &records));
+    }
+    if records.is_empty() {
+        app.out.note("nothing is remembered yet that fits");
+    }
+    list(app, &records)
+}
+
+/// `kapsa history`.
+pub(crate) fn history(app: &mut App, args: &OneUri) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let revisions = app.reader()?.history(&uri)?;
+    if app.out.is_json() {
+        return app.out.json(&Records::of(Some(uri.as_str()), &revisions));
+    }
+    list(app, &revisions)
+}
+
+fn list(app: &mut App, records: &[Record]) -> Result<()> {
+    let width = records.iter().map(|record| record.sequence).max().unwrap_or(0).to_string().len();
+    records.iter().try_for_each(|record| render::list_line(&mut app.out, record, width))
+}
+
+/// `kapsa forget`.
+pub(crate) fn forget(app: &mut App, args: &OneUri) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let path = app.capsule()?;
+    let put = app.writer(&path, None)?.forget(&uri)?;
+    put::tell_one(&mut app.out, &put)
+}

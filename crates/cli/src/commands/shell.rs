@@ -1,0 +1,43 @@
+//! `completions` and `man`: made from the same description as the help.
+
+use std::fs;
+
+use clap::{Command, CommandFactory};
+
+use crate::app::App;
+use crate::args::{Cli, Completions, Man};
+use crate::error::{CliError, Result};
+
+/// `kapsa completions SHELL`.
+pub(crate) fn completions(app: &mut App, args: &Completions) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "kapsa", &mut script);
+    app.out.own(&script)
+}
+
+/// `kapsa man [--out DIR]`.
+pub(crate) fn man(app: &mut App, args: &Man) -> Result<()> {
+    let Some(folder) = &args.out else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(documented()).render(&mut page).map_err(|error| CliError::io("make the manual page", &error))?;
+        return app.out.own(&page);
+    };
+    let failed = |error| CliError::io(&format!("write manual pages to {}", folder.display()), &error);
+    fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(documented(), folder).map_err(failed)?;
+    app.out.line(&format!("wrote the manual pages to {}", folder.display()))
+}
+
+/// The whole command, with the arguments of every verb.
+fn command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// The command as the manual shows it: `help` needs no pages of its own.
+fn documented() -> Command {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    command
+}

@@ -1,0 +1,299 @@
+//! `svc`: the subprocess interface for programs that keep one store per run and task.
+//!
+//! Each call prints one JSON line. A failure is `{"error": message}` on standard error with nothing on standard output. Reading is lenient: unknown keys are passed over, other values than strings in `metadata` are taken as their JSON text.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::request::{FIND_K_MAX, FindRequest, Hit, TimelineRequest};
+use kapsa_memory::{NewRecord, Reader};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::args::SvcVerb;
+use crate::commands::find::QUERY_BYTES_MAX;
+use crate::error::{CliError, Result};
+use crate::json_input;
+use crate::lines::LINE_BYTES_MAX;
+use crate::wire::show;
+
+/// Metadata that can be searched by: these become tags too.
+const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];
+/// The keys that `--strict` asks for, in the order they are looked for.
+const STRICT_KEYS: [&str; 3] = ["title", "label", "text"];
+
+/// `kapsa svc …`.
+pub(crate) fn run(app: &mut App, verb: SvcVerb) -> Result<()> {
+    match verb {
+        SvcVerb::Create { path } => create(app, &path),
+        SvcVerb::Put { path, stdin: _, strict } => put(app, &path, strict),
+        SvcVerb::Find { paths, query, k, mode: _ } => find(app, &paths, &query, k),
+        SvcVerb::Timeline { path, limit } => timeline(app, &path, limit),
+        SvcVerb::Info { path } => info(app, &path),
+    }
+}
+
+/// Idempotent, so that two tasks that make the same store at once both succeed.
+fn create(app: &mut App, path: &Path) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
+    }
+    kapsa_memory::create(path, &app.write_options(None))?;
+    app.out.json(&json!({ "ok": true, "path": show(path), "created": show(path) }))
+}
+
+fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
+    let mut bytes = Vec::new();
+    let limit = LINE_BYTES_MAX as u64 + 1;
+    io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| CliError::io("read standard input", &error))?;
+    if bytes.len() > LINE_BYTES_MAX {
+        return Err(CliError::user("too_large", "standard input holds more than 64 MiB"));
+    }
+    let record = document(&bytes, strict)?;
+    record.check()?;
+    let put = app.writer(path, Some(&record.run))?.put(record)?;
+    app.out.json(&json!({ "frame_id": put.sequence }))
+}
+
+/// The record that a client's document stands for.
+fn document(bytes: &[u8], strict: bool) -> Result<NewRecord> {
+    let mut object = json_input::object(bytes).map_err(|fault| {
+        let place = if fault.column > 0 { format!(" at line {}, column {}", fault.line, fault.column) } else { String::new() };
+        CliError::user(fault.code, format!("invalid JSON on standard input: {}{place}", fault.message))
+    })?;
+    let required: &[&str] = if strict { &STRICT_KEYS } else { &["text"] };
+    if let Some(key) = required.iter().find(|key| !object.contains_key(**key)) {
+        return Err(CliError::user("missing_key", format!("missing key: {key}")));
+    }
+    let metadata = metadata(object.remove("metadata"))?;
+    let mut text = |key: &'static str| string(key, object.remove(key));
+    let mut record = NewRecord { title: text("title")?, label: text("label")?, text: text("text")?, ..NewRecord::default() };
+    record.tags = tags(&metadata);
+    record.run = metadata.get("run_id").and_then(Value::as_str).unwrap_or_default().to_string();
+    record.metadata = metadata;
+    Ok(record)
+}
+
+fn string(key: &str, value: Option<Value>) -> Result<String> {
+    match value {
+        Some(Value::String(text)) => Ok(text),
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(_) => Err(CliError::user("invalid_record", format!("{key} is not a string"))),
+    }
+}
+
+fn metadata(value: Option<Value>) -> Result<Map<String, Value>> {
+    let map = match value {
+        Some(Value::Object(map)) => map,
+        None | Some(Value::Null) => Map::new(),
+        Some(_) => return Err(CliError::user("invalid_record", "metadata is not an object")),
+    };
+    let as_text = |value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    Ok(map.into_iter().map(|(name, value)| (name, Value::String(as_text(value)))).collect())
+}
+
+fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
+    let named = METADATA_TAGS.into_iter().filter_map(|name| Some((name, metadata.get(name)?.as_str()?)));
+    named.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+/// Answer to `find`. `skipped` names stores that could not be read while others could.
+#[derive(Debug, Serialize)]
+struct Results {
+    results: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<Value>,
+}
+
+/// A query beyond the limit is cut, not refused: a client asks with whole task descriptions.
+fn find(app: &mut App, paths: &[PathBuf], query: &str, k: usize) -> Result<()> {
+    let stores = expand(paths)?;
+    let query = beginning(query, QUERY_BYTES_MAX);
+    let (mut hits, mut skipped, mut last_error) = (Vec::new(), Vec::new(), None);
+    for store in &stores {
+        match search(store, query, k) {
+            Ok(found) => hits.extend(found.into_iter().map(|(fallback, hit)| (store.as_path(), fallback, hit))),
+            Err(error) => {
+                skipped.push(json!({ "store": show(store), "error": error.message }));
+                last_error = Some(error);
+            }
+        }
+    }
+    if let Some(error) = last_error.filter(|_| skipped.len() == stores.len()) {
+        return Err(error);
+    }
+    let several = stores.len() > 1;
+    let results =
+        best(hits, k).into_iter().map(|(store, fallback, hit)| result(several.then_some(store), fallback, &hit)).collect();
+    app.out.json(&Results { results, skipped })
+}
+
+/// At most `bytes_max` bytes of a text, cut between characters.
+fn beginning(text: &str, bytes_max: usize) -> &str {
+    let end = (0..=bytes_max.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    &text[..end]
+}
+
+fn search(store: &Path, query: &str, k: usize) -> Result<Vec<(bool, Hit)>> {
+    let reader = Reader::open(store)?;
+    if k == 0 {
+        return Ok(Vec::new());
+    }
+    let request = FindRequest { k: k.min(FIND_K_MAX), fallback: true, ..FindRequest::new(query) };
+    let found = reader.find(&request)?;
+    Ok(found.hits.into_iter().map(|hit| (found.fallback, hit)).collect())
+}
+
+/// The best `k` of all stores. What matched drives out what is only recent.
+fn best<S>(mut hits: Vec<(S, bool, Hit)>, k: usize) -> Vec<(S, bool, Hit)> {
+    if hits.iter().any(|(_, fallback, _)| !fallback) {
+        hits.retain(|(_, fallback, _)| !fallback);
+        hits.sort_by(|(_, _, a), (_, _, b)| b.score.total_cmp(&a.score));
+    } else {
+        hits.sort_by_key(|(_, _, hit)| std::cmp::Reverse(hit.record.committed_at));
+    }
+    hits.truncate(k);
+    hits
+}
+
+fn result(store: Option<&Path>, fallback: bool, hit: &Hit) -> Value {
+    let record = &hit.record;
+    let mut result = json!({ "title": record.title, "text": record.text, "score": hit.score, "label": record.label });
+    if let Some(store) = store {
+        result["store"] = show(store).into();
+    }
+    if fallback {
+        result["fallback"] = true.into();
+    }
+    result
+}
+
+/// The stores meant by paths that may hold `*` and `?` in their last part. A path that exists is never taken for a pattern.
+fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut stores = Vec::new();
+    for path in paths {
+        let pattern = path.file_name().and_then(|name| name.to_str()).filter(|name| name.contains(['*', '?']));
+        match pattern {
+            Some(pattern) if fs::symlink_metadata(path).is_err() => stores.extend(matching(path, pattern)?),
+            _ => stores.push(path.clone()),
+        }
+    }
+    stores.dedup();
+    Ok(stores)
+}
+
+fn matching(path: &Path, pattern: &str) -> Result<Vec<PathBuf>> {
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let entries = fs::read_dir(folder).map_err(|error| CliError::io(&format!("read {}", folder.display()), &error))?;
+    let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<_> =
+        names.filter(|name| is_store_name(name) && matches(pattern, name)).map(|name| parent.join(name)).collect();
+    if found.is_empty() {
+        return Err(CliError::user("no_store", format!("no store matches {}", path.display())));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Locks and hidden files lie beside stores and are none.
+fn is_store_name(name: &str) -> bool {
+    !name.starts_with('.') && !name.ends_with(".lock")
+}
+
+/// Whether `name` fits `pattern`, in which `*` stands for any characters and `?` for one.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((at, taken)) = star else { return false };
+                star = Some((at, taken + 1));
+                p = at + 1;
+                n = taken + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
+    let records = Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
+    let entries: Vec<_> = records.iter().map(|r| json!({ "title": r.title, "label": r.label, "text": r.text })).collect();
+    app.out.json(&json!({ "entries": entries }))
+}
+
+fn info(app: &mut App, path: &Path) -> Result<()> {
+    let stats = Reader::open(path)?.stats(false)?;
+    app.out.json(&json!({ "path": show(path), "frames": stats.record_count, "size_bytes": stats.size_bytes }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str, strict: bool) -> Result<NewRecord> {
+        document(json.as_bytes(), strict)
+    }
+
+    #[test]
+    fn text_is_all_that_is_needed_unless_strict() {
+        assert_eq!(read(r#"{"text":"x"}"#, false).map(|r| r.text).ok(), Some("x".into()));
+        assert_eq!(read(r#"{"text":"x"}"#, true).expect_err("strict").message, "missing key: title");
+        assert_eq!(read(r#"{"title":"x","label":""}"#, true).expect_err("strict").message, "missing key: text");
+        assert!(read("{}", false).is_err());
+        assert!(read(r#"{"text":5}"#, false).is_err());
+        assert!(read("not json", false).expect_err("no JSON").message.contains("JSON"));
+        assert!(read(r#"{"text":"x","#, false).expect_err("cut").message.contains("line 1"));
+    }
+
+    #[test]
+    fn metadata_is_strings_and_three_of_it_are_tags() {
+        let record =
+            read(r#"{"text":"x","extra":1,"metadata":{"task_id":"t1","run_id":"r","role":"","n":1.5,"o":{"a":null}}}"#, false);
+        let record = record.unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(record.metadata["n"], "1.5");
+        assert_eq!(record.metadata["o"], r#"{"a":null}"#);
+        assert_eq!(record.tags, BTreeMap::from([("task_id".into(), "t1".into()), ("run_id".into(), "r".into())]));
+        assert_eq!(record.run, "r");
+        assert!(read(r#"{"text":"x","metadata":[]}"#, false).is_err());
+    }
+
+    #[test]
+    fn a_query_is_cut_between_characters() {
+        assert_eq!(beginning("žluť", 2), "ž");
+        assert_eq!(beginning("žluť", 1), "");
+        assert_eq!(beginning("žluť", 99), "žluť");
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, fits) in [
+            ("*.mv2", "a.mv2", true),
+            ("*.mv2", "a.mv2.lock", false),
+            ("t?.mv2", "t1.mv2", true),
+            ("t?.mv2", "t12.mv2", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("*", "", true),
+            ("?", "é", true),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+}

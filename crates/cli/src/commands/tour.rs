@@ -1,0 +1,337 @@
+//! `tour`: the main job from end to end, on real documents, in a temporary folder.
+//!
+//! It uses nothing that the other verbs do not; what it shows can be typed again afterwards, since the capsule is kept.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
+use kapsa_memory::{NewRecord, Reader, Record, Uri, check, document};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::commands::documents;
+use crate::error::{CliError, Result};
+use crate::moment::readable;
+use crate::output::Output;
+use crate::render::{self, counted, headline, place, size};
+use crate::wire::{PutOut, RecordOut, VerifyOut, show};
+
+/// What is asked of the documents.
+const QUESTIONS: [&str; 4] = [
+    "what happens when the power fails in the middle of a write",
+    "can readers and a writer work at the same time",
+    "how is a record erased for good",
+    "+capsule \"one file\"",
+];
+const HITS_PER_QUESTION: usize = 2;
+/// Longest passage shown, so that a line stays below 90 columns.
+const SNIPPET_CHARS: usize = 72;
+/// Longest heading shown beside the place it stands at.
+const HEADING_CHARS_MAX: usize = 44;
+const TITLE_WIDTH: usize = 66;
+/// What is remembered when no documents lie in the current folder.
+const EMBEDDED: [(&str, &str); 2] = [
+    ("README.md", include_str!(concat!(env!("OUT_DIR"), "/README.md"))),
+    ("CHANGELOG.md", include_str!(concat!(env!("OUT_DIR"), "/CHANGELOG.md"))),
+];
+const NOTE_URI: &str = "note/tour";
+const FIRST_THOUGHT: &str = "The tour asks four questions.";
+const SECOND_THOUGHT: &str = "The tour asks four questions, then changes its mind about this record and proves that it did.";
+/// Most folders tried before giving up on a name.
+const FOLDERS_MAX: u32 = 1000;
+
+/// `kapsa tour`.
+pub(crate) fn run(app: &mut App) -> Result<()> {
+    let folder = make_folder()?;
+    let path = folder.join("tour.kapsa");
+    let mut report = Report { capsule_path: show(&path), ..Report::default() };
+    make(app, &path, &mut report)?;
+    remember(app, &path, &mut report)?;
+    ask(app, &path, &mut report)?;
+    let puts = revise(app, &path, &mut report)?;
+    look_back(app, &path, &puts, &mut report)?;
+    prove(app, &path, &mut report)?;
+    report.next = next_steps(&path);
+    farewell(app, &report)
+}
+
+/// `tour --json`: what each step did and took.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    capsule_path: String,
+    steps: Vec<Step>,
+    documents: Vec<DocumentOut>,
+    questions: Vec<QuestionOut>,
+    history: Vec<serde_json::Value>,
+    verify: serde_json::Value,
+    next: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Step {
+    name: &'static str,
+    milliseconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct DocumentOut {
+    name: String,
+    passages: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct QuestionOut {
+    query: &'static str,
+    milliseconds: f64,
+    hits: Vec<HitOut>,
+}
+
+#[derive(Debug, Serialize)]
+struct HitOut {
+    uri: String,
+    place: String,
+    score: f32,
+    snippet: String,
+}
+
+impl Report {
+    /// Notes a step that is done, and tells people.
+    fn step(&mut self, out: &mut Output, name: &'static str, title: &str, took: Duration) -> Result<()> {
+        self.steps.push(Step { name, milliseconds: milliseconds(took) });
+        if out.is_json() {
+            return Ok(());
+        }
+        let number = self.steps.len();
+        let title = format!("{number}. {title}");
+        out.text("\n")?;
+        out.strong(&format!("{title:<TITLE_WIDTH$}"))?;
+        out.faint(&format!("{:>12}", duration(took)))?;
+        out.text("\n")
+    }
+}
+
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn duration(took: Duration) -> String {
+    format!("{:.2} ms", took.as_secs_f64() * 1e3)
+}
+
+/// Prints a line below a step, to people only.
+fn say(out: &mut Output, text: &str) -> Result<()> {
+    if out.is_json() { Ok(()) } else { out.line(&format!("   {text}")) }
+}
+
+/// A new folder that nobody else can write to.
+fn make_folder() -> Result<PathBuf> {
+    for attempt in 0..FOLDERS_MAX {
+        let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
+        let folder = std::env::temp_dir().join(format!("kapsa-tour-{}{suffix}", std::process::id()));
+        match fs::DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(CliError::io(&format!("make {}", folder.display()), &error)),
+        }
+    }
+    Err(CliError::system("io", "the temporary folder is full of tours"))
+}
+
+fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
+    let begun = Instant::now();
+    kapsa_memory::create(path, &app.write_options(None))?;
+    report.step(&mut app.out, "create", "Make a capsule: one file, nothing to install or run", begun.elapsed())?;
+    say(&mut app.out, &show(path))
+}
+
+fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
+    let (texts, from) = sources()?;
+    let begun = Instant::now();
+    let mut writer = app.writer(path, None)?;
+    for (name, text) in &texts {
+        let put = writer.put_source(name, document::cut(name, text))?;
+        report.documents.push(DocumentOut { name: name.clone(), passages: put.puts.len() });
+    }
+    drop(writer);
+    let title = format!("Remember {}, cut at headings and paragraphs", counted(texts.len() as u64, "document"));
+    report.step(&mut app.out, "remember", &title, begun.elapsed())?;
+    say(&mut app.out, from)?;
+    let width = report.documents.iter().map(|d| d.name.chars().count()).max().unwrap_or(0);
+    for document in &report.documents {
+        say(&mut app.out, &format!("{:<width$}  {:>5} passages", document.name, document.passages))?;
+    }
+    Ok(())
+}
+
+/// The documents of the current folder where it has some, else those that this program carries.
+fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
+    let candidates = ["README.md", "CHANGELOG.md", "docs"].map(PathBuf::from);
+    let present: Vec<_> = candidates.into_iter().filter(|path| path.exists()).collect();
+    let found = documents::gather(&present)?;
+    let texts: Vec<_> = found.into_iter().filter_map(|d| Some((d.name, documents::read(&d.path).ok()?))).collect();
+    if texts.is_empty() {
+        let own = EMBEDDED.map(|(name, text)| (name.to_string(), text.to_string()));
+        return Ok((own.to_vec(), "this folder has no README.md, CHANGELOG.md or docs, so Kapsa's own are taken"));
+    }
+    Ok((texts, "from this folder"))
+}
+
+fn ask(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
+    let begun = Instant::now();
+    let reader = Reader::open(path)?;
+    let mut answers = Vec::new();
+    for query in QUESTIONS {
+        let asked = Instant::now();
+        let request = FindRequest { k: HITS_PER_QUESTION, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
+        answers.push((query, reader.find(&request)?, asked.elapsed()));
+    }
+    report.step(&mut app.out, "find", "Ask it", begun.elapsed())?;
+    for (query, found, took) in &answers {
+        report.questions.push(QuestionOut {
+            query,
+            milliseconds: milliseconds(*took),
+            hits: found.hits.iter().map(HitOut::from).collect(),
+        });
+        show_answer(&mut app.out, query, &found.hits, *took)?;
+    }
+    Ok(())
+}
+
+impl From<&Hit> for HitOut {
+    fn from(hit: &Hit) -> HitOut {
+        HitOut {
+            uri: hit.record.uri.to_string(),
+            place: whereabouts(&hit.record),
+            score: hit.score,
+            snippet: hit.snippet.clone(),
+        }
+    }
+}
+
+fn whereabouts(record: &Record) -> String {
+    record.source.as_ref().map_or_else(|| record.uri.short().to_string(), place)
+}
+
+fn show_answer(out: &mut Output, query: &str, hits: &[Hit], took: Duration) -> Result<()> {
+    if out.is_json() {
+        return Ok(());
+    }
+    out.text("   ? ")?;
+    out.strong(&format!("{query:<width$}", width = TITLE_WIDTH - 5))?;
+    out.faint(&format!("{:>12}", duration(took)))?;
+    out.text("\n")?;
+    if hits.is_empty() {
+        return say(out, "  nothing in these documents");
+    }
+    for hit in hits {
+        let title = innermost(&headline(&hit.record), HEADING_CHARS_MAX);
+        say(out, &format!("  {}  {title}  (score {:.1})", whereabouts(&hit.record), hit.score))?;
+        out.text("       ")?;
+        render::snippet(out, hit)?;
+        out.text("\n")?;
+    }
+    Ok(())
+}
+
+/// A heading whole where it fits, else its innermost part.
+fn innermost(heading: &str, chars_max: usize) -> String {
+    match heading.rsplit_once(" › ") {
+        Some((_, last)) if heading.chars().count() > chars_max => format!("… › {}", render::shortened(last, chars_max - 4)),
+        _ => render::shortened(heading, chars_max),
+    }
+}
+
+fn revise(app: &mut App, path: &Path, report: &mut Report) -> Result<[Put; 2]> {
+    let note = |text: &str| NewRecord { uri: Uri::parse(NOTE_URI).ok(), ..NewRecord::text(text) };
+    let begun = Instant::now();
+    let mut writer = app.writer(path, None)?;
+    let puts = [writer.put(note(FIRST_THOUGHT))?, writer.put(note(SECOND_THOUGHT))?];
+    drop(writer);
+    report.step(&mut app.out, "revise", "Change your mind: two durable writes to one URI", begun.elapsed())?;
+    for put in &puts {
+        let put = PutOut::from(put);
+        say(&mut app.out, &format!("{NOTE_URI}  #{}  {}", put.sequence, put.change))?;
+    }
+    Ok(puts)
+}
+
+fn look_back(app: &mut App, path: &Path, puts: &[Put; 2], report: &mut Report) -> Result<()> {
+    let begun = Instant::now();
+    let reader = Reader::open(path)?;
+    let newest = reader.get(&puts[0].uri)?;
+    let old = reader.record(puts[0].sequence)?;
+    let history = reader.history(&puts[0].uri)?;
+    report.step(&mut app.out, "history", "Nothing is overwritten: the old revision reads back", begun.elapsed())?;
+    say(&mut app.out, &format!("now         {}", headline(&newest)))?;
+    say(&mut app.out, &format!("as of #{:<4} {}", old.sequence, headline(&old)))?;
+    for revision in &history {
+        say(&mut app.out, &format!("history     #{}  {}", revision.sequence, readable(revision.committed_at)))?;
+    }
+    report.history = history.iter().map(|revision| as_value(&RecordOut::whole(revision))).collect::<Result<_>>()?;
+    Ok(())
+}
+
+fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
+    let begun = Instant::now();
+    let verified = check::verify(path, &mut |_, _| {})?;
+    report.step(&mut app.out, "verify", "Prove it: every checksum, every link of the chain", begun.elapsed())?;
+    report.verify = as_value(&VerifyOut::of(path, &verified))?;
+    say(&mut app.out, &verdict(&verified))?;
+    let chain = Reader::open(path)?.stats(false)?.chain;
+    say(&mut app.out, &format!("chain {chain}"))
+}
+
+fn verdict(report: &VerifyReport) -> String {
+    let word = if report.problems.is_empty() { "whole" } else { "damaged" };
+    format!("{word}: {}, {}, {}", counted(report.commits, "commit"), counted(report.records, "record"), size(report.bytes))
+}
+
+fn next_steps(path: &Path) -> Vec<String> {
+    let mut steps = vec![
+        format!("export KAPSA_CAPSULE={}", path.display()),
+        "kapsa find \"your own question\"".to_string(),
+        "kapsa put --text \"something worth keeping\" --kind fact".to_string(),
+        "kapsa timeline --reverse --limit 5".to_string(),
+        "unset KAPSA_CAPSULE; kapsa init      (a capsule of your own, in this folder)".to_string(),
+    ];
+    if !is_installed()
+        && let Ok(program) = std::env::current_exe()
+    {
+        steps.insert(0, format!("alias kapsa={}", program.display()));
+    }
+    steps
+}
+
+/// Whether typing `kapsa` would find a program.
+fn is_installed() -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("kapsa").is_file()))
+}
+
+fn farewell(app: &mut App, report: &Report) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(report);
+    }
+    app.out.text("\n")?;
+    app.out.strong("The capsule is kept. Try it:\n")?;
+    report.next.iter().try_for_each(|step| say(&mut app.out, step))
+}
+
+fn as_value(shape: &impl Serialize) -> Result<serde_json::Value> {
+    serde_json::to_value(shape).map_err(|error| CliError::system("internal", error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_heading_keeps_its_innermost_part() {
+        assert_eq!(innermost("Guide › Locks", 20), "Guide › Locks");
+        assert_eq!(innermost("A very long guide to everything › Locks", 20), "… › Locks");
+        assert_eq!(innermost("One heading that is very long indeed", 11), "One headin…");
+    }
+}

@@ -1,0 +1,183 @@
+//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable code, its message and what mends it?
+
+use std::io;
+
+use kapsa_memory::{CapsuleError, Error, Holder, Uri};
+use serde_json::{Map, Value};
+
+/// Result of a command.
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
+
+/// Whose failure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The caller can mend it: exit code 1.
+    User,
+    /// The machine, the disk or the file: exit code 2.
+    System,
+    /// The reader of our output went away: not a failure at all.
+    Quiet,
+}
+
+/// A failure of a command. The message begins in lower case and has no full stop.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    pub(crate) kind: Kind,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    /// More of it for programs, put beside `code` and `message`.
+    pub(crate) fields: Map<String, Value>,
+}
+
+impl CliError {
+    pub(crate) fn user(code: &'static str, message: impl Into<String>) -> CliError {
+        CliError { kind: Kind::User, code, message: message.into(), hint: None, fields: Map::new() }
+    }
+
+    pub(crate) fn system(code: &'static str, message: impl Into<String>) -> CliError {
+        CliError { kind: Kind::System, ..CliError::user(code, message) }
+    }
+
+    /// A call that the command line cannot make sense of.
+    pub(crate) fn usage(message: impl Into<String>) -> CliError {
+        CliError::user("usage", message)
+    }
+
+    /// What the operating system said when we tried to `what`.
+    pub(crate) fn io(what: &str, source: &io::Error) -> CliError {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                CliError::system("disk_full", format!("cannot {what}: {source}")).hint(HINT_DISK_FULL)
+            }
+            _ => CliError::system("io", format!("cannot {what}: {source}")),
+        }
+    }
+
+    /// What went wrong with standard output.
+    pub(crate) fn stdout(source: &io::Error) -> CliError {
+        let mut error = CliError::io("write to standard output", source);
+        if source.kind() == io::ErrorKind::BrokenPipe {
+            error.kind = Kind::Quiet;
+        }
+        error
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> CliError {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn field(mut self, name: &str, value: impl Into<Value>) -> CliError {
+        self.fields.insert(name.to_string(), value.into());
+        self
+    }
+
+    /// The exit code of the process.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::Quiet => 0,
+            Kind::User => 1,
+            Kind::System => 2,
+        }
+    }
+}
+
+const HINT_DISK_FULL: &str = "free some space; what was stored before is safe";
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> CliError {
+        let message = error.to_string();
+        match error {
+            Error::Capsule(cause) => capsule(cause, message),
+            Error::Index(_) => CliError::system("index", message).hint("kapsa verify finds what is damaged"),
+            Error::InvalidUri { .. } => {
+                CliError::user("invalid_uri", message).hint("a URI is a path such as note/locks or mv2://default/note/locks")
+            }
+            Error::InvalidRecord { field, .. } => CliError::user("invalid_record", message).field("field", field),
+            Error::UriNotFound { uri } => not_found(uri, message),
+            Error::DamagedRecord { sequence, .. } => {
+                CliError::system("damaged_record", message).hint("kapsa verify").field("sequence", sequence)
+            }
+            Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
+            Error::Source { .. } => CliError::user("source_unreadable", message),
+            _ => CliError::system("internal", message),
+        }
+    }
+}
+
+fn not_found(uri: String, message: String) -> CliError {
+    let short = Uri::parse(&uri).map_or_else(|_| uri.clone(), |parsed| parsed.short().to_string());
+    let hint = format!("kapsa history {short} shows whether it was forgotten, kapsa find looks for it by words");
+    CliError::user("uri_not_found", message).hint(hint).field("uri", uri)
+}
+
+fn capsule(cause: CapsuleError, message: String) -> CliError {
+    let full = cause.is_disk_full();
+    match cause {
+        CapsuleError::NotFound { .. } => {
+            CliError::user("capsule_not_found", message).hint("kapsa init makes one here, kapsa create PATH elsewhere")
+        }
+        CapsuleError::NotACapsule { .. } => {
+            CliError::user("not_a_capsule", message).hint("it was not touched; choose another path")
+        }
+        CapsuleError::VersionMismatch { .. } => CliError::system("version_mismatch", message).hint("upgrade kapsa"),
+        CapsuleError::LockedByWriter { holder, .. } => locked(holder.as_deref(), message),
+        CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor"),
+        CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message).hint("kapsa verify").field("offset", offset),
+        CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
+        CapsuleError::TooLarge { .. } => CliError::user("too_large", message),
+        CapsuleError::Replaced { .. } => CliError::system("replaced", message).hint("try again; it will be opened anew"),
+        CapsuleError::Poisoned { .. } => CliError::system("poisoned", message).hint("kapsa verify, then try again"),
+        CapsuleError::Io { .. } if full => CliError::system("disk_full", message).hint(HINT_DISK_FULL),
+        CapsuleError::Io { .. } => CliError::system("io", message),
+        _ => CliError::system("internal", message),
+    }
+}
+
+fn locked(holder: Option<&Holder>, message: String) -> CliError {
+    let error = CliError::system("locked_by_writer", message).hint("wait for it, or wait longer with --lock-timeout SECONDS");
+    let Some(holder) = holder else { return error };
+    let error = error
+        .field("pid", holder.pid)
+        .field("host", holder.host.clone())
+        .field("user", holder.user.clone())
+        .field("since", holder.started_at.clone());
+    match &holder.run_id {
+        Some(run_id) => error.field("run_id", run_id.clone()),
+        None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_tells_who_holds_it() {
+        let holder = Holder {
+            pid: 7,
+            host: "h".into(),
+            user: "u".into(),
+            started_at: "t".into(),
+            run_id: Some("r".into()),
+            ..Holder::default()
+        };
+        let cause =
+            CapsuleError::LockedByWriter { path: "x.kapsa".into(), holder: Some(Box::new(holder)), waited: Duration::ZERO };
+        let error = CliError::from(Error::Capsule(cause));
+        assert_eq!((error.exit_code(), error.code), (2, "locked_by_writer"));
+        assert_eq!(error.fields["pid"], 7);
+        assert_eq!(error.fields["run_id"], "r");
+    }
+
+    #[test]
+    fn a_full_disk_is_the_systems_fault_and_a_closed_pipe_nobodys() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert_eq!(CliError::io("write", &full).code, "disk_full");
+        assert_eq!(CliError::stdout(&full).exit_code(), 2);
+        assert_eq!(CliError::stdout(&io::Error::from(io::ErrorKind::BrokenPipe)).exit_code(), 0);
+    }
+}

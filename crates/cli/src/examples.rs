@@ -1,0 +1,161 @@
+//! The examples below each verb's help. Text only.
+
+pub(crate) const TOP: &str = "\
+Examples:
+  kapsa tour                            see it work
+  kapsa init                            make a capsule in this folder
+  kapsa put --text \"the build needs cmake 3.28\" --kind fact
+  kapsa put README.md docs/
+  kapsa find \"what does the build need\"
+
+Exit codes: 0 done, 1 something you can mend, 2 the system failed.
+`kapsa help VERB` says more about a verb.";
+
+pub(crate) const INIT: &str = "\
+Examples:
+  kapsa init
+  kapsa init --force         start anew, keep the old one as workspace.kapsa.bak
+
+The folder gets a .gitignore, so that the capsule is not committed by accident.";
+
+pub(crate) const CREATE: &str = "\
+Examples:
+  kapsa create team.kapsa
+  kapsa --capsule team.kapsa put --text \"shared by the team\"
+
+A capsule that is there already is left as it is; any other file is refused untouched.";
+
+pub(crate) const PUT: &str = "\
+Examples:
+  kapsa put --text \"locks are never stolen by pid\" --kind decision --tag area=locks
+  kapsa put --uri note/locks --text \"a new revision of note/locks\"
+  kapsa put README.md docs/
+  echo '{\"text\":\"tests pass\",\"label\":\"builder\",\"tags\":{\"ci\":\"green\"}}' | kapsa put
+  kapsa put --each - < records.jsonl
+  git log -1 --format=%B | kapsa put --plain --title \"last commit\"
+
+JSON fields: text (required), title, kind, label, uri, tags (object, or array of \"name=value\"),
+metadata (object), entity, domain, agent, run, confidence, created_at (RFC 3339, or microseconds).
+
+Bulk: one commit per batch, durable before the next is read. A bad line drops its batch only;
+the error says which line it is, how many records are stored and where to go on.
+
+Documents (Markdown and plain text) are cut at headings and paragraphs. Putting one again adds
+only what changed, and forgets passages it no longer holds.";
+
+pub(crate) const GET: &str = "\
+Examples:
+  kapsa get note/locks
+  kapsa get note/locks --seq 12         an older revision
+  kapsa get note/locks --raw > locks.txt";
+
+pub(crate) const FIND: &str = "\
+Examples:
+  kapsa find \"how do writers lock the file\"
+  kapsa find '\"torn tail\" +recovery -salvage' -k 3
+  kapsa find deploy --kind decision --since 7d
+  kapsa find label:builder cmake --tag ci=green --json
+  kapsa find -- -stale lock             a query that begins with a dash";
+
+pub(crate) const TIMELINE: &str = "\
+Examples:
+  kapsa timeline
+  kapsa timeline --reverse --limit 5    the newest five
+  kapsa timeline --agent builder --since 2026-11-01 --until 2026-12-01";
+
+pub(crate) const FORGET: &str = "\
+Examples:
+  kapsa forget note/locks
+
+The history stays readable (kapsa history, kapsa get --seq). To erase it for good: kapsa purge.";
+
+pub(crate) const HISTORY: &str = "\
+Examples:
+  kapsa history note/locks
+  kapsa get note/locks --seq 12";
+
+pub(crate) const STATS: &str = "\
+Examples:
+  kapsa stats
+  kapsa stats --count --json";
+
+pub(crate) const VERIFY: &str = "\
+Examples:
+  kapsa verify
+  kapsa --capsule copy.kapsa verify --json
+
+Exit code 2 when anything is damaged; each problem names its frame and byte offset.";
+
+pub(crate) const DOCTOR: &str = "\
+Examples:
+  kapsa doctor
+  kapsa --capsule old.kapsa doctor --json
+
+Changes nothing. Exit code 2 when something does not work; each finding names the step that mends it.";
+
+pub(crate) const COMPACT: &str = "\
+Examples:
+  kapsa compact
+
+Writes a new file beside the old one and renames it into place. What was purged is gone after this.";
+
+pub(crate) const OPTIMIZE: &str = "\
+Examples:
+  kapsa optimize
+
+Searches get a little faster; nothing else changes.";
+
+pub(crate) const PURGE: &str = "\
+Examples:
+  kapsa purge note/secret               asks first
+  kapsa purge note/secret --yes && kapsa compact
+
+The bytes leave the file at the next compaction. There is no way back.";
+
+pub(crate) const TOUR: &str = "\
+Examples:
+  kapsa tour
+  kapsa tour --json";
+
+pub(crate) const SVC: &str = "\
+Examples:
+  kapsa svc create run/tasks/t1.mv2
+  echo '{\"title\":\"T1\",\"label\":\"builder\",\"text\":\"done\"}' | kapsa svc put run/tasks/t1.mv2
+  kapsa svc find 'run/tasks/*.mv2' --query \"what was built\" --k 3
+
+Answers are one JSON line. A failure is {\"error\": message} on standard error and exit code 1;
+a wrong call is exit code 2. `kapsa -m MODULE create …` means `kapsa svc create …`.";
+
+pub(crate) const SVC_CREATE: &str = "\
+Examples:
+  kapsa svc create run/tasks/t1.mv2     {\"ok\":true,\"path\":…,\"created\":…}";
+
+pub(crate) const SVC_PUT: &str = "\
+Examples:
+  echo '{\"text\":\"done\",\"metadata\":{\"task_id\":\"t1\"}}' | kapsa svc put t1.mv2     {\"frame_id\":1}";
+
+pub(crate) const SVC_FIND: &str = "\
+Examples:
+  kapsa svc find t1.mv2 --query lock
+  kapsa svc find 'tasks/*.mv2' --query \"how was the lock built\" --k 3
+
+When nothing matches, the newest entries are returned, each with \"fallback\":true.";
+
+pub(crate) const SVC_TIMELINE: &str = "\
+Examples:
+  kapsa svc timeline t1.mv2 --limit 10";
+
+pub(crate) const SVC_INFO: &str = "\
+Examples:
+  kapsa svc info t1.mv2                 {\"path\":…,\"frames\":3,\"size_bytes\":16384}";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  kapsa completions bash > ~/.local/share/bash-completion/completions/kapsa
+  kapsa completions zsh > ~/.zfunc/_kapsa
+  kapsa completions fish > ~/.config/fish/completions/kapsa.fish";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  kapsa man | man -l -
+  kapsa man --out ~/.local/share/man/man1";

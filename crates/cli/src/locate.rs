@@ -1,0 +1,66 @@
+//! Which capsule is meant? Found as git finds its repository.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{CliError, Result};
+
+/// Where a workspace keeps its capsule, below its folder.
+pub(crate) const WORKSPACE_FOLDER: &str = ".kapsa";
+/// The workspace's capsule in that folder.
+pub(crate) const WORKSPACE_FILE: &str = "workspace.kapsa";
+
+/// The capsule asked for, else the workspace's here or in the nearest parent folder that has one.
+pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = given(asked) {
+        return Ok(path.to_path_buf());
+    }
+    let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+    nearest(&here).ok_or_else(|| {
+        CliError::user("no_capsule", format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"))
+            .hint("kapsa init makes one here; --capsule PATH or KAPSA_CAPSULE names another")
+    })
+}
+
+/// The capsule that `init` makes: the one asked for, else this folder's.
+pub(crate) fn capsule_to_make(asked: Option<&Path>) -> PathBuf {
+    given(asked).map_or_else(workspace, Path::to_path_buf)
+}
+
+/// This folder's capsule, whether or not it exists.
+pub(crate) fn workspace() -> PathBuf {
+    Path::new(WORKSPACE_FOLDER).join(WORKSPACE_FILE)
+}
+
+/// An empty path counts as none, since an empty variable means "not set" to most people.
+fn given(asked: Option<&Path>) -> Option<&Path> {
+    asked.filter(|path| !path.as_os_str().is_empty())
+}
+
+fn nearest(from: &Path) -> Option<PathBuf> {
+    from.ancestors().map(|folder| folder.join(workspace())).find(|path| path.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_workspace_wins() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let deep = root.path().join("a/b");
+        std::fs::create_dir_all(deep.join("c")).expect("folders");
+        assert_eq!(nearest(&deep).filter(|p| p.starts_with(root.path())), None);
+        for folder in [root.path(), deep.as_path()] {
+            std::fs::create_dir_all(folder.join(WORKSPACE_FOLDER)).expect("a folder");
+            std::fs::write(folder.join(workspace()), "").expect("a file");
+        }
+        assert_eq!(nearest(&deep.join("c")), Some(deep.join(workspace())));
+        assert_eq!(nearest(&root.path().join("a")), Some(root.path().join(workspace())));
+    }
+
+    #[test]
+    fn an_empty_path_is_none() {
+        assert_eq!(capsule_to_make(Some(Path::new(""))), workspace());
+        assert_eq!(capsule_to_make(Some(Path::new("x"))), Path::new("x"));
+    }
+}

@@ -1,0 +1,13 @@
+//! The real binary in temporary folders: what it prints, where, with which exit code, and what it leaves on disk.
+
+mod bad_input;
+mod documents;
+mod help;
+mod init;
+mod lock;
+mod put;
+mod read;
+mod support;
+mod svc;
+mod terminal;
+mod tour;

@@ -1,0 +1,116 @@
+//! `put` of texts and records.
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+#[test]
+fn one_text_is_acknowledged_with_uri_and_sequence() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.ok(&["put", "--text", "hello", "--uri", "note/a"]);
+    assert_eq!(out, "note/a  #1  added\n");
+    let put = sandbox.json(&["put", "--text", "hello again", "--uri", "note/a"]);
+    assert_eq!(put, json!({ "uri": "mv2://default/note/a", "sequence": 2, "change": "revised" }));
+    let fresh = sandbox.json(&["put", "--text", "no name"]);
+    assert!(fresh["uri"].as_str().is_some_and(|uri| uri.starts_with("mv2://default/note/")));
+}
+
+#[test]
+fn every_field_goes_in_and_comes_out() {
+    let sandbox = Sandbox::new();
+    let record = json!({
+        "uri": "fact/x", "title": "T", "text": "the text\nof two lines", "label": "builder", "kind": "fact", "tags": {"a": "b", "c": ""},
+        "metadata": {"deep": {"er": [1, null, "x"]}}, "entity": "E", "domain": "D", "agent": "A", "run": "R", "confidence": 0.25,
+        "created_at": "2026-11-01T10:00:00Z"
+    });
+    sandbox.json_with(&["put"], record.to_string().as_bytes());
+    let got = sandbox.json(&["get", "fact/x"]);
+    for (name, value) in record.as_object().expect("an object").iter().filter(|(name, _)| *name != "uri") {
+        assert_eq!(&got[name], value, "{name}");
+    }
+    assert_eq!(got["uri"], "mv2://default/fact/x");
+    assert!(got["committed_at"].as_str().is_some_and(|at| at.ends_with('Z')));
+    let shown = sandbox.ok(&["get", "fact/x"]);
+    assert!(shown.contains("the text\nof two lines") && shown.contains("2026-11-01 10:00:00"), "{shown}");
+}
+
+#[test]
+fn standard_input_is_an_object_or_lines_or_plain_text() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.json_with(&["put"], b"{\n  \"text\": \"spread\",\n  \"uri\": \"note/s\"\n}\n")["change"], "added");
+    let bulk = sandbox.json_with(&["put", "-"], b"{\"text\":\"one\"}\n\n{\"text\":\"two\"}\n{\"text\":\"three\"}");
+    assert_eq!(
+        (&bulk["added"], &bulk["records"], &bulk["commits"], &bulk["last_sequence"]),
+        (&3.into(), &3.into(), &1.into(), &4.into())
+    );
+    assert_eq!(sandbox.json_with(&["put", "--plain", "--uri", "note/p"], b"{ not JSON\n")["sequence"], 5);
+    assert_eq!(sandbox.ok(&["get", "note/p", "--raw"]), "{ not JSON\n");
+}
+
+#[test]
+fn flags_and_variables_fill_in_what_records_lack() {
+    let sandbox = Sandbox::new();
+    let lines = b"{\"text\":\"a\",\"kind\":\"own\",\"uri\":\"n/a\"}\n{\"text\":\"b\",\"uri\":\"n/b\",\"tags\":[\"t=own\"]}\n";
+    let args = ["put", "--kind", "fact", "--tag", "t=flag", "--tag", "u", "--meta", "{\"m\":1}", "--confidence", "0.5"];
+    sandbox.json_with(&args, lines);
+    let (a, b) = (sandbox.json(&["get", "n/a"]), sandbox.json(&["get", "n/b"]));
+    assert_eq!((&a["kind"], &b["kind"]), (&"own".into(), &"fact".into()));
+    assert_eq!((&a["tags"], &b["tags"]), (&json!({"t": "flag", "u": ""}), &json!({"t": "own", "u": ""})));
+    assert_eq!((&a["metadata"]["m"], &a["confidence"]), (&1.into(), &json!(0.5)));
+    let named =
+        sandbox.command().env("KAPSA_AGENT", "ann").env("KAPSA_RUN", "r1").args(["put", "--text", "c", "--uri", "n/c"]).status();
+    assert!(named.expect("it runs").success());
+    let c = sandbox.json(&["get", "n/c"]);
+    assert_eq!((&c["agent"], &c["run"]), (&"ann".into(), &"r1".into()));
+}
+
+#[test]
+fn each_prints_a_line_per_record_and_the_summary() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run_with(&["put", "--each", "--json"], b"{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
+    let lines: Vec<serde_json::Value> = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!((&lines[0]["sequence"], &lines[1]["sequence"], &lines[2]["records"]), (&1.into(), &2.into(), &2.into()));
+}
+
+#[test]
+fn a_bad_line_drops_its_batch_and_says_where_to_go_on() {
+    let sandbox = Sandbox::new();
+    let lines = "{\"text\":\"1\"}\n{\"text\":\"2\"}\n\n{\"text\":\"3\"}\n{\"text\":\"4\"}\n{\"text\":\n";
+    let error = sandbox.fails_with(&["put", "--batch", "2"], lines.as_bytes(), 1, "invalid_json");
+    assert_eq!((&error["line"], &error["committed"], &error["resume_line"]), (&6.into(), &2.into(), &4.into()));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("line 4")), "{error}");
+    assert_eq!(sandbox.count(), 2);
+}
+
+#[test]
+fn batches_are_commits() {
+    let sandbox = Sandbox::new();
+    let lines: String = (0..10).map(|n| format!("{{\"text\":\"record {n}\"}}\n")).collect();
+    let bulk = sandbox.json_with(&["put", "--batch", "3"], lines.as_bytes());
+    assert_eq!((&bulk["records"], &bulk["commits"]), (&10.into(), &4.into()));
+    for bad in ["0", "65537", "x", "-1"] {
+        sandbox.fails(&["put", &format!("--batch={bad}")], 1, "usage");
+    }
+}
+
+#[test]
+fn a_mistyped_field_is_refused_by_name() {
+    let sandbox = Sandbox::new();
+    let error = sandbox.fails_with(&["put"], b"{\"text\":\"x\"}\n{\"text\":\"y\",\"titel\":\"z\"}\n", 1, "unknown_field");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("line 2") && message.contains("titel")), "{error}");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("`title`")), "{error}");
+    assert_eq!(sandbox.count(), 0, "the batch is dropped");
+}
+
+#[test]
+fn flags_that_fit_one_record_are_refused_for_many() {
+    let sandbox = Sandbox::new();
+    sandbox.fails_with(&["put", "--uri", "n/a"], b"{\"text\":\"x\"}\n{\"text\":\"y\"}\n", 1, "invalid_record");
+    sandbox.write("a.md", "text");
+    sandbox.fails(&["put", "a.md", "--uri", "n/a"], 1, "usage");
+    sandbox.fails(&["put", "a.md", "--title", "x"], 1, "usage");
+    sandbox.fails(&["put", "a.md", "-"], 1, "usage");
+    sandbox.fails(&["put", "a.md", "--text", "x"], 1, "usage");
+    assert_eq!(sandbox.count(), 0);
+}
