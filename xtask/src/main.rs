@@ -1,2 +1,31 @@
-//! Placeholder.
-fn main() {}
+//! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask tidy` holds the mechanical rules.
+
+mod bench;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask bench [ARG...] | cargo xtask tidy";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let done = match args.split_first() {
+        Some((verb, rest)) if verb == "bench" => bench::run(&repository(), rest),
+        Some((verb, [])) if verb == "tidy" => tidy::run(&repository()),
+        _ => Err(USAGE.to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The top of the repository: this package lies right below it.
+fn repository() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().expect("the package lies in the repository").to_path_buf()
+}
