@@ -15,7 +15,7 @@ use crate::examples;
 use crate::moment;
 
 /// Records that go into one commit of a bulk put unless told otherwise.
-pub(crate) const BATCH_RECORDS_DEFAULT: usize = 4096;
+pub(crate) const BATCH_RECORDS_DEFAULT: usize = BATCH_RECORDS_MAX;
 
 /// A memory for AI agents in one file.
 #[derive(Debug, Parser)]

@@ -91,6 +91,7 @@ impl From<Error> for CliError {
         match error {
             Error::Capsule(cause) => capsule(cause, message),
             Error::Index(_) => CliError::system("index", message).hint("kapsa verify finds what is damaged"),
+            Error::QueryTooLong { .. } => CliError::user("query_too_long", message),
             Error::InvalidUri { .. } => {
                 CliError::user("invalid_uri", message).hint("a URI is a path such as note/locks or mv2://default/note/locks")
             }

@@ -23,10 +23,10 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
+use clap::{Args, Command, CommandFactory, FromArgMatches};
 
 use crate::app::{App, Status};
-use crate::args::Cli;
+use crate::args::{Cli, Global, Verb};
 use crate::error::{CliError, Result};
 use crate::output::ErrorStyle;
 
@@ -50,10 +50,33 @@ fn main() -> ExitCode {
 }
 
 fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
+    if let Some(cli) = parse_frequent(typed) {
+        return Ok(cli);
+    }
     // Taking the tree of commands apart would cost a short call as much as reading the arguments does; the process ends soon anyway.
     let mut command = ManuallyDrop::new(Cli::command());
     let mut matches = command.try_get_matches_from_mut(typed)?;
     Cli::from_arg_matches_mut(&mut matches)
+}
+
+/// Reads a well-formed call of a verb that agents call all the time, without the tree of all verbs, which would cost more
+/// than the put itself. Whatever is odd about the call, help included, is left to the whole tree.
+fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
+    let (verb, arguments) = typed.get(1..)?.split_first()?;
+    match verb.to_str()? {
+        "put" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
+        "get" => parse_alone(arguments, Verb::Get),
+        "find" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
+        _ => None,
+    }
+}
+
+fn parse_alone<A: Args>(arguments: &[OsString], verb: impl FnOnce(A) -> Verb) -> Option<Cli> {
+    let command = Global::augment_args(A::augment_args(Command::new("kapsa").no_binary_name(true)));
+    let mut command = ManuallyDrop::new(command);
+    let mut matches = command.try_get_matches_from_mut(arguments).ok()?;
+    let verb = verb(A::from_arg_matches_mut(&mut matches).ok()?);
+    Some(Cli { global: Global::from_arg_matches_mut(&mut matches).ok()?, verb: Some(verb) })
 }
 
 fn run(cli: Cli) -> Result<Status> {
@@ -154,5 +177,34 @@ mod tests {
         assert_eq!(error_style(&typed(&["-m", "src", "info"])), ErrorStyle::Svc);
         assert_eq!(error_style(&typed(&["get", "--json"])), ErrorStyle::Json);
         assert_eq!(error_style(&typed(&["find", "--", "--json"])), ErrorStyle::People);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The short way and the whole tree read the same calls alike, and the short way leaves the odd ones alone.
+    #[test]
+    fn frequent_calls_are_read_as_the_whole_tree_reads_them() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let calls = [
+            "kapsa put --text x",
+            "kapsa put --text x --json --capsule a.kapsa --tag a=b --lock-timeout 3",
+            "kapsa put a.md docs --kind doc",
+            "kapsa get note/x --seq 3 --json",
+            "kapsa find which port -k 3 --kind fact --since 7d",
+        ];
+        for call in calls {
+            let mut matches = Cli::command().try_get_matches_from(words(call)).expect("valid");
+            let whole = Cli::from_arg_matches_mut(&mut matches).expect("valid");
+            let short = parse_frequent(&words(call)).expect("read");
+            // A relative time is read twice, at two moments.
+            let settled = |cli: &Cli| format!("{cli:?}").split("since").next().map(str::to_string);
+            assert_eq!(settled(&short), settled(&whole), "{call}");
+        }
+        for odd in ["kapsa", "kapsa put --help", "kapsa put --nonsense", "kapsa --json put --text x", "kapsa get", "kapsa timeline"] {
+            assert!(parse_frequent(&words(odd)).is_none(), "{odd}");
+        }
     }
 }

@@ -14,7 +14,13 @@ pub enum Error {
     Capsule(#[from] kapsa_capsule::Error),
     /// The search index.
     #[error(transparent)]
-    Index(#[from] kapsa_index::Error),
+    Index(kapsa_index::Error),
+    /// A query above its limit.
+    #[error("the query is longer than {limit} bytes")]
+    QueryTooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// Text that is no logical URI.
     #[error("invalid URI `{uri}`: {reason}")]
     InvalidUri {
@@ -59,4 +65,13 @@ pub enum Error {
         /// The cause.
         source: std::io::Error,
     },
+}
+
+impl From<kapsa_index::Error> for Error {
+    fn from(error: kapsa_index::Error) -> Error {
+        match error {
+            kapsa_index::Error::QueryTooLong { max, .. } => Error::QueryTooLong { limit: max },
+            other => Error::Index(other),
+        }
+    }
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use crate::record::{Micros, Record};
 use crate::uri::Uri;
 
+pub use kapsa_index::QUERY_BYTES_MAX;
+
 /// Hits that [`crate::Reader::find`] returns unless told otherwise.
 pub const FIND_K_DEFAULT: usize = 10;
 /// Most hits that one search returns.

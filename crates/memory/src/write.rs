@@ -11,7 +11,7 @@ use crate::codec::{self, Operation};
 use crate::error::{Error, Result};
 use crate::index_batch::{Entry, index_batch};
 use crate::maintain;
-use crate::record::{Micros, NewRecord};
+use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record, Source};
 use crate::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
 use crate::segments::Indexed;
 use crate::uri::Uri;
@@ -251,19 +251,7 @@ impl Writer {
         let view = self.view()?;
         let Some(sequence) = view.newest(uri)? else { return Ok(None) };
         let body = view.body(sequence)?;
-        let old = &body.record;
-        let moved = |old: &crate::record::Source, new: &crate::record::Source| {
-            old.path == new.path && old.content_hash == new.content_hash
-        };
-        let same_source = match (&old.source, &passage.source) {
-            (Some(old), Some(new)) => moved(old, new),
-            (old, new) => old == new,
-        };
-        let same = body.operation == Operation::Put
-            && same_source
-            && old.title == passage.title
-            && old.text == passage.text
-            && old.tags == passage.tags;
+        let same = body.operation == Operation::Put && says_the_same(&body.record, passage);
         Ok(same.then_some(sequence))
     }
 
@@ -343,6 +331,16 @@ impl Entry {
         let indexed = Indexed::of_record(&decoded.record, false, operation == Operation::Purge);
         Entry { sequence, uri: uri.clone(), fresh: false, tombstone: true, body, text: String::new(), indexed }
     }
+}
+
+/// Whether a passage says what the record says. Lines may have moved; who puts it, and when, does not count.
+fn says_the_same(old: &Record, new: &NewRecord) -> bool {
+    let origin = |source: &Option<Source>| source.as_ref().map(|s| (s.path.clone(), s.content_hash.clone()));
+    let kind = if new.kind.is_empty() { KIND_DEFAULT } else { &new.kind };
+    (&old.title, &old.text, old.kind.as_str(), &old.label) == (&new.title, &new.text, kind, &new.label)
+        && (&old.tags, &old.metadata) == (&new.tags, &new.metadata)
+        && (&old.entity, &old.domain, old.confidence) == (&new.entity, &new.domain, new.confidence)
+        && origin(&old.source) == origin(&new.source)
 }
 
 fn misuse(reason: &str) -> Error {

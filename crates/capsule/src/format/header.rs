@@ -58,7 +58,12 @@ impl Header {
         page
     }
 
-    /// Reads a header whose magic was seen. Version and features are the caller's to judge.
+    /// The version that a header names, if there is one.
+    pub(crate) fn version(page: &[u8]) -> Option<u32> {
+        page.get(8..12).map(|_| u32_at(page, 8))
+    }
+
+    /// Reads a header whose magic and version were seen. Features are the caller's to judge.
     pub(crate) fn decode(page: &[u8]) -> Result<Header, Damage> {
         if page.len() < HEADER_BYTES {
             return Err("the header is cut short");
@@ -74,8 +79,7 @@ impl Header {
             created_us: u64_at(page, 48) as i64,
             generation: u64_at(page, 56),
         };
-        let version_known = header.version == FORMAT_VERSION;
-        if version_known && !(all_zero(&page[12..16]) && all_zero(&page[64..HEADER_BYTES - 8])) {
+        if !(all_zero(&page[12..16]) && all_zero(&page[64..HEADER_BYTES - 8])) {
             return Err("the header holds bytes where zeros belong");
         }
         Ok(header)

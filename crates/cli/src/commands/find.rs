@@ -4,19 +4,13 @@ use kapsa_memory::request::{Filter, FindRequest, Found};
 
 use crate::app::App;
 use crate::args::{Filters, Find};
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::render;
 use crate::wire::FoundOut;
-
-/// Longest query that is searched for, in bytes (64 KiB).
-pub(crate) const QUERY_BYTES_MAX: usize = 64 << 10;
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let query = args.query.join(" ");
-    if query.len() > QUERY_BYTES_MAX {
-        return Err(CliError::user("query_too_long", "the query is longer than 64 KiB"));
-    }
     let request = FindRequest { filter: filter(args.filters), k: args.k, fallback: args.fallback, ..FindRequest::new(query) };
     let found = app.reader()?.find(&request)?;
     if app.out.is_json() {

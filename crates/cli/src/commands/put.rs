@@ -10,7 +10,7 @@ use kapsa_memory::request::Put;
 use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
 
 use crate::app::{self, App};
-use crate::args::{self, BATCH_RECORDS_DEFAULT, Fields};
+use crate::args::{self, Fields};
 use crate::commands::documents;
 use crate::error::{CliError, Result};
 use crate::json_input::{self, Fault};
@@ -20,8 +20,6 @@ use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::{PutOut, Tally};
 
-/// Most text in one commit of a bulk put, unless a single record is longer (16 MiB); a larger batch that is asked for gets as much more.
-const BATCH_TEXT_BYTES_DEFAULT: usize = 16 << 20;
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
 
@@ -174,7 +172,7 @@ impl<'a> Bulk<'a> {
             app,
             defaults,
             batch_records_max,
-            batch_bytes_max: (BATCH_TEXT_BYTES_DEFAULT * batch_records_max.div_ceil(BATCH_RECORDS_DEFAULT)).min(BATCH_BYTES_MAX),
+            batch_bytes_max: BATCH_BYTES_MAX,
             each,
             path,
             writer: None,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::args::SvcVerb;
-use crate::commands::find::QUERY_BYTES_MAX;
+use kapsa_memory::request::QUERY_BYTES_MAX;
 use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
