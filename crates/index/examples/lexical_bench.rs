@@ -1,7 +1,8 @@
 //! How fast is the index, compared with bare tantivy on the same corpus?
 //!
-//! `lexical_bench RECORDS [DIRECTORY...]` recombines paragraphs of the `*.md` and `*.rs` files below
-//! the directories (synthetic words without any) into records of about 1 KB, and prints a table.
+//! `lexical_bench RECORDS [--prose] [DIRECTORY...]` recombines paragraphs of the `*.md` and, without
+//! `--prose`, `*.rs` files below the directories into records of about 1 KB, and prints a table. Without
+//! a directory the words are made up.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -46,11 +47,11 @@ struct Record {
 }
 
 impl Corpus {
-    fn read(records: usize, directories: &[String]) -> Corpus {
+    fn read(records: usize, prose: bool, directories: &[String]) -> Corpus {
         let mut paragraphs = Vec::new();
         let mut bytes = 0;
         for directory in directories {
-            collect(Path::new(directory), &mut paragraphs, &mut bytes);
+            collect(Path::new(directory), prose, &mut paragraphs, &mut bytes);
         }
         if paragraphs.is_empty() {
             paragraphs = synthetic();
@@ -94,7 +95,7 @@ impl Record {
     }
 }
 
-fn collect(path: &Path, paragraphs: &mut Vec<String>, bytes: &mut usize) {
+fn collect(path: &Path, prose: bool, paragraphs: &mut Vec<String>, bytes: &mut usize) {
     let Ok(entries) = std::fs::read_dir(path) else { return };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
@@ -103,8 +104,8 @@ fn collect(path: &Path, paragraphs: &mut Vec<String>, bytes: &mut usize) {
             return;
         }
         if path.is_dir() {
-            collect(&path, paragraphs, bytes);
-        } else if path.extension().is_some_and(|ext| ext == "md" || ext == "rs") {
+            collect(&path, prose, paragraphs, bytes);
+        } else if path.extension().is_some_and(|ext| ext == "md" || (ext == "rs" && !prose)) {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             for paragraph in text.split("\n\n").filter(|text| (80..600).contains(&text.len())) {
                 *bytes += paragraph.len();
@@ -407,8 +408,8 @@ fn open_times(segments: &[Segment]) {
 fn main() {
     let mut args = std::env::args().skip(1);
     let records = args.next().and_then(|count| count.parse().ok()).unwrap_or(100_000);
-    let directories: Vec<String> = args.collect();
-    let corpus = Corpus::read(records, &directories);
+    let (flags, directories): (Vec<String>, Vec<String>) = args.partition(|arg| arg.starts_with("--"));
+    let corpus = Corpus::read(records, flags.contains(&"--prose".to_owned()), &directories);
     let (raw, making) = timed(|| corpus.all().map(|record| record.text.len() + record.title.len()).sum::<usize>());
     println!("{records} records, {} MB of text, {} paragraphs", raw >> 20, corpus.paragraphs.len());
     println!("{:<34} {:>12} {:>12} {:>8}", "", "kapsa", "bare", "ratio");

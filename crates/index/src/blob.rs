@@ -183,7 +183,8 @@ fn zones_of(times_us: &[i64]) -> Vec<u8> {
 /// Checks all of a segment's bytes against its checksums.
 ///
 /// Opening a [`Searcher`](crate::Searcher) checks only the head and the bounds, for it must not
-/// read everything. Bytes from a place without checksums of its own must pass this first.
+/// read everything. Bytes from a place without checksums of its own must pass this first: with
+/// damaged ones a search may give wrong hits, fail with [`Error::Damaged`] or, rarely, never end.
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::Format`] or [`Error::Analyser`].

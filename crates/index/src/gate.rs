@@ -29,7 +29,7 @@ enum Needed {
 }
 
 enum Forbidden {
-    Word(SegmentPostings),
+    Word(Box<SegmentPostings>),
     Phrase(Box<dyn Scorer>),
 }
 
@@ -42,7 +42,7 @@ impl<'a> Gate<'a> {
             gate.needed.push(Needed::Any(postings?));
         }
         for term in &filter.none {
-            gate.forbidden.extend(reader.exact(term)?.map(Forbidden::Word));
+            gate.forbidden.extend(reader.exact(term)?.map(Box::new).map(Forbidden::Word));
         }
         gate.add_time(filter);
         gate.needed.sort_by_key(Needed::size);
@@ -71,7 +71,7 @@ impl<'a> Gate<'a> {
     }
 
     pub(crate) fn forbid_word(&mut self, postings: SegmentPostings) {
-        self.forbidden.push(Forbidden::Word(postings));
+        self.forbidden.push(Forbidden::Word(Box::new(postings)));
     }
 
     pub(crate) fn forbid_phrase(&mut self, phrase: Box<dyn Scorer>) {
@@ -125,7 +125,7 @@ impl<'a> Gate<'a> {
 impl Needed {
     fn size(&self) -> u32 {
         match self {
-            Needed::Any(postings) => postings.iter().map(SegmentPostings::doc_freq).sum(),
+            Needed::Any(postings) => postings.iter().fold(0, |sum, postings| sum.saturating_add(postings.doc_freq())),
             Needed::Zones(zones) => zones.iter().map(|zone| zone.end - zone.start).sum(),
         }
     }
@@ -149,7 +149,7 @@ impl Needed {
 impl Forbidden {
     fn contains(&mut self, doc: DocId) -> bool {
         match self {
-            Forbidden::Word(postings) => seek(postings, doc) == doc,
+            Forbidden::Word(postings) => seek(postings.as_mut(), doc) == doc,
             Forbidden::Phrase(phrase) => seek(phrase, doc) == doc,
         }
     }
@@ -157,12 +157,11 @@ impl Forbidden {
 
 /// First document of `set` at or after `target`; the set stays where it is if it is further.
 ///
-/// A damaged set may go backwards; for it to end instead keeps every loop finite.
+/// A damaged set may go backwards or too far; for it to end instead keeps every loop here finite.
 pub(crate) fn seek(set: &mut (impl DocSet + ?Sized), target: DocId) -> DocId {
-    let doc = set.doc();
-    if doc >= target {
-        return doc;
+    let mut doc = set.doc();
+    if doc < target {
+        doc = set.seek(target);
     }
-    let doc = set.seek(target);
-    if doc >= target { doc } else { TERMINATED }
+    if (target..TERMINATED).contains(&doc) { doc } else { TERMINATED }
 }

@@ -117,6 +117,9 @@ fn forward(text: &str, start: usize, chars: usize) -> Range<usize> {
         return start..text.len();
     };
     let cut = &rest[..end];
+    if rest[end..].starts_with(char::is_whitespace) {
+        return start..start + cut.trim_end().len();
+    }
     let space = cut.trim_end_matches(|c: char| !c.is_whitespace());
     let keep = if !space.is_empty() && end - space.len() <= WORD_BYTES_MAX { space } else { cut };
     start..start + keep.trim_end().len()
@@ -134,4 +137,73 @@ fn back(text: &str, end: usize, chars: usize) -> usize {
     let rest = &text[at..end];
     let word = rest.find(char::is_whitespace).filter(|&len| len <= WORD_BYTES_MAX);
     word.map_or(at, |len| end - rest[len..].trim_start().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> Query {
+        Query::parse(text).expect("short")
+    }
+
+    /// Matched words in brackets.
+    fn check_highlight(text: &str, words: &str, expected: &str) {
+        let mut marked = text.to_owned();
+        for range in highlight(text, &query(words)).into_iter().rev() {
+            marked.insert(range.end, ']');
+            marked.insert(range.start, '[');
+        }
+        assert_eq!(marked, expected);
+    }
+
+    #[test]
+    fn highlights() {
+        check_highlight("Foxes run, the fox ran.", "fox", "[Foxes] run, the [fox] ran.");
+        check_highlight("a getUserName b", "user", "a get[User]Name b");
+        check_highlight("a getUserName b", "getUserName", "a [getUserName] b");
+        check_highlight("naïve Éclair", "eclair naive", "[naïve] [Éclair]");
+        check_highlight("これは東京都です", "東京都", "これは[東京都]です");
+        check_highlight("one two three", "\"two three\" -one", "one [two] [three]");
+        check_highlight("nothing here", "fox", "nothing here");
+    }
+
+    fn check_snippet(text: &str, words: &str, chars_max: usize, expected: &str) {
+        let found = snippet(text, &query(words), chars_max);
+        assert_eq!(&text[found.range], expected);
+    }
+
+    #[test]
+    fn snippets() {
+        let text = "Alpha beta gamma delta. One fox and one dog met. Epsilon zeta eta theta fox.";
+        check_snippet(text, "fox dog", 20, "fox and one dog met.");
+        check_snippet(text, "fox dog", 1000, text);
+        check_snippet(text, "absent", 12, "Alpha beta");
+        check_snippet(text, "theta", 12, "theta fox.");
+        check_snippet(text, "fox", 0, "");
+        check_snippet("", "fox", 10, "");
+    }
+
+    #[test]
+    fn snippets_hold_their_promises_on_any_text() {
+        let pieces = ["fox", "é", "東京都", " ", "\n", "getUserName", "🦊", "dog.", "e\u{301}", "x"];
+        let mut number = 1_u64;
+        for _ in 0..3000 {
+            let mut text = String::new();
+            for _ in 0..number % 40 {
+                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                text.push_str(pieces[(number >> 33) as usize % pieces.len()]);
+            }
+            number = number.wrapping_add(1);
+            let chars_max = (number >> 40) as usize % 30;
+            let found = snippet(&text, &query("fox dog 東京 getUserName é"), chars_max);
+            let piece = text.get(found.range.clone()).expect("on character boundaries");
+            assert!(piece.chars().count() <= chars_max, "{text:?} {chars_max}");
+            let mut end = 0;
+            for word in found.highlights {
+                assert!(word.start >= end && !piece.get(word.clone()).expect("inside").is_empty());
+                end = word.end;
+            }
+        }
+    }
 }

@@ -41,6 +41,7 @@ fn every_flip_is_verified_and_none_panics() {
     let mut random = Random::new(3);
     std::panic::set_hook(Box::new(|_| {}));
     let mut panics = 0;
+    // Searching what `verify` refuses is a mistake, which may even never end; these do.
     for _ in 0..3000 {
         let mut bytes = whole.clone();
         let at = random.below(bytes.len());

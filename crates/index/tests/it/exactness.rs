@@ -105,7 +105,7 @@ fn check_listing(random: &mut Random, searcher: &Searcher, records: &[Record], f
     let bound = base + random.below(records.len() + 1) as u64;
     let seqs = base..base + records.len() as u64;
     let passed = |seq: &u64| naive::passes(&records[(seq - base) as usize], filter);
-    let even = |seq: &u64| seq % 2 == 0;
+    let even = |seq: &u64| seq.is_multiple_of(2);
     let newest: Vec<u64> = seqs.clone().rev().filter(|seq| *seq < bound).filter(passed).filter(even).take(k).collect();
     let oldest: Vec<u64> = seqs.filter(|seq| *seq > bound).filter(passed).filter(even).take(k).collect();
     let mut accept = |candidate: kapsa_index::Candidate<'_>| even(&candidate.seq());
