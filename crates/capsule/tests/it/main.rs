@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod basics;
+mod crash;
 mod damage;
 mod golden;
 
