@@ -7,7 +7,7 @@ use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
 use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
-use crate::format::segment::{RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
+use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
 use crate::format::{Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SEGMENTS_MAX, SegmentMeta, manifest};
 use crate::log::Head;
 use crate::pack::Packer;
@@ -197,7 +197,7 @@ impl Draft {
         let directory = encode_directory(select(&places, range.start, range.end));
         let mut sections: Vec<(Tag, &[u8])> = vec![(RECORD_DIRECTORY, &directory)];
         sections.extend(draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())));
-        let (payload, table_sum) = encode(&sections);
+        let Encoded { payload, table_sum, head_sum } = encode(&sections);
         let serial = self.base.commit.serial + 1;
         let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Segment, serial, &self.header, &payload);
         self.frames.update(&header_bytes(&frame, &self.header));
@@ -210,6 +210,7 @@ impl Draft {
             payload_len: frame.payload_len,
             digest: frame.digest,
             table_sum,
+            head_sum,
         };
         self.segments.splice(from..to, [meta]);
         self.segments_changed = true;

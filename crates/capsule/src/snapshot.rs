@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
-use crate::format::segment::{BLOCK_BYTES, RECORD_DIRECTORY, Section, Tag, decode_sections, find_place, table_offset};
+use crate::format::segment::{BLOCK_BYTES, RECORD_DIRECTORY, Section, Tag, decode_sections, find_place, head_sum, table_offset};
 use crate::format::{self, DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest, sum, u64_at};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
@@ -432,11 +432,12 @@ impl Inner {
             _ => Bytes::from(self.read(start, meta.payload_len as usize)?),
         };
         let table = table_offset(&payload, meta.payload_len).map_err(damaged)?;
-        if sum(&payload[table as usize..]) != meta.table_sum {
-            return Err(damaged("the segment's sum table does not match"));
+        if head_sum(&payload) != Some(meta.head_sum) {
+            return Err(damaged("the segment's head does not match its sum"));
         }
-        let blocks = if meta.payload_len <= SEGMENT_EAGER_BYTES { usize::MAX } else { 1 };
-        check_blocks(&payload, table as usize, blocks).map_err(damaged)?;
+        if meta.payload_len <= SEGMENT_EAGER_BYTES {
+            check_blocks(&payload, table as usize, meta.table_sum).map_err(damaged)?;
+        }
         let sections = decode_sections(&payload, table).map_err(damaged)?;
         Ok((payload, sections))
     }
@@ -523,10 +524,12 @@ impl Inner {
     }
 }
 
-/// Checks the first `blocks` blocks of a segment's payload against its sum table.
-pub(crate) fn check_blocks(payload: &[u8], table: usize, blocks: usize) -> Result<(), &'static str> {
-    let sums = payload[..table].chunks(BLOCK_BYTES).enumerate().take(blocks);
-    for (index, block) in sums {
+/// Checks every block of a segment's payload against its sum table.
+fn check_blocks(payload: &[u8], table: usize, table_sum: u64) -> Result<(), &'static str> {
+    if sum(&payload[table..]) != table_sum {
+        return Err("the segment's sum table does not match");
+    }
+    for (index, block) in payload[..table].chunks(BLOCK_BYTES).enumerate() {
         if sum(block) != u64_at(payload, table + index * 8) {
             return Err("a block of the segment does not match its sum");
         }

@@ -20,6 +20,7 @@ pub struct SegmentMeta {
     pub payload_len: u64,
     pub(crate) digest: Hash,
     pub(crate) table_sum: u64,
+    pub(crate) head_sum: u64,
 }
 
 pub(crate) fn encode(segments: &[SegmentMeta]) -> Vec<u8> {
@@ -33,7 +34,7 @@ pub(crate) fn encode(segments: &[SegmentMeta]) -> Vec<u8> {
         }
         out.extend_from_slice(&segment.digest);
         out.extend_from_slice(&segment.table_sum.to_le_bytes());
-        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(&segment.head_sum.to_le_bytes());
     }
     out
 }
@@ -66,5 +67,6 @@ fn decode_entry(entry: &[u8]) -> SegmentMeta {
         payload_len: u64_at(entry, 32),
         digest: hash_at(entry, 40),
         table_sum: u64_at(entry, 72),
+        head_sum: u64_at(entry, 80),
     }
 }

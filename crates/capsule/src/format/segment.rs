@@ -21,8 +21,17 @@ pub(crate) struct Section {
     pub(crate) len: u64,
 }
 
-/// A payload made of `sections`, and the sum of its sum table.
-pub(crate) fn encode(sections: &[(Tag, &[u8])]) -> (Vec<u8>, u64) {
+/// A payload, and what the manifest keeps to check parts of it by.
+pub(crate) struct Encoded {
+    pub(crate) payload: Vec<u8>,
+    /// Sum of the sum table.
+    pub(crate) table_sum: u64,
+    /// Sum of the head and the table of sections.
+    pub(crate) head_sum: u64,
+}
+
+/// A payload made of `sections`.
+pub(crate) fn encode(sections: &[(Tag, &[u8])]) -> Encoded {
     assert!(sections.len() <= SECTIONS_MAX, "sections are few and named by us");
     let mut offset = HEAD_BYTES + sections.len() * ENTRY_BYTES;
     let mut table = Vec::new();
@@ -44,8 +53,20 @@ pub(crate) fn encode(sections: &[(Tag, &[u8])]) -> (Vec<u8>, u64) {
     }
     assert_eq!(out.len(), offset, "sections end where the sum table begins");
     let sums: Vec<u8> = out.chunks(BLOCK_BYTES).flat_map(|block| sum(block).to_le_bytes()).collect();
+    let head_sum = sum(&out[..head_len(sections.len())]);
     out.extend_from_slice(&sums);
-    (out, sum(&sums))
+    Encoded { payload: out, table_sum: sum(&sums), head_sum }
+}
+
+/// Bytes of the head and a table of `sections` sections.
+const fn head_len(sections: usize) -> usize {
+    HEAD_BYTES + sections * ENTRY_BYTES
+}
+
+/// The sum of a payload's head and table of sections; none when they do not fit.
+pub(crate) fn head_sum(payload: &[u8]) -> Option<u64> {
+    let count = payload.get(16..20).map(|_| u32_at(payload, 16) as usize)?;
+    payload.get(..head_len(count.min(SECTIONS_MAX))).map(sum)
 }
 
 /// Where the sum table of a payload of `payload_len` bytes begins, by its first 24 bytes.
