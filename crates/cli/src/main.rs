@@ -178,11 +178,6 @@ mod tests {
         assert_eq!(error_style(&typed(&["get", "--json"])), ErrorStyle::Json);
         assert_eq!(error_style(&typed(&["find", "--", "--json"])), ErrorStyle::People);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     /// The short way and the whole tree read the same calls alike, and the short way leaves the odd ones alone.
     #[test]
@@ -203,7 +198,9 @@ mod tests {
             let settled = |cli: &Cli| format!("{cli:?}").split("since").next().map(str::to_string);
             assert_eq!(settled(&short), settled(&whole), "{call}");
         }
-        for odd in ["kapsa", "kapsa put --help", "kapsa put --nonsense", "kapsa --json put --text x", "kapsa get", "kapsa timeline"] {
+        for odd in
+            ["kapsa", "kapsa put --help", "kapsa put --nonsense", "kapsa --json put --text x", "kapsa get", "kapsa timeline"]
+        {
             assert!(parse_frequent(&words(odd)).is_none(), "{odd}");
         }
     }

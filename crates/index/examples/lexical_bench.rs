@@ -119,7 +119,8 @@ fn synthetic() -> Vec<String> {
     let mut random = Random(42);
     let word = |random: &mut Random| {
         let rank = random.below(30_000);
-        format!("w{}", random.below(rank + 1))
+        let number = format!("{:05}", random.below(rank + 1));
+        number.bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>()
     };
     let paragraph = |random: &mut Random| (0..40).map(|_| word(random)).collect::<Vec<_>>().join(" ");
     (0..50_000).map(|_| paragraph(&mut random)).collect()
@@ -252,7 +253,7 @@ mod same {
         let mut metas = Vec::new();
         for (ord, segment) in segments.iter().enumerate() {
             let number = |at: usize| u64::from_le_bytes(segment.bytes[at..at + 8].try_into().expect("eight")) as usize;
-            for (index, extension) in ["term", "idx", "pos", "fieldnorm", "fast"].iter().enumerate() {
+            for (index, extension) in ["term", "idx", "fieldnorm", "fast"].iter().enumerate() {
                 let (start, len) = (number(32 + index * 24), number(40 + index * 24));
                 write(&directory, &format!("{ord:032x}.{extension}"), &segment.bytes[start..start + len]);
             }
@@ -279,21 +280,28 @@ mod same {
             docstore_compress_dedicated_thread: false,
             ..IndexSettings::default()
         };
-        let writer = Index::builder()
+        let mut writer = Index::builder()
             .schema(schema.clone())
             .settings(settings)
             .single_segment_index_writer::<TantivyDocument>(empty.clone(), 1 << 20)
             .expect("writer");
+        let mut word = TantivyDocument::new();
+        word.add_text(schema.get_field("text").expect("a field"), "word");
+        word.add_text(schema.get_field("terms").expect("a field"), "word");
+        writer.add_document(word).expect("add");
         let index = writer.finalize().expect("finalize");
         let meta = index.searchable_segment_metas().expect("metas").remove(0);
         let store = meta.relative_path(tantivy::index::SegmentComponent::Store);
         let store = empty.open_read(&store).expect("store").read_bytes().expect("bytes");
+        let positions = meta.relative_path(tantivy::index::SegmentComponent::Positions);
+        let positions = empty.open_read(&positions).expect("positions").read_bytes().expect("bytes");
         let json = empty.atomic_read(Path::new("meta.json")).expect("meta");
         let json = String::from_utf8(json).expect("text");
         let list: Vec<String> = metas
             .iter()
             .map(|(ord, max_doc)| {
                 write(directory, &format!("{ord:032x}.store"), &store);
+                write(directory, &format!("{ord:032x}.pos"), &positions);
                 let id = format!("{ord:032x}");
                 let id = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-");
                 format!(r#"{{"segment_id":"{id}","max_doc":{max_doc},"deletes":null}}"#)
@@ -312,8 +320,7 @@ mod same {
             let text = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record).set_fieldnorms(norms);
             TextOptions::default().set_indexing_options(text)
         };
-        let positions = IndexRecordOption::WithFreqsAndPositions;
-        schema.add_text_field("text", indexed("default", positions, true));
+        schema.add_text_field("text", indexed("default", IndexRecordOption::WithFreqs, true));
         schema.add_text_field("terms", indexed("raw", IndexRecordOption::Basic, false));
         schema.add_u64_field("key_hash", FAST);
         schema.add_i64_field("time_us", FAST);

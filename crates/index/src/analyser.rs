@@ -42,8 +42,47 @@ pub(crate) struct Term<'a> {
     pub(crate) whole: bool,
 }
 
+/// How far a text is analysed.
+#[derive(Default)]
+pub(crate) struct Place {
+    offset: usize,
+    position: u32,
+}
+
+/// Which terms a caller wants: those that begin with one of these bytes. A word's stem begins as the word does, so that
+/// a word that begins with another byte is counted, and neither stemmed nor sent.
+#[derive(Clone)]
+pub(crate) struct Wanted([bool; 256]);
+
+impl Wanted {
+    pub(crate) fn all() -> Wanted {
+        Wanted([true; 256])
+    }
+
+    /// Terms that may be one of `terms`. Words that do not begin with an ASCII letter or digit are always wanted: folding may change their first byte.
+    pub(crate) fn like<'a>(terms: impl Iterator<Item = &'a str>) -> Wanted {
+        let mut wanted = [false; 256];
+        wanted[0x80..].fill(true);
+        for first in terms.filter_map(|term| term.bytes().next()) {
+            wanted[usize::from(first)] = true;
+        }
+        Wanted(wanted)
+    }
+
+    /// Can the word at `range` be skipped, and counted as one term all the same?
+    fn skips(&self, text: &str, range: &Range<usize>) -> bool {
+        let word = &text[range.clone()];
+        let first = word.as_bytes().first();
+        let unwanted = first.is_some_and(|first| !self.0[usize::from(first.to_ascii_lowercase())]);
+        unwanted && word.len() <= TOKEN_BYTES_MAX && word.is_ascii()
+    }
+}
+
 /// Splits texts into terms; keep one around, it remembers stems.
 pub(crate) struct Analyser {
+    wanted: Wanted,
+    /// Terms that were not wanted since the last [`Analyser::analyse_wanted`].
+    skipped: u32,
     stems: StemCache,
     term: String,
     first: String,
@@ -60,29 +99,56 @@ pub(crate) fn with_analyser<T>(task: impl FnOnce(&mut Analyser) -> T) -> T {
 
 impl Analyser {
     pub(crate) fn new() -> Self {
-        Analyser { stems: StemCache::new(), term: String::new(), first: String::new(), parts: Vec::new() }
+        Analyser {
+            wanted: Wanted::all(),
+            skipped: 0,
+            stems: StemCache::new(),
+            term: String::new(),
+            first: String::new(),
+            parts: Vec::new(),
+        }
     }
 
     /// Calls `sink` with each term of `text`, in order of position. Returns the number of positions.
     pub(crate) fn analyse(&mut self, text: &str, sink: &mut impl FnMut(Term<'_>)) -> u32 {
-        let mut position = 0;
-        let mut offset = 0;
-        while let Some(run) = next_run(text, offset) {
-            offset = run.range.end;
-            position += match run.kind {
-                RunKind::Lower => self.lower(text, run.range, position, sink),
-                RunKind::Plain => self.plain(text, run.range, position, sink),
-                RunKind::Compound => self.compound(text, run.range, position, sink),
-                RunKind::Unspaced => self.unspaced(text, run.range, position, sink),
-            };
-        }
-        position
+        let mut place = Place::default();
+        while self.step(text, &mut place, sink) {}
+        place.position
+    }
+
+    /// Calls `sink` with the wanted terms of `text`, and perhaps with others. Returns how many terms there were besides.
+    pub(crate) fn analyse_wanted(&mut self, text: &str, wanted: &Wanted, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+        (self.wanted, self.skipped) = (wanted.clone(), 0);
+        self.analyse(text, sink);
+        self.wanted = Wanted::all();
+        self.skipped
+    }
+
+    /// Calls `sink` with each term of the next word of `text`, if there is one.
+    #[inline]
+    pub(crate) fn step(&mut self, text: &str, place: &mut Place, sink: &mut impl FnMut(Term<'_>)) -> bool {
+        let Some(run) = next_run(text, place.offset) else {
+            return false;
+        };
+        place.offset = run.range.end;
+        let position = place.position;
+        place.position += match run.kind {
+            RunKind::Lower => self.lower(text, run.range, position, sink),
+            RunKind::Plain => self.plain(text, run.range, position, sink),
+            RunKind::Compound => self.compound(text, run.range, position, sink),
+            RunKind::Unspaced => self.unspaced(text, run.range, position, sink),
+        };
+        true
     }
 
     /// The most frequent case by far: nothing to copy.
     fn lower(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         if range.len() < STEM_BYTES_MIN {
             return self.plain(text, range, position, sink);
+        }
+        if self.wanted.skips(text, &range) {
+            self.skipped += 1;
+            return 1;
         }
         send(self.stems.stem(&text[range.clone()]), position, range, false, sink);
         1
@@ -97,6 +163,10 @@ impl Analyser {
     }
 
     fn emit(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) {
+        if self.wanted.skips(text, &range) {
+            self.skipped += 1;
+            return;
+        }
         normalise(&text[range.clone()], &mut self.term);
         send(stemmed(&self.term, &mut self.stems), position, range, false, sink);
     }
@@ -111,7 +181,7 @@ impl Analyser {
             [first, .., last] => {
                 let word = first.start..last.end;
                 self.emit_whole(text, word, first.clone(), position, sink);
-                for (part, position) in parts.iter().zip(position..) {
+                for (part, position) in parts[1..].iter().zip(position + 1..) {
                     self.emit(text, part.clone(), position, sink);
                 }
                 parts.len() as u32
@@ -121,7 +191,7 @@ impl Analyser {
         count
     }
 
-    /// Sends the whole word, unless it is the same term as its first part.
+    /// Sends the whole word, unless it is the same term as its first part, and that part.
     fn emit_whole(
         &mut self,
         text: &str,
@@ -130,7 +200,7 @@ impl Analyser {
         position: u32,
         sink: &mut impl FnMut(Term<'_>),
     ) {
-        normalise(&text[first], &mut self.term);
+        normalise(&text[first.clone()], &mut self.term);
         self.first.clear();
         self.first.push_str(stemmed(&self.term, &mut self.stems));
         normalise(&text[word.clone()], &mut self.term);
@@ -138,6 +208,7 @@ impl Analyser {
         if whole != self.first {
             send(whole, position, word, true, sink);
         }
+        send(&self.first, position, first, false, sink);
     }
 
     /// Pairs of neighbouring characters, or the only one.
@@ -326,6 +397,15 @@ enum CharKind {
     Letter,
 }
 
+fn kind_of_ascii(byte: u8) -> CharKind {
+    match byte {
+        b'_' | b'.' => CharKind::Joiner,
+        b'0'..=b'9' => CharKind::Digit,
+        b'A'..=b'Z' => CharKind::Upper,
+        _ => CharKind::Letter,
+    }
+}
+
 fn kind_of(c: char) -> CharKind {
     match c {
         '_' | '.' => CharKind::Joiner,
@@ -337,14 +417,31 @@ fn kind_of(c: char) -> CharKind {
 
 /// Fills `parts` with the parts of `word`, which begins at `base`.
 fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
+    if word.is_ascii() {
+        let kinds = word.bytes().map(kind_of_ascii);
+        let split_digits = digit_changes(kinds.clone()) <= DIGIT_CHANGES_MAX;
+        split_kinds(kinds.enumerate(), word.len(), base, split_digits, parts);
+    } else {
+        let split_digits = digit_changes(word.chars().map(kind_of)) <= DIGIT_CHANGES_MAX;
+        let chars = word.char_indices().filter(|&(_, c)| !is_combining(c));
+        split_kinds(chars.map(|(at, c)| (at, kind_of(c))), word.len(), base, split_digits, parts);
+    }
+}
+
+/// The same for a word of `len` bytes, given the place and the kind of each character.
+fn split_kinds(
+    kinds: impl Iterator<Item = (usize, CharKind)>,
+    len: usize,
+    base: usize,
+    split_digits: bool,
+    parts: &mut Vec<Range<usize>>,
+) {
     parts.clear();
-    let split_digits = digit_changes(word) <= DIGIT_CHANGES_MAX;
     let mut before = CharKind::Joiner;
-    let mut chars = word.char_indices().filter(|&(_, c)| !is_combining(c)).peekable();
-    while let Some((at, c)) = chars.next() {
-        let kind = kind_of(c);
-        let next = chars.peek().map(|&(_, next)| kind_of(next));
-        let end = base + chars.peek().map_or(word.len(), |&(at, _)| at);
+    let mut kinds = kinds.peekable();
+    while let Some((at, kind)) = kinds.next() {
+        let next = kinds.peek().map(|&(_, next)| next);
+        let end = base + kinds.peek().map_or(len, |&(at, _)| at);
         if kind != CharKind::Joiner {
             match parts.last_mut() {
                 Some(part) if !starts_part(before, kind, next, split_digits) => part.end = end,
@@ -371,8 +468,7 @@ fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, split_d
 }
 
 /// How often a letter and a digit meet.
-fn digit_changes(word: &str) -> usize {
-    let kinds = word.chars().map(kind_of);
+fn digit_changes(kinds: impl Iterator<Item = CharKind> + Clone) -> usize {
     let pairs = kinds.clone().zip(kinds.skip(1));
     let joined = |kind| kind == CharKind::Joiner;
     pairs.filter(|&(a, b)| !joined(a) && !joined(b) && (a == CharKind::Digit) != (b == CharKind::Digit)).count()
@@ -475,6 +571,11 @@ mod tests {
         check("3fa9bc12de4f56", "3fa9bc12de4f56@0");
         check("std::io::Error", "std@0 io@1 error@2");
         check("ÉcoleSupérieure", "ecolesuperieur*@0 ecol@0 superieur@1");
+    }
+
+    #[test]
+    fn ascii_is_no_special_case() {
+        (0..128).for_each(|byte: u8| assert!(kind_of_ascii(byte) == kind_of(char::from(byte)), "{byte}"));
     }
 
     #[test]

@@ -29,17 +29,13 @@ const MAGIC: &[u8; 8] = b"kapsalex";
 const FORMAT: u32 = 1;
 const ALIGN: usize = 8;
 
-/// The parts of a tantivy segment that are kept. Its document store is not: nothing is stored.
-pub(crate) static FILES: [SegmentComponent; ZONES] = [
-    SegmentComponent::Terms,
-    SegmentComponent::Postings,
-    SegmentComponent::Positions,
-    SegmentComponent::FieldNorms,
-    SegmentComponent::FastFields,
-];
+/// The parts of a tantivy segment that are kept. Its document store is not, nothing is
+/// stored, nor its positions, there are none.
+pub(crate) static FILES: [SegmentComponent; ZONES] =
+    [SegmentComponent::Terms, SegmentComponent::Postings, SegmentComponent::FieldNorms, SegmentComponent::FastFields];
 
 /// tantivy's files and the zones.
-const FILE_COUNT: usize = 6;
+const FILE_COUNT: usize = 5;
 const ZONES: usize = FILE_COUNT - 1;
 /// Documents in a zone; the last may have fewer.
 pub(crate) const ZONE_DOCUMENTS: u32 = 1024;

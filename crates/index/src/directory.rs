@@ -12,7 +12,7 @@ use tantivy::{Directory, Index, IndexSettings, Segment, SegmentReader};
 
 use crate::blob::{Blob, FILES};
 use crate::schema::{SCHEMA, tokenizers};
-use crate::segment::EMPTY_STORE;
+use crate::segment::{EMPTY_STORE, NO_POSITIONS};
 use crate::shared_bytes::owned_bytes;
 use crate::{Error, Result};
 
@@ -79,11 +79,14 @@ impl BlobDirectory {
     fn bytes(&self, path: &Path) -> Option<OwnedBytes> {
         let (ord, component) = parse_path(path)?;
         let blob = self.blobs.get(ord)?;
-        if component == SegmentComponent::Store {
-            return Some(EMPTY_STORE.clone());
+        match component {
+            SegmentComponent::Store => Some(EMPTY_STORE.clone()),
+            SegmentComponent::Positions => Some(NO_POSITIONS.clone()),
+            _ => {
+                let index = FILES.iter().position(|file| *file == component)?;
+                Some(owned_bytes(blob.file(index)))
+            }
         }
-        let index = FILES.iter().position(|file| *file == component)?;
-        Some(owned_bytes(blob.file(index)))
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use tantivy::postings::SegmentPostings;
-use tantivy::query::Scorer;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use crate::Result;
@@ -16,7 +15,7 @@ use crate::reader::Reader;
 pub(crate) struct Gate<'a> {
     reader: &'a Reader,
     needed: Vec<Needed>,
-    forbidden: Vec<Forbidden>,
+    forbidden: Vec<SegmentPostings>,
     /// Times are checked one by one.
     times: Option<&'a Filter>,
 }
@@ -28,11 +27,6 @@ enum Needed {
     Zones(VecDeque<Range<DocId>>),
 }
 
-enum Forbidden {
-    Word(Box<SegmentPostings>),
-    Phrase(Box<dyn Scorer>),
-}
-
 impl<'a> Gate<'a> {
     /// `None` if no document of the segment can pass.
     pub(crate) fn new(reader: &'a Reader, filter: &'a Filter) -> Result<Option<Gate<'a>>> {
@@ -42,7 +36,7 @@ impl<'a> Gate<'a> {
             gate.needed.push(Needed::Any(postings?));
         }
         for term in &filter.none {
-            gate.forbidden.extend(reader.exact(term)?.map(Box::new).map(Forbidden::Word));
+            gate.forbidden.extend(reader.exact(term)?);
         }
         gate.add_time(filter);
         gate.needed.sort_by_key(Needed::size);
@@ -70,12 +64,8 @@ impl<'a> Gate<'a> {
         self.times = check.then_some(filter);
     }
 
-    pub(crate) fn forbid_word(&mut self, postings: SegmentPostings) {
-        self.forbidden.push(Forbidden::Word(Box::new(postings)));
-    }
-
-    pub(crate) fn forbid_phrase(&mut self, phrase: Box<dyn Scorer>) {
-        self.forbidden.push(Forbidden::Phrase(phrase));
+    pub(crate) fn forbid(&mut self, postings: SegmentPostings) {
+        self.forbidden.push(postings);
     }
 
     /// At most this many documents pass, if anything is needed.
@@ -102,7 +92,7 @@ impl<'a> Gate<'a> {
     /// Is `doc` not forbidden?
     pub(crate) fn allows(&mut self, doc: DocId) -> bool {
         self.times.is_none_or(|filter| filter.passes_time(self.reader.time_us(doc)))
-            && !self.forbidden.iter_mut().any(|forbidden| forbidden.contains(doc))
+            && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
     }
 
     /// Does `doc` pass altogether?
@@ -146,19 +136,10 @@ impl Needed {
     }
 }
 
-impl Forbidden {
-    fn contains(&mut self, doc: DocId) -> bool {
-        match self {
-            Forbidden::Word(postings) => seek(postings.as_mut(), doc) == doc,
-            Forbidden::Phrase(phrase) => seek(phrase, doc) == doc,
-        }
-    }
-}
-
 /// First document of `set` at or after `target`; the set stays where it is if it is further.
 ///
 /// A damaged set may go backwards or too far; for it to end instead keeps every loop here finite.
-pub(crate) fn seek(set: &mut (impl DocSet + ?Sized), target: DocId) -> DocId {
+pub(crate) fn seek(set: &mut SegmentPostings, target: DocId) -> DocId {
     let mut doc = set.doc();
     if doc < target {
         doc = set.seek(target);

@@ -5,7 +5,8 @@
 //! at every moment: a record scores the same in the tail and in a segment.
 //!
 //! This crate opens no file and knows no network, no clock and no capsule. It does not keep texts:
-//! a hit is a sequence number and a score. tantivy does the work underneath, none of its types is
+//! a hit is a sequence number and a score. Nor does it keep positions of words: for a query with
+//! phrases, the caller asks [`Query::phrases_match`] about the text of a candidate. tantivy does the work underneath, none of its types is
 //! part of the interface.
 //!
 //! ```
@@ -32,6 +33,7 @@ mod filter;
 mod fold;
 mod gate;
 mod guard;
+mod phrase;
 mod plan;
 mod query;
 mod reader;

@@ -1,6 +1,6 @@
 //! What does a query come to, given the statistics of all segments and the tail?
 //!
-//! The score of a document is the sum of its clauses' BM25 scores, in the order of the plan. That
+//! The score of a document is the sum of its words' BM25 scores, in the order of the plan. That
 //! order, and statistics over everything, make a record's score independent of where it is stored,
 //! to the last bit.
 
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use tantivy::postings::TermInfo;
-use tantivy::query::{Bm25StatisticsProvider, Bm25Weight, EnableScoring, PhraseQuery, TermQuery};
+use tantivy::query::{Bm25StatisticsProvider, Bm25Weight, EnableScoring, TermQuery};
 use tantivy::query::{BooleanQuery, Occur, Query as _, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, ReloadPolicy, Term};
@@ -16,27 +16,27 @@ use tantivy::{Index, ReloadPolicy, Term};
 use crate::Result;
 use crate::directory::damaged;
 use crate::filter::Filter;
-use crate::query::{Clause, QUERY_TERMS_MAX, Query};
+use crate::query::{QUERY_TERMS_MAX, Query};
 use crate::reader::{Reader, text_term};
 use crate::schema::SCHEMA;
-use crate::tail::{TailDoc, TermHash, hashed};
+use crate::tail::{TailWords, TermHash};
 
 /// A query against one state of the index.
 pub(crate) struct Plan {
-    /// Required clauses, then optional ones.
-    pub(crate) clauses: Vec<PlannedClause>,
-    /// How many of the clauses are required.
+    /// Required words, then optional ones.
+    pub(crate) words: Vec<PlannedWord>,
+    /// How many of the words are required.
     pub(crate) musts: usize,
-    pub(crate) must_nots: Vec<Clause>,
+    pub(crate) must_nots: Vec<String>,
     pub(crate) filter: Filter,
     statistics: Statistics,
     /// All words as one tantivy query, if it can prune: all optional, or all required.
     pub(crate) pruning: Option<Box<dyn Weight>>,
 }
 
-pub(crate) struct PlannedClause {
-    pub(crate) clause: Clause,
-    pub(crate) hashed: Vec<(u32, TermHash)>,
+pub(crate) struct PlannedWord {
+    pub(crate) word: String,
+    pub(crate) hash: TermHash,
     pub(crate) weight: Bm25Weight,
 }
 
@@ -56,14 +56,14 @@ pub(crate) fn plan(
     filter: &Filter,
     readers: &[&Reader],
     tokens: u64,
-    tail: &[TailDoc],
+    tail: &[TailWords<'_>],
 ) -> Result<(Plan, Vec<WordInfos>)> {
     let mut statistics = Statistics::new(readers, tokens, tail);
     let infos = statistics.count(query, readers, tail)?;
     let shoulds = statistics.rarest(&query.should);
-    let clauses: Result<Vec<PlannedClause>> = query.must.iter().chain(shoulds).map(|clause| statistics.planned(clause)).collect();
+    let words: Result<Vec<PlannedWord>> = query.must.iter().chain(shoulds).map(|word| statistics.planned(word)).collect();
     let mut plan = Plan {
-        clauses: clauses?,
+        words: words?,
         musts: query.must.len(),
         must_nots: query.must_not.clone(),
         filter: filter.and(&query.filter),
@@ -75,20 +75,19 @@ pub(crate) fn plan(
 }
 
 impl Statistics {
-    fn new(readers: &[&Reader], tokens: u64, tail: &[TailDoc]) -> Statistics {
+    fn new(readers: &[&Reader], tokens: u64, tail: &[TailWords<'_>]) -> Statistics {
         let stored: u64 = readers.iter().map(|reader| u64::from(reader.documents())).sum();
         Statistics {
             documents: stored + tail.len() as u64,
-            tokens: tokens + tail.iter().map(TailDoc::tokens).sum::<u64>(),
+            tokens: tokens + tail.iter().map(TailWords::tokens).sum::<u64>(),
             doc_freqs: HashMap::new(),
         }
     }
 
     /// Looks up every word of the query, everywhere.
-    fn count(&mut self, query: &Query, readers: &[&Reader], tail: &[TailDoc]) -> Result<Vec<WordInfos>> {
+    fn count(&mut self, query: &Query, readers: &[&Reader], tail: &[TailWords<'_>]) -> Result<Vec<WordInfos>> {
         let mut infos: Vec<WordInfos> = readers.iter().map(|_| HashMap::new()).collect();
-        let clauses = query.must.iter().chain(&query.should).chain(&query.must_not);
-        for (_, word) in clauses.flat_map(|clause| &clause.words) {
+        for word in query.must.iter().chain(&query.should).chain(&query.must_not) {
             if self.doc_freqs.contains_key(word) {
                 continue;
             }
@@ -105,24 +104,19 @@ impl Statistics {
         Ok(infos)
     }
 
-    /// The clauses that can match at all, at most [`QUERY_TERMS_MAX`], the rarest if there are more.
-    fn rarest<'a>(&self, clauses: &'a [Clause]) -> impl Iterator<Item = &'a Clause> {
-        let rarity = |clause: &Clause| {
-            let freqs = clause.words.iter().map(|(_, word)| self.doc_freqs[word]);
-            freqs.min().unwrap_or(0)
-        };
-        let mut ranked: Vec<(u64, usize)> = clauses.iter().map(rarity).zip(0..).collect();
+    /// The words that can match at all, at most [`QUERY_TERMS_MAX`], the rarest if there are more.
+    fn rarest<'a>(&self, words: &'a [String]) -> impl Iterator<Item = &'a String> {
+        let mut ranked: Vec<(u64, usize)> = words.iter().map(|word| self.doc_freqs[word]).zip(0..).collect();
         ranked.retain(|&(doc_freq, _)| doc_freq > 0);
         ranked.sort_unstable();
         ranked.truncate(QUERY_TERMS_MAX);
         ranked.sort_unstable_by_key(|&(_, ord)| ord);
-        ranked.into_iter().map(|(_, ord)| &clauses[ord])
+        ranked.into_iter().map(|(_, ord)| &words[ord])
     }
 
-    fn planned(&self, clause: &Clause) -> Result<PlannedClause> {
-        let terms: Vec<Term> = clause.words.iter().map(|(_, word)| text_term(word)).collect();
-        let weight = Bm25Weight::for_terms(self, &terms).map_err(damaged)?;
-        Ok(PlannedClause { clause: clause.clone(), hashed: hashed(clause), weight })
+    fn planned(&self, word: &str) -> Result<PlannedWord> {
+        let weight = Bm25Weight::for_terms(self, &[text_term(word)]).map_err(damaged)?;
+        Ok(PlannedWord { word: word.to_owned(), hash: TermHash::of(word), weight })
     }
 
     fn scoring(&self) -> EnableScoring<'_> {
@@ -135,21 +129,14 @@ impl Plan {
         self.statistics.tokens as f32 / self.statistics.documents.max(1) as f32
     }
 
-    pub(crate) fn phrase_weight(&self, clause: &Clause) -> Result<Box<dyn Weight>> {
-        let terms = clause.words.iter();
-        let terms = terms.map(|(offset, word)| (*offset as usize, text_term(word))).collect();
-        PhraseQuery::new_with_offset(terms).weight(self.statistics.scoring()).map_err(damaged)
-    }
-
     fn pruning_weight(&self) -> Result<Option<Box<dyn Weight>>> {
-        let uniform = self.musts == 0 || self.musts == self.clauses.len();
-        if self.clauses.is_empty() || !uniform || self.clauses.iter().any(|planned| planned.clause.is_phrase()) {
+        let uniform = self.musts == 0 || self.musts == self.words.len();
+        if self.words.is_empty() || !uniform {
             return Ok(None);
         }
         let occur = if self.musts == 0 { Occur::Should } else { Occur::Must };
-        let words = self.clauses.iter().flat_map(|planned| &planned.clause.words);
-        let queries = words.map(|(_, word)| {
-            let query = TermQuery::new(text_term(word), IndexRecordOption::WithFreqs);
+        let queries = self.words.iter().map(|planned| {
+            let query = TermQuery::new(text_term(&planned.word), IndexRecordOption::WithFreqs);
             (occur, Box::new(query) as Box<dyn tantivy::query::Query>)
         });
         let query = BooleanQuery::new(queries.collect());

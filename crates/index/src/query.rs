@@ -3,8 +3,8 @@
 //! | written | means |
 //! |---|---|
 //! | `word` | counts for ranking; common words count only if there is no other |
-//! | `"some words"` | this phrase counts for ranking |
-//! | `+word`, `+"some words"` | required |
+//! | `"some words"`, `+"some words"` | required: these words in this order, in title or text |
+//! | `+word` | required |
 //! | `-word`, `-"some words"` | excluded |
 //! | `kind:fact`, `label:"two words"`, `tag:k=v` | only documents with this exact term |
 //! | `title:word` | only documents with this word in the title |
@@ -12,13 +12,18 @@
 //!
 //! Of several `kind`, `agent`, `run`, `domain` or `uri` clauses one must hold, since a document has
 //! one of each; of other fields all must. A required or excluded word with several parts
-//! (`+getUserName`) stands for the phrase of its parts. Anything else is words: there is no such
-//! thing as a syntax error.
+//! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
+//! with its sign. Anything else is words: there is no such thing as a syntax error.
+//!
+//! The index knows which words a document has, not where: of a required phrase it requires the
+//! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter of
+//! [`Query::phrases_match`].
 
 use std::collections::HashSet;
 
 use crate::analyser::with_analyser;
 use crate::filter::Filter;
+use crate::phrase::{self, Phrase};
 use crate::{Error, Result};
 
 /// Longest query in bytes.
@@ -46,30 +51,18 @@ const STOP_WORDS: [&str; 83] = [
 /// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
-    /// Ranked by, none needed.
-    pub(crate) should: Vec<Clause>,
-    /// All needed, and ranked by.
-    pub(crate) must: Vec<Clause>,
+    /// Words ranked by, none needed.
+    pub(crate) should: Vec<String>,
+    /// Words all needed, and ranked by; among them those of `phrases`.
+    pub(crate) must: Vec<String>,
+    /// Words of which none is allowed.
+    pub(crate) must_not: Vec<String>,
+    /// All needed.
+    phrases: Vec<Phrase>,
     /// None allowed.
-    pub(crate) must_not: Vec<Clause>,
+    phrases_not: Vec<Phrase>,
     /// From the field clauses.
     pub(crate) filter: Filter,
-}
-
-/// Words at positions relative to each other, the first at 0; more than one word is a phrase.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Clause {
-    pub(crate) words: Vec<(u32, String)>,
-}
-
-impl Clause {
-    pub(crate) fn word(text: &str) -> Clause {
-        Clause { words: vec![(0, text.to_owned())] }
-    }
-
-    pub(crate) fn is_phrase(&self) -> bool {
-        self.words.len() > 1
-    }
 }
 
 impl Query {
@@ -90,10 +83,21 @@ impl Query {
 
     /// The words ranked by, as they are indexed, each once, in the order of the query.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        let mut seen = HashSet::new();
-        let clauses = self.must.iter().chain(&self.should);
-        let words = clauses.flat_map(|clause| &clause.words);
-        words.map(|(_, word)| word.as_str()).filter(move |word| seen.insert(*word))
+        self.must.iter().chain(&self.should).map(String::as_str)
+    }
+
+    /// Does it ask for phrases, required or excluded? They are not the index's to check.
+    pub fn has_phrases(&self) -> bool {
+        !self.phrases.is_empty() || !self.phrases_not.is_empty()
+    }
+
+    /// Does a record with this title and text have every required phrase, in one of the two, and no
+    /// excluded one?
+    ///
+    /// To be asked in the `accept` of a [search](crate::Searcher::search), which returns documents
+    /// that have the words of the required phrases, in whatever order.
+    pub fn phrases_match(&self, title: &str, text: &str) -> bool {
+        phrase::matches(&self.phrases, &self.phrases_not, &[title, text])
     }
 
     /// The restrictions that the field clauses ask for.
@@ -103,7 +107,7 @@ impl Query {
 
     /// Does it ask for nothing at all?
     pub fn is_empty(&self) -> bool {
-        self.is_unranked() && self.must_not.is_empty() && self.filter.is_empty()
+        self.is_unranked() && self.must_not.is_empty() && !self.has_phrases() && self.filter.is_empty()
     }
 
     /// Has it no word to rank by?
@@ -142,17 +146,16 @@ fn next_item(text: &str) -> Option<(Item<'_>, &str)> {
     text.chars().next()?;
     let (sign, body) = strip_sign(text);
     let (field, body) = strip_field(body);
-    let (text, quoted, rest) = match body.strip_prefix('"') {
-        Some(quote) => {
-            let (inside, rest) = quote.split_once('"').unwrap_or((quote, ""));
-            (inside, true, rest)
-        }
-        None => {
-            let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-            (&body[..end], false, &body[end..])
-        }
+    let Some(quote) = body.strip_prefix('"') else {
+        let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
+        return Some((Item { sign, field, text: &body[..end], quoted: false }, &body[end..]));
     };
-    Some((Item { sign, field, text, quoted }, rest))
+    match quote.split_once('"') {
+        Some((text, rest)) => Some((Item { sign, field, text, quoted: true }, rest)),
+        // The value of a field goes on to the end; no phrase does.
+        None if field.is_some() => Some((Item { sign, field, text: quote, quoted: true }, "")),
+        None => Some((Item { sign: Sign::None, field, text: "", quoted: false }, quote)),
+    }
 }
 
 /// A sign counts only right before a word, and only one: `--flag`, `a - b` and `++i` have none.
@@ -199,8 +202,9 @@ fn words_of(text: &str) -> Words {
 #[derive(Default)]
 struct Builder {
     query: Query,
-    stop_words: Vec<Clause>,
-    seen: HashSet<(bool, Clause)>,
+    stop_words: Vec<String>,
+    seen: HashSet<String>,
+    seen_must: HashSet<String>,
 }
 
 impl Builder {
@@ -216,30 +220,39 @@ impl Builder {
         let Words { parts, wholes } = words_of(text);
         let parts = parts.into_iter().map(|(_, word)| word);
         for word in wholes.into_iter().chain(parts) {
-            let clause = Clause::word(&word);
             if STOP_WORDS.contains(&word.as_str()) {
-                self.stop_words.push(clause);
+                self.stop_words.push(word);
             } else {
-                self.add_should(clause);
+                self.add_should(word);
             }
         }
     }
 
-    fn add_should(&mut self, clause: Clause) {
-        if self.query.should.len() < TERMS_EXAMINED_MAX && self.seen.insert((false, clause.clone())) {
-            self.query.should.push(clause);
+    fn add_should(&mut self, word: String) {
+        if self.query.should.len() < TERMS_EXAMINED_MAX && self.seen.insert(word.clone()) {
+            self.query.should.push(word);
         }
     }
 
+    fn add_must(&mut self, word: &str) {
+        if self.seen_must.insert(word.to_owned()) {
+            self.query.must.push(word.to_owned());
+        }
+    }
+
+    /// A phrase, or, of one word, that word.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
-        let Some(clause) = phrase_of(text) else {
-            return;
-        };
-        match sign {
-            Sign::None => self.add_should(clause),
-            Sign::Must if self.seen.insert((true, clause.clone())) => self.query.must.push(clause),
-            Sign::Must => {}
-            Sign::MustNot => self.query.must_not.push(clause),
+        let parts = words_of(text).parts;
+        let excluded = sign == Sign::MustNot;
+        if !excluded {
+            parts.iter().for_each(|(_, word)| self.add_must(word));
+        }
+        match parts.as_slice() {
+            [] => {}
+            [(_, word)] if excluded => self.query.must_not.push(word.clone()),
+            [_] => {}
+            _ if excluded => self.query.phrases_not.push(Phrase::new(parts)),
+            _ => self.query.phrases.push(Phrase::new(parts)),
         }
     }
 
@@ -272,45 +285,34 @@ impl Builder {
 
     fn finish(mut self) -> Query {
         if self.query.is_unranked() {
-            for clause in std::mem::take(&mut self.stop_words) {
-                self.add_should(clause);
+            for word in std::mem::take(&mut self.stop_words) {
+                self.add_should(word);
             }
         }
         // What is required is ranked by already.
-        let Query { must, should, .. } = &mut self.query;
-        should.retain(|clause| !must.contains(clause));
+        self.query.should.retain(|word| !self.seen_must.contains(word));
         self.query
     }
-}
-
-fn phrase_of(text: &str) -> Option<Clause> {
-    let mut words = words_of(text).parts;
-    let first = words.first()?.0;
-    for (position, _) in &mut words {
-        *position -= first;
-    }
-    Some(Clause { words })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn show(clause: &Clause) -> String {
-        let words: Vec<&str> = clause.words.iter().map(|(_, word)| word.as_str()).collect();
-        if clause.is_phrase() { format!("\"{}\"", words.join(" ")) } else { words.concat() }
-    }
-
-    /// Clauses as `word`, `+must`, `-not`, then `{group|group}`, then `!none`.
+    /// Words and phrases as `word`, `+must`, `+"phrase"`, `-not`, `-"phrase"`, then `{group|group}`,
+    /// then `!none`.
     fn check(text: &str, expected: &str) {
         let query = Query::parse(text).expect("short query");
-        let mut found: Vec<String> = query.should.iter().map(show).collect();
-        found.extend(query.must.iter().map(|clause| format!("+{}", show(clause))));
-        found.extend(query.must_not.iter().map(|clause| format!("-{}", show(clause))));
+        let mut found = query.should.clone();
+        found.extend(query.must.iter().map(|word| format!("+{word}")));
+        found.extend(query.phrases.iter().map(|phrase| format!("+{phrase}")));
+        found.extend(query.must_not.iter().map(|word| format!("-{word}")));
+        found.extend(query.phrases_not.iter().map(|phrase| format!("-{phrase}")));
         found.extend(query.filter.all.iter().map(|group| format!("{{{}}}", group.join("|"))));
         found.extend(query.filter.none.iter().map(|term| format!("!{term}")));
         assert_eq!(found.join(" "), expected, "{text}");
         assert_eq!(query.is_empty(), expected.is_empty(), "{text}");
+        assert_eq!(query.has_phrases(), expected.contains('"'), "{text}");
     }
 
     #[test]
@@ -318,11 +320,17 @@ mod tests {
         check("", "");
         check("  \t ", "");
         check("quick Foxes quick", "quick fox");
-        check("\"quick brown foxes\" run", "\"quick brown fox\" run");
+        check("\"quick brown foxes\" run", "run +quick +brown +fox +\"quick brown fox\"");
+        check("\"Foxes\" run -\"dogs\"", "run +fox -dog");
+        check("quick \"the quick fox\" +fox", "+the +quick +fox +\"the quick fox\"");
         check("+quick -fox", "+quick -fox");
-        check("+\"quick fox\" -\"slow dog\"", "+\"quick fox\" -\"slow dog\"");
+        check("+\"quick fox\" -\"slow dog\"", "+quick +fox +\"quick fox\" -\"slow dog\"");
+        check("-\"slow dog\"", "-\"slow dog\"");
         check("quick +quick", "+quick");
-        check("say\"quick fox", "say \"quick fox\"");
+        check("say\"quick fox", "say quick fox");
+        check("+\"quick fox", "quick fox");
+        check("-\"slow +dog", "slow +dog");
+        check("\"quick fox\" \"slow dog", "slow dog +quick +fox +\"quick fox\"");
         check("\"", "");
         check("\"\" x", "x");
         check("-\"", "");
@@ -341,16 +349,17 @@ mod tests {
         check("what is the memory of an agent", "memori agent");
         check("to be or not to be", "to be or not");
         check("+the who", "+the");
-        check("\"the who\" is", "\"the who\"");
+        check("\"the who\" is", "+the +who +\"the who\"");
         check("who -band", "who -band");
     }
 
     #[test]
     fn identifiers() {
         check("getUserName", "getusernam get user name");
-        check("+getUserName", "+\"get user name\"");
+        check("+getUserName", "+get +user +name +\"get user name\"");
         check("-src/main.rs", "-\"src main rs\"");
-        check("\"src/main.rs\"", "\"src main rs\"");
+        check("\"src/main.rs\"", "+src +main +rs +\"src main rs\"");
+        check("\"東京都\"", "+東京 +京都 +\"東京 京都\"");
         check("東京都", "東京 京都");
     }
 

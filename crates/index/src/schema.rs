@@ -29,7 +29,7 @@ pub struct Document<'a> {
     pub time_us: i64,
 }
 
-/// Words of title and text, with frequencies and positions.
+/// Words of title and text, with frequencies.
 pub(crate) const TEXT: Field = Field::from_field_id(0);
 /// Exact terms.
 pub(crate) const TERMS: Field = Field::from_field_id(1);
@@ -41,6 +41,8 @@ pub(crate) const TIME_US_NAME: &str = "time_us";
 
 const TEXT_TOKENIZER: &str = "text";
 const TERMS_TOKENIZER: &str = "terms";
+/// Begins the exact terms of a title.
+const TITLE_PREFIX: &str = "title:";
 /// Separates the exact terms of a document.
 const TERM_SEPARATOR: char = '\0';
 
@@ -51,9 +53,8 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record).set_fieldnorms(norms);
         TextOptions::default().set_indexing_options(indexing)
     };
-    let positions = IndexRecordOption::WithFreqsAndPositions;
     let fields = [
-        schema.add_text_field("text", indexed(TEXT_TOKENIZER, positions, true)),
+        schema.add_text_field("text", indexed(TEXT_TOKENIZER, IndexRecordOption::WithFreqs, true)),
         schema.add_text_field("terms", indexed(TERMS_TOKENIZER, IndexRecordOption::Basic, false)),
         schema.add_u64_field(KEY_HASH_NAME, NumericOptions::from(FAST)),
         schema.add_i64_field(TIME_US_NAME, NumericOptions::from(FAST)),
@@ -74,8 +75,8 @@ pub(crate) fn tokenizers() -> TokenizerManager {
 impl<'a> Document<'a> {
     pub(crate) fn to_tantivy(self) -> TantivyDocument {
         let mut document = TantivyDocument::new();
-        for value in self.text_values() {
-            document.add_text(TEXT, value);
+        for (value, times) in self.weighted_texts() {
+            (0..times).for_each(|_| document.add_text(TEXT, value));
         }
         let mut terms = String::new();
         self.for_each_term(|term| {
@@ -88,9 +89,9 @@ impl<'a> Document<'a> {
         document
     }
 
-    /// The texts that are indexed one after the other, with a gap between.
-    pub(crate) fn text_values(self) -> impl Iterator<Item = &'a str> {
-        [self.title, self.text, self.title].into_iter().filter(|value| !value.is_empty())
+    /// The texts that are indexed, and how often each.
+    pub(crate) fn weighted_texts(self) -> [(&'a str, u32); 2] {
+        [(self.title, 2), (self.text, 1)]
     }
 
     /// Calls `sink` with each exact term, as it is indexed.
@@ -99,7 +100,12 @@ impl<'a> Document<'a> {
             sink(&exact_term(term));
         }
         with_analyser(|analyser| {
-            analyser.analyse(self.title, &mut |term| sink(&format!("title:{}", term.text)));
+            let mut exact = String::from(TITLE_PREFIX);
+            analyser.analyse(self.title, &mut |term| {
+                exact.truncate(TITLE_PREFIX.len());
+                exact.push_str(term.text);
+                sink(&exact);
+            });
         });
     }
 }

@@ -2,19 +2,18 @@
 //!
 //! There are two ways. *Pruning* lets tantivy's block-max WAND walk the postings of all words, and
 //! checks the gate only for documents whose score would be good enough. *Driving* walks what is
-//! needed (a filter, a required clause) and looks into the other postings only there; without
-//! anything needed, it walks those clauses that can lift a document over the threshold (MaxScore).
+//! needed (a filter, a required word) and looks into the other postings only there; without
+//! anything needed, it walks those words that can lift a document over the threshold (MaxScore).
 //! Pruning is for gates that let most documents through.
 
 use tantivy::postings::{Postings, SegmentPostings};
-use tantivy::query::{Bm25Weight, Scorer};
+use tantivy::query::Bm25Weight;
 use tantivy::{DocId, DocSet, Score, TERMINATED};
 
 use crate::Result;
 use crate::directory::damaged;
 use crate::gate::{Gate, seek};
-use crate::plan::{Plan, PlannedClause, WordInfos};
-use crate::query::Clause;
+use crate::plan::{Plan, PlannedWord, WordInfos};
 use crate::reader::Reader;
 use crate::top::{Hit, Top};
 
@@ -24,8 +23,8 @@ const DRIVE_COST_SHOULD: u64 = 10;
 const DRIVE_COST_MUST: u64 = 4;
 /// Sums of the same numbers in another order differ by less than this factor.
 const ROUNDING: Score = 1.0 - 1e-5;
-/// Clauses whose scores have the same sum in any order.
-const COMMUTATIVE_CLAUSES_MAX: usize = 2;
+/// Words whose scores have the same sum in any order.
+const COMMUTATIVE_WORDS_MAX: usize = 2;
 
 /// What decides about a document that scores well enough.
 pub(crate) type Accept<'a> = dyn FnMut(&Reader, DocId) -> bool + 'a;
@@ -40,8 +39,8 @@ pub(crate) struct SegmentSearch<'a> {
 impl<'a> SegmentSearch<'a> {
     /// Puts the segment's best into `top`.
     pub(crate) fn search(&self, top: &mut Top, accept: &mut Accept<'_>) -> Result<()> {
-        let (musts, shoulds) = self.plan.clauses.split_at(self.plan.musts);
-        let present = |planned: &PlannedClause| self.has_all_words(&planned.clause);
+        let (musts, shoulds) = self.plan.words.split_at(self.plan.musts);
+        let present = |planned: &PlannedWord| self.infos.contains_key(&planned.word);
         if !musts.iter().all(present) || !musts.iter().chain(shoulds).any(present) {
             return Ok(());
         }
@@ -55,8 +54,8 @@ impl<'a> SegmentSearch<'a> {
     /// Documents that driving can go through at the price of pruning, which walks at most the
     /// postings of the rarest required word, or of all words.
     fn drive_documents_max(&self) -> u64 {
-        let words = self.plan.clauses.iter().flat_map(|planned| &planned.clause.words);
-        let doc_freqs = words.filter_map(|(_, word)| self.infos.get(word)).map(|info| u64::from(info.doc_freq));
+        let infos = self.plan.words.iter().filter_map(|planned| self.infos.get(&planned.word));
+        let doc_freqs = infos.map(|info| u64::from(info.doc_freq));
         if self.plan.musts > 0 {
             doc_freqs.min().unwrap_or(0) / DRIVE_COST_MUST
         } else {
@@ -69,53 +68,27 @@ impl<'a> SegmentSearch<'a> {
         let Some(mut gate) = Gate::new(self.reader, &self.plan.filter)? else {
             return Ok(None);
         };
-        for clause in &self.plan.must_nots {
-            if !self.has_all_words(clause) {
-                continue;
-            }
-            if clause.is_phrase() {
-                gate.forbid_phrase(self.phrase(clause)?);
-            } else {
-                gate.forbid_word(self.postings(clause)?);
-            }
+        for info in self.plan.must_nots.iter().filter_map(|word| self.infos.get(word)) {
+            gate.forbid(self.reader.word_postings(info)?);
         }
         Ok(Some(gate))
     }
 
-    fn has_all_words(&self, clause: &Clause) -> bool {
-        clause.words.iter().all(|(_, word)| self.infos.contains_key(word))
-    }
-
-    /// Postings of a one-word clause that is in the segment.
-    fn postings(&self, clause: &Clause) -> Result<SegmentPostings> {
-        self.reader.word_postings(&self.infos[&clause.words[0].1])
-    }
-
-    fn phrase(&self, clause: &Clause) -> Result<Box<dyn Scorer>> {
-        let weight = self.plan.phrase_weight(clause)?;
-        weight.scorer(&self.reader.segment, 1.0).map_err(damaged)
-    }
-
-    /// Cursors over the clauses that are in the segment, the required ones first.
+    /// Cursors over the words that are in the segment, the required ones first.
     fn cursors(&self) -> Result<Vec<Cursor>> {
-        let clauses = self.plan.clauses.iter();
-        let present = clauses.filter(|planned| self.has_all_words(&planned.clause));
-        present.map(|planned| self.cursor(planned)).collect()
-    }
-
-    fn cursor(&self, planned: &PlannedClause) -> Result<Cursor> {
-        let source = if planned.clause.is_phrase() {
-            Source::Phrase(self.phrase(&planned.clause)?)
-        } else {
-            Source::Word(Box::new((self.postings(&planned.clause)?, planned.weight.clone())))
-        };
-        Ok(Cursor { source, score_max: planned.weight.max_score() })
+        let words = self.plan.words.iter();
+        let present = words.filter_map(|planned| Some((planned, self.infos.get(&planned.word)?)));
+        let cursors = present.map(|(planned, info)| {
+            let postings = self.reader.word_postings(info)?;
+            Ok(Cursor { postings, weight: planned.weight.clone(), score_max: planned.weight.max_score() })
+        });
+        cursors.collect()
     }
 
     fn prune(&self, mut gate: Gate<'_>, top: &mut Top, accept: &mut Accept<'_>) -> Result<()> {
         let weight = self.plan.pruning.as_ref().expect("the caller has seen it");
-        let clauses = self.plan.clauses.iter();
-        let exact = clauses.filter(|planned| self.has_all_words(&planned.clause)).count() <= COMMUTATIVE_CLAUSES_MAX;
+        let present = self.plan.words.iter().filter(|planned| self.infos.contains_key(&planned.word));
+        let exact = present.count() <= COMMUTATIVE_WORDS_MAX;
         let mut cursors = if exact { Vec::new() } else { self.cursors()? };
         let slack = self.pruning_slack();
         let start = lowered(top.threshold(), slack);
@@ -176,42 +149,27 @@ fn lowered(threshold: Score, factor: Score) -> Score {
     if threshold > 0.0 { (threshold * factor).next_down() } else { threshold }
 }
 
-/// Postings of a clause, with what is needed to score them.
+/// Postings of a word, with what is needed to score them.
 struct Cursor {
-    source: Source,
+    postings: SegmentPostings,
+    weight: Bm25Weight,
     /// No document scores more.
     score_max: Score,
 }
 
-enum Source {
-    Word(Box<(SegmentPostings, Bm25Weight)>),
-    Phrase(Box<dyn Scorer>),
-}
-
 impl Cursor {
     fn seek(&mut self, target: DocId) -> DocId {
-        match &mut self.source {
-            Source::Word(word) => seek(&mut word.0, target),
-            Source::Phrase(phrase) => seek(phrase, target),
-        }
+        seek(&mut self.postings, target)
     }
 
     /// Score of the document the cursor is at.
-    fn score(&mut self, reader: &Reader) -> Score {
-        match &mut self.source {
-            Source::Word(word) => {
-                let (postings, weight) = word.as_ref();
-                weight.score(reader.norms.fieldnorm_id(postings.doc()), postings.term_freq())
-            }
-            Source::Phrase(phrase) => phrase.score(),
-        }
+    fn score(&self, reader: &Reader) -> Score {
+        let norm = reader.norms.fieldnorm_id(self.postings.doc());
+        self.weight.score(norm, self.postings.term_freq())
     }
 
     fn size(&self) -> u32 {
-        match &self.source {
-            Source::Word(word) => word.0.doc_freq(),
-            Source::Phrase(phrase) => phrase.size_hint(),
-        }
+        self.postings.doc_freq()
     }
 }
 
@@ -265,14 +223,14 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// First document with a clause without which none reaches `floor`.
+    /// First document with a word without which none reaches `floor`.
     fn seek_essential(&mut self, target: DocId, floor: Score) -> DocId {
         let essential = self.rest_max.partition_point(|&rest| rest >= floor);
         let ords = self.by_score[..essential].iter();
         ords.map(|&ord| self.cursors[ord].seek(target)).min().unwrap_or(TERMINATED)
     }
 
-    /// Score of `doc`, if it can be enough. Looks at the weightiest clauses first and stops early.
+    /// Score of `doc`, if it can be enough. Looks at the weightiest words first and stops early.
     fn score(&mut self, reader: &Reader, doc: DocId, top: &Top) -> Option<Score> {
         let floor = lowered(top.threshold(), ROUNDING);
         let mut sum = 0.0;

@@ -15,7 +15,7 @@ use crate::plan::{Plan, WordInfos, plan};
 use crate::query::Query;
 use crate::reader::Reader;
 use crate::score::SegmentSearch;
-use crate::tail::TailDoc;
+use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
 use crate::{Error, Result};
@@ -137,7 +137,8 @@ impl Searcher {
     /// The best `k` by score, then newest first.
     ///
     /// `accept` is asked only about documents that would enter the best `k`; those it refuses take
-    /// no place. A query without words to rank by returns the newest that pass, with score 0.
+    /// no place. If the query [has phrases](Query::has_phrases), it must ask [`Query::phrases_match`].
+    /// A query without words to rank by returns the newest that pass, with score 0.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -148,8 +149,7 @@ impl Searcher {
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
     ) -> Result<Vec<Hit>> {
-        let nothing = query.is_unranked() && query.must_not.is_empty() && query.filter.is_empty();
-        if k == 0 || self.document_count() == 0 || nothing {
+        if k == 0 || self.document_count() == 0 || query.is_empty() {
             return Ok(Vec::new());
         }
         if query.is_unranked() {
@@ -171,10 +171,11 @@ impl Searcher {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
         let readers = self.readers()?;
-        let (plan, infos) = self.plan(query, filter, &readers)?;
+        let tail = self.analysed_tail(query, filter);
+        let (plan, infos) = self.plan(query, filter, &readers, &tail)?;
         let mut top = Top::new(k);
         let mut accept = |doc: &TailDoc| rule.accepts(Place::Tail(doc));
-        TailSearch::new(&plan).search(&self.tail, &mut top, &mut accept);
+        TailSearch::new(&plan).search(&tail, &mut top, &mut accept);
         for (reader, infos) in readers.iter().zip(&infos).rev() {
             let segment = SegmentSearch { plan: &plan, reader, infos };
             let mut accept = |reader: &Reader, doc| rule.accepts(Place::Segment(reader, doc));
@@ -228,9 +229,19 @@ impl Searcher {
         (0..self.readers.len()).map(|ord| self.reader(ord)).collect()
     }
 
-    fn plan(&self, query: &Query, filter: &Filter, readers: &[&Reader]) -> Result<(Plan, Vec<WordInfos>)> {
+    fn analysed_tail(&self, query: &Query, filter: &Filter) -> Vec<TailWords<'_>> {
+        self.tail.iter().map(|doc| doc.analysed(query, filter)).collect()
+    }
+
+    fn plan(
+        &self,
+        query: &Query,
+        filter: &Filter,
+        readers: &[&Reader],
+        tail: &[TailWords<'_>],
+    ) -> Result<(Plan, Vec<WordInfos>)> {
         let tokens = self.index.blobs().iter().map(|blob| blob.tokens).sum();
-        guard(|| plan(query, filter, readers, tokens, &self.tail))
+        guard(|| plan(query, filter, readers, tokens, tail))
     }
 }
 
@@ -249,7 +260,7 @@ impl Searcher {
             if found.len() < listing.k && !self.listed_docs(listing, ord).is_empty() {
                 let reader = self.reader(ord)?;
                 let docs = self.listed_docs(listing, ord);
-                let (plan, infos) = self.plan(listing.query, listing.filter, &[reader])?;
+                let (plan, infos) = self.plan(listing.query, listing.filter, &[reader], &[])?;
                 let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
                 guard_unless(&running, || list_segment(&segment, listing, docs, &mut rule, &mut found))?;
             }
@@ -268,18 +279,20 @@ impl Searcher {
     }
 
     fn list_tail(&self, listing: &Listing<'_>, rule: &mut Rule<'_>, found: &mut Vec<u64>) -> Result<()> {
-        let (plan, _) = self.plan(listing.query, listing.filter, &[])?;
+        let tail = self.analysed_tail(listing.query, listing.filter);
+        let (plan, _) = self.plan(listing.query, listing.filter, &[], &tail)?;
         let gate = TailGate::new(&plan);
-        let mut list = |doc: &TailDoc| {
+        let mut list = |words: &TailWords<'_>| {
+            let doc = words.doc;
             let listed = found.len() < listing.k && listing.seqs.contains(&doc.seq());
-            if listed && gate.passes(doc) && rule.accepts(Place::Tail(doc)) {
+            if listed && gate.passes(words) && rule.accepts(Place::Tail(doc)) {
                 found.push(doc.seq());
             }
         };
         if listing.newest_first {
-            self.tail.iter().rev().for_each(&mut list);
+            tail.iter().rev().for_each(&mut list);
         } else {
-            self.tail.iter().for_each(&mut list);
+            tail.iter().for_each(&mut list);
         }
         Ok(())
     }

@@ -28,6 +28,17 @@ pub(crate) static EMPTY_STORE: LazyLock<OwnedBytes> = LazyLock::new(|| {
     read(&segment, &directory, &SegmentComponent::Store).expect("a new segment has a store")
 });
 
+/// Positions of fields that have none, which tantivy wants to see.
+pub(crate) static NO_POSITIONS: LazyLock<OwnedBytes> = LazyLock::new(|| {
+    let document = Document { title: "word", text: "", terms: &[], key_hash: 0, time_us: 0 };
+    let built = Built::new(MEMORY_BYTES_MIN).and_then(|mut built| {
+        built.add(&document)?;
+        built.finish()
+    });
+    let (segment, directory) = built.expect("a segment of a word can be built in memory");
+    read(&segment, &directory, &SegmentComponent::Positions).expect("a new segment has positions")
+});
+
 /// One segment under construction, in memory and not searchable.
 ///
 /// The order of [`add`](SegmentBuilder::add) is the order of sequence numbers: the document added
@@ -55,7 +66,7 @@ impl SegmentBuilder {
         if self.documents == SEGMENT_DOCUMENTS_MAX || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX {
             return Err(Error::SegmentFull);
         }
-        self.built.writer.add_document(document.to_tantivy()).map_err(failed)?;
+        self.built.add(document)?;
         self.documents += 1;
         Ok(())
     }
@@ -126,6 +137,10 @@ impl Built {
             .single_segment_index_writer(directory.clone(), memory_bytes)
             .map_err(failed)?;
         Ok(Built { writer, directory })
+    }
+
+    fn add(&mut self, document: &Document<'_>) -> Result<()> {
+        self.writer.add_document(document.to_tantivy()).map_err(failed)
     }
 
     fn finish(self) -> Result<(Segment, RamDirectory)> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::analyser::with_analyser;
+use crate::analyser::{Wanted, with_analyser};
 use crate::query::Query;
 
 /// How far a snippet's ends move to fall between words, in bytes.
@@ -20,8 +20,12 @@ pub struct Snippet {
 
 /// Bytes of `text` that match a word of the query, ascending and apart, on character boundaries.
 pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
+    joined(matches(text, query))
+}
+
+fn joined(matches: Vec<Match>) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
-    for Match { range, .. } in matches(text, query) {
+    for Match { range, .. } in matches {
         match ranges.last_mut() {
             Some(last) if range.start < last.end => last.end = last.end.max(range.end),
             _ => ranges.push(range),
@@ -33,12 +37,13 @@ pub fn highlight(text: &str, query: &Query) -> Vec<Range<usize>> {
 /// The piece of `text`, of at most `chars_max` characters, with the most different query words,
 /// then with the most words; the beginning if there is none.
 pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
-    let range = match best_window(&matches(text, query), chars_max) {
+    let matches = matches(text, query);
+    let range = match best_window(&matches, chars_max) {
         Some(window) => widen(text, window, chars_max),
         None => forward(text, 0, chars_max),
     };
     let inside = |word: &Range<usize>| range.start <= word.start && word.end <= range.end;
-    let words = highlight(text, query).into_iter().filter(inside);
+    let words = joined(matches).into_iter().filter(inside);
     let highlights = words.map(|word| word.start - range.start..word.end - range.start).collect();
     Snippet { range, highlights }
 }
@@ -57,7 +62,7 @@ fn matches(text: &str, query: &Query) -> Vec<Match> {
     let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
     with_analyser(|analyser| {
-        analyser.analyse(text, &mut |word| {
+        analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| {
             found.extend(terms.get(word.text).map(|&term| (word.range, term)));
         });
     });

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use tantivy::fieldnorm::FieldNormReader;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::analyser::with_analyser;
-use crate::query::Clause;
+use crate::analyser::{Wanted, with_analyser};
+use crate::filter::Filter;
+use crate::query::Query;
 use crate::schema::{Document, exact_term};
-
-/// Positions left free between title and text, as tantivy does between two values of a field.
-const POSITION_GAP: u32 = 1;
 
 /// Hash by which a tail document knows a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,45 +23,57 @@ impl TermHash {
     }
 }
 
-/// A record that is not in a segment yet, analysed once. Cloning is cheap.
+/// A record that is not in a segment yet. Cloning is cheap.
 ///
-/// The tail is searched in full by every query: keep it to a few hundred records.
+/// The tail is read in full by every query: keep it to a few hundred records. Only words that may be the query's are
+/// taken apart, so that reading costs little more than finding where words begin.
 #[derive(Debug, Clone)]
-pub struct TailDoc(Arc<Prepared>);
+pub struct TailDoc(Arc<Held>);
 
 #[derive(Debug)]
-struct Prepared {
+struct Held {
     seq: u64,
-    /// Terms of title and text with their positions, sorted.
-    words: Vec<(TermHash, u32)>,
-    /// Exact terms, sorted.
-    terms: Vec<TermHash>,
+    title: String,
+    text: String,
+    terms: Vec<String>,
     key_hash: u64,
     time_us: i64,
 }
 
 impl TailDoc {
-    /// Analyses the record with sequence number `seq`.
+    /// Keeps the record with sequence number `seq`.
     pub fn new(seq: u64, document: &Document<'_>) -> TailDoc {
+        let Document { title, text, terms, key_hash, time_us } = *document;
+        TailDoc(Arc::new(Held { seq, title: title.to_owned(), text: text.to_owned(), terms: terms.to_vec(), key_hash, time_us }))
+    }
+
+    fn document(&self) -> Document<'_> {
+        let Held { title, text, terms, key_hash, time_us, .. } = &*self.0;
+        Document { title, text, terms, key_hash: *key_hash, time_us: *time_us }
+    }
+
+    /// What `query` may ask of it.
+    pub(crate) fn analysed(&self, query: &Query, filter: &Filter) -> TailWords<'_> {
+        let asked = query.must.iter().chain(&query.should).chain(&query.must_not);
+        let wanted = Wanted::like(asked.map(String::as_str));
+        let document = self.document();
         let mut words = Vec::new();
-        let mut start = 0;
-        for value in document.text_values() {
-            let mut end = start;
-            with_analyser(|analyser| {
-                analyser.analyse(value, &mut |term| {
-                    let position = start + term.position;
-                    words.push((TermHash::of(term.text), position));
-                    end = end.max(position + 1);
+        let mut tokens = 0;
+        with_analyser(|analyser| {
+            for (value, times) in document.weighted_texts() {
+                let mut sent = 0;
+                let skipped = analyser.analyse_wanted(value, &wanted, &mut |term| {
+                    sent += 1;
+                    words.push((TermHash::of(term.text), times));
                 });
-            });
-            start = end + POSITION_GAP;
-        }
-        words.sort_unstable();
+                tokens += (sent + skipped) * times;
+            }
+        });
         let mut terms = Vec::new();
-        document.for_each_term(|term| terms.push(TermHash::of(term)));
-        terms.sort_unstable();
-        let Document { key_hash, time_us, .. } = *document;
-        TailDoc(Arc::new(Prepared { seq, words, terms, key_hash, time_us }))
+        if !(query.filter.is_empty() && filter.is_empty()) {
+            document.for_each_term(|term| terms.push(TermHash::of(term)));
+        }
+        TailWords { doc: self, words: counted(words), tokens, terms: sorted(terms) }
     }
 
     /// Its sequence number.
@@ -78,49 +88,57 @@ impl TailDoc {
     pub(crate) fn time_us(&self) -> i64 {
         self.0.time_us
     }
+}
 
+/// Each word once, with how often it occurs, sorted.
+fn counted(words: Vec<(TermHash, u32)>) -> Vec<(TermHash, u32)> {
+    let mut words = sorted(words);
+    words.dedup_by(|next, word| {
+        let same = next.0 == word.0;
+        word.1 += if same { next.1 } else { 0 };
+        same
+    });
+    words
+}
+
+fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
+    values.sort_unstable();
+    values
+}
+
+/// A tail document as one query sees it.
+pub(crate) struct TailWords<'a> {
+    pub(crate) doc: &'a TailDoc,
+    /// The query's words in title and text, among others, with how often they occur, sorted.
+    words: Vec<(TermHash, u32)>,
+    tokens: u32,
+    /// Exact terms, sorted; none when nothing asks for them.
+    terms: Vec<TermHash>,
+}
+
+impl TailWords<'_> {
     /// Terms in title and text.
     pub(crate) fn tokens(&self) -> u64 {
-        self.0.words.len() as u64
+        u64::from(self.tokens)
     }
 
     pub(crate) fn fieldnorm_id(&self) -> u8 {
-        FieldNormReader::fieldnorm_to_id(u32::try_from(self.0.words.len()).unwrap_or(u32::MAX))
+        FieldNormReader::fieldnorm_to_id(self.tokens)
     }
 
     pub(crate) fn has_word(&self, word: TermHash) -> bool {
-        !self.positions(word).is_empty()
+        self.frequency(word) > 0
     }
 
     pub(crate) fn has_term(&self, term: TermHash) -> bool {
-        self.0.terms.binary_search(&term).is_ok()
+        self.terms.binary_search(&term).is_ok()
     }
 
-    /// How often the words of `clause` occur, in their order.
-    pub(crate) fn frequency(&self, words: &[(u32, TermHash)]) -> u32 {
-        let Some((&(first_offset, first), rest)) = words.split_first() else {
-            return 0;
-        };
-        let follows = |start: u32| {
-            rest.iter().all(|&(offset, word)| {
-                let position = start + (offset - first_offset);
-                self.0.words.binary_search(&(word, position)).is_ok()
-            })
-        };
-        self.positions(first).iter().filter(|&&(_, start)| follows(start)).count() as u32
+    /// How often a word occurs.
+    pub(crate) fn frequency(&self, word: TermHash) -> u32 {
+        let words = &self.words;
+        words.binary_search_by_key(&word, |&(hash, _)| hash).map_or(0, |at| words[at].1)
     }
-
-    fn positions(&self, word: TermHash) -> &[(TermHash, u32)] {
-        let words = &self.0.words;
-        let start = words.partition_point(|&(other, _)| other < word);
-        let len = words[start..].partition_point(|&(other, _)| other == word);
-        &words[start..start + len]
-    }
-}
-
-/// The words of a clause by hash.
-pub(crate) fn hashed(clause: &Clause) -> Vec<(u32, TermHash)> {
-    clause.words.iter().map(|(offset, word)| (*offset, TermHash::of(word))).collect()
 }
 
 /// The hash of an exact term.

@@ -3,7 +3,7 @@
 use tantivy::query::Bm25Weight;
 
 use crate::plan::Plan;
-use crate::tail::{TailDoc, TermHash, hashed, hashed_term};
+use crate::tail::{TailDoc, TailWords, TermHash, hashed_term};
 use crate::top::{Hit, Top};
 
 /// A plan, ready for the tail.
@@ -17,7 +17,7 @@ pub(crate) struct TailGate<'a> {
     plan: &'a Plan,
     all: Vec<Vec<TermHash>>,
     none: Vec<TermHash>,
-    must_nots: Vec<Vec<(u32, TermHash)>>,
+    must_nots: Vec<TermHash>,
 }
 
 impl<'a> TailSearch<'a> {
@@ -26,9 +26,10 @@ impl<'a> TailSearch<'a> {
     }
 
     /// Puts the tail's best into `top`.
-    pub(crate) fn search(&self, tail: &[TailDoc], top: &mut Top, accept: &mut dyn FnMut(&TailDoc) -> bool) {
-        for doc in tail.iter().rev().filter(|doc| self.gate.passes(doc)) {
-            let Some(score) = self.score(doc) else {
+    pub(crate) fn search(&self, tail: &[TailWords<'_>], top: &mut Top, accept: &mut dyn FnMut(&TailDoc) -> bool) {
+        for words in tail.iter().rev().filter(|words| self.gate.passes(words)) {
+            let doc = words.doc;
+            let Some(score) = self.score(words) else {
                 continue;
             };
             let hit = Hit { seq: doc.seq(), score };
@@ -38,12 +39,12 @@ impl<'a> TailSearch<'a> {
         }
     }
 
-    /// `None` if a required clause is missing or none is there.
-    fn score(&self, doc: &TailDoc) -> Option<f32> {
+    /// `None` if a required word is missing or none is there.
+    fn score(&self, doc: &TailWords<'_>) -> Option<f32> {
         let norm = doc.fieldnorm_id();
         let mut score = 0.0;
-        for (ord, planned) in self.plan.clauses.iter().enumerate() {
-            match doc.frequency(&planned.hashed) {
+        for (ord, planned) in self.plan.words.iter().enumerate() {
+            match doc.frequency(planned.hash) {
                 0 if ord < self.plan.musts => return None,
                 0 => {}
                 frequency => score += Bm25Weight::score(&planned.weight, norm, frequency),
@@ -60,14 +61,14 @@ impl<'a> TailGate<'a> {
             plan,
             all: plan.filter.all.iter().map(group).collect(),
             none: plan.filter.none.iter().map(|term| hashed_term(term)).collect(),
-            must_nots: plan.must_nots.iter().map(hashed).collect(),
+            must_nots: plan.must_nots.iter().map(|word| TermHash::of(word)).collect(),
         }
     }
 
-    pub(crate) fn passes(&self, doc: &TailDoc) -> bool {
-        self.plan.filter.passes_time(doc.time_us())
-            && self.all.iter().all(|group| group.iter().any(|term| doc.has_term(*term)))
-            && !self.none.iter().any(|term| doc.has_term(*term))
-            && !self.must_nots.iter().any(|words| doc.frequency(words) > 0)
+    pub(crate) fn passes(&self, words: &TailWords<'_>) -> bool {
+        self.plan.filter.passes_time(words.doc.time_us())
+            && self.all.iter().all(|group| group.iter().any(|term| words.has_term(*term)))
+            && !self.none.iter().any(|term| words.has_term(*term))
+            && !self.must_nots.iter().any(|word| words.has_word(*word))
     }
 }

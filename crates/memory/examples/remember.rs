@@ -4,7 +4,9 @@
 use std::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kapsa_memory::{FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create, document, optimize};
+use kapsa_memory::{
+    FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create, document, optimize,
+};
 
 fn now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is after 1970");

@@ -178,7 +178,7 @@ impl Decoder {
             RUN => record.run = text(value)?,
             CONFIDENCE => record.confidence = Some(f64::from_le_bytes(eight(value)?)),
             SOURCE => record.source = Some(source_of(value)?),
-            _ if tag % 2 == 0 => return Err("it holds a field that a newer Kapsa must explain"),
+            _ if tag.is_multiple_of(2) => return Err("it holds a field that a newer Kapsa must explain"),
             _ => {}
         }
         Ok(())

@@ -24,7 +24,7 @@ pub fn cut(name: &str, text: &str) -> Vec<NewRecord> {
     sections(text)
         .iter()
         .flat_map(|section| split(text, section).into_iter().map(move |lines| (section, lines)))
-        .filter_map(|(section, lines)| passage(name, text, section, &lines, &mut used))
+        .filter_map(|(section, lines)| passage(name, text, section, lines, &mut used))
         .collect()
 }
 

@@ -66,7 +66,8 @@ impl Reader {
         let k = request.k.min(FIND_K_MAX);
         let filter = request.filter.to_index();
         let mut visibility = Visibility::of(&self.view);
-        let hits = self.view.searcher()?.search(&query, &filter, k, &mut |candidate| visibility.accepts(&candidate))?;
+        let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate);
+        let hits = self.view.searcher()?.search(&query, &filter, k, &mut accept)?;
         visibility.finish()?;
         if hits.is_empty() && request.fallback {
             return self.newest(request, k);
@@ -152,8 +153,22 @@ impl<'a> Visibility<'a> {
     }
 
     fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
-        match self.view.is_visible(candidate) {
-            Ok(visible) => visible,
+        let visible = self.view.is_visible(candidate);
+        self.unless_failed(visible)
+    }
+
+    /// Phrases are looked for in the record itself.
+    fn has_phrases(&mut self, query: &Query, candidate: &Candidate<'_>) -> bool {
+        if !query.has_phrases() {
+            return true;
+        }
+        let record = self.view.record(candidate.seq());
+        self.unless_failed(record.map(|record| query.phrases_match(&record.title, &record.text)))
+    }
+
+    fn unless_failed(&mut self, accepted: Result<bool>) -> bool {
+        match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 self.error.get_or_insert(error);
                 false

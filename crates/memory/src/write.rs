@@ -13,7 +13,7 @@ use crate::index_batch::{Entry, index_batch};
 use crate::maintain;
 use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record, Source};
 use crate::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
-use crate::segments::Indexed;
+use crate::segments::{Indexed, merge};
 use crate::uri::Uri;
 use crate::view::View;
 
@@ -278,21 +278,21 @@ impl Writer {
         let snapshot = self.capsule.snapshot()?;
         let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
         let bytes = snapshot.tail_bytes() + entries.iter().map(|e| e.body.len() as u64).sum::<u64>();
-        if records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX {
-            self.view()?;
-        } else if maintain::wants_small_merge(snapshot.segments()).is_some() {
+        let full = records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX;
+        if full {
             self.view()?;
         }
-        let view = self.view.take();
+        // The view is of the state before this commit, so it is used up here in any case.
+        let view = self.view.take().filter(|_| full);
         let mut transaction = self.capsule.begin()?;
-        if let Some(view) = view.filter(|_| records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX) {
+        if let Some(view) = view {
             for segment in append_indexed(&mut transaction, &view, &entries)? {
                 transaction.add_segment(segment)?;
             }
         } else {
             append(&mut transaction, &entries)?;
             if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
-                transaction.add_segment(crate::segments::merge(&View::new(snapshot).sources(range)?)?)?;
+                transaction.add_segment(merge(&View::new(snapshot).sources(range)?)?)?;
             }
         }
         transaction.commit(now)?;

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::args::SvcVerb;
-use kapsa_memory::request::QUERY_BYTES_MAX;
 use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
+use kapsa_memory::request::QUERY_BYTES_MAX;
 
 /// Metadata that can be searched by: these become tags too.
 const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];

@@ -1,6 +1,6 @@
 //! Every search must be exact, however the records are spread over segments and tail.
 
-use kapsa_index::{Filter, Hit, Query, Searcher, Segment, merge};
+use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, merge};
 
 use crate::corpus::{Random, Record, WORDS, records, searcher, segment};
 use crate::naive::{self, Pieces};
@@ -91,7 +91,7 @@ fn check(seed: u64, count: usize) {
                 let record = &records[(candidate.seq() - base) as usize];
                 assert_eq!(candidate.key_hash(), record.key_hash);
                 assert_eq!(candidate.time_us(), record.time_us);
-                !refused(record)
+                !refused(record) && query.phrases_match(&record.title, &record.text)
             });
             let found = found.expect("search");
             assert_eq!(found, expected, "seed {seed} round {round} ends {ends:?} {pieces:?} {filter:?} k {k}");
@@ -108,7 +108,7 @@ fn check_listing(random: &mut Random, searcher: &Searcher, records: &[Record], f
     let even = |seq: &u64| seq.is_multiple_of(2);
     let newest: Vec<u64> = seqs.clone().rev().filter(|seq| *seq < bound).filter(passed).filter(even).take(k).collect();
     let oldest: Vec<u64> = seqs.filter(|seq| *seq > bound).filter(passed).filter(even).take(k).collect();
-    let mut accept = |candidate: kapsa_index::Candidate<'_>| even(&candidate.seq());
+    let mut accept = |candidate: Candidate<'_>| even(&candidate.seq());
     assert_eq!(searcher.newest(filter, k, Some(bound), &mut accept).expect("newest"), newest);
     assert_eq!(searcher.oldest(filter, k, Some(bound), &mut accept).expect("oldest"), oldest);
 }
@@ -164,7 +164,11 @@ fn only_negations_list_the_newest() {
     let searcher = searcher(&records, &[100, 390], 1);
     for text in ["-ax", "-\"ax bo\"", "-ax -bo"] {
         let query = Query::parse(text).expect("short");
-        let found = searcher.search(&query, &Filter::default(), 20, &mut |_| true).expect("search");
+        let mut accept = |candidate: Candidate<'_>| {
+            let record = &records[candidate.seq() as usize - 1];
+            query.phrases_match(&record.title, &record.text)
+        };
+        let found = searcher.search(&query, &Filter::default(), 20, &mut accept).expect("search");
         let unwanted = |record: &Record| match text {
             "-\"ax bo\"" => [&record.title, &record.text].iter().any(|value| value.contains("ax bo")),
             _ => format!("{} {}", record.title, record.text).contains("ax"),
@@ -188,4 +192,41 @@ fn more_words_than_are_ranked_by() {
     // Word n is in the 100 - n last documents; each gives a whole and three parts.
     assert!(found.iter().any(|hit| hit.seq == 99));
     assert!(found.iter().all(|hit| hit.score > 0.0));
+}
+
+/// Sequence numbers found by a caller that keeps the texts, with the records in segments and tail.
+fn found_by_text(texts: &[&str], query: &str) -> Vec<u64> {
+    let records: Vec<Record> = texts.iter().map(|text| Record { text: (*text).to_owned(), ..Record::default() }).collect();
+    let query = Query::parse(query).expect("short");
+    let mut found = Vec::new();
+    for ends in [&[][..], &[1], &[2, texts.len()]] {
+        let mut accept = |candidate: Candidate<'_>| query.phrases_match("", &records[candidate.seq() as usize].text);
+        let hits = searcher(&records, ends, 0).search(&query, &Filter::default(), 10, &mut accept).expect("search");
+        found.push(hits.into_iter().map(|hit| hit.seq).collect::<Vec<u64>>());
+    }
+    assert!(found.iter().all(|seqs| *seqs == found[0]), "{query:?} {found:?}");
+    let mut seqs = found.remove(0);
+    seqs.sort_unstable();
+    seqs
+}
+
+#[test]
+fn phrases_through_accept() {
+    let texts = ["call getUserName now", "the user name, get it", "東京都の天気", "京都と東京", "get_user_name"];
+    for (query, expected) in [
+        ("\"get user name\"", &[0, 4][..]),
+        ("+getUserName", &[0, 4]),
+        ("getUserName", &[0, 1, 4]),
+        ("user -getUserName", &[1]),
+        ("\"user name\" -\"get it\"", &[0, 4]),
+        ("user -\"name get\"", &[0, 4]),
+        ("\"東京都\"", &[2]),
+        ("東京都", &[2, 3]),
+        ("京都 -\"東京都\"", &[3]),
+        ("-\"user name\"", &[2, 3]),
+        ("\"name user\"", &[]),
+        ("\"name user", &[0, 1, 4]),
+    ] {
+        assert_eq!(found_by_text(&texts, query), expected, "{query}");
+    }
 }

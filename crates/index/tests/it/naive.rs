@@ -9,7 +9,7 @@ use crate::corpus::Record;
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// A query in pieces; a clause of several words is a phrase.
+/// A query in pieces; a clause of several words is a phrase, and required wherever it is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pieces {
     pub(crate) should: Vec<Vec<&'static str>>,
@@ -18,12 +18,28 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    /// As they are written: a phrase among the optional clauses is required all the same.
     pub(crate) fn text(&self) -> String {
-        let quoted = |sign: &str, clause: &Vec<&str>| format!("{sign}\"{}\"", clause.join(" "));
-        let should = self.should.iter().map(|clause| quoted("", clause));
+        let quoted = |sign: &str, clause: &[&str]| format!("{sign}\"{}\"", clause.join(" "));
+        let should = self.should.iter().map(|clause| match clause.as_slice() {
+            [word] => (*word).to_owned(),
+            phrase => quoted("", phrase),
+        });
         let must = self.must.iter().map(|clause| quoted("+", clause));
         let must_not = self.must_not.iter().map(|clause| quoted("-", clause));
         should.chain(must).chain(must_not).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Each word once, the required ones first, in the order of [`Pieces::text`].
+    fn ranked_words(&self) -> Vec<&'static str> {
+        let (phrases, optional): (Vec<_>, Vec<_>) = self.should.iter().partition(|clause| clause.len() > 1);
+        let mut words = Vec::new();
+        for &word in phrases.into_iter().chain(&self.must).chain(optional).flatten() {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words
     }
 }
 
@@ -51,6 +67,13 @@ pub(crate) fn passes(record: &Record, filter: &Filter) -> bool {
         && filter.until_us.is_none_or(|until| record.time_us < until)
 }
 
+/// Has `record` every required phrase and no excluded one?
+fn has_phrases(record: &Record, pieces: &Pieces) -> bool {
+    let has = |clause: &Vec<&str>| frequency(record, clause) > 0;
+    let mut required = pieces.must.iter().chain(pieces.should.iter().filter(|clause| clause.len() > 1));
+    required.all(has) && !pieces.must_not.iter().any(has)
+}
+
 /// All hits, best first, before `accept`.
 pub(crate) fn search(records: &[Record], pieces: &Pieces, filter: &Filter, base: u64) -> Vec<Hit> {
     let documents = records.len() as u64;
@@ -61,28 +84,17 @@ pub(crate) fn search(records: &[Record], pieces: &Pieces, filter: &Filter, base:
         let x = ((documents - doc_freq) as f32 + 0.5) / (doc_freq as f32 + 0.5);
         (1.0 + x).ln()
     };
-    let mut clauses: Vec<&Vec<&str>> = Vec::new();
-    for clause in pieces.must.iter().chain(&pieces.should) {
-        if !clauses.contains(&clause) {
-            clauses.push(clause);
-        }
-    }
-    let weight = |clause: &Vec<&str>| {
-        let mut sum = 0.0;
-        clause.iter().for_each(|word| sum += idf(word));
-        sum * (1.0 + K1)
-    };
-    let weights: Vec<f32> = clauses.iter().map(|clause| weight(clause)).collect();
+    let words = pieces.ranked_words();
+    let weights: Vec<f32> = words.iter().map(|word| idf(word) * (1.0 + K1)).collect();
     let mut hits = Vec::new();
     for (record, seq) in records.iter().zip(base..) {
-        let has = |clause: &Vec<&str>| frequency(record, clause) > 0;
-        if !passes(record, filter) || !pieces.must.iter().all(has) || pieces.must_not.iter().any(has) {
+        if !passes(record, filter) || !has_phrases(record, pieces) {
             continue;
         }
         let norm = K1 * (1.0 - B + B * len(record) as f32 / mean);
         let mut score = 0.0;
-        for (clause, weight) in clauses.iter().zip(&weights) {
-            let frequency = frequency(record, clause) as f32;
+        for (word, weight) in words.iter().zip(&weights) {
+            let frequency = frequency(record, &[word]) as f32;
             if frequency > 0.0 {
                 score += weight * (frequency / (frequency + norm));
             }

@@ -1,5 +1,5 @@
 //! A memory as its users see it: real capsules in a temporary folder.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod model;
 mod revisions;

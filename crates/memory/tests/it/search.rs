@@ -49,7 +49,7 @@ fn the_query_language_narrows() {
         ("uri:d/3", 1),
         ("uri:mv2://default/d/3", 1),
         ("zebra", 0),
-        ("\"unbalanced async", 0),
+        ("\"unbalanced async", 1),
         ("((()) && || ***", 0),
     ] {
         assert_eq!(f.texts(query).len(), want, "{query}");

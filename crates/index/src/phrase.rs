@@ -1,0 +1,198 @@
+//! Does a record have the phrases of a query?
+//!
+//! Positions would be half of the index, and phrases are rare: they are looked for in the text of
+//! the few documents that have their words and score well enough.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::analyser::{Place, Term, with_analyser};
+
+/// Words at positions relative to each other, ascending from 0, at least two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Phrase {
+    words: Vec<(u32, String)>,
+}
+
+impl Phrase {
+    /// Of words at ascending positions in a text.
+    pub(crate) fn new(mut words: Vec<(u32, String)>) -> Phrase {
+        let first = words.first().map_or(0, |(position, _)| *position);
+        words.iter_mut().for_each(|(position, _)| *position -= first);
+        Phrase { words }
+    }
+}
+
+impl fmt::Display for Phrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<&str> = self.words.iter().map(|(_, word)| word.as_str()).collect();
+        write!(f, "\"{}\"", words.join(" "))
+    }
+}
+
+/// Is each phrase of `required` in one of `texts`, and none of `forbidden` in any?
+pub(crate) fn matches(required: &[Phrase], forbidden: &[Phrase], texts: &[&str]) -> bool {
+    let mut finder = Finder::new(required, forbidden);
+    texts.iter().for_each(|text| finder.read(text));
+    finder.missing == 0 && !finder.refused
+}
+
+/// Looks for phrases in one text after the other.
+struct Finder<'a> {
+    /// Number of each word that is in a phrase.
+    numbers: HashMap<&'a str, usize>,
+    /// By number.
+    words: Vec<Word>,
+    wanted: Vec<Wanted>,
+    /// Required phrases not found yet.
+    missing: usize,
+    /// Is a forbidden phrase found?
+    refused: bool,
+    /// Are there forbidden phrases?
+    forbids: bool,
+}
+
+#[derive(Default)]
+struct Word {
+    /// Where it is in the text so far, ascending.
+    positions: Vec<u32>,
+    /// Phrases that it is the last word of.
+    ends: Vec<usize>,
+}
+
+struct Wanted {
+    /// How far before the last word each other word is, with its number.
+    before: Vec<(u32, usize)>,
+    forbidden: bool,
+    found: bool,
+}
+
+impl<'a> Finder<'a> {
+    fn new(required: &'a [Phrase], forbidden: &'a [Phrase]) -> Finder<'a> {
+        let mut finder = Finder {
+            numbers: HashMap::new(),
+            words: Vec::new(),
+            wanted: Vec::new(),
+            missing: required.len(),
+            refused: false,
+            forbids: !forbidden.is_empty(),
+        };
+        required.iter().for_each(|phrase| finder.want(phrase, false));
+        forbidden.iter().for_each(|phrase| finder.want(phrase, true));
+        finder
+    }
+
+    fn want(&mut self, phrase: &'a Phrase, forbidden: bool) {
+        let Some(((end, last), before)) = phrase.words.split_last() else {
+            return;
+        };
+        let last = self.number(last);
+        self.words[last].ends.push(self.wanted.len());
+        let before = before.iter().map(|(offset, word)| (end - offset, self.number(word))).collect();
+        self.wanted.push(Wanted { before, forbidden, found: false });
+    }
+
+    fn number(&mut self, word: &'a str) -> usize {
+        let next = self.words.len();
+        let number = *self.numbers.entry(word).or_insert(next);
+        if number == next {
+            self.words.push(Word::default());
+        }
+        number
+    }
+
+    /// Is nothing left to learn?
+    fn is_decided(&self) -> bool {
+        self.refused || (self.missing == 0 && !self.forbids)
+    }
+
+    fn read(&mut self, text: &str) {
+        self.words.iter_mut().for_each(|word| word.positions.clear());
+        let mut place = Place::default();
+        with_analyser(
+            |analyser| {
+                while !self.is_decided() && analyser.step(text, &mut place, &mut |term: Term<'_>| self.see(&term)) {}
+            },
+        );
+    }
+
+    fn see(&mut self, term: &Term<'_>) {
+        let Some(&number) = self.numbers.get(term.text) else {
+            return;
+        };
+        let position = term.position;
+        let Finder { words, wanted, .. } = self;
+        for &ord in &words[number].ends {
+            let wanted = &mut wanted[ord];
+            let is_there = |&(back, word): &(u32, usize)| {
+                let at = position.checked_sub(back);
+                at.is_some_and(|at| words[word].positions.binary_search(&at).is_ok())
+            };
+            if !wanted.found && wanted.before.iter().all(is_there) {
+                wanted.found = true;
+                if wanted.forbidden { self.refused = true } else { self.missing -= 1 }
+            }
+        }
+        self.words[number].positions.push(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::query::Query;
+
+    fn check(query: &str, title: &str, text: &str, expected: bool) {
+        let query = Query::parse(query).expect("short");
+        assert_eq!(query.phrases_match(title, text), expected, "{query:?} {title:?} {text:?}");
+    }
+
+    #[test]
+    fn words_in_order() {
+        check("\"quick fox\"", "", "a quick fox", true);
+        check("\"quick foxes\"", "", "The Quick, fox!", true);
+        check("\"quick fox\"", "", "a fox quick", false);
+        check("\"quick fox\"", "", "quick brown fox", false);
+        check("\"quick fox\"", "quick", "fox", false);
+        check("\"quick fox\"", "quick fox", "", true);
+        check("\"a b a b c\"", "", "a b a b a b c", true);
+        check("\"a b a b c\"", "", "a b b a b c", false);
+        check("\"a a\"", "", "a", false);
+        check("\"a a\"", "", "b a a", true);
+    }
+
+    #[test]
+    fn several() {
+        check("\"a b\" \"c d\"", "c d", "a b", true);
+        check("\"a b\" \"b c\"", "", "a b c", true);
+        check("\"a b\" \"c d\"", "", "a b d c", false);
+        check("\"a b\" -\"c d\"", "", "a b d c", true);
+        check("\"a b\" -\"c d\"", "", "a b c d", false);
+        check("\"a b\" -\"c d\"", "c d", "a b", false);
+        check("-\"c d\"", "", "", true);
+        check("\"a b\" \"a b\"", "", "a b", true);
+        check("no phrase", "", "", true);
+    }
+
+    #[test]
+    fn identifiers_and_gaps() {
+        for text in ["getUserName()", "get_user_name", "get user name", "GET-USER-NAME"] {
+            check("+getUserName", "", text, true);
+            check("\"user name\"", "", text, true);
+            check("-getUserName", "", text, false);
+        }
+        check("+getUserName", "", "get the user name", false);
+        check("\"fast JavaScript code\"", "", "fast java script code", true);
+        check("\"fast javascript\"", "", "fast JavaScript", true);
+        let long = "x".repeat(100);
+        check(&format!("\"a {long} b\""), "", &format!("a {long}y b"), true);
+        check(&format!("\"a {long} b\""), "", "a b", false);
+    }
+
+    #[test]
+    fn scripts_without_spaces() {
+        check("\"東京都\"", "", "これは東京都です", true);
+        check("\"東京都\"", "", "東京と京都", false);
+        check("\"東京都庁\"", "東京都庁", "", true);
+        check("-\"東京都\"", "", "東京都", false);
+    }
+}
