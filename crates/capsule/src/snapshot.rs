@@ -20,7 +20,7 @@ use crate::log::{Head, Located, corrupt, locate};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
 /// A segment up to this size is checked whole when it is first used, in bytes.
-pub const SEGMENT_EAGER_BYTES: u64 = 4 << 20;
+pub const SEGMENT_EAGER_BYTES: u64 = 1 << 20;
 /// Bytes read at once for a frame of unknown length: enough for a packed block of records.
 const FRAME_GUESS_BYTES: usize = 8 << 10;
 

@@ -80,8 +80,8 @@ impl BlobDirectory {
         let (ord, component) = parse_path(path)?;
         let blob = self.blobs.get(ord)?;
         match component {
-            SegmentComponent::Store => Some(EMPTY_STORE.clone()),
-            SegmentComponent::Positions => Some(NO_POSITIONS.clone()),
+            SegmentComponent::Store => Some(OwnedBytes::new(EMPTY_STORE)),
+            SegmentComponent::Positions => Some(OwnedBytes::new(NO_POSITIONS)),
             _ => {
                 let index = FILES.iter().position(|file| *file == component)?;
                 Some(owned_bytes(blob.file(index)))

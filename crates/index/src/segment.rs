@@ -1,7 +1,5 @@
 //! How is a segment built from documents, or from other segments?
 
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use tantivy::directory::{OwnedBytes, RamDirectory};
 use tantivy::index::SegmentComponent;
@@ -22,22 +20,10 @@ pub const SEGMENT_MEMORY_BYTES_MAX: usize = 2 << 30;
 pub const SEGMENT_DOCUMENTS_MAX: u32 = 1 << 30;
 
 /// A document store without a document, which stands in for that of every segment.
-pub(crate) static EMPTY_STORE: LazyLock<OwnedBytes> = LazyLock::new(|| {
-    let built = Built::new(MEMORY_BYTES_MIN).and_then(Built::finish);
-    let (segment, directory) = built.expect("an empty segment can be built in memory");
-    read(&segment, &directory, &SegmentComponent::Store).expect("a new segment has a store")
-});
+pub(crate) static EMPTY_STORE: &[u8] = include_bytes!("stand_ins/empty.store");
 
 /// Positions of fields that have none, which tantivy wants to see.
-pub(crate) static NO_POSITIONS: LazyLock<OwnedBytes> = LazyLock::new(|| {
-    let document = Document { title: "word", text: "", terms: &[], key_hash: 0, time_us: 0 };
-    let built = Built::new(MEMORY_BYTES_MIN).and_then(|mut built| {
-        built.add(&document)?;
-        built.finish()
-    });
-    let (segment, directory) = built.expect("a segment of a word can be built in memory");
-    read(&segment, &directory, &SegmentComponent::Positions).expect("a new segment has positions")
-});
+pub(crate) static NO_POSITIONS: &[u8] = include_bytes!("stand_ins/none.pos");
 
 /// One segment under construction, in memory and not searchable.
 ///
@@ -181,4 +167,35 @@ fn tokens_and_times(segment: &Segment) -> tantivy::Result<(u64, Vec<i64>)> {
 
 fn failed(error: impl ToString) -> Error {
     Error::Build(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(component: &SegmentComponent, documents: &[Document<'_>]) -> OwnedBytes {
+        let mut built = Built::new(MEMORY_BYTES_MIN).expect("begins");
+        documents.iter().for_each(|document| built.add(document).expect("room for a word"));
+        let (segment, directory) = built.finish().expect("built in memory");
+        read(&segment, &directory, component).expect("written")
+    }
+
+    /// Building them anew for each search would cost a cold process a fifth of its time. After an update of tantivy, run this
+    /// once with KAPSA_WRITE_STAND_INS set.
+    #[test]
+    fn the_stand_ins_are_what_tantivy_writes() {
+        let word = Document { title: "word", text: "", terms: &[], key_hash: 0, time_us: 0 };
+        let files = [
+            ("empty.store", EMPTY_STORE, written(&SegmentComponent::Store, &[])),
+            ("none.pos", NO_POSITIONS, written(&SegmentComponent::Positions, &[word])),
+        ];
+        for (name, kept, written) in files {
+            if std::env::var_os("KAPSA_WRITE_STAND_INS").is_some() {
+                let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/stand_ins/");
+                std::fs::write(format!("{folder}{name}"), &written[..]).expect("the source folder can be written");
+            } else {
+                assert_eq!(kept, &written[..], "{name}");
+            }
+        }
+    }
 }
