@@ -11,6 +11,7 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::Mutex;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -92,9 +93,34 @@ pub(crate) struct Analyser {
 /// Runs `task` with this thread's analyser.
 pub(crate) fn with_analyser<T>(task: impl FnOnce(&mut Analyser) -> T) -> T {
     thread_local! {
-        static ANALYSER: RefCell<Analyser> = RefCell::new(Analyser::new());
+        static ANALYSER: RefCell<Lent> = RefCell::new(Lent::new());
     }
-    ANALYSER.with_borrow_mut(task)
+    ANALYSER.with_borrow_mut(|lent| task(lent.0.as_mut().expect("present until the thread ends")))
+}
+
+/// Analysers of threads that have ended: a thread that indexes one batch finds the stems of the batch before.
+static ANALYSERS: Mutex<Vec<Analyser>> = Mutex::new(Vec::new());
+/// Most analysers that are kept for later threads.
+const ANALYSERS_MAX: usize = 16;
+
+/// An analyser that goes back when its thread ends.
+struct Lent(Option<Analyser>);
+
+impl Lent {
+    fn new() -> Lent {
+        let kept = ANALYSERS.lock().ok().and_then(|mut analysers| analysers.pop());
+        Lent(Some(kept.unwrap_or_else(Analyser::new)))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let (Some(analyser), Ok(mut analysers)) = (self.0.take(), ANALYSERS.lock())
+            && analysers.len() < ANALYSERS_MAX
+        {
+            analysers.push(analyser);
+        }
+    }
 }
 
 impl Analyser {

@@ -5,7 +5,7 @@ use tantivy::tokenizer::{RawTokenizer, Stemmer, TokenFilter, TokenStream, Tokeni
 /// Longest word the cache holds; longer ones are stemmed each time.
 const CACHED_BYTES_MAX: usize = 16;
 /// Slots of the direct-mapped cache, a power of two.
-const SLOTS: usize = 4096;
+const SLOTS: usize = 16_384;
 
 type Filter = <Stemmer as TokenFilter>::Tokenizer<RawTokenizer>;
 

@@ -25,6 +25,8 @@ pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 pub const BATCH_RECORDS_MAX: usize = 65_536;
 /// Most bytes of text that one call of [`Writer::put_many`] should bring.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
+/// Fewest records that are encoded on two threads.
+const PARALLEL_RECORDS_MIN: usize = 4096;
 /// Most passages of one source that are compared when it is put again.
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
@@ -208,7 +210,7 @@ impl Writer {
         let snapshot = self.capsule.snapshot()?;
         let first = snapshot.commit().next_sequence;
         let id = snapshot.file().capsule_id;
-        Ok((first..).zip(records).map(|(sequence, record)| Entry::put(sequence, record, &id, now)).collect())
+        Ok(in_parallel(first, records, &|sequence, record| Entry::put(sequence, record, &id, now)))
     }
 
     /// What will have happened to each record once they are committed.
@@ -298,6 +300,22 @@ impl Writer {
         transaction.commit(now)?;
         Ok(())
     }
+}
+
+/// Makes an entry of each record, on two threads when there are many.
+fn in_parallel(first: u64, mut records: Vec<NewRecord>, make: &(dyn Fn(u64, NewRecord) -> Entry + Sync)) -> Vec<Entry> {
+    let numbered = |first: u64, records: Vec<NewRecord>| (first..).zip(records).map(|(sequence, record)| make(sequence, record));
+    if records.len() < PARALLEL_RECORDS_MIN {
+        return numbered(first, records).collect();
+    }
+    let later = records.split_off(records.len() / 2);
+    let middle = first + records.len() as u64;
+    std::thread::scope(|scope| {
+        let later = scope.spawn(move || numbered(middle, later).collect::<Vec<_>>());
+        let mut entries: Vec<Entry> = numbered(first, records).collect();
+        entries.extend(later.join().expect("encoding a checked record does not panic"));
+        entries
+    })
 }
 
 fn append(transaction: &mut Transaction<'_>, entries: &[Entry]) -> Result<()> {

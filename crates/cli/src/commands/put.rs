@@ -4,6 +4,9 @@
 
 use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
@@ -25,7 +28,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
-    let defaults = Defaults::new(args.fields)?;
+    let defaults = Arc::new(Defaults::new(args.fields)?);
     if let Some(text) = args.text {
         return one(app, &defaults, text);
     }
@@ -146,10 +149,68 @@ impl Defaults {
     }
 }
 
+/// Records with the lines they begin on.
+type Parsed = Vec<(u64, NewRecord)>;
+/// Most records that are handed on together; never more than a batch, so that a small batch is stored as it comes.
+const PARSED_RECORDS: usize = 256;
+/// Runs of records that may wait to be stored.
+const PARSED_RUNS_MAX: usize = 64;
+
+/// Parses standard input in a thread of its own, so that the next batch is ready when this one is on disk. The thread is
+/// not waited for: after an error it may sit in a read that never returns.
+fn parse_ahead(defaults: Arc<Defaults>, run_records: usize) -> Receiver<Result<Parsed>> {
+    let (sender, receiver) = sync_channel(PARSED_RUNS_MAX);
+    thread::spawn(move || {
+        if let Err(error) = parse_all(&defaults, run_records, &sender) {
+            // Nobody listens any more when storing has failed: that error counts.
+            let _storing_failed_first = sender.send(Err(error));
+        }
+    });
+    receiver
+}
+
+fn parse_all(defaults: &Defaults, run_records: usize, sender: &SyncSender<Result<Parsed>>) -> Result<()> {
+    let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, io::stdin().lock()));
+    let (mut seen, mut run) = (0, Vec::new());
+    loop {
+        if run.len() >= run_records && sender.send(Ok(std::mem::take(&mut run))).is_err() {
+            return Ok(());
+        }
+        let piece = match pieces.next() {
+            Ok(Some(piece)) => piece,
+            ended => {
+                let _storing_failed_first = sender.send(Ok(run));
+                return ended.map(drop);
+            }
+        };
+        seen += 1;
+        match parse(defaults, &piece, seen) {
+            Ok(record) => run.push((piece.line, record)),
+            Err(error) => {
+                let _storing_failed_first = sender.send(Ok(run));
+                return Err(error);
+            }
+        }
+    }
+}
+
+fn parse(defaults: &Defaults, piece: &Piece<'_>, seen: u64) -> Result<NewRecord> {
+    let at = |fault: Fault| located(piece.line, fault);
+    let record = json_input::record(piece.bytes).map_err(at)?;
+    if seen > 1 && record.uri.is_none() && defaults.uri.is_some() {
+        let fault =
+            Fault::new("invalid_record", "--uri fits one record, and this is another").hint("give each record its own `uri`");
+        return Err(located(piece.line, fault));
+    }
+    let record = defaults.fill(record);
+    record.check().map_err(|error| at(error.into()))?;
+    Ok(record)
+}
+
 /// A bulk put under way.
 struct Bulk<'a> {
     app: &'a mut App,
-    defaults: &'a Defaults,
+    defaults: Arc<Defaults>,
     batch_records_max: usize,
     batch_bytes_max: usize,
     each: bool,
@@ -165,12 +226,12 @@ struct Bulk<'a> {
 }
 
 impl<'a> Bulk<'a> {
-    fn new(app: &'a mut App, defaults: &'a Defaults, batch_records_max: usize, each: bool) -> Result<Bulk<'a>> {
+    fn new(app: &'a mut App, defaults: &Arc<Defaults>, batch_records_max: usize, each: bool) -> Result<Bulk<'a>> {
         let path = app.capsule()?;
         let progress = Progress::new("remembering records", &app.out);
         Ok(Bulk {
             app,
-            defaults,
+            defaults: defaults.clone(),
             batch_records_max,
             batch_bytes_max: BATCH_BYTES_MAX,
             each,
@@ -186,43 +247,29 @@ impl<'a> Bulk<'a> {
     }
 
     fn run(mut self) -> Result<()> {
-        let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, io::stdin().lock()));
-        match self.store_all(&mut pieces) {
+        match self.store_all(&parse_ahead(self.defaults.clone(), self.batch_records_max.min(PARSED_RECORDS))) {
             Ok(0) => Err(CliError::user("empty_input", "standard input holds no record")),
             Ok(_) => self.tell(),
             Err(error) => Err(self.where_to_go_on(error)),
         }
     }
 
-    /// Stores every record of the stream. Returns how many there were.
-    fn store_all(&mut self, pieces: &mut Pieces<impl io::BufRead>) -> Result<u64> {
+    /// Stores every record that was parsed. Returns how many there were.
+    fn store_all(&mut self, parsed: &Receiver<Result<Parsed>>) -> Result<u64> {
         let mut seen = 0;
-        while let Some(piece) = pieces.next()? {
-            seen += 1;
-            let line = piece.line;
-            let record = self.read(&piece, seen)?;
-            self.make_room(&record)?;
-            if self.batch.is_empty() {
-                self.batch_line = line;
+        for run in parsed {
+            for (line, record) in run? {
+                seen += 1;
+                self.make_room(&record)?;
+                if self.batch.is_empty() {
+                    self.batch_line = line;
+                }
+                self.batch_bytes += record.text.len();
+                self.batch.push(record);
             }
-            self.batch_bytes += record.text.len();
-            self.batch.push(record);
         }
         self.commit()?;
         Ok(seen)
-    }
-
-    fn read(&self, piece: &Piece<'_>, seen: u64) -> Result<NewRecord> {
-        let at = |fault: Fault| located(piece.line, fault);
-        let record = json_input::record(piece.bytes).map_err(at)?;
-        if seen > 1 && record.uri.is_none() && self.defaults.uri.is_some() {
-            let fault =
-                Fault::new("invalid_record", "--uri fits one record, and this is another").hint("give each record its own `uri`");
-            return Err(located(piece.line, fault));
-        }
-        let record = self.defaults.fill(record);
-        record.check().map_err(|error| at(error.into()))?;
-        Ok(record)
     }
 
     /// Commits the batch when the next record would make it too large.
@@ -237,7 +284,7 @@ impl<'a> Bulk<'a> {
         }
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        let writer = open_once(&mut self.writer, self.app, &self.path, self.defaults)?;
+        let writer = open_once(&mut self.writer, self.app, &self.path, &self.defaults)?;
         let puts = writer.put_many(batch)?;
         self.tally.count(&puts);
         self.progress.set(self.tally.records, None);
