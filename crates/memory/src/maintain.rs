@@ -66,10 +66,9 @@ fn plan(segments: &[SegmentMeta]) -> Vec<Range<usize>> {
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says.
 pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<MaintenanceReport> {
-    let mut report = None;
     let capsule_options = kapsa_capsule::WriterOptions { holder: options.holder.clone(), lock_timeout: options.lock_timeout };
     let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
-    note_before(&mut report, &writer.snapshot()?);
+    let report = before(&writer.snapshot()?);
     index_tail(&mut writer, (options.clock)())?;
     drop(writer);
     let snapshot = Snapshot::open(path)?;
@@ -79,16 +78,19 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
         progress(done as u64, Some(runs.len() as u64));
         let draft = merge(&view.sources(run.clone())?)?;
         let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
-        let same_file = writer.snapshot()?.file().generation == snapshot.file().generation;
-        let unchanged = |s: &&SegmentMeta| s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence;
-        let now: Vec<u64> = writer.snapshot()?.segments().iter().filter(unchanged).map(|s| s.id).collect();
-        let then: Vec<u64> = snapshot.segments()[run.clone()].iter().map(|s| s.id).collect();
-        if same_file && now == then {
+        if is_still_wanted(&draft, &snapshot, &writer.snapshot()?) {
             publish(&mut writer, draft, (options.clock)())?;
         }
     }
     let after = Snapshot::open(path)?;
     Ok(finish(report, &after))
+}
+
+/// Whether the segments that a merged one was built from `then` are the ones in force `now`.
+fn is_still_wanted(draft: &SegmentDraft, then: &Snapshot, now: &Snapshot) -> bool {
+    let inside = |s: &&SegmentMeta| s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence;
+    let ids = |snapshot: &Snapshot| snapshot.segments().iter().filter(inside).map(|s| s.id).collect::<Vec<_>>();
+    then.file().generation == now.file().generation && ids(then) == ids(now)
 }
 
 /// As [`optimize`], by a writer that holds the lock.
@@ -97,8 +99,7 @@ pub(crate) fn optimize_held(
     now: Micros,
     progress: Progress<'_>,
 ) -> Result<MaintenanceReport> {
-    let mut report = None;
-    note_before(&mut report, &writer.snapshot()?);
+    let report = before(&writer.snapshot()?);
     index_tail(writer, now)?;
     let snapshot = writer.snapshot()?;
     let view = View::new(snapshot.clone());
@@ -112,16 +113,15 @@ pub(crate) fn optimize_held(
     Ok(finish(report, &after))
 }
 
-fn note_before(report: &mut Option<MaintenanceReport>, snapshot: &Snapshot) {
-    *report = Some(MaintenanceReport {
+fn before(snapshot: &Snapshot) -> MaintenanceReport {
+    MaintenanceReport {
         segments_before: snapshot.segments().len(),
         bytes_before: snapshot.file().file_bytes,
         ..MaintenanceReport::default()
-    });
+    }
 }
 
-fn finish(report: Option<MaintenanceReport>, after: &Snapshot) -> MaintenanceReport {
-    let report = report.unwrap_or_default();
+fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
     MaintenanceReport { segments_after: after.segments().len(), bytes_after: after.file().file_bytes, ..report }
 }
 
@@ -149,8 +149,7 @@ fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros)
 /// Writes a new file that holds every record but the purged ones' contents, packed, with fresh segments.
 pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>) -> Result<MaintenanceReport> {
     let snapshot = writer.snapshot()?;
-    let mut report = None;
-    note_before(&mut report, &snapshot);
+    let report = before(&snapshot);
     let view = View::new(snapshot.clone());
     let erase = purged(&view)?;
     let total = snapshot.commit().next_sequence - 1;

@@ -1,5 +1,5 @@
 //! The read path, from a request to records, as a table of contents:
-//! snapshot → which revisions are visible ([`crate::view`]) → search or list → decode → snippet.
+//! snapshot → which revisions are visible (`view`) → search or list → decode → snippet.
 
 use std::path::Path;
 

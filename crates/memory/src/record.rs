@@ -1,6 +1,6 @@
 //! What is a record: the one shape that facts, notes, documents and events share?
 //!
-//! Domain types only. How a record lies on disk is [`crate::codec`]'s business, its JSON the command line's.
+//! Domain types only. How a record lies on disk is `codec`'s business, its JSON the command line's.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The write path, from a new record to the disk, as a table of contents:
-//! check → encode ([`crate::codec`]) → append → index when the tail is full ([`crate::segments`]) → commit (one sync).
+//! check → encode (`codec`) → append → index when the tail is full (`segments`) → commit (one sync).
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -215,3 +215,36 @@ fn optimising_changes_no_answer() {
     assert_eq!(sandbox.json(&["timeline"]), before);
     assert_eq!(uris(&sandbox.json(&["find", "lock"]), "hits"), ["n/1", "n/2"]);
 }
+
+/// `stats` on a missing path once made the store it was asked about.
+#[test]
+fn reading_makes_no_file_and_changes_none() {
+    let sandbox = stocked();
+    let lone = sandbox.path("lone/copy.kapsa");
+    std::fs::create_dir(sandbox.path("lone")).expect("made");
+    std::fs::copy(sandbox.capsule(), &lone).expect("copied");
+    let before = std::fs::read(&lone).expect("there");
+    let missing = sandbox.path("lone/missing.kapsa");
+    let verbs: [&[&str]; 8] = [
+        &["find", "lock"],
+        &["get", "n/1"],
+        &["timeline"],
+        &["history", "n/1"],
+        &["stats", "--count"],
+        &["info"],
+        &["verify"],
+        &["doctor"],
+    ];
+    for verb in verbs {
+        let on = |path: &std::path::Path| {
+            let path = path.to_str().expect("UTF-8").to_string();
+            let args: Vec<String> = verb.iter().map(|s| (*s).to_string()).chain(["--capsule".to_string(), path]).collect();
+            sandbox.run(&args);
+        };
+        on(&lone);
+        on(&missing);
+        let names: Vec<_> = std::fs::read_dir(sandbox.path("lone")).expect("there").flatten().map(|e| e.file_name()).collect();
+        assert_eq!(names, ["copy.kapsa"], "{verb:?}");
+    }
+    assert_eq!(std::fs::read(&lone).expect("there"), before);
+}
