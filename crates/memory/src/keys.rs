@@ -64,25 +64,20 @@ impl KeyTable {
         (start..end).map(|index| self.place(index))
     }
 
-    /// First index whose hash is not below `hash`. Hashes are spread evenly, so interpolation comes close at once.
+    /// First index whose hash is not below `hash`. Hashes are spread evenly, so two guesses come close; from there the
+    /// steps grow until the place lies between two of them, which makes any spread of hashes right.
     fn lower_bound(&self, hash: u64) -> usize {
-        let (mut low, mut high) = (0, self.count);
-        for _ in 0..3 {
-            if high - low < 64 {
-                break;
-            }
-            let guess = guess(low, high, self.hash(low), self.hash(high - 1), hash);
-            let margin = ((high - low) >> 6).max(8);
-            let (left, right) = (guess.saturating_sub(margin).max(low), (guess + margin).min(high - 1));
-            if self.hash(left) < hash {
-                low = left;
-            } else {
-                high = left + 1;
-            }
-            if high > right && self.hash(right) >= hash {
-                high = right + 1;
-            }
+        if self.count == 0 {
+            return 0;
         }
+        let first = scaled(hash, self.count);
+        let found = self.hash(first);
+        let guess = if found < hash {
+            (first + scaled(hash - found, self.count)).min(self.count - 1)
+        } else {
+            first - scaled(found - hash, self.count).min(first)
+        };
+        let (mut low, mut high) = self.bracket(hash, guess);
         while low < high {
             let middle = usize::midpoint(low, high);
             if self.hash(middle) < hash {
@@ -94,20 +89,37 @@ impl KeyTable {
         low
     }
 
+    /// A range around `guess` that ends where the place is: all before it are below `hash`, all from its end on are not.
+    fn bracket(&self, hash: u64, guess: usize) -> (usize, usize) {
+        let mut step = FIRST_STEP;
+        if self.hash(guess) < hash {
+            let mut low = guess + 1;
+            while low + step < self.count && self.hash(low + step) < hash {
+                low += step + 1;
+                step *= STEP_GROWTH;
+            }
+            return (low, (low + step).min(self.count));
+        }
+        let mut high = guess;
+        while high > step && self.hash(high - step) >= hash {
+            high -= step;
+            step *= STEP_GROWTH;
+        }
+        (high.saturating_sub(step), high)
+    }
+
     pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
         (0..self.count).map(|index| Key { hash: self.hash(index), place: self.place(index) })
     }
 }
 
-fn guess(low: usize, high: usize, first: u64, last: u64, hash: u64) -> usize {
-    if hash <= first {
-        return low;
-    }
-    if hash >= last {
-        return high - 1;
-    }
-    let share = u128::from(hash - first) * (high - 1 - low) as u128 / u128::from(last - first);
-    low + share as usize
+/// First step from a guess, and by how much each is longer than the one before.
+const FIRST_STEP: usize = 4;
+const STEP_GROWTH: usize = 4;
+
+/// How many of `count` evenly spread hashes lie in a span of `width`.
+fn scaled(width: u64, count: usize) -> usize {
+    ((u128::from(width) * count as u128) >> 64) as usize
 }
 
 /// The replacements of one segment.
