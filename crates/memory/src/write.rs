@@ -81,6 +81,7 @@ pub struct Writer {
     path: PathBuf,
     options: WriteOptions,
     capsule: kapsa_capsule::Writer,
+    /// View of the newest commit; dropped by everything that commits.
     view: Option<View>,
 }
 
@@ -187,6 +188,8 @@ impl Writer {
     /// # Errors
     /// What the disk says; the capsule is whole whatever happens.
     pub fn optimize(&mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
+        // What follows commits past this type, so the view of before must not outlive it.
+        self.view = None;
         maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)
     }
 

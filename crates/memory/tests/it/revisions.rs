@@ -148,3 +148,19 @@ fn optimising_beside_a_writer_loses_nothing() {
     assert_eq!((stats.record_count, stats.uri_count, stats.segment_count), (600, Some(600), 1));
     f.assert_whole();
 }
+
+/// A refused call left the writer with a view from before `optimize`, and the next large batch was indexed by it: "a segment
+/// does not join the ones in force".
+#[test]
+fn a_batch_after_optimising_is_indexed_by_the_newest_view() {
+    let f = Fixture::new();
+    let many = |name: &str| (0..200).map(|i| named(&format!("{name}/{i}"), "many")).collect::<Vec<_>>();
+    let mut w = f.writer();
+    w.put_many(many("first")).expect("put, and indexed");
+    w.put(named("a", "in the tail")).expect("put");
+    assert!(matches!(w.forget(&uri("never")), Err(Error::UriNotFound { .. })));
+    w.optimize(&mut |_, _| {}).expect("indexes the tail and merges");
+    w.put_many(many("second")).expect("put");
+    drop(w);
+    assert_eq!(f.reader().stats(true).expect("counted").uri_count, Some(401));
+}
