@@ -88,6 +88,7 @@ impl Packer {
         (packed.len() < plain.len() - plain.len() / 16).then_some(packed)
     }
 
+    /// None when zstd cannot be set up: the records are then stored plain, which costs space only.
     fn bulk_compressor(&mut self) -> Option<&mut Compressor<'static>> {
         if self.bulk.is_none() {
             let dictionary = self.dictionary.as_ref().map(|d| d.1.as_slice()).unwrap_or_default();
@@ -96,6 +97,7 @@ impl Packer {
         self.bulk.as_mut()
     }
 
+    /// None as for [`Packer::bulk_compressor`].
     fn small_compressor(&mut self) -> Option<&mut Compressor<'static>> {
         if self.small.is_none() {
             self.small = Compressor::new(LEVEL.1).ok();
