@@ -241,7 +241,8 @@ impl<'a> Checker<'a> {
         if self.snapshot.is_none() {
             // Only for its unpacking: dictionaries come before the records that use them.
             let head = Head { end: self.end, ..Head::empty() };
-            let located = crate::log::Located { header: self.header, head, hinted_end: LOG_START, file_len: self.file_len };
+            let located =
+                crate::log::Located { header: self.header, head, hinted: false, hinted_end: LOG_START, file_len: self.file_len };
             self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
         }
         let snapshot = self.snapshot.clone().expect("made above");

@@ -13,10 +13,21 @@ use crate::log::Head;
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
 
-/// Record bytes gathered before they are packed into frames.
-const PENDING_BYTES_MAX: usize = 2 << 20;
-/// Bytes built in memory before they are written out, unpublished.
-pub(crate) const SPILL_BYTES: usize = 8 << 20;
+/// How much of a transaction is held in memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// Record bytes gathered before they are packed into frames.
+    pub pending_bytes: usize,
+    /// Bytes of frames before they are written out, unpublished.
+    pub spill_bytes: usize,
+}
+
+impl Default for Buffers {
+    fn default() -> Buffers {
+        Buffers { pending_bytes: 2 << 20, spill_bytes: 8 << 20 }
+    }
+}
+
 /// Most records in one transaction.
 pub const COMMIT_RECORDS_MAX: usize = 1 << 20;
 
@@ -51,6 +62,7 @@ pub(crate) struct Draft {
     pub(crate) segments: Vec<SegmentMeta>,
     segments_changed: bool,
     pub(crate) history_offset: u64,
+    buffers: Buffers,
 }
 
 #[derive(Debug)]
@@ -69,7 +81,7 @@ impl Pending {
 }
 
 impl Draft {
-    pub(crate) fn new(path: &Path, header: &Header, base: &Head, segments: Vec<SegmentMeta>) -> Draft {
+    pub(crate) fn new(path: &Path, header: &Header, base: &Head, segments: Vec<SegmentMeta>, buffers: Buffers) -> Draft {
         Draft {
             path: path.to_path_buf(),
             header: *header,
@@ -87,6 +99,7 @@ impl Draft {
             segments,
             segments_changed: false,
             history_offset: base.commit.history_offset,
+            buffers,
         }
     }
 
@@ -121,7 +134,7 @@ impl Draft {
         self.pending_bytes += bytes.len();
         self.pending.push(Pending { bytes: bytes.to_vec(), purged });
         self.next_sequence += 1;
-        if self.pending_bytes >= PENDING_BYTES_MAX || self.pending.len() >= RECORDS_PER_FRAME_MAX {
+        if self.pending_bytes >= self.buffers.pending_bytes || self.pending.len() >= RECORDS_PER_FRAME_MAX {
             self.flush(packer, storage)?;
         }
         Ok(self.next_sequence - 1)
@@ -146,7 +159,7 @@ impl Draft {
             let records: Vec<Stored<'_>> = group.iter().map(Pending::stored).collect();
             self.push_records(first, &records, packer, total);
             first += group.len() as u64;
-            self.spill(storage, SPILL_BYTES)?;
+            self.spill(storage)?;
         }
         Ok(())
     }
@@ -177,9 +190,9 @@ impl Draft {
         frame.offset
     }
 
-    /// Writes the buffer out when it holds at least `at_least` bytes. Nothing of it exists before the commit frame does.
-    pub(crate) fn spill(&mut self, storage: &dyn Storage, at_least: usize) -> Result<()> {
-        if self.buffer.len() >= at_least {
+    /// Writes the buffer out when it is full. Nothing of it exists before the commit frame does.
+    pub(crate) fn spill(&mut self, storage: &dyn Storage) -> Result<()> {
+        if self.buffer.len() >= self.buffers.spill_bytes {
             let written = write_all_at(storage, &self.buffer, self.buffer_offset);
             written.map_err(Error::io("write", &self.path))?;
             self.buffer_offset += self.buffer.len() as u64;

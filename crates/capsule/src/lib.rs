@@ -24,6 +24,7 @@
 //! ```
 
 mod check;
+mod direct;
 mod draft;
 mod error;
 mod format;
@@ -32,18 +33,22 @@ mod lock;
 mod log;
 mod map;
 mod pack;
+#[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
+mod seeded;
 mod snapshot;
 mod storage;
 mod writer;
 
 pub use check::{PROBLEMS_MAX, Problem, Report, verify, verify_in};
-pub use draft::{COMMIT_RECORDS_MAX, SegmentDraft};
+pub use draft::{Buffers, COMMIT_RECORDS_MAX, SegmentDraft};
 pub use error::{Error, Result};
 pub use format::{
     BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX,
     RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use lock::{Holder, LockState, lock_path, lock_state};
+#[cfg(feature = "seeded-faults")]
+pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, SEGMENT_EAGER_BYTES, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
 pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::draft::{COMMIT_RECORDS_MAX, Draft, Ending, SPILL_BYTES, SegmentDraft, Tail};
+use crate::draft::{Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
 use crate::error::{Error, Result};
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
@@ -14,6 +14,7 @@ use crate::format::{LOG_START, SegmentMeta};
 use crate::lock::{Holder, Lock};
 use crate::log::{Head, Located, locate, read_header};
 use crate::pack::Packer;
+use crate::seeded::{self, Seeded};
 use crate::snapshot::{CommitInfo, Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, write_all_at};
 
@@ -71,7 +72,9 @@ fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&P
     let header = Header::new(new.capsule_id, new.created_us, 1);
     let temporary = temporary_path(path);
     let storage = start_file(volume, &temporary, &header)?;
-    storage.sync().map_err(Error::io("sync", &temporary))?;
+    if !seeded::on(Seeded::RenameBeforeSync) {
+        storage.sync().map_err(Error::io("sync", &temporary))?;
+    }
     publish(volume, &temporary, path)?;
     Ok(true)
 }
@@ -94,6 +97,9 @@ fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<d
 /// Gives a finished, synced file its name.
 fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
     volume.rename(from, to).map_err(Error::io("rename", from))?;
+    if seeded::on(Seeded::FolderNotSynced) {
+        return Ok(());
+    }
     volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
 }
 
@@ -121,10 +127,13 @@ struct Core {
     head: Head,
     hinted_end: u64,
     packer: Packer,
-    /// Whether the file ends at the head, and the head is known to be on disk.
+    /// Whether the file ends at the head, and head and name are known to be on disk.
     clean: bool,
+    /// Whether the name is. A hint says so too: it is written by those only who know.
+    named: bool,
     poisoned: bool,
     snapshot: Option<Snapshot>,
+    buffers: Buffers,
 }
 
 impl Writer {
@@ -159,6 +168,11 @@ impl Writer {
         Ok(Writer { core: Core::new(path, storage, &located), volume, _lock: lock })
     }
 
+    /// Changes how much of a transaction is held in memory; smaller ones need less and pack worse.
+    pub fn set_buffers(&mut self, buffers: Buffers) {
+        self.core.buffers = buffers;
+    }
+
     /// The view of the newest commit.
     ///
     /// # Errors
@@ -175,10 +189,10 @@ impl Writer {
         if self.core.storage.identity() != self.volume.identity(&self.core.path) {
             return Err(Error::Replaced { path: self.core.path.clone() });
         }
-        self.core.prepare()?;
+        self.core.prepare(&*self.volume)?;
         let segments =
             if self.core.head.commit.manifest_offset == 0 { Vec::new() } else { self.core.snapshot()?.segments().to_vec() };
-        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, segments);
+        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, segments, self.core.buffers);
         Ok(Transaction { core: &mut self.core, draft: Some(draft) })
     }
 
@@ -187,15 +201,16 @@ impl Writer {
     /// # Errors
     /// What the system says.
     pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
-        self.core.prepare()?;
+        self.core.prepare(&*self.volume)?;
         let old = self.core.snapshot()?;
         let header = Header { generation: self.core.header.generation + 1, ..self.core.header };
         let temporary = temporary_path(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;
-        let located = Located { header, head: Head::empty(), hinted_end: LOG_START, file_len: LOG_START };
+        let located = Located { header, head: Head::empty(), hinted: false, hinted_end: LOG_START, file_len: LOG_START };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
-        let draft = Draft::new(&temporary, &header, &core.head, Vec::new());
+        core.buffers = self.core.buffers;
+        let draft = Draft::new(&temporary, &header, &core.head, Vec::new(), core.buffers);
         Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
     }
 }
@@ -219,14 +234,16 @@ impl Core {
             head: located.head,
             hinted_end: located.hinted_end,
             packer: Packer::default(),
-            clean: located.file_len == located.head.end && located.hinted_end == located.head.end,
+            clean: located.hinted && located.file_len == located.head.end && located.hinted_end == located.head.end,
+            named: located.hinted,
             poisoned: false,
             snapshot: None,
+            buffers: Buffers::default(),
         }
     }
 
     fn located(&self) -> Located {
-        Located { header: self.header, head: self.head, hinted_end: self.hinted_end, file_len: self.head.end }
+        Located { header: self.header, head: self.head, hinted: self.named, hinted_end: self.hinted_end, file_len: self.head.end }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot> {
@@ -238,39 +255,57 @@ impl Core {
         Ok(snapshot)
     }
 
-    /// Makes the file end at the head, and the head durable, before anything is built on it.
-    fn prepare(&mut self) -> Result<()> {
+    /// Makes the file end at the head, and head and name durable, before anything is built on them.
+    fn prepare(&mut self, volume: &dyn Volume) -> Result<()> {
         if self.poisoned {
             return Err(Error::Poisoned { path: self.path.clone() });
         }
         if self.clean {
             return Ok(());
         }
-        self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
-        self.rewrite_unhinted()?;
+        if seeded::on(Seeded::UnhintedTrusted) {
+            return Ok(());
+        }
+        if !seeded::on(Seeded::TailNotCut) && !seeded::on(Seeded::NoChain) {
+            self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
+        }
         self.storage.sync().map_err(Error::io("sync", &self.path))?;
+        if self.rewrite_missing()? {
+            self.storage.sync().map_err(Error::io("sync", &self.path))?;
+        }
+        if !self.named {
+            // Whoever gave the file its name may have died before the name was on disk.
+            volume.sync_folder(&self.path).map_err(Error::io("sync the folder of", &self.path))?;
+            self.named = true;
+        }
         self.write_hint();
         self.clean = true;
         Ok(())
     }
 
-    /// Writes the commits after the hint again: whoever wrote them may have died before their sync returned, or after
-    /// it failed and left pages that only seem clean.
-    fn rewrite_unhinted(&self) -> Result<()> {
+    /// Writes those commits after the hint again that are in the cache only: whoever wrote them may have died after a sync
+    /// that failed and left pages that only seem clean. What is on the medium is left alone: writing it again would put
+    /// records that were acknowledged at the risk of a torn sector. Returns whether anything was written.
+    fn rewrite_missing(&self) -> Result<bool> {
         let mut offset = self.hinted_end;
+        let mut written = false;
         while offset < self.head.end {
             let len = (self.head.end - offset).min(COPY_BYTES) as usize;
-            let mut bytes = vec![0; len];
-            read_exact_at(&*self.storage, &mut bytes, offset).map_err(Error::io("read", &self.path))?;
-            write_all_at(&*self.storage, &bytes, offset).map_err(Error::io("write", &self.path))?;
+            let mut cached = vec![0; len];
+            read_exact_at(&*self.storage, &mut cached, offset).map_err(Error::io("read", &self.path))?;
+            let medium = self.storage.read_medium(offset, len).map_err(Error::io("read the medium of", &self.path))?;
+            if medium.is_none_or(|medium| medium != cached) {
+                write_all_at(&*self.storage, &cached, offset).map_err(Error::io("write", &self.path))?;
+                written = true;
+            }
             offset += len as u64;
         }
-        Ok(())
+        Ok(written)
     }
 
     /// Names the head, whose sync has returned. A hint that is not written costs the next open a longer walk, no more.
     fn write_hint(&mut self) {
-        if self.head.commit.serial == 0 {
+        if self.head.commit.serial == 0 || !self.named {
             return;
         }
         let hint =
@@ -284,7 +319,12 @@ impl Core {
     fn publish(&mut self, bytes: &[u8], offset: u64, head: Head) -> Result<()> {
         self.clean = false;
         let written = write_all_at(&*self.storage, bytes, offset).map_err(Error::io("write", &self.path));
-        let synced = written.and_then(|()| self.storage.sync().map_err(Error::io("sync", &self.path)));
+        if seeded::on(Seeded::HintBeforeSync) {
+            let before = std::mem::replace(&mut self.head, head);
+            self.write_hint();
+            self.head = before;
+        }
+        let synced = written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
         if let Err(error) = synced {
             self.cut_back();
             return Err(error);
@@ -296,11 +336,23 @@ impl Core {
         Ok(())
     }
 
+    fn sync_commit(&self) -> std::io::Result<()> {
+        if seeded::on(Seeded::NoSync) {
+            return Ok(());
+        }
+        let synced = self.storage.sync();
+        if seeded::on(Seeded::SyncRetried) { synced.or_else(|_| self.storage.sync()) } else { synced }
+    }
+
     /// After a failed write or sync: back to the last acknowledged end, durably, or never write again.
     fn cut_back(&mut self) {
-        let cut = self.storage.set_len(self.head.end).and_then(|()| self.storage.sync());
-        self.clean = cut.is_ok();
-        self.poisoned = cut.is_err();
+        let mut cut = self.storage.set_len(self.head.end);
+        if !seeded::on(Seeded::CutNotSynced) {
+            cut = cut.and_then(|()| self.storage.sync());
+        }
+        let went_well = cut.is_ok() || seeded::on(Seeded::FailedCutIgnored);
+        self.clean = went_well;
+        self.poisoned = !went_well;
         self.packer.reset();
     }
 
@@ -351,7 +403,7 @@ impl Core {
             Vec::new()
         };
         draft.add_segment(segment, committed)?;
-        draft.spill(&*self.storage, SPILL_BYTES)
+        draft.spill(&*self.storage)
     }
 
     fn append(&mut self, draft: &mut Draft, record: Stored<'_>) -> Result<u64> {
@@ -431,7 +483,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(draft) = self.draft.take() {
             self.core.packer.reset();
-            self.core.clean &= !draft.spilled();
+            self.core.clean &= !draft.spilled() || seeded::on(Seeded::SpillLeft);
         }
     }
 }
@@ -493,12 +545,16 @@ impl Rewrite<'_> {
             draft.history_offset = draft.push(Kind::History, &crate::format::history::encode(&history));
             core.commit(draft, Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain })?;
         }
-        core.storage.sync().map_err(Error::io("sync", &core.path))?;
+        if !seeded::on(Seeded::RenameBeforeSync) {
+            core.storage.sync().map_err(Error::io("sync", &core.path))?;
+        }
         let path = self.writer.core.path.clone();
         publish(&*self.writer.volume, &core.path, &path)?;
         let mut core = self.core.take().expect("present until the end");
         core.path = path;
         core.snapshot = None;
+        core.named = true;
+        core.write_hint();
         self.writer.core = core;
         Ok(self.writer.core.info())
     }

@@ -8,17 +8,17 @@ use crate::disk::Operation;
 use crate::random::Random;
 
 /// Up to so many unsynced pieces, every subset of them is tried.
-pub const SUBSET_BITS_MAX: usize = 8;
+pub const SUBSET_BITS_MAX: usize = 10;
 /// With more pieces: every prefix, every single one alone, every single one missing, and so many random subsets.
-pub const SUBSETS_SAMPLED: usize = 48;
+pub const SUBSETS_SAMPLED: usize = 256;
 
 /// One state the disk may be left in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
     /// The files by name.
     pub files: BTreeMap<PathBuf, Vec<u8>>,
-    /// Records that a caller had been told are safe.
-    pub acknowledged: u64,
+    /// The last mark before the crash.
+    pub mark: Option<usize>,
     /// How many operations came before the crash.
     pub operations: usize,
 }
@@ -30,10 +30,21 @@ enum Piece {
     Length(u64),
 }
 
+/// A piece, and what is known of it.
+#[derive(Clone, Debug)]
+struct Step {
+    piece: Piece,
+    /// On disk for certain; else it may be there or not.
+    settled: bool,
+    /// Left by a failed sync: no later sync brings it to the disk, and nobody knows whether that one did.
+    limbo: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 struct File {
     durable: Vec<u8>,
-    pending: Vec<Piece>,
+    /// What was done since, in order. Settled steps are kept only while one in limbo comes before them.
+    steps: Vec<Step>,
 }
 
 /// What is on disk and what is on its way there.
@@ -42,26 +53,31 @@ struct State {
     files: Vec<File>,
     durable_names: BTreeMap<PathBuf, usize>,
     pending_names: Vec<Operation>,
-    acknowledged: u64,
+    mark: Option<usize>,
 }
 
 /// Calls `each` with every state that the disk may be left in, when it held `files` and the power fails after any
-/// number of `operations`. Returns how many there were.
+/// number of `operations` from `from` on. Returns how many there were.
 pub fn crashes(
     files: &BTreeMap<PathBuf, Vec<u8>>,
     operations: &[Operation],
+    from: usize,
     random: &mut Random,
     each: &mut dyn FnMut(Crash),
 ) -> u64 {
     let mut state = State::default();
     for (number, (path, content)) in files.iter().enumerate() {
-        state.files.push(File { durable: content.clone(), pending: Vec::new() });
+        state.files.push(File { durable: content.clone(), steps: Vec::new() });
         state.durable_names.insert(path.clone(), number);
     }
-    let mut count = state.crash(0, random, each);
-    for (index, operation) in operations.iter().enumerate() {
-        state.apply(operation);
-        count += state.crash(index + 1, random, each);
+    let mut count = 0;
+    for done in 0..=operations.len() {
+        if done > 0 {
+            state.apply(&operations[done - 1]);
+        }
+        if done >= from {
+            count += state.crash(done, random, each);
+        }
     }
     count
 }
@@ -69,9 +85,10 @@ pub fn crashes(
 impl State {
     fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Write { file, offset, bytes } => self.files[*file].pending.extend(pieces(*offset, bytes)),
-            Operation::SetLen { file, len } => self.files[*file].pending.push(Piece::Length(*len)),
+            Operation::Write { file, offset, bytes } => pieces(*offset, bytes).for_each(|piece| self.files[*file].push(piece)),
+            Operation::SetLen { file, len } => self.files[*file].push(Piece::Length(*len)),
             Operation::Sync { file } => self.files[*file].settle(),
+            Operation::FailedSync { file, .. } => self.files[*file].steps.iter_mut().for_each(|step| step.limbo = !step.settled),
             Operation::Create { file, .. } => {
                 assert_eq!(*file, self.files.len(), "files are numbered as they are made");
                 self.files.push(File::default());
@@ -82,7 +99,7 @@ impl State {
                 let pending = std::mem::take(&mut self.pending_names);
                 self.durable_names = self.names(&pending);
             }
-            Operation::Acknowledge { records } => self.acknowledged = *records,
+            Operation::Mark(mark) => self.mark = Some(*mark),
         }
     }
 
@@ -108,24 +125,24 @@ impl State {
         let mut count = 0;
         for renamed in 0..=self.pending_names.len() {
             let names = self.names(&self.pending_names[..renamed]);
-            let pieces: usize = names.values().map(|&file| self.files[file].pending.len()).sum();
+            let open = |file: &usize| self.files[*file].steps.iter().filter(|step| !step.settled).count();
+            let pieces: usize = names.values().map(open).sum();
             for choice in choices(pieces, random) {
-                let files = self.contents(&names, &choice);
-                each(Crash { files, acknowledged: self.acknowledged, operations });
+                let files = self.contents(&names, &choice, random.number());
+                each(Crash { files, mark: self.mark, operations });
                 count += 1;
             }
         }
         count
     }
 
-    fn contents(&self, names: &BTreeMap<PathBuf, usize>, choice: &[bool]) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn contents(&self, names: &BTreeMap<PathBuf, usize>, choice: &[Fate], noise: u64) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut choice = choice.iter();
         let mut content = |file: &File| {
             let mut bytes = file.durable.clone();
-            for piece in &file.pending {
-                if *choice.next().expect("one choice for each piece") {
-                    piece.write(&mut bytes);
-                }
+            for step in &file.steps {
+                let fate = if step.settled { Fate::Written } else { *choice.next().expect("one fate for each piece") };
+                step.piece.write(&mut bytes, fate, noise);
             }
             bytes
         };
@@ -133,53 +150,83 @@ impl State {
     }
 }
 
+/// What becomes of a piece that was not synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Missing,
+    Written,
+    /// The sector holds neither the old nor the new bytes.
+    Garbage,
+}
+
 impl File {
+    fn push(&mut self, piece: Piece) {
+        self.steps.push(Step { piece, settled: false, limbo: false });
+    }
+
     fn settle(&mut self) {
-        for piece in std::mem::take(&mut self.pending) {
-            piece.write(&mut self.durable);
+        self.steps.iter_mut().filter(|step| !step.limbo).for_each(|step| step.settled = true);
+        let known = self.steps.iter().position(|step| !step.settled).unwrap_or(self.steps.len());
+        for step in self.steps.drain(..known) {
+            step.piece.write(&mut self.durable, Fate::Written, 0);
         }
     }
 }
 
 impl Piece {
-    fn write(&self, content: &mut Vec<u8>) {
+    fn write(&self, content: &mut Vec<u8>, fate: Fate, noise: u64) {
         match self {
+            _ if fate == Fate::Missing => {}
             Piece::Length(len) => content.resize(*len as usize, 0),
             Piece::Bytes { offset, bytes } => {
                 let end = *offset as usize + bytes.len();
                 if content.len() < end {
                     content.resize(end, 0);
                 }
-                content[*offset as usize..end].copy_from_slice(bytes);
+                let place = &mut content[*offset as usize..end];
+                if fate == Fate::Written {
+                    place.copy_from_slice(bytes);
+                } else {
+                    let mut random = Random::new(noise);
+                    place.iter_mut().for_each(|byte| *byte = random.number() as u8);
+                }
             }
         }
     }
 }
 
 /// A write, cut at sector edges.
-fn pieces(offset: u64, bytes: &[u8]) -> Vec<Piece> {
-    let mut pieces = Vec::new();
+fn pieces(offset: u64, bytes: &[u8]) -> impl Iterator<Item = Piece> {
     let mut done = 0;
-    while done < bytes.len() {
+    std::iter::from_fn(move || {
         let at = offset + done as u64;
         let len = ((SECTOR - at % SECTOR) as usize).min(bytes.len() - done);
-        pieces.push(Piece::Bytes { offset: at, bytes: bytes[done..done + len].to_vec() });
+        let piece = Piece::Bytes { offset: at, bytes: bytes[done..done + len].to_vec() };
         done += len;
-    }
-    pieces
+        (len > 0).then_some(piece)
+    })
 }
 
-/// Which of `count` pieces reached the disk: every subset where they are few, else the telling ones.
-fn choices(count: usize, random: &mut Random) -> Vec<Vec<bool>> {
+/// What became of `count` pieces: every subset where they are few, else the telling ones; and each one as garbage.
+fn choices(count: usize, random: &mut Random) -> Vec<Vec<Fate>> {
+    let fate = |written: bool| if written { Fate::Written } else { Fate::Missing };
+    let of = |written: &dyn Fn(usize) -> bool| (0..count).map(|piece| fate(written(piece))).collect::<Vec<_>>();
+    let mut all = Vec::new();
     if count <= SUBSET_BITS_MAX {
-        return (0..1u32 << count).map(|mask| (0..count).map(|bit| mask >> bit & 1 == 1).collect()).collect();
+        all.extend((0..1u32 << count).map(|mask| of(&|piece| mask >> piece & 1 == 1)));
+    } else {
+        all.extend((0..=count).map(|prefix| of(&|piece| piece < prefix)));
+        for single in 0..count {
+            all.push(of(&|piece| piece == single));
+            all.push(of(&|piece| piece != single));
+        }
+        all.extend((0..SUBSETS_SAMPLED).map(|_| (0..count).map(|_| fate(random.number() & 1 == 1)).collect()));
     }
-    let mut all: Vec<Vec<bool>> = (0..=count).map(|prefix| (0..count).map(|piece| piece < prefix).collect()).collect();
-    for single in 0..count {
-        all.push((0..count).map(|piece| piece == single).collect());
-        all.push((0..count).map(|piece| piece != single).collect());
+    for garbage in 0..count {
+        let mut choice = of(&|_| true);
+        choice[garbage] = Fate::Garbage;
+        all.push(choice);
     }
-    all.extend((0..SUBSETS_SAMPLED).map(|_| (0..count).map(|_| random.number() & 1 == 1).collect()));
     all
 }
 
@@ -197,14 +244,16 @@ mod tests {
             Operation::Write { file: 0, offset: 500, bytes: vec![2; 600] },
         ];
         let mut seen = std::collections::BTreeSet::new();
-        crashes(&files, &operations, &mut Random::new(1), &mut |crash| {
+        crashes(&files, &operations, 0, &mut Random::new(1), &mut |crash| {
             if crash.operations == 3 {
                 let f = &crash.files[&path];
                 assert_eq!(f[0], 1, "synced");
                 seen.insert((f[500], f[512], f.get(1024).copied()));
             }
         });
-        assert_eq!(seen.len(), 8, "each of the three pieces is there or not: {seen:?}");
+        let plain = |byte: &u8| [0, 2].contains(byte);
+        let subsets = seen.iter().filter(|(a, b, c)| plain(a) && plain(b) && c.as_ref().is_none_or(plain)).count();
+        assert_eq!((subsets, seen.len()), (8, 11), "each of the three pieces is there or not, or garbage: {seen:?}");
     }
 
     #[test]
@@ -213,7 +262,25 @@ mod tests {
         let files = BTreeMap::from([(a.clone(), vec![1]), (b.clone(), vec![2])]);
         let operations = [Operation::Rename { from: a, to: b.clone() }, Operation::SyncFolder];
         let mut seen = Vec::new();
-        crashes(&files, &operations, &mut Random::new(1), &mut |crash| seen.push((crash.operations, crash.files[&b][0])));
+        crashes(&files, &operations, 0, &mut Random::new(1), &mut |crash| seen.push((crash.operations, crash.files[&b][0])));
         assert_eq!(seen, [(0, 2), (1, 2), (1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn what_a_failed_sync_left_may_come_back_whatever_is_synced_later() {
+        let path = PathBuf::from("f");
+        let files = BTreeMap::from([(path.clone(), vec![0; 512])]);
+        let write = |value| Operation::Write { file: 0, offset: 0, bytes: vec![value; 512] };
+        let mut seen = |tail: &[Operation]| {
+            let mut operations = vec![write(1), Operation::FailedSync { file: 0, dropped: false }];
+            operations.extend_from_slice(tail);
+            let mut seen = std::collections::BTreeSet::new();
+            crashes(&files, &operations, operations.len(), &mut Random::new(1), &mut |crash| {
+                seen.insert(crash.files[&path][0]);
+            });
+            seen
+        };
+        assert!(seen(&[Operation::Sync { file: 0 }]).is_superset(&[0, 1].into()), "a later sync settles nothing");
+        assert_eq!(seen(&[write(2), Operation::Sync { file: 0 }]), [2].into(), "but writing again does");
     }
 }

@@ -32,6 +32,13 @@ pub enum Operation {
         /// Number of the file.
         file: usize,
     },
+    /// A sync that failed: the system marked the pages clean, whatever became of them.
+    FailedSync {
+        /// Number of the file.
+        file: usize,
+        /// Whether the cache went back to what was on disk.
+        dropped: bool,
+    },
     /// A name given to a new, empty file.
     Create {
         /// Number of the file.
@@ -53,24 +60,68 @@ pub enum Operation {
     },
     /// The names made durable.
     SyncFolder,
-    /// Not the disk's: the caller was told that so many records are safe.
-    Acknowledge {
-        /// How many.
-        records: u64,
-    },
+    /// Not the disk's: something the test wants to know the place of.
+    Mark(usize),
 }
 
-/// What the disk does wrong, from its `nth` writing operation on (writes, cuts, syncs, names; counted from 0).
+/// How an operation of the disk goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// A write, a cut or a change of names does nothing and fails with this error number.
+    Refused(i32),
+    /// A write leaves its first half and fails with this error number.
+    TornWrite(i32),
+    /// A write or read does half of its work and says so.
+    Short,
+    /// A sync fails with this error number, and the pages stay in the cache, marked clean.
+    SyncKeeps(i32),
+    /// A sync fails with this error number, and the cache goes back to what was on disk.
+    SyncDrops(i32),
+    /// A read fails with this error number.
+    ReadRefused(i32),
+}
+
+/// What kind of operation is about to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Read,
+    Write,
+    Sync,
+    Other,
+}
+
+impl Failure {
+    fn applies_to(self, class: Class) -> bool {
+        match self {
+            Failure::Refused(_) => matches!(class, Class::Write | Class::Other),
+            Failure::TornWrite(_) => class == Class::Write,
+            Failure::Short => matches!(class, Class::Write | Class::Read),
+            Failure::SyncKeeps(_) | Failure::SyncDrops(_) => class == Class::Sync,
+            Failure::ReadRefused(_) => class == Class::Read,
+        }
+    }
+
+    fn error(self) -> io::Error {
+        match self {
+            Failure::Short => io::ErrorKind::WriteZero.into(),
+            Failure::Refused(number)
+            | Failure::TornWrite(number)
+            | Failure::SyncKeeps(number)
+            | Failure::SyncDrops(number)
+            | Failure::ReadRefused(number) => io::Error::from_raw_os_error(number),
+        }
+    }
+}
+
+/// Which operations go wrong: of those that `failure` can befall, counted from 0 since the fault was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Which operation fails first.
+    /// The first.
     pub nth: u64,
-    /// Whether every later one fails as well.
+    /// Whether every later one does as well.
     pub forever: bool,
-    /// What the system says.
-    pub kind: io::ErrorKind,
-    /// Whether a failing write leaves half of its bytes, and a failing sync drops what was not on disk.
-    pub lossy: bool,
+    /// How.
+    pub failure: Failure,
 }
 
 /// A folder of files in memory. Clones share it.
@@ -81,8 +132,12 @@ pub struct Disk {
 
 #[derive(Debug, Default)]
 struct State {
+    /// What reading through the cache gives.
     files: Vec<Vec<u8>>,
+    /// What is on the medium for certain.
     synced: Vec<Vec<u8>>,
+    /// What the next sync will bring there: a failed one marked everything before it clean.
+    dirty: Vec<Vec<Operation>>,
     names: BTreeMap<PathBuf, usize>,
     operations: Vec<Operation>,
     fault: Option<Fault>,
@@ -90,21 +145,71 @@ struct State {
 }
 
 impl State {
-    /// Counts a writing operation and says whether it fails.
-    fn fails(&mut self) -> Option<Fault> {
+    /// Counts an operation that the fault may befall and says whether it does.
+    fn fails(&mut self, class: Class) -> Option<Failure> {
+        let fault = self.fault.filter(|f| f.failure.applies_to(class))?;
         let number = self.counted;
         self.counted += 1;
-        self.fault.filter(|f| number == f.nth || f.forever && number > f.nth)
+        (number == fault.nth || fault.forever && number > fault.nth).then_some(fault.failure)
     }
 
-    fn write(&mut self, file: usize, offset: u64, bytes: &[u8]) {
-        let content = &mut self.files[file];
-        let end = offset as usize + bytes.len();
-        if content.len() < end {
-            content.resize(end, 0);
+    /// For operations that fail as a whole or not at all.
+    fn refused(&mut self) -> io::Result<()> {
+        self.fails(Class::Other).map_or(Ok(()), |failure| Err(failure.error()))
+    }
+
+    fn add_file(&mut self, content: Vec<u8>) {
+        self.files.push(content.clone());
+        self.synced.push(content);
+        self.dirty.push(Vec::new());
+    }
+
+    /// Does what was asked for, and notes it.
+    fn perform(&mut self, operation: Operation) {
+        match &operation {
+            Operation::Write { file, .. } | Operation::SetLen { file, .. } => {
+                change(&mut self.files[*file], &operation);
+                self.dirty[*file].push(operation.clone());
+            }
+            Operation::Sync { file } => {
+                let dirty = std::mem::take(&mut self.dirty[*file]);
+                dirty.iter().for_each(|operation| change(&mut self.synced[*file], operation));
+            }
+            Operation::FailedSync { file, dropped } => {
+                self.dirty[*file].clear();
+                if *dropped {
+                    self.files[*file] = self.synced[*file].clone();
+                }
+            }
+            Operation::Create { file, path } => {
+                assert_eq!(*file, self.files.len(), "files are numbered as they are made");
+                self.add_file(Vec::new());
+                self.names.insert(path.clone(), *file);
+            }
+            Operation::Rename { from, to } => {
+                if let Some(file) = self.names.remove(from) {
+                    self.names.insert(to.clone(), file);
+                }
+            }
+            Operation::Remove { path } => drop(self.names.remove(path)),
+            Operation::SyncFolder | Operation::Mark(_) => {}
         }
-        content[offset as usize..end].copy_from_slice(bytes);
-        self.operations.push(Operation::Write { file, offset, bytes: bytes.to_vec() });
+        self.operations.push(operation);
+    }
+}
+
+/// A write or a change of length.
+fn change(content: &mut Vec<u8>, operation: &Operation) {
+    match operation {
+        Operation::Write { offset, bytes, .. } => {
+            let end = *offset as usize + bytes.len();
+            if content.len() < end {
+                content.resize(end, 0);
+            }
+            content[*offset as usize..end].copy_from_slice(bytes);
+        }
+        Operation::SetLen { len, .. } => content.resize(*len as usize, 0),
+        _ => {}
     }
 }
 
@@ -116,10 +221,21 @@ impl Disk {
         {
             let mut state = disk.lock();
             for (number, (path, content)) in files.iter().enumerate() {
-                state.files.push(content.clone());
-                state.synced.push(content.clone());
+                state.add_file(content.clone());
                 state.names.insert(path.clone(), number);
             }
+        }
+        disk
+    }
+
+    /// The disk as another process finds it when the writer is killed after `operations` on a disk that held `files`:
+    /// everything written is in the cache, synced or not.
+    #[must_use]
+    pub fn after(files: &BTreeMap<PathBuf, Vec<u8>>, operations: &[Operation]) -> Disk {
+        let disk = Disk::with_files(files);
+        {
+            let mut state = disk.lock();
+            operations.iter().for_each(|operation| state.perform(operation.clone()));
         }
         disk
     }
@@ -131,7 +247,7 @@ impl Disk {
         state.counted = 0;
     }
 
-    /// Writing operations since the fault was set.
+    /// Operations that the fault could befall since it was set.
     #[must_use]
     pub fn counted(&self) -> u64 {
         self.lock().counted
@@ -143,9 +259,9 @@ impl Disk {
         self.lock().operations.clone()
     }
 
-    /// Notes that a caller was told its records are safe.
-    pub fn acknowledge(&self, records: u64) {
-        self.lock().operations.push(Operation::Acknowledge { records });
+    /// Notes a place in the list of operations.
+    pub fn mark(&self, mark: usize) {
+        self.lock().perform(Operation::Mark(mark));
     }
 
     /// The files by name, as they are in the page cache.
@@ -164,10 +280,6 @@ impl Disk {
     }
 }
 
-fn failed(fault: Fault) -> io::Error {
-    io::Error::new(fault.kind, "the simulated disk fails")
-}
-
 impl Volume for Disk {
     fn open(&self, path: &Path, _write: bool) -> io::Result<Arc<dyn Storage>> {
         let file = self.lock().names.get(path).copied();
@@ -179,43 +291,36 @@ impl Volume for Disk {
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        if let Some(fault) = state.fails() {
-            return Err(failed(fault));
-        }
+        state.refused()?;
         let file = state.files.len();
-        state.files.push(Vec::new());
-        state.synced.push(Vec::new());
-        state.names.insert(path.to_path_buf(), file);
-        state.operations.push(Operation::Create { file, path: path.to_path_buf() });
+        state.perform(Operation::Create { file, path: path.to_path_buf() });
         drop(state);
         Ok(self.storage(file))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.lock();
-        if let Some(fault) = state.fails() {
-            return Err(failed(fault));
+        state.refused()?;
+        if !state.names.contains_key(from) {
+            return Err(io::ErrorKind::NotFound.into());
         }
-        let file = state.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        state.names.insert(to.to_path_buf(), file);
-        state.operations.push(Operation::Rename { from: from.to_path_buf(), to: to.to_path_buf() });
+        state.perform(Operation::Rename { from: from.to_path_buf(), to: to.to_path_buf() });
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut state = self.lock();
-        if state.names.remove(path).is_some() {
-            state.operations.push(Operation::Remove { path: path.to_path_buf() });
+        if state.names.contains_key(path) {
+            state.refused()?;
+            state.perform(Operation::Remove { path: path.to_path_buf() });
         }
         Ok(())
     }
 
     fn sync_folder(&self, _path: &Path) -> io::Result<()> {
         let mut state = self.lock();
-        if let Some(fault) = state.fails() {
-            return Err(failed(fault));
-        }
-        state.operations.push(Operation::SyncFolder);
+        state.refused()?;
+        state.perform(Operation::SyncFolder);
         Ok(())
     }
 
@@ -236,50 +341,57 @@ impl Storage for DiskFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let state = self.disk.lock();
+        let mut state = self.disk.lock();
+        let failure = state.fails(Class::Read);
+        if let Some(failure @ Failure::ReadRefused(_)) = failure {
+            return Err(failure.error());
+        }
         let rest = state.files[self.file].get(offset as usize..).unwrap_or_default();
-        let len = rest.len().min(buffer.len());
+        let all = rest.len().min(buffer.len());
+        let len = if failure.is_some() { all.div_ceil(2) } else { all };
         buffer[..len].copy_from_slice(&rest[..len]);
         Ok(len)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut state = self.disk.lock();
-        let Some(fault) = state.fails() else {
-            state.write(self.file, offset, bytes);
-            return Ok(bytes.len());
+        let failure = state.fails(Class::Write);
+        let len = match failure {
+            None => bytes.len(),
+            Some(Failure::Short | Failure::TornWrite(_)) => bytes.len() / 2,
+            Some(_) => 0,
         };
-        if fault.lossy {
-            let half = bytes.len() / 2;
-            state.write(self.file, offset, &bytes[..half]);
+        if len > 0 {
+            state.perform(Operation::Write { file: self.file, offset, bytes: bytes[..len].to_vec() });
         }
-        Err(failed(fault))
+        match failure {
+            None | Some(Failure::Short) => Ok(len),
+            Some(failure) => Err(failure.error()),
+        }
+    }
+
+    fn read_medium(&self, offset: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
+        let state = self.disk.lock();
+        let rest = state.synced[self.file].get(offset as usize..).unwrap_or_default();
+        Ok(Some(rest[..rest.len().min(len)].to_vec()))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.disk.lock();
-        if let Some(fault) = state.fails() {
-            return Err(failed(fault));
-        }
-        let file = self.file;
-        state.files[file].resize(len as usize, 0);
-        state.operations.push(Operation::SetLen { file, len });
+        state.refused()?;
+        state.perform(Operation::SetLen { file: self.file, len });
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.lock();
         let file = self.file;
-        if let Some(fault) = state.fails() {
-            if fault.lossy {
-                // As ext4, XFS and btrfs do: the pages are dropped and marked clean.
-                let synced = state.synced[file].clone();
-                state.files[file] = synced;
-            }
-            return Err(failed(fault));
+        if let Some(failure) = state.fails(Class::Sync) {
+            let dropped = matches!(failure, Failure::SyncDrops(_));
+            state.perform(Operation::FailedSync { file, dropped });
+            return Err(failure.error());
         }
-        state.synced[file] = state.files[file].clone();
-        state.operations.push(Operation::Sync { file });
+        state.perform(Operation::Sync { file });
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::header::{Header, sealed};
 use super::{Damage, Hash, PAYLOAD_BYTES_MAX, aligned, all_zero, hash, hash_at, u64_at};
+use crate::seeded::{self, Seeded};
 
 /// Bytes of a frame header.
 pub(crate) const FRAME_HEADER_BYTES: u64 = 72;
@@ -81,7 +82,7 @@ impl Frame {
         if bytes[..4] != MAGIC {
             return Err("no frame begins here");
         }
-        if bytes[64..] != sealed(&bytes[..64], header.seed()) {
+        if bytes[64..] != sealed(&bytes[..64], header.seed()) && !seeded::on(Seeded::FrameSumUnchecked) {
             return Err("the frame header's checksum does not match");
         }
         let kind = Kind::from_byte(bytes[4]).ok_or("the frame is of an unknown kind")?;
@@ -92,7 +93,7 @@ impl Frame {
             serial: u64_at(bytes, 24),
             digest: hash_at(bytes, 32),
         };
-        if frame.offset != offset {
+        if frame.offset != offset && !seeded::on(Seeded::FramePlaceUnchecked) {
             return Err("the frame belongs to another place");
         }
         if frame.payload_len > PAYLOAD_BYTES_MAX || !all_zero(&bytes[5..8]) {

@@ -1,177 +1,116 @@
-//! The power fails at every point of every write path, and again while the first crash is recovered from.
+//! The power fails at every point of every write path, and again while the first crash is recovered from; a process is
+//! killed at every point, its writes still in the cache, and the power fails while the next one takes over.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use kapsa_capsule::{Error, NewCapsule, Snapshot, Stored, Writer, create_unlocked, verify_in};
-use kapsa_testkit::{Crash, Disk, Random, crashes};
+use kapsa_testkit::{Crash, Operation, Random, crashes};
 
-use crate::segment;
+use crate::harness::{RECOVERIES, SCENARIOS, Scenario, Step, Verdict, World, check, guarded};
 
-type Files = BTreeMap<PathBuf, Vec<u8>>;
-
-fn path() -> &'static Path {
-    Path::new("c.kapsa")
+/// States that were checked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// After one crash.
+    pub first: u64,
+    /// After a second one, during recovery or the commit after it.
+    pub second: u64,
+    /// After a kill and a crash during the take-over.
+    pub taken_over: u64,
 }
 
-fn open(disk: &Disk) -> Result<Writer, Error> {
-    Writer::open_unlocked(Arc::new(disk.clone()), path())
-}
-
-fn body(sequence: u64) -> Vec<u8> {
-    format!("body of record {sequence} {}", "x".repeat(sequence as usize % 7 * 90)).into_bytes()
-}
-
-/// Appends `count` records in one commit and notes the acknowledgement.
-fn put(disk: &Disk, writer: &mut Writer, count: u64) {
-    let mut transaction = writer.begin().expect("begins");
-    for _ in 0..count {
-        let sequence = transaction.next_sequence();
-        transaction.append(&body(sequence)).expect("appends");
+impl Counts {
+    pub fn sum(self) -> u64 {
+        self.first + self.second + self.taken_over
     }
-    let commit = transaction.commit(1).expect("commits");
-    disk.acknowledge(commit.next_sequence - 1);
 }
 
-fn index(writer: &mut Writer, first: u64, next: u64) {
-    let mut transaction = writer.begin().expect("begins");
-    transaction.add_segment(segment(first, next, &[first as u8; 700])).expect("joins");
-    transaction.commit(1).expect("commits");
-}
-
-fn rewrite(writer: &mut Writer) {
-    let mut rewrite = writer.rewrite().expect("begins");
-    let old = rewrite.old().clone();
-    for record in old.records(1) {
-        rewrite.append(record.expect("readable").stored()).expect("appends");
-    }
-    rewrite.add_segment(segment(1, old.commit().next_sequence, b"rewritten")).expect("joins");
-    rewrite.finish().expect("finishes");
-}
-
-/// A way of writing, run on a disk that holds what an earlier one left.
-type Scenario = (&'static str, fn(&Disk), fn(&Disk));
-
-fn prepared(disk: &Disk) {
-    create_unlocked(disk, path(), NewCapsule { capsule_id: [1; 16], created_us: 0 }).expect("created");
-    let mut writer = open(disk).expect("opens");
-    put(disk, &mut writer, 2);
-    put(disk, &mut writer, 1);
-}
-
-const SCENARIOS: [Scenario; 7] = [
-    (
-        "create",
-        |_| {},
-        |disk| {
-            create_unlocked(disk, path(), NewCapsule { capsule_id: [1; 16], created_us: 0 }).expect("created");
-            put(disk, &mut open(disk).expect("opens"), 1);
-        },
-    ),
-    ("put", prepared, |disk| put(disk, &mut open(disk).expect("opens"), 1)),
-    ("puts of one writer", prepared, |disk| {
-        let mut writer = open(disk).expect("opens");
-        (0..4).for_each(|_| put(disk, &mut writer, 1));
-    }),
-    ("batch", prepared, |disk| put(disk, &mut open(disk).expect("opens"), 9)),
-    ("tail to segment", prepared, |disk| {
-        let mut writer = open(disk).expect("opens");
-        index(&mut writer, 1, 4);
-        put(disk, &mut writer, 1);
-    }),
-    (
-        "segment merge",
-        |disk| {
-            prepared(disk);
-            let mut writer = open(disk).expect("opens");
-            index(&mut writer, 1, 3);
-            index(&mut writer, 3, 4);
-        },
-        |disk| {
-            let mut writer = open(disk).expect("opens");
-            index(&mut writer, 1, 4);
-            put(disk, &mut writer, 1);
-        },
-    ),
-    ("rewrite", prepared, |disk| {
-        let mut writer = open(disk).expect("opens");
-        rewrite(&mut writer);
-        put(disk, &mut writer, 1);
-    }),
-];
-
-/// Everything acknowledged is there, nothing half-visible, nothing else.
-fn assert_sound(files: &Files, acknowledged: u64, context: &str) -> u64 {
-    let disk = Disk::with_files(files);
-    let snapshot = match Snapshot::open_in(&disk, path()) {
-        Ok(snapshot) => snapshot,
-        Err(Error::NotFound { .. }) if acknowledged == 0 => return 0,
-        Err(error) => panic!("{context}: {error}"),
-    };
-    let next = snapshot.commit().next_sequence;
-    assert!(next > acknowledged, "{context}: {acknowledged} acknowledged, {} there", next - 1);
-    for sequence in 1..next {
-        let record = snapshot.record(sequence).unwrap_or_else(|e| panic!("{context}: {e}"));
-        assert_eq!(record.stored(), Stored::Body(&body(sequence)), "{context}");
-    }
-    let report = verify_in(&disk, path(), &mut |_, _| {}).unwrap_or_else(|e| panic!("{context}: {e}"));
-    let harmless = report.problems.iter().all(|p| p.what.contains("hint"));
-    assert!(harmless, "{context}: {:?}", report.problems);
-    next - 1
-}
-
-/// What the next writer does after a crash.
-fn recover_and_put(disk: &Disk) {
-    match open(disk) {
-        Ok(mut writer) => put(disk, &mut writer, 1),
-        Err(Error::NotFound { .. }) => {
-            create_unlocked(disk, path(), NewCapsule { capsule_id: [1; 16], created_us: 0 }).expect("created");
-            put(disk, &mut open(disk).expect("opens"), 1);
+/// Every crash of `world`'s operations from `from` on, each checked. Returns their number, and `each` distinct one.
+pub fn crash_everywhere(world: &World, from: usize, random: &mut Random, each: &mut dyn FnMut(Crash)) -> Verdict<u64> {
+    let mut verdict = Ok(());
+    let mut known = HashSet::new();
+    let count = crashes(world.start(), &world.disk.operations(), from, random, &mut |crash| {
+        if verdict.is_err() {
+            return;
         }
-        Err(error) => panic!("{error}"),
-    }
+        let ledger = &world.ledgers[crash.mark.unwrap_or(0)];
+        let mut hasher = DefaultHasher::new();
+        (&crash.files, crash.mark).hash(&mut hasher);
+        if let Err(what) = check(&crash.files, ledger) {
+            verdict = Err(format!("crash after {}: {what}", crash.operations));
+        } else if known.insert(hasher.finish()) {
+            each(crash);
+        }
+    });
+    verdict.map(|()| count)
 }
 
-/// Every crash of the recovery from `crash`, and of the commit after it.
-fn crash_again(crash: &Crash, random: &mut Random, context: &str) -> u64 {
-    let before = assert_sound(&crash.files, crash.acknowledged, context);
-    let disk = Disk::with_files(&crash.files);
-    disk.acknowledge(crash.acknowledged);
-    recover_and_put(&disk);
-    assert_eq!(assert_sound(&disk.files(), before + 1, context), before + 1, "{context}: recovered and went on");
-    crashes(&crash.files, &disk.operations(), random, &mut |second| {
-        assert_sound(&second.files, second.acknowledged, &format!("{context}, then after {}", second.operations));
-    })
+pub fn explore(scenario: &Scenario, seed: u64) -> Verdict<Counts> {
+    let mut random = Random::new(seed);
+    let mut counts = Counts::default();
+    let mut world = World::before(scenario)?;
+    world.run(scenario.steps).map_err(|e| format!("without a fault: {e}"))?;
+    world.check()?;
+    let mut firsts = Vec::new();
+    counts.first = crash_everywhere(&world, 0, &mut random, &mut |crash| firsts.push(crash))?;
+    let mut recoveries = RECOVERIES.iter().cycle();
+    let mut recovery = || *recoveries.next().expect("a cycle has no end");
+    for crash in &firsts {
+        let context = |what| format!("crash after {}, {what}", crash.operations);
+        world.after_crash(crash).check_idempotent().map_err(context)?;
+        counts.second += recover_under_crashes(world.after_crash(crash), recovery(), &mut random).map_err(context)?;
+    }
+    for operations in kills(&world.disk.operations()) {
+        let context = |what| format!("killed after {}, {what}", operations.len());
+        let next = world.after_kill(&operations);
+        next.check().map_err(context)?;
+        counts.taken_over += recover_under_crashes(next, recovery(), &mut random).map_err(context)?;
+    }
+    Ok(counts)
+}
+
+/// Lets the next writer recover and go on, and the power fail at every point of that.
+pub fn recover_under_crashes(mut world: World, recovery: &[Step], random: &mut Random) -> Verdict<u64> {
+    let from = world.disk.operations().len();
+    world.recover(recovery)?;
+    world.check()?;
+    crash_everywhere(&world, from, random, &mut |_| {})
+}
+
+/// What a process may have done when it is killed: any number of its operations, the last write perhaps in part.
+fn kills(operations: &[Operation]) -> Vec<Vec<Operation>> {
+    let mut kills = Vec::new();
+    for done in 0..=operations.len() {
+        kills.push(operations[..done].to_vec());
+        if let Some(Operation::Write { file, offset, bytes }) = operations.get(done)
+            && bytes.len() > 1
+        {
+            let half = Operation::Write { file: *file, offset: *offset, bytes: bytes[..bytes.len() / 2].to_vec() };
+            kills.push([&operations[..done], &[half]].concat());
+        }
+    }
+    kills
 }
 
 #[test]
 fn no_crash_loses_or_tears_a_commit() {
-    let mut random = Random::new(1);
-    let (mut states, mut deeper) = (0, 0);
-    for (name, before, scenario) in SCENARIOS {
-        let disk = Disk::default();
-        before(&disk);
-        let files = disk.files();
-        let told = disk.operations().iter().rev().find_map(|o| match o {
-            kapsa_testkit::Operation::Acknowledge { records } => Some(*records),
-            _ => None,
-        });
-        let disk = Disk::with_files(&files);
-        disk.acknowledge(told.unwrap_or(0));
-        scenario(&disk);
-        let mut distinct = std::collections::HashSet::new();
-        let mut firsts = Vec::new();
-        states += crashes(&files, &disk.operations(), &mut random, &mut |crash| {
-            assert_sound(&crash.files, crash.acknowledged, &format!("{name}, crash after {}", crash.operations));
-            if distinct.insert((crash.files.clone(), crash.acknowledged)) {
-                firsts.push(crash);
-            }
-        });
-        for (number, crash) in firsts.iter().enumerate() {
-            deeper += crash_again(crash, &mut random, &format!("{name}, crash {number} after {}", crash.operations));
+    let (next, total) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let lines = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let counts = guarded(|| explore(scenario, 1));
+            let counts = counts.unwrap_or_else(|what| panic!("{}: {what}", scenario.name));
+            total.fetch_add(counts.sum(), Ordering::Relaxed);
+            lines.lock().expect("no thread failed").push(format!("{}: {counts:?}", scenario.name));
         }
-    }
-    println!("{states} states at depth 1, {deeper} at depth 2");
-    assert!(states > 500 && deeper > 10_000, "the enumeration ran: {states}, {deeper}");
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(work);
+        scope.spawn(work);
+    });
+    let total = total.into_inner();
+    println!("{}\n{total} states", lines.into_inner().expect("no thread failed").join("\n"));
+    assert!(total > 1_000_000, "the enumeration ran: {total}");
 }

@@ -5,6 +5,7 @@ mod basics;
 mod crash;
 mod damage;
 mod golden;
+mod harness;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,384 @@
+//! A capsule on a simulated disk, and a ledger of what its callers were told.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kapsa_capsule::{Buffers, Error, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, create_unlocked, verify_in};
+use kapsa_testkit::{Crash, Disk, Operation, Random};
+
+pub type Files = BTreeMap<PathBuf, Vec<u8>>;
+/// A violated promise, in words.
+pub type Verdict<T = ()> = Result<T, String>;
+
+const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
+
+pub fn path() -> &'static Path {
+    Path::new("c.kapsa")
+}
+
+/// One thing that a caller does.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    Create,
+    /// So many records in one commit.
+    Put(u64),
+    /// One record of some kilobytes.
+    PutLarge,
+    /// A segment over the records `.0` to `.1`, the latter excluded.
+    Index(u64, u64),
+    /// A transaction of so many records, given up.
+    GiveUp(u64),
+    /// A new file in place of the old one.
+    Rewrite,
+    /// The writer goes and another one comes.
+    Reopen,
+}
+
+/// A way of writing, on a capsule that `before` made.
+pub struct Scenario {
+    pub name: &'static str,
+    pub before: &'static [Step],
+    pub steps: &'static [Step],
+    /// Whether a transaction reaches the file in parts, as a large one does.
+    pub small_buffers: bool,
+}
+
+/// What writers do after a crash, in turn.
+pub const RECOVERIES: [&[Step]; 8] = [
+    &[Step::Put(1)],
+    &[Step::PutLarge],
+    &[Step::Put(1)],
+    &[Step::Put(2), Step::Put(1)],
+    &[Step::Put(1)],
+    &[Step::Rewrite, Step::Put(1)],
+    &[Step::Put(1)],
+    &[Step::GiveUp(1), Step::Put(5)],
+];
+
+const PREPARED: &[Step] = &[Step::Create, Step::Put(2), Step::Put(1)];
+const INDEXED: &[Step] = &[Step::Create, Step::Put(2), Step::Put(1), Step::Index(1, 3), Step::Index(3, 4)];
+
+const fn scenario(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Scenario {
+    Scenario { name, before, steps, small_buffers: false }
+}
+
+pub const SCENARIOS: &[Scenario] = &[
+    scenario("create", &[], &[Step::Create, Step::Put(1)]),
+    scenario("first put", &[Step::Create], &[Step::Put(1)]),
+    scenario("put", PREPARED, &[Step::Put(1)]),
+    scenario("puts of one writer", PREPARED, &[Step::Put(1), Step::Put(1), Step::Put(1)]),
+    scenario("puts of many writers", PREPARED, &[Step::Put(1), Step::Reopen, Step::Put(1), Step::Reopen, Step::Put(1)]),
+    scenario("batch", PREPARED, &[Step::Put(9)]),
+    scenario("large put", PREPARED, &[Step::PutLarge]),
+    scenario("large puts", PREPARED, &[Step::PutLarge, Step::Put(1), Step::PutLarge]),
+    scenario("large puts of two writers", PREPARED, &[Step::PutLarge, Step::Reopen, Step::PutLarge]),
+    scenario("tail to segment", PREPARED, &[Step::Index(1, 4), Step::Put(1)]),
+    scenario("segment merge", INDEXED, &[Step::Index(1, 4), Step::Put(1)]),
+    scenario("rewrite", PREPARED, &[Step::Rewrite, Step::Put(1)]),
+    scenario("rewrite of an indexed capsule", INDEXED, &[Step::Put(1), Step::Rewrite, Step::Put(1)]),
+    Scenario { small_buffers: true, ..scenario("bulk load", PREPARED, &[Step::Put(6), Step::Put(6)]) },
+    Scenario { small_buffers: true, ..scenario("bulk load given up", PREPARED, &[Step::GiveUp(8), Step::Put(1)]) },
+];
+
+/// Number of a body; no two attempts to store one have the same.
+type Body = u64;
+
+/// Bodies whose number this divides are large.
+const LARGE: u64 = 1000;
+
+pub fn body(number: Body) -> Vec<u8> {
+    let mut random = Random::new(number);
+    let len = if number.is_multiple_of(LARGE) { 4_000 } else { number % 7 * 80 };
+    let noise = (0..len).map(|_| b' ' + random.below(64) as u8);
+    format!("body {number} ").into_bytes().into_iter().chain(noise).collect()
+}
+
+fn segment(first_sequence: u64, next_sequence: u64) -> SegmentDraft {
+    let content = vec![(first_sequence * 16 + next_sequence) as u8; 300];
+    SegmentDraft { first_sequence, next_sequence, sections: vec![(*b"test    ", content)] }
+}
+
+/// What callers were told, and what may be on disk besides.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    created: bool,
+    /// Acknowledged, by sequence.
+    safe: Vec<Body>,
+    /// Commits that may follow the safe ones: one of these lists, or the beginning of one.
+    may: Vec<Vec<Vec<Body>>>,
+}
+
+impl Ledger {
+    /// The commits that make `count` records beyond the safe ones.
+    fn beyond(&self, count: usize) -> Option<Vec<Vec<Body>>> {
+        let fitting = |list: &Vec<Vec<Body>>| {
+            (0..=list.len()).map(|len| list[..len].to_vec()).find(|part| part.iter().map(Vec::len).sum::<usize>() == count)
+        };
+        if count == 0 { Some(Vec::new()) } else { self.may.iter().find_map(fitting) }
+    }
+
+    /// Whether a capsule may hold this.
+    fn allows(&self, found: &[Vec<u8>]) -> bool {
+        let is = |numbers: &[Body], found: &[Vec<u8>]| numbers.iter().zip(found).all(|(&number, f)| body(number) == *f);
+        if found.len() < self.safe.len() || !is(&self.safe, found) {
+            return false;
+        }
+        let rest = &found[self.safe.len()..];
+        let fits = |list: &Vec<Vec<Body>>| {
+            (0..=list.len()).any(|len| {
+                let part = list[..len].concat();
+                part.len() == rest.len() && is(&part, rest)
+            })
+        };
+        rest.is_empty() || self.may.iter().any(fits)
+    }
+}
+
+/// A disk, the writer at work on it, and the ledgers of all moments, by mark.
+pub struct World {
+    pub disk: Disk,
+    start: Files,
+    pub ledgers: Vec<Ledger>,
+    next_body: Body,
+    writer: Option<Writer>,
+    buffers: Buffers,
+}
+
+impl World {
+    /// A world in which `files` are on disk and `ledger` is what was told so far.
+    pub fn new(files: &Files, ledger: Ledger, next_body: Body, buffers: Buffers) -> World {
+        World::resume(files, &[], vec![ledger], next_body, buffers)
+    }
+
+    /// The world after `operations` on a disk that held `files`, its writer killed.
+    pub fn resume(files: &Files, operations: &[Operation], ledgers: Vec<Ledger>, next_body: Body, buffers: Buffers) -> World {
+        let disk = Disk::after(files, operations);
+        disk.mark(last_mark(operations));
+        World { disk, start: files.clone(), ledgers, next_body, writer: None, buffers }
+    }
+
+    /// What the scenario finds.
+    pub fn before(scenario: &Scenario) -> Verdict<World> {
+        let buffers = if scenario.small_buffers { Buffers { pending_bytes: 150, spill_bytes: 300 } } else { Buffers::default() };
+        let mut world = World::new(&Files::new(), Ledger::default(), 1, buffers);
+        world.run(scenario.before).map_err(|e| e.to_string())?;
+        let ledger = world.ledger().clone();
+        Ok(World::new(&world.disk.files(), ledger, world.next_body, buffers))
+    }
+
+    /// Runs the steps, all of which must succeed.
+    pub fn run(&mut self, steps: &[Step]) -> Result<(), Error> {
+        steps.iter().try_for_each(|step| self.step(*step))
+    }
+
+    /// Runs the steps as a stubborn caller: whatever fails, the next one is tried.
+    pub fn run_stubbornly(&mut self, steps: &[Step]) {
+        for step in steps {
+            let _failed_as_it_should = self.step(*step);
+        }
+    }
+
+    pub fn start(&self) -> &Files {
+        &self.start
+    }
+
+    /// The ledger of this moment.
+    pub fn ledger(&self) -> &Ledger {
+        let mark = last_mark(&self.disk.operations());
+        &self.ledgers[mark]
+    }
+
+    /// The next world: another power supply, the same callers.
+    pub fn after_crash(&self, crash: &Crash) -> World {
+        let ledger = self.ledgers[crash.mark.unwrap_or(0)].clone();
+        World::new(&crash.files, ledger, self.next_body, self.buffers)
+    }
+
+    /// The same moment seen by the next process.
+    pub fn after_kill(&self, operations: &[Operation]) -> World {
+        World::resume(&self.start, operations, self.ledgers.clone(), self.next_body, self.buffers)
+    }
+
+    fn note(&mut self, ledger: Ledger) {
+        self.ledgers.push(ledger);
+        self.disk.mark(self.ledgers.len() - 1);
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Create => {
+                create_unlocked(&self.disk, path(), NEW)?;
+                let ledger = Ledger { created: true, ..self.ledger().clone() };
+                self.note(ledger);
+                Ok(())
+            }
+            Step::Reopen => {
+                self.writer = None;
+                Ok(())
+            }
+            _ => {
+                let mut writer = match self.writer.take() {
+                    Some(writer) => writer,
+                    None => self.open()?,
+                };
+                let done = match step {
+                    Step::Put(count) => self.put(&mut writer, count),
+                    Step::PutLarge => {
+                        self.next_body = self.next_body.next_multiple_of(LARGE);
+                        self.put(&mut writer, 1)
+                    }
+                    Step::GiveUp(count) => self.give_up(&mut writer, count),
+                    Step::Index(first, next) => index(&mut writer, first, next),
+                    _ => rewrite(&mut writer),
+                };
+                // A writer that can go on does.
+                self.writer = writer.begin().map(drop).is_ok().then_some(writer);
+                done
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Writer, Error> {
+        let mut writer = Writer::open_unlocked(Arc::new(self.disk.clone()), path())?;
+        writer.set_buffers(self.buffers);
+        Ok(writer)
+    }
+
+    fn bodies(&mut self, count: u64) -> Vec<Body> {
+        self.next_body += count;
+        (self.next_body - count..self.next_body).collect()
+    }
+
+    fn put(&mut self, writer: &mut Writer, count: u64) -> Result<(), Error> {
+        let bodies = self.bodies(count);
+        let mut transaction = writer.begin()?;
+        let mut ledger = self.ledger().clone();
+        let beyond = (transaction.next_sequence() - 1) as usize - ledger.safe.len();
+        let seen = ledger.beyond(beyond).unwrap_or_default();
+        ledger.may.push([seen.clone(), vec![bodies.clone()]].concat());
+        self.note(ledger.clone());
+        let mut committed = bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop));
+        committed = committed.and_then(|()| transaction.commit(1).map(drop));
+        match committed {
+            Ok(()) => {
+                ledger.safe.extend(seen.into_iter().flatten().chain(bodies));
+                ledger.may.clear();
+                self.note(ledger);
+            }
+            // The writer is able to go on, so it has cut back to what it saw, durably.
+            Err(_) if writer.begin().is_ok() => {
+                ledger.may = vec![seen];
+                self.note(ledger);
+            }
+            Err(_) => {}
+        }
+        committed
+    }
+
+    fn give_up(&mut self, writer: &mut Writer, count: u64) -> Result<(), Error> {
+        let bodies = self.bodies(count);
+        let mut transaction = writer.begin()?;
+        bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop))
+    }
+
+    /// What the next writer does on whatever it finds: all of it must succeed.
+    pub fn recover(&mut self, steps: &[Step]) -> Verdict {
+        self.writer = None;
+        if let Err(Error::NotFound { .. }) = self.open()
+            && !self.ledger().created
+        {
+            self.step(Step::Create).map_err(|e| format!("creation failed: {e}"))?;
+        }
+        self.run(steps).map_err(|e| format!("recovery failed: {e}"))
+    }
+
+    /// What is in the cache now.
+    pub fn check(&self) -> Verdict<usize> {
+        check(&self.disk.files(), self.ledger())
+    }
+
+    /// Whether recovery alone keeps what there is, and does nothing the second time.
+    pub fn check_idempotent(&self) -> Verdict {
+        let before = self.check()?;
+        let prepare = || self.open().and_then(|mut writer| writer.begin().map(drop));
+        match prepare() {
+            Err(Error::NotFound { .. }) if before == 0 => return Ok(()),
+            other => other.map_err(|e| format!("recovery failed: {e}"))?,
+        }
+        let once = self.disk.files();
+        let kept = self.check()?;
+        if kept != before {
+            return Err(format!("recovery left {kept} of {before} records"));
+        }
+        prepare().map_err(|e| format!("the second recovery failed: {e}"))?;
+        if self.disk.files() == once { Ok(()) } else { Err("a second recovery changed the file".to_string()) }
+    }
+}
+
+fn index(writer: &mut Writer, first: u64, next: u64) -> Result<(), Error> {
+    let mut transaction = writer.begin()?;
+    transaction.add_segment(segment(first, next))?;
+    transaction.commit(1).map(drop)
+}
+
+fn rewrite(writer: &mut Writer) -> Result<(), Error> {
+    let mut rewrite = writer.rewrite()?;
+    let old = rewrite.old().clone();
+    for record in old.records(1) {
+        rewrite.append(record?.stored())?;
+    }
+    if old.commit().next_sequence > 1 {
+        rewrite.add_segment(segment(1, old.commit().next_sequence))?;
+    }
+    rewrite.finish().map(drop)
+}
+
+fn last_mark(operations: &[Operation]) -> usize {
+    let mark = |operation: &Operation| if let Operation::Mark(mark) = operation { Some(*mark) } else { None };
+    operations.iter().rev().find_map(mark).unwrap_or(0)
+}
+
+/// Every record of the capsule in `files`, each of its segments read as well; none when there is no capsule.
+pub fn read_all(files: &Files) -> Result<Vec<Vec<u8>>, Error> {
+    let disk = Disk::with_files(files);
+    let snapshot = Snapshot::open_in(&disk, path())?;
+    let mut bodies = Vec::new();
+    for record in snapshot.records(1) {
+        bodies.push(match record?.stored() {
+            Stored::Body(body) => body.to_vec(),
+            Stored::Purged(_) => Vec::new(),
+        });
+    }
+    for (number, meta) in snapshot.segments().iter().enumerate() {
+        let expected = segment(meta.first_sequence, meta.next_sequence);
+        let section = snapshot.section(number, *b"test    ")?;
+        assert_eq!(section.as_deref(), Some(&expected.sections[0].1[..]), "a segment was read as something else");
+    }
+    Ok(bodies)
+}
+
+/// Whether everything acknowledged is there, nothing half-visible and nothing else. Returns the number of records.
+pub fn check(files: &Files, ledger: &Ledger) -> Verdict<usize> {
+    let found = match read_all(files) {
+        Err(Error::NotFound { .. }) if !ledger.created => return Ok(0),
+        read => read.map_err(|e| format!("unreadable: {e}"))?,
+    };
+    if !ledger.allows(&found) {
+        let shown = found.iter().map(|f| String::from_utf8_lossy(&f[..f.len().min(10)]).into_owned()).collect::<Vec<_>>();
+        return Err(format!("the capsule holds {shown:?}, which {ledger:?} does not allow"));
+    }
+    let disk = Disk::with_files(files);
+    let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
+    let harmless = report.problems.iter().all(|p| p.what.contains("hint"));
+    if harmless { Ok(found.len()) } else { Err(format!("verify found {:?}", report.problems)) }
+}
+
+/// Runs `work`, a panic of the store being a violation as well.
+pub fn guarded<T>(work: impl FnOnce() -> Verdict<T>) -> Verdict<T> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+    caught.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(format!("panic: {}", text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()))
+    })
+}
