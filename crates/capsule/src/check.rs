@@ -74,8 +74,9 @@ pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64,
         Err(error) => return Err(error),
     };
     let mut checker = Checker::new(storage, path, header, report)?;
-    checker.check_hints(&prefix);
     checker.check_log(progress)?;
+    checker.check_hints(&prefix);
+    checker.report.problems.sort_by_key(|problem| problem.offset);
     Ok(checker.report)
 }
 
@@ -144,15 +145,15 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The hint of a commit goes to the disk with the next commit at the latest, so a slot can be unused only until then.
     fn check_hints(&mut self, prefix: &[u8]) {
-        for slot in SLOTS {
+        for (slot, first_serial) in SLOTS.into_iter().zip([2, 1]) {
             let Some(page) = prefix.get(slot as usize..(slot + 4096) as usize) else { continue };
-            let used = Hint::decode(page, &self.header).is_some() || all_zero(&page[..HINT_BYTES]);
-            if !used || !all_zero(&page[HINT_BYTES..]) {
+            let unused = all_zero(&page[..HINT_BYTES]) && self.head.commit.serial <= first_serial;
+            if !unused && Hint::decode(page, slot, &self.header).is_none() || !all_zero(&page[HINT_BYTES..]) {
                 self.problem(slot, None, "the hint is damaged; the next two commits mend it");
             }
         }
-        self.transaction.broken = false;
     }
 
     fn check_log(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {

@@ -31,21 +31,19 @@ pub enum Seeded {
     PayloadUnchecked,
     /// A frame header is believed without its sum.
     FrameSumUnchecked,
-    /// A frame is taken for the one that belongs to another place.
-    FramePlaceUnchecked,
     /// A hint is believed without its sum.
     HintSumUnchecked,
     /// The header is believed without its sum.
     HeaderSumUnchecked,
     /// A segment's blocks are believed without their sums.
     SegmentUnchecked,
-    /// A commit need not continue the one before it, and the tail is not cut.
+    /// A commit need not continue the one before it.
     NoChain,
 }
 
 impl Seeded {
     /// All of them.
-    pub const ALL: [Seeded; 18] = [
+    pub const ALL: [Seeded; 17] = [
         Seeded::NoSync,
         Seeded::HintBeforeSync,
         Seeded::ShortWriteIgnored,
@@ -59,7 +57,6 @@ impl Seeded {
         Seeded::FolderNotSynced,
         Seeded::PayloadUnchecked,
         Seeded::FrameSumUnchecked,
-        Seeded::FramePlaceUnchecked,
         Seeded::HintSumUnchecked,
         Seeded::HeaderSumUnchecked,
         Seeded::SegmentUnchecked,

@@ -168,6 +168,12 @@ impl Writer {
         Ok(Writer { core: Core::new(path, storage, &located), volume, _lock: lock })
     }
 
+    /// Whether a failure could not be undone, so that nobody knows what is on disk: the next writer finds out.
+    #[must_use]
+    pub fn is_poisoned(&self) -> bool {
+        self.core.poisoned
+    }
+
     /// Changes how much of a transaction is held in memory; smaller ones need less and pack worse.
     pub fn set_buffers(&mut self, buffers: Buffers) {
         self.core.buffers = buffers;
@@ -266,7 +272,7 @@ impl Core {
         if seeded::on(Seeded::UnhintedTrusted) {
             return Ok(());
         }
-        if !seeded::on(Seeded::TailNotCut) && !seeded::on(Seeded::NoChain) {
+        if !seeded::on(Seeded::TailNotCut) {
             self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
         }
         self.storage.sync().map_err(Error::io("sync", &self.path))?;

@@ -142,6 +142,7 @@ struct State {
     operations: Vec<Operation>,
     fault: Option<Fault>,
     counted: u64,
+    failed_after: Option<usize>,
 }
 
 impl State {
@@ -150,7 +151,11 @@ impl State {
         let fault = self.fault.filter(|f| f.failure.applies_to(class))?;
         let number = self.counted;
         self.counted += 1;
-        (number == fault.nth || fault.forever && number > fault.nth).then_some(fault.failure)
+        let befalls = number == fault.nth || fault.forever && number > fault.nth;
+        if befalls {
+            self.failed_after.get_or_insert(self.operations.len());
+        }
+        befalls.then_some(fault.failure)
     }
 
     /// For operations that fail as a whole or not at all.
@@ -245,12 +250,13 @@ impl Disk {
         let mut state = self.lock();
         state.fault = fault;
         state.counted = 0;
+        state.failed_after = None;
     }
 
-    /// Operations that the fault could befall since it was set.
+    /// Operations before the fault came to pass, if it did since it was set.
     #[must_use]
-    pub fn counted(&self) -> u64 {
-        self.lock().counted
+    pub fn failed_after(&self) -> Option<usize> {
+        self.lock().failed_after
     }
 
     /// Everything done so far.

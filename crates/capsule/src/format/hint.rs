@@ -38,21 +38,18 @@ impl Hint {
         out
     }
 
-    /// Reads one slot; an unwritten, torn or foreign one is none.
-    pub(crate) fn decode(slot: &[u8], header: &Header) -> Option<Hint> {
-        let bytes = slot.get(..HINT_BYTES)?;
+    /// Reads the slot at offset `slot`; an unwritten, torn, misplaced or foreign one is none.
+    pub(crate) fn decode(bytes: &[u8], slot: u64, header: &Header) -> Option<Hint> {
+        let bytes = bytes.get(..HINT_BYTES)?;
         let summed = bytes[120..] == sealed(&bytes[..120], header.seed()) || seeded::on(Seeded::HintSumUnchecked);
         let valid = bytes[..8] == MAGIC && summed && u64_at(bytes, 64) == header.generation;
-        valid.then(|| Hint {
-            serial: u64_at(bytes, 8),
-            offset: u64_at(bytes, 16),
-            end: u64_at(bytes, 24),
-            digest: hash_at(bytes, 32),
-        })
+        let (serial, offset, end) = (u64_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24));
+        let hint = Hint { serial, offset, end, digest: hash_at(bytes, 32) };
+        (valid && hint.slot() == slot).then_some(hint)
     }
 
     /// The newer valid hint among the pages before the log.
     pub(crate) fn newest(prefix: &[u8], header: &Header) -> Option<Hint> {
-        SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, header)).max_by_key(|hint| hint.serial)
+        SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, header)).max_by_key(|hint| hint.serial)
     }
 }

@@ -51,7 +51,7 @@ pub fn explore(scenario: &Scenario, seed: u64) -> Verdict<Counts> {
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
     let mut world = World::before(scenario)?;
-    world.run(scenario.steps).map_err(|e| format!("without a fault: {e}"))?;
+    world.run(scenario.steps).map_err(|what| format!("without a fault: {what}"))?;
     world.check()?;
     let mut firsts = Vec::new();
     counts.first = crash_everywhere(&world, 0, &mut random, &mut |crash| firsts.push(crash))?;

@@ -1,6 +1,6 @@
-//! Every flipped bit, every cut, is seen; what was acknowledged before a torn tail is there.
+//! What was acknowledged before a torn tail is there; a file without hints is walked; a newer format is refused.
 
-use kapsa_capsule::{Error, Snapshot, verify};
+use kapsa_capsule::{Error, Snapshot};
 
 use crate::{assert_whole, bodies, fixture, put, segment, writer};
 
@@ -16,46 +16,6 @@ fn small_capsule() -> (crate::Fixture, Vec<u8>) {
     drop(w);
     let bytes = std::fs::read(&f.path).expect("there");
     (f, bytes)
-}
-
-#[test]
-fn every_flipped_bit_is_found_by_verify_and_never_read_as_something_else() {
-    let (f, bytes) = small_capsule();
-    let good = bodies(&Snapshot::open(&f.path).expect("opens"));
-    for position in 0..bytes.len() {
-        // Where zeros must be, one bit of each byte will do.
-        let bits = if bytes[position] == 0 { position % 8..position % 8 + 1 } else { 0..8 };
-        for bit in bits {
-            let mut damaged = bytes.clone();
-            damaged[position] ^= 1 << bit;
-            std::fs::write(&f.path, &damaged).expect("written");
-            let found = verify(&f.path, &mut |_, _| {});
-            let torn_hint = matches!(&found, Ok(report) if report.problems.is_empty());
-            assert!(!torn_hint, "byte {position} bit {bit} went unseen");
-            if let Ok(snapshot) = Snapshot::open(&f.path) {
-                for record in snapshot.records(1).flatten() {
-                    let expected = &good[record.sequence() as usize - 1];
-                    assert_eq!(record.stored(), kapsa_capsule::Stored::Body(expected), "byte {position} bit {bit}");
-                }
-                for index in 0..snapshot.segments().len() {
-                    if let Ok(Some(section)) = snapshot.section(index, *b"test    ") {
-                        assert_eq!(&section[..], b"index", "byte {position} bit {bit}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_cut_is_reported_or_leaves_an_older_whole_state() {
-    let (f, bytes) = small_capsule();
-    for len in 0..bytes.len() {
-        std::fs::write(&f.path, &bytes[..len]).expect("written");
-        let opened = Snapshot::open(&f.path);
-        let told = matches!(opened, Err(Error::Truncated { .. } | Error::NotACapsule { .. } | Error::Corrupt { .. }));
-        assert!(told, "a file cut to {len} bytes opened as {opened:?}");
-    }
 }
 
 #[test]

@@ -162,14 +162,21 @@ impl World {
     pub fn before(scenario: &Scenario) -> Verdict<World> {
         let buffers = if scenario.small_buffers { Buffers { pending_bytes: 150, spill_bytes: 300 } } else { Buffers::default() };
         let mut world = World::new(&Files::new(), Ledger::default(), 1, buffers);
-        world.run(scenario.before).map_err(|e| e.to_string())?;
+        world.run(scenario.before)?;
         let ledger = world.ledger().clone();
         Ok(World::new(&world.disk.files(), ledger, world.next_body, buffers))
     }
 
-    /// Runs the steps, all of which must succeed.
-    pub fn run(&mut self, steps: &[Step]) -> Result<(), Error> {
-        steps.iter().try_for_each(|step| self.step(*step))
+    /// Runs the steps, all of which must succeed and leave nothing after the newest commit.
+    pub fn run(&mut self, steps: &[Step]) -> Verdict {
+        for step in steps {
+            self.step(*step).map_err(|e| format!("{step:?}: {e}"))?;
+        }
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let report = verify_in(&self.disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
+        if report.torn_bytes == 0 { Ok(()) } else { Err(format!("{} torn bytes were left", report.torn_bytes)) }
     }
 
     /// Runs the steps as a stubborn caller: whatever fails, the next one is tried.
@@ -266,8 +273,8 @@ impl World {
                 ledger.may.clear();
                 self.note(ledger);
             }
-            // The writer is able to go on, so it has cut back to what it saw, durably.
-            Err(_) if writer.begin().is_ok() => {
+            // The writer has cut back to what it saw, durably.
+            Err(_) if !writer.is_poisoned() => {
                 ledger.may = vec![seen];
                 self.note(ledger);
             }
@@ -290,7 +297,7 @@ impl World {
         {
             self.step(Step::Create).map_err(|e| format!("creation failed: {e}"))?;
         }
-        self.run(steps).map_err(|e| format!("recovery failed: {e}"))
+        self.run(steps).map_err(|what| format!("recovery failed: {what}"))
     }
 
     /// What is in the cache now.

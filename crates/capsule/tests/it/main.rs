@@ -2,10 +2,14 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod basics;
+mod bytes;
 mod crash;
 mod damage;
+mod faults;
 mod golden;
 mod harness;
+#[cfg(feature = "seeded-faults")]
+mod seeded;
 
 use std::path::{Path, PathBuf};
 

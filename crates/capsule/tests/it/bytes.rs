@@ -1,0 +1,188 @@
+//! Hostile and damaged bytes: every bit flipped, every sector zeroed, swapped or doubled, every length cut. All of it is
+//! found by `verify`; a read gives what was stored, or an error.
+
+use std::sync::Arc;
+
+use kapsa_capsule::{Error, Writer, verify_in};
+use kapsa_testkit::{Disk, Random};
+
+use crate::harness::{Files, Scenario, Step, Verdict, World, guarded, path, read_all};
+
+const SECTOR: usize = 512;
+
+/// Capsules that differ in what their bytes mean.
+pub const CAPSULES: [(&str, &[Step]); 3] = [
+    ("of a few puts", &[Step::Create, Step::Put(2), Step::Put(1), Step::PutLarge]),
+    ("with segments", &[Step::Create, Step::Put(3), Step::Index(1, 3), Step::Put(1), Step::Index(3, 5), Step::Put(2)]),
+    ("compacted", &[Step::Create, Step::Put(3), Step::Put(2), Step::Rewrite, Step::Put(1), Step::Put(1)]),
+];
+
+pub fn capsule(steps: &'static [Step]) -> Verdict<Vec<u8>> {
+    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false })?;
+    Ok(world.start()[path()].clone())
+}
+
+/// What became of damaged bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub damages: u64,
+    /// A full read met an error.
+    pub refused: u64,
+    /// A full read gave everything, or an older state: the damage lies where such a read does not look.
+    pub read: u64,
+}
+
+struct Judge {
+    good: Vec<Vec<u8>>,
+    files: Files,
+    counts: Counts,
+}
+
+impl Judge {
+    fn new(bytes: &[u8]) -> Verdict<Judge> {
+        let files = Files::from([(path().to_path_buf(), bytes.to_vec())]);
+        let good = read_all(&files).map_err(|e| e.to_string())?;
+        Ok(Judge { good, files, counts: Counts::default() })
+    }
+
+    /// Judges the bytes that `damage` makes of the good ones.
+    fn try_damage(&mut self, damage: &dyn Fn(&mut Vec<u8>)) -> Verdict {
+        let content = self.files.get_mut(path()).expect("the capsule");
+        let before = content.clone();
+        damage(content);
+        let verdict = if *content == before { Ok(()) } else { guarded(|| self.judge()) };
+        *self.files.get_mut(path()).expect("the capsule") = before;
+        verdict
+    }
+
+    fn judge(&mut self) -> Verdict {
+        self.counts.damages += 1;
+        let disk = Disk::with_files(&self.files);
+        let seen = verify_in(&disk, path(), &mut |_, _| {}).map_or(true, |report| !report.problems.is_empty());
+        if !seen {
+            return Err("verify did not see it".to_string());
+        }
+        match read_all(&self.files) {
+            Err(_) => self.counts.refused += 1,
+            // Without the newest hint an older state may be the newest whole one.
+            Ok(found) if self.good.starts_with(&found) => self.counts.read += 1,
+            Ok(found) => return Err(format!("{} records were read, which is wrong", found.len())),
+        }
+        Ok(())
+    }
+}
+
+pub fn flip_every_bit(bytes: &[u8]) -> Verdict<Counts> {
+    let mut judge = Judge::new(bytes)?;
+    for position in 0..bytes.len() {
+        // Where zeros must be, one bit of each byte will do.
+        let bits = if bytes[position] == 0 { position % 8..position % 8 + 1 } else { 0..8 };
+        for bit in bits {
+            let flipped = judge.try_damage(&|bytes| bytes[position] ^= 1 << bit);
+            flipped.map_err(|what| format!("byte {position}, bit {bit}: {what}"))?;
+        }
+    }
+    Ok(judge.counts)
+}
+
+pub fn damage_every_sector(bytes: &[u8]) -> Verdict<Counts> {
+    let mut judge = Judge::new(bytes)?;
+    let mut random = Random::new(1);
+    let sectors = bytes.len() / SECTOR;
+    let range = |sector: usize| sector * SECTOR..(sector + 1) * SECTOR;
+    for sector in 0..sectors {
+        let context = |what| format!("sector {sector}: {what}");
+        judge.try_damage(&|bytes| bytes[range(sector)].fill(0)).map_err(context)?;
+        let noise = random.number();
+        let garbage = |bytes: &mut Vec<u8>| {
+            let mut random = Random::new(noise);
+            bytes[range(sector)].iter_mut().for_each(|byte| *byte = random.number() as u8);
+        };
+        judge.try_damage(&garbage).map_err(context)?;
+        for other in 0..sectors {
+            let context = |what| format!("sectors {sector} and {other}: {what}");
+            judge.try_damage(&|bytes| bytes.copy_within(range(sector), other * SECTOR)).map_err(context)?;
+            let swap = |bytes: &mut Vec<u8>| {
+                let kept = bytes[range(other)].to_vec();
+                bytes.copy_within(range(sector), other * SECTOR);
+                bytes[range(sector)].copy_from_slice(&kept);
+            };
+            judge.try_damage(&swap).map_err(context)?;
+        }
+    }
+    Ok(judge.counts)
+}
+
+/// Two copies of one capsule go their own ways, in transactions of equal length; the second transaction of one is put
+/// after the first of the other. Every byte has its right sum, and yet this history never was.
+pub fn splice_forks(steps: &'static [Step]) -> Verdict {
+    let whole = capsule(steps)?;
+    let files = Files::from([(path().to_path_buf(), whole.clone())]);
+    let fork = |digit: u8| -> Result<(usize, Vec<u8>), Error> {
+        let disk = Disk::with_files(&files);
+        let mut writer = Writer::open_unlocked(Arc::new(disk.clone()), path())?;
+        let mut first_end = 0;
+        for _ in 0..2 {
+            first_end = disk.files()[path()].len();
+            let mut transaction = writer.begin()?;
+            transaction.append(&[digit; 100])?;
+            transaction.commit(1)?;
+        }
+        Ok((first_end, disk.files()[path()].clone()))
+    };
+    let (first_end, mut one) = fork(1).map_err(|e| e.to_string())?;
+    let (_, other) = fork(2).map_err(|e| e.to_string())?;
+    one.splice(first_end.., other[first_end..].iter().copied());
+    // The hints too are the other's: what they name is there.
+    one.splice(4096..12_288, other[4096..12_288].iter().copied());
+    let disk = Disk::with_files(&Files::from([(path().to_path_buf(), one)]));
+    let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| e.to_string())?;
+    if report.problems.is_empty() { Err("verify did not see a spliced history".to_string()) } else { Ok(()) }
+}
+
+/// Cuts the file to every length: it says so, or there is an older whole state where no hint promises more.
+pub fn cut_everywhere(bytes: &[u8]) -> Verdict<u64> {
+    for len in 0..bytes.len() {
+        let files = Files::from([(path().to_path_buf(), bytes[..len].to_vec())]);
+        let told = guarded(|| match read_all(&files) {
+            Err(Error::Truncated { .. } | Error::NotACapsule { .. } | Error::Corrupt { .. }) => Ok(()),
+            other => Err(format!("{:?}", other.map(|bodies| bodies.len()))),
+        });
+        told.map_err(|what| format!("cut to {len} bytes it was read: {what}"))?;
+    }
+    Ok(bytes.len() as u64)
+}
+
+#[test]
+fn every_flipped_bit_is_found_and_never_read_as_something_else() {
+    for (name, steps) in CAPSULES {
+        let bytes = capsule(steps).expect("made");
+        let counts = flip_every_bit(&bytes).unwrap_or_else(|what| panic!("{name}: {what}"));
+        println!("{name}, {} bytes: {counts:?}", bytes.len());
+        assert!(counts.refused > counts.damages / 8 && counts.read > 0, "{name}: {counts:?}");
+    }
+}
+
+#[test]
+fn every_zeroed_swapped_or_doubled_sector_is_found() {
+    for (name, steps) in CAPSULES {
+        let bytes = capsule(steps).expect("made");
+        let counts = damage_every_sector(&bytes).unwrap_or_else(|what| panic!("{name}: {what}"));
+        println!("{name}, {} bytes: {counts:?}", bytes.len());
+        assert!(counts.refused > 0 && counts.read > 0, "{name}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_history_spliced_from_two_is_found() {
+    CAPSULES.iter().for_each(|(name, steps)| splice_forks(steps).unwrap_or_else(|what| panic!("{name}: {what}")));
+}
+
+#[test]
+fn every_cut_is_found() {
+    for (name, steps) in CAPSULES {
+        let bytes = capsule(steps).expect("made");
+        let cuts = cut_everywhere(&bytes).unwrap_or_else(|what| panic!("{name}: {what}"));
+        println!("{name}: {cuts} cuts");
+    }
+}
