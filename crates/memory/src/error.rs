@@ -51,6 +51,9 @@ pub enum Error {
         /// What does not fit.
         reason: &'static str,
     },
+    /// A commit that several callers shared, and its failure.
+    #[error(transparent)]
+    Shared(std::sync::Arc<Error>),
     /// An operation that the state of things does not allow.
     #[error("{reason}")]
     InvalidOperation {

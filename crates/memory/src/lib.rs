@@ -37,12 +37,13 @@ mod read;
 pub mod record;
 pub mod request;
 mod segments;
+mod shared;
 pub mod uri;
 mod view;
 mod write;
 
 pub use error::{Error, Result};
-pub use kapsa_capsule::{Error as CapsuleError, Holder};
+pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume};
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
@@ -51,7 +52,9 @@ pub use record::{Micros, NewRecord, Record, Source};
 pub use request::{
     Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SourceReport, Stats, TimelineRequest, VerifyReport,
 };
+pub use shared::SharedWriter;
 pub use uri::Uri;
 pub use write::{
     BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, WriteOptions, Writer, create,
+    create_unlocked,
 };

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kapsa_capsule::Snapshot;
+use kapsa_capsule::{Snapshot, Volume};
 use kapsa_index::{Candidate, Query};
 
 use crate::error::{Error, Result};
@@ -25,6 +25,14 @@ impl Reader {
     /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path) -> Result<Reader> {
         Ok(Reader { view: View::new(Snapshot::open(path)?) })
+    }
+
+    /// Opens a capsule of `volume` for reading.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_in(volume: &dyn Volume, path: &Path) -> Result<Reader> {
+        Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
     }
 
     /// The newest revision of a URI.

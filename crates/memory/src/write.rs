@@ -3,9 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, WriterOptions};
+use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, Volume, WriterOptions};
 
 use crate::codec::{self, Operation};
 use crate::error::{Error, Result};
@@ -75,6 +76,16 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Created> {
     Ok(if made { Created::New } else { Created::Existing })
 }
 
+/// Makes an empty capsule in `volume` without a lock: for volumes that one process has to itself.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_unlocked(volume: &dyn Volume, path: &Path, options: &WriteOptions) -> Result<Created> {
+    let new = NewCapsule { capsule_id: crate::ids::random_id(), created_us: (options.clock)() };
+    let made = kapsa_capsule::create_unlocked(volume, path, new)?;
+    Ok(if made { Created::New } else { Created::Existing })
+}
+
 /// The one writer of a capsule. Holds the lock until dropped.
 #[derive(Debug)]
 pub struct Writer {
@@ -92,6 +103,15 @@ impl Writer {
     /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
+        Ok(Writer { path: path.to_path_buf(), options, capsule, view: None })
+    }
+
+    /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path, options: WriteOptions) -> Result<Writer> {
+        let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
         Ok(Writer { path: path.to_path_buf(), options, capsule, view: None })
     }
 

@@ -65,11 +65,7 @@ pub fn crashes(
     random: &mut Random,
     each: &mut dyn FnMut(Crash),
 ) -> u64 {
-    let mut state = State::default();
-    for (number, (path, content)) in files.iter().enumerate() {
-        state.files.push(File { durable: content.clone(), steps: Vec::new() });
-        state.durable_names.insert(path.clone(), number);
-    }
+    let mut state = State::of(files);
     let mut count = 0;
     for done in 0..=operations.len() {
         if done > 0 {
@@ -82,7 +78,37 @@ pub fn crashes(
     count
 }
 
+/// One state, drawn at random, that the disk may be left in when the power fails after all of `operations`.
+pub fn one_crash(
+    files: &BTreeMap<PathBuf, Vec<u8>>,
+    operations: &[Operation],
+    random: &mut Random,
+) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut state = State::of(files);
+    operations.iter().for_each(|operation| state.apply(operation));
+    let renamed = random.below(state.pending_names.len() as u64 + 1) as usize;
+    let names = state.names(&state.pending_names[..renamed]);
+    let kept = random.below(5);
+    let fate = |n: u64| if n < kept { Fate::Written } else { Fate::Missing };
+    let fates: Vec<Fate> = (0..state.open_pieces(&names)).map(|_| fate(random.below(4))).collect();
+    state.contents(&names, &fates, random.number())
+}
+
 impl State {
+    fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> State {
+        let mut state = State::default();
+        for (number, (path, content)) in files.iter().enumerate() {
+            state.files.push(File { durable: content.clone(), steps: Vec::new() });
+            state.durable_names.insert(path.clone(), number);
+        }
+        state
+    }
+
+    /// How many pieces of the named files may be on disk or not.
+    fn open_pieces(&self, names: &BTreeMap<PathBuf, usize>) -> usize {
+        names.values().map(|&file| self.files[file].steps.iter().filter(|step| !step.settled).count()).sum()
+    }
+
     fn apply(&mut self, operation: &Operation) {
         match operation {
             Operation::Write { file, offset, bytes } => pieces(*offset, bytes).for_each(|piece| self.files[*file].push(piece)),
@@ -125,9 +151,7 @@ impl State {
         let mut count = 0;
         for renamed in 0..=self.pending_names.len() {
             let names = self.names(&self.pending_names[..renamed]);
-            let open = |file: &usize| self.files[*file].steps.iter().filter(|step| !step.settled).count();
-            let pieces: usize = names.values().map(open).sum();
-            for choice in choices(pieces, random) {
+            for choice in choices(self.open_pieces(&names), random) {
                 let files = self.contents(&names, &choice, random.number());
                 each(Crash { files, mark: self.mark, operations });
                 count += 1;
@@ -271,7 +295,7 @@ mod tests {
         let path = PathBuf::from("f");
         let files = BTreeMap::from([(path.clone(), vec![0; 512])]);
         let write = |value| Operation::Write { file: 0, offset: 0, bytes: vec![value; 512] };
-        let mut seen = |tail: &[Operation]| {
+        let seen = |tail: &[Operation]| {
             let mut operations = vec![write(1), Operation::FailedSync { file: 0, dropped: false }];
             operations.extend_from_slice(tail);
             let mut seen = std::collections::BTreeSet::new();

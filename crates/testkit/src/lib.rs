@@ -10,7 +10,7 @@ mod crash;
 mod disk;
 mod random;
 
-pub use crash::{Crash, SUBSET_BITS_MAX, SUBSETS_SAMPLED, crashes};
+pub use crash::{Crash, SUBSET_BITS_MAX, SUBSETS_SAMPLED, crashes, one_crash};
 pub use disk::{Disk, Failure, Fault, Operation};
 pub use random::Random;
 

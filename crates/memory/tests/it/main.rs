@@ -4,6 +4,7 @@
 mod model;
 mod revisions;
 mod search;
+mod shared;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
