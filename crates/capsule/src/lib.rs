@@ -33,6 +33,7 @@ mod lock;
 mod log;
 mod map;
 mod pack;
+mod salvage;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
 mod seeded;
 mod snapshot;
@@ -47,6 +48,7 @@ pub use format::{
     RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use lock::{Holder, LockState, lock_path, lock_state};
+pub use salvage::{Salvage, Salvaged};
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, SEGMENT_EAGER_BYTES, Snapshot, StoredRecord};

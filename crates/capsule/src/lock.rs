@@ -31,6 +31,10 @@ pub struct Holder {
     pub user: String,
     /// When the lock was taken, RFC 3339.
     pub started_at: String,
+    /// Pid namespace that the pid belongs to, where the system has such things.
+    pub pid_namespace: Option<String>,
+    /// When that process started, in a form that only this system understands: pids are used again.
+    pub process_start: Option<String>,
     /// Run the writer works for.
     pub run_id: Option<String>,
     /// Spec the writer works for.
@@ -163,6 +167,8 @@ fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
         ("host", holder.host.clone()),
         ("user", holder.user.clone()),
         ("started_at", holder.started_at.clone()),
+        ("pid_namespace", optional(&holder.pid_namespace)),
+        ("process_start", optional(&holder.process_start)),
         ("run_id", optional(&holder.run_id)),
         ("spec_id", optional(&holder.spec_id)),
         ("branch", optional(&holder.branch)),
@@ -193,6 +199,8 @@ fn read_record(file: &File) -> Option<(Holder, String)> {
         host: field("host").unwrap_or_default(),
         user: field("user").unwrap_or_default(),
         started_at: field("started_at").unwrap_or_default(),
+        pid_namespace: field("pid_namespace"),
+        process_start: field("process_start"),
         run_id: field("run_id"),
         spec_id: field("spec_id"),
         branch: field("branch"),
@@ -213,6 +221,24 @@ fn field_of(text: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_record_fits() {
+        let long = || "x".repeat(500);
+        let holder = Holder {
+            pid: u32::MAX,
+            host: long(),
+            user: long(),
+            started_at: long(),
+            pid_namespace: Some(long()),
+            process_start: Some(long()),
+            run_id: Some(long()),
+            spec_id: Some(long()),
+            branch: Some(long()),
+        };
+        let bytes = encode_record(&holder, "held");
+        assert!(bytes.trim_ascii_end().ends_with(b"\"}"), "cut short");
+    }
 
     #[test]
     fn record_is_flat_json_of_one_length_and_reads_back() {

@@ -1,7 +1,7 @@
 //! How are bytes read, written and made durable? The only way to the disk, so that tests can stand in for it.
 
 use std::fmt::Debug;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -65,6 +65,13 @@ pub trait Storage: Send + Sync + Debug {
     /// # Errors
     /// What the system says.
     fn map(&self, len: u64) -> io::Result<Option<Bytes>>;
+
+    /// Takes the file itself for writing, until it is closed; whether nobody else had it. A second line behind the lock file:
+    /// somebody may have taken that one away.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_lock(&self) -> io::Result<bool>;
 
     /// Identity of the file behind the descriptor, such as device and inode; none where there is no such thing.
     fn identity(&self) -> Option<(u64, u64)>;
@@ -234,6 +241,14 @@ impl Storage for FileStorage {
 
     fn map(&self, len: u64) -> io::Result<Option<Bytes>> {
         map::map_file(&self.file, len).map(Some)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     fn identity(&self) -> Option<(u64, u64)> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::draft::{Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
 use crate::error::{Error, Result};
@@ -18,6 +18,8 @@ use crate::seeded::{self, Seeded};
 use crate::snapshot::{CommitInfo, Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, write_all_at};
 
+/// Pause between two tries for a file whose lock file somebody took away.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Bytes copied at once when a commit of unknown durability is written again.
 const COPY_BYTES: u64 = 1 << 20;
 
@@ -114,8 +116,8 @@ fn temporary_path(path: &Path) -> PathBuf {
 pub struct Writer {
     core: Core,
     volume: Arc<dyn Volume>,
-    // Held for its drop: the lock outlives every use of the file.
-    _lock: Option<Lock>,
+    /// Held until the last use of the file is over; none for a volume that nobody shares.
+    lock: Option<Lock>,
 }
 
 /// An open file and what is known of its end.
@@ -134,6 +136,8 @@ struct Core {
     poisoned: bool,
     snapshot: Option<Snapshot>,
     buffers: Buffers,
+    /// Whether commits leave their sync to the caller.
+    deferred: bool,
 }
 
 impl Writer {
@@ -142,8 +146,7 @@ impl Writer {
     /// # Errors
     /// `LockedByWriter` when another writer does not end in time; otherwise as [`Snapshot::open`].
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Writer> {
-        let lock = |path: &Path| Lock::acquire(path, &options.holder, options.lock_timeout).map(Some);
-        Writer::open_in(Arc::new(FileSystem), path, &lock)
+        Writer::open_in(Arc::new(FileSystem), path, Some(options))
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
@@ -151,27 +154,45 @@ impl Writer {
     /// # Errors
     /// As [`Snapshot::open`].
     pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path) -> Result<Writer> {
-        Writer::open_in(volume, path, &|_| Ok(None))
+        Writer::open_in(volume, path, None)
     }
 
-    fn open_in(volume: Arc<dyn Volume>, path: &Path, lock: &dyn Fn(&Path) -> Result<Option<Lock>>) -> Result<Writer> {
+    fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
         // A stranger's file gets no lock file beside it.
         let mut storage = open_storage(&*volume, path, true)?;
         let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", path))?;
         may_write(&read_header(&page, path)?, path)?;
-        let lock = lock(path)?;
-        if volume.identity(path) != storage.identity() {
-            storage = open_storage(&*volume, path, true)?;
+        let mut lock = None;
+        if let Some(options) = options {
+            let start = Instant::now();
+            lock = Some(Lock::acquire(path, &options.holder, options.lock_timeout)?);
+            lock_file_itself(&*volume, path, &mut storage, options.lock_timeout, start)?;
         }
         let located = locate(&*storage, path)?;
         may_write(&located.header, path)?;
-        Ok(Writer { core: Core::new(path, storage, &located), volume, _lock: lock })
+        Ok(Writer { core: Core::new(path, storage, &located), volume, lock: lock })
     }
 
     /// Whether a failure could not be undone, so that nobody knows what is on disk: the next writer finds out.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.core.poisoned
+    }
+
+    /// From now on nothing is durable before [`Writer::sync`]: for a new file that nobody knows yet. After a crash such
+    /// a file may be damaged.
+    pub fn defer_syncs(&mut self) {
+        self.core.deferred = true;
+    }
+
+    /// Makes everything committed durable, and every later commit by itself again.
+    ///
+    /// # Errors
+    /// What the system says; then the file must be given up.
+    pub fn sync(&mut self) -> Result<()> {
+        self.core.storage.sync().map_err(Error::io("sync", &self.core.path))?;
+        self.core.deferred = false;
+        Ok(())
     }
 
     /// Changes how much of a transaction is held in memory; smaller ones need less and pack worse.
@@ -212,12 +233,37 @@ impl Writer {
         let header = Header { generation: self.core.header.generation + 1, ..self.core.header };
         let temporary = temporary_path(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;
+        if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
+            return Err(Error::LockedByWriter { path: temporary, holder: None, waited: Duration::ZERO });
+        }
         let located = Located { header, head: Head::empty(), hinted: false, hinted_end: LOG_START, file_len: LOG_START };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
         let draft = Draft::new(&temporary, &header, &core.head, Vec::new(), core.buffers);
         Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
+    }
+}
+
+/// Locks the file that has the name now: the one that was opened may have been replaced, by compaction for one.
+fn lock_file_itself(
+    volume: &dyn Volume,
+    path: &Path,
+    storage: &mut Arc<dyn Storage>,
+    timeout: Duration,
+    start: Instant,
+) -> Result<()> {
+    loop {
+        let locked = storage.try_lock().map_err(Error::io("lock", path))?;
+        if volume.identity(path) != storage.identity() {
+            *storage = open_storage(volume, path, true)?;
+        } else if locked {
+            return Ok(());
+        } else if start.elapsed() >= timeout {
+            return Err(Error::LockedByWriter { path: path.to_path_buf(), holder: None, waited: start.elapsed() });
+        } else {
+            std::thread::sleep(LOCK_PAUSE);
+        }
     }
 }
 
@@ -245,6 +291,7 @@ impl Core {
             poisoned: false,
             snapshot: None,
             buffers: Buffers::default(),
+            deferred: false,
         }
     }
 
@@ -343,7 +390,7 @@ impl Core {
     }
 
     fn sync_commit(&self) -> std::io::Result<()> {
-        if seeded::on(Seeded::NoSync) {
+        if self.deferred || seeded::on(Seeded::NoSync) {
             return Ok(());
         }
         let synced = self.storage.sync();
@@ -457,11 +504,19 @@ impl Transaction<'_> {
     /// # Errors
     /// `TooLarge` for a body above [`crate::RECORD_BYTES_MAX`] or more than [`COMMIT_RECORDS_MAX`] records; what the system says.
     pub fn append(&mut self, body: &[u8]) -> Result<u64> {
+        self.append_stored(Stored::Body(body))
+    }
+
+    /// Adds a record as another capsule held it, whole or erased.
+    ///
+    /// # Errors
+    /// As [`Transaction::append`].
+    pub fn append_stored(&mut self, record: Stored<'_>) -> Result<u64> {
         let (core, draft) = self.draft();
         if draft.record_count() >= COMMIT_RECORDS_MAX {
             return Err(Error::TooLarge { what: "a transaction's number of records", limit: COMMIT_RECORDS_MAX as u64 });
         }
-        core.append(draft, Stored::Body(body))
+        core.append(draft, record)
     }
 
     /// Adds an index segment: after the ones in force, or in place of a run of them.

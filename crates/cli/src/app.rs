@@ -61,6 +61,8 @@ fn holder(run: Option<&str>) -> Holder {
         user: user(),
         started_at: moment::rfc3339(moment::now()),
         run_id: run.filter(|run| !run.is_empty()).map(str::to_string),
+        pid_namespace: sys::pid_namespace(),
+        process_start: sys::process(std::process::id()).map(|process| process.start),
         spec_id: None,
         branch: None,
     }

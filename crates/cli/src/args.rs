@@ -84,6 +84,9 @@ pub(crate) enum Verb {
     /// Say what is wrong with a capsule, and what mends it
     #[command(after_help = examples::DOCTOR)]
     Doctor,
+    /// Copy what can be read of a damaged capsule into a new one
+    #[command(after_help = examples::SALVAGE)]
+    Salvage(Salvage),
     /// Rewrite the capsule without what is superseded or purged
     #[command(after_help = examples::COMPACT)]
     Compact,
@@ -272,6 +275,12 @@ pub(crate) struct Stats {
     /// Count the live URIs too, which reads the whole index
     #[arg(long)]
     pub(crate) count: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Salvage {
+    /// The new capsule; nothing may be there yet
+    pub(crate) to: PathBuf,
 }
 
 #[derive(Debug, Args)]

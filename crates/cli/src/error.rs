@@ -1,9 +1,12 @@
 //! How does a failure look to the caller: its kind (which alone decides the exit code), its stable code, its message and what mends it?
 
 use std::io;
+use std::path::Path;
 
 use kapsa_memory::{CapsuleError, Error, Holder, Uri};
 use serde_json::{Map, Value};
+
+use crate::holder;
 
 /// Result of a command.
 pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
@@ -123,7 +126,7 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
             CliError::user("not_a_capsule", message).hint("it was not touched; choose another path")
         }
         CapsuleError::VersionMismatch { .. } => CliError::system("version_mismatch", message).hint("upgrade kapsa"),
-        CapsuleError::LockedByWriter { holder, .. } => locked(holder.as_deref(), message),
+        CapsuleError::LockedByWriter { path, holder, .. } => locked(&path, holder.as_deref(), message),
         CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor"),
         CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message).hint("kapsa verify").field("offset", offset),
         CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
@@ -136,9 +139,11 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
     }
 }
 
-fn locked(holder: Option<&Holder>, message: String) -> CliError {
-    let error = CliError::system("locked_by_writer", message).hint("wait for it, or wait longer with --lock-timeout SECONDS");
-    let Some(holder) = holder else { return error };
+fn locked(capsule: &Path, holder: Option<&Holder>, message: String) -> CliError {
+    let error = CliError::system("locked_by_writer", message);
+    let Some(holder) = holder else { return error.hint("wait for it, or wait longer with --lock-timeout SECONDS") };
+    let fate = holder::fate(holder, &kapsa_memory::lock_path(capsule));
+    let error = error.hint(fate.hint(holder)).field("holder", fate.name());
     let error = error
         .field("pid", holder.pid)
         .field("host", holder.host.clone())

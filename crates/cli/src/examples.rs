@@ -93,6 +93,14 @@ Examples:
 
 Changes nothing. Exit code 2 when something does not work; each finding names the step that mends it.";
 
+pub(crate) const SALVAGE: &str = "\
+Examples:
+  kapsa salvage rescued.kapsa                          from the capsule of this folder
+  kapsa --capsule broken.kapsa salvage rescued.kapsa --json
+
+The damaged file is not touched. Every record that checks out is copied under the sequence that it had; one that is lost
+leaves an empty place. Exit code 2 when anything was lost.";
+
 pub(crate) const COMPACT: &str = "\
 Examples:
   kapsa compact

@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod escape;
 mod examples;
+mod holder;
 mod json_input;
 mod lines;
 mod locate;

@@ -19,6 +19,28 @@ pub(crate) fn host_name() -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
+/// What the system says of a process.
+pub(crate) struct Process {
+    /// One letter: `R` running, `S` sleeping, `T` stopped, …
+    pub(crate) state: char,
+    /// When it started, in the system's own clock ticks: with the pid it names one process for good.
+    pub(crate) start: String,
+}
+
+/// Looks up a process by its pid; none when there is none, or the system does not tell.
+pub(crate) fn process(pid: u32) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything; the fields after it are the 3rd and on (proc_pid_stat(5)).
+    let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    let start = fields.get(19)?.to_string();
+    fields.first()?.chars().next().filter(|&state| state != 'Z' && state != 'X').map(|state| Process { state, start })
+}
+
+/// Identity of this process's pid namespace, where the system has such things.
+pub(crate) fn pid_namespace() -> Option<String> {
+    Some(std::fs::read_link("/proc/self/ns/pid").ok()?.to_str()?.to_string())
+}
+
 /// The number of the user this process acts for.
 pub(crate) fn user_id() -> u32 {
     // SAFETY: geteuid has no preconditions and cannot fail.

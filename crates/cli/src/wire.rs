@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kapsa_memory::record::Source;
-use kapsa_memory::request::{Change, Diagnosis, Found, Hit, Level, MaintenanceReport, Problem, Put, Stats, VerifyReport};
+use kapsa_memory::request::{
+    Change, Diagnosis, Found, Hit, Level, MaintenanceReport, Problem, Put, SalvageReport, Stats, VerifyReport,
+};
 use kapsa_memory::{Micros, Record};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -342,6 +344,39 @@ impl<'a> VerifyOut<'a> {
 impl<'a> From<&'a Problem> for ProblemOut<'a> {
     fn from(problem: &'a Problem) -> ProblemOut<'a> {
         ProblemOut { frame: problem.frame, offset: problem.offset, message: &problem.message }
+    }
+}
+
+/// `salvage`: `{"capsule_path","salvaged_path","records","lost_records","lost":[{"first","last"}],"unfinished","problems":[{"offset","message"}]}`.
+#[derive(Debug, Serialize)]
+pub(crate) struct SalvageOut<'a> {
+    capsule_path: String,
+    salvaged_path: String,
+    records: u64,
+    lost_records: u64,
+    lost: Vec<LostOut>,
+    unfinished: u64,
+    problems: Vec<ProblemOut<'a>>,
+}
+
+/// Sequences, both ends included.
+#[derive(Debug, Serialize)]
+struct LostOut {
+    first: u64,
+    last: u64,
+}
+
+impl<'a> SalvageOut<'a> {
+    pub(crate) fn of(path: &Path, to: &Path, report: &'a SalvageReport) -> SalvageOut<'a> {
+        SalvageOut {
+            capsule_path: show(path),
+            salvaged_path: show(to),
+            records: report.records,
+            lost_records: report.lost_records,
+            lost: report.lost.iter().map(|range| LostOut { first: range.start, last: range.end - 1 }).collect(),
+            unfinished: report.unfinished,
+            problems: report.problems.iter().map(ProblemOut::from).collect(),
+        }
     }
 }
 

@@ -51,8 +51,13 @@ fn diagnose(error: &CapsuleError) -> Diagnosis {
         CapsuleError::NotFound { .. } => ("missing", "make one with `kapsa init`, or name the right file with --capsule"),
         CapsuleError::NotACapsule { .. } => ("foreign", "name a capsule with --capsule; this file was not touched"),
         CapsuleError::VersionMismatch { .. } => ("version_mismatch", "update Kapsa; this file was not touched"),
-        CapsuleError::Truncated { .. } => ("truncated", "restore the file from a copy; do not write to it"),
-        CapsuleError::Corrupt { .. } => ("corrupt", "run `kapsa verify` to see all damage, then restore the file from a copy"),
+        CapsuleError::Truncated { .. } => {
+            ("truncated", "restore the file from a copy, or `kapsa salvage NEW` to copy what can be read")
+        }
+        CapsuleError::Corrupt { .. } => (
+            "corrupt",
+            "`kapsa verify` shows all damage; restore the file from a copy, or `kapsa salvage NEW` to copy what can be read",
+        ),
         _ => ("unreadable", "check the path and its permissions"),
     };
     diagnosis(Level::Error, code, error.to_string(), hint)

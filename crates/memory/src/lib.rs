@@ -36,6 +36,7 @@ mod maintain;
 mod read;
 pub mod record;
 pub mod request;
+mod salvage;
 mod segments;
 mod shared;
 pub mod uri;
@@ -43,15 +44,17 @@ mod view;
 mod write;
 
 pub use error::{Error, Result};
-pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume};
+pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
 pub use read::Reader;
 pub use record::{Micros, NewRecord, Record, Source};
 pub use request::{
-    Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SourceReport, Stats, TimelineRequest, VerifyReport,
+    Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SalvageReport, SourceReport, Stats, TimelineRequest,
+    VerifyReport,
 };
+pub use salvage::salvage;
 pub use shared::SharedWriter;
 pub use uri::Uri;
 pub use write::{

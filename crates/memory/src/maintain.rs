@@ -178,13 +178,18 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
 }
 
 /// A record on its way to the new file.
-enum Kept {
+pub(crate) enum Kept {
     Record { bytes: Vec<u8>, body: Box<Body> },
     Erased { hash: [u8; 32], newly: bool },
 }
 
 impl Kept {
-    fn stored(&self) -> Stored<'_> {
+    /// Bytes that it takes.
+    pub(crate) fn len(&self) -> usize {
+        if let Kept::Record { bytes, .. } = self { bytes.len() } else { 0 }
+    }
+
+    pub(crate) fn stored(&self) -> Stored<'_> {
         match self {
             Kept::Record { bytes, .. } => Stored::Body(bytes),
             Kept::Erased { hash, .. } => Stored::Purged(hash),
@@ -214,7 +219,7 @@ fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Ve
 
 /// For each record the revision it replaces. Two URIs of one hash would hide each other: at 64 bits and a million
 /// records the chance is one in 37 million, and `newest` would have to hold every URI to exclude it.
-fn replacements(batch: &[Kept], first: u64, newest: &mut HashMap<u64, u64>) -> Vec<Option<u64>> {
+pub(crate) fn replacements(batch: &[Kept], first: u64, newest: &mut HashMap<u64, u64>) -> Vec<Option<u64>> {
     let of = |(sequence, kept): (u64, &Kept)| match kept {
         Kept::Erased { .. } => None,
         Kept::Record { bytes, .. } => hash_of_body(bytes).and_then(|hash| newest.insert(hash, sequence)),
@@ -222,8 +227,8 @@ fn replacements(batch: &[Kept], first: u64, newest: &mut HashMap<u64, u64>) -> V
     (first..).zip(batch).map(of).collect()
 }
 
-fn index(first: u64, batch: &[Kept], replaced: &[Option<u64>]) -> Result<SegmentDraft> {
-    let text_bytes = batch.iter().map(|kept| if let Kept::Record { bytes, .. } = kept { bytes.len() } else { 0 }).sum();
+pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Option<u64>]) -> Result<SegmentDraft> {
+    let text_bytes = batch.iter().map(Kept::len).sum();
     let mut part = Part::new(first, text_bytes)?;
     for (kept, replaces) in batch.iter().zip(replaced) {
         match kept {

@@ -187,6 +187,21 @@ pub struct Problem {
     pub message: String,
 }
 
+/// What salvage brought into a new capsule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SalvageReport {
+    /// Records copied.
+    pub records: u64,
+    /// Records that are gone; each left an erased one in its place.
+    pub lost_records: u64,
+    /// Their sequences, ascending, up to a thousand ranges.
+    pub lost: Vec<std::ops::Range<u64>>,
+    /// Records of a write that was never acknowledged; left out.
+    pub unfinished: u64,
+    /// The damage that was met, in file order.
+    pub problems: Vec<Problem>,
+}
+
 /// How bad a diagnosis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {

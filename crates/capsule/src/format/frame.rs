@@ -6,7 +6,8 @@ use crate::seeded::{self, Seeded};
 
 /// Bytes of a frame header.
 pub(crate) const FRAME_HEADER_BYTES: u64 = 72;
-const MAGIC: [u8; 4] = *b"KFRM";
+/// First bytes of every frame.
+pub(crate) const MAGIC: [u8; 4] = *b"KFRM";
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -73,18 +73,23 @@ impl Header {
         if !summed && !seeded::on(Seeded::HeaderSumUnchecked) {
             return Err("the header's checksum does not match");
         }
-        let header = Header {
+        let header = Header::decode_unchecked(page);
+        if !(all_zero(&page[12..16]) && all_zero(&page[64..HEADER_BYTES - 8])) {
+            return Err("the header holds bytes where zeros belong");
+        }
+        Ok(header)
+    }
+
+    /// The fields of a page of [`HEADER_BYTES`], right or wrong.
+    pub(crate) fn decode_unchecked(page: &[u8]) -> Header {
+        Header {
             version: u32_at(page, 8),
             reader_features: u64_at(page, 16),
             writer_features: u64_at(page, 24),
             capsule_id: page[32..48].try_into().expect("sixteen bytes"),
             created_us: u64_at(page, 48) as i64,
             generation: u64_at(page, 56),
-        };
-        if !(all_zero(&page[12..16]) && all_zero(&page[64..HEADER_BYTES - 8])) {
-            return Err("the header holds bytes where zeros belong");
         }
-        Ok(header)
     }
 }
 

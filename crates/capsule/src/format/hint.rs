@@ -33,6 +33,7 @@ impl Hint {
         out[24..32].copy_from_slice(&self.end.to_le_bytes());
         out[32..64].copy_from_slice(&self.digest);
         out[64..72].copy_from_slice(&header.generation.to_le_bytes());
+        out[72..88].copy_from_slice(&header.capsule_id);
         let sum = sealed(&out[..120], header.seed());
         out[120..].copy_from_slice(&sum);
         out
@@ -42,10 +43,18 @@ impl Hint {
     pub(crate) fn decode(bytes: &[u8], slot: u64, header: &Header) -> Option<Hint> {
         let bytes = bytes.get(..HINT_BYTES)?;
         let summed = bytes[120..] == sealed(&bytes[..120], header.seed()) || seeded::on(Seeded::HintSumUnchecked);
-        let valid = bytes[..8] == MAGIC && summed && u64_at(bytes, 64) == header.generation;
+        let ours = u64_at(bytes, 64) == header.generation && bytes[72..88] == header.capsule_id;
+        let valid = bytes[..8] == MAGIC && summed && ours;
         let (serial, offset, end) = (u64_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24));
         let hint = Hint { serial, offset, end, digest: hash_at(bytes, 32) };
         (valid && hint.slot() == slot).then_some(hint)
+    }
+
+    /// Whose capsule a slot says that it belongs to, for a file whose header is damaged.
+    pub(crate) fn owner(bytes: &[u8]) -> Option<Header> {
+        let bytes = bytes.get(..HINT_BYTES)?;
+        let header = Header::new(bytes[72..88].try_into().expect("sixteen bytes"), 0, u64_at(bytes, 64));
+        (bytes[..8] == MAGIC && bytes[120..] == sealed(&bytes[..120], header.seed())).then_some(header)
     }
 
     /// The newer valid hint among the pages before the log.

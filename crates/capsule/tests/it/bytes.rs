@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kapsa_capsule::{Error, Writer, verify_in};
+use kapsa_capsule::{Error, Salvage, Salvaged, Stored, Writer, verify_in};
 use kapsa_testkit::{Disk, Random};
 
 use crate::harness::{Files, Scenario, Step, Verdict, World, guarded, path, read_all};
@@ -28,6 +28,9 @@ pub struct Counts {
     pub damages: u64,
     /// A full read met an error.
     pub refused: u64,
+    /// Records that salvage brought back, and those that it could not.
+    pub salvaged: u64,
+    pub lost: u64,
     /// A full read gave everything, or an older state: the damage lies where such a read does not look.
     pub read: u64,
 }
@@ -36,13 +39,15 @@ struct Judge {
     good: Vec<Vec<u8>>,
     files: Files,
     counts: Counts,
+    /// Most records that salvage may lose to one damage.
+    may_lose: u64,
 }
 
 impl Judge {
-    fn new(bytes: &[u8]) -> Verdict<Judge> {
+    fn new(bytes: &[u8], may_lose: u64) -> Verdict<Judge> {
         let files = Files::from([(path().to_path_buf(), bytes.to_vec())]);
         let good = read_all(&files).map_err(|e| e.to_string())?;
-        Ok(Judge { good, files, counts: Counts::default() })
+        Ok(Judge { good, files, counts: Counts::default(), may_lose })
     }
 
     /// Judges the bytes that `damage` makes of the good ones.
@@ -68,12 +73,36 @@ impl Judge {
             Ok(found) if self.good.starts_with(&found) => self.counts.read += 1,
             Ok(found) => return Err(format!("{} records were read, which is wrong", found.len())),
         }
-        Ok(())
+        self.salvage(&disk)
+    }
+
+    /// Salvage brings back every record that is not itself damaged, and never another one.
+    fn salvage(&mut self, disk: &Disk) -> Verdict {
+        let salvage = match Salvage::open_in(disk, path(), &mut |_, _| {}) {
+            Ok(salvage) => salvage,
+            Err(error) => return Err(format!("salvage: {error}")),
+        };
+        let mut salvaged = 0;
+        let visited = salvage.each(&mut |met| {
+            let Salvaged::Record { sequence, stored } = met else { return Ok(()) };
+            salvaged += 1;
+            let expected = self.good.get(sequence as usize - 1).map(Vec::as_slice);
+            let same = matches!(stored, Stored::Body(body) if Some(body) == expected);
+            if same { Ok(()) } else { Err(Error::Misuse { reason: "salvage made a record up" }) }
+        });
+        visited.map_err(|e| e.to_string())?;
+        let lost = self.good.len() as u64 - salvaged;
+        self.counts.salvaged += salvaged;
+        self.counts.lost += lost;
+        if lost > self.may_lose { Err(format!("salvage lost {lost} records")) } else { Ok(()) }
     }
 }
 
+/// Records in the largest records frame of the capsules above: a flipped bit costs no more.
+const FRAME_RECORDS: u64 = 5;
+
 pub fn flip_every_bit(bytes: &[u8]) -> Verdict<Counts> {
-    let mut judge = Judge::new(bytes)?;
+    let mut judge = Judge::new(bytes, FRAME_RECORDS)?;
     for position in 0..bytes.len() {
         // Where zeros must be, one bit of each byte will do.
         let bits = if bytes[position] == 0 { position % 8..position % 8 + 1 } else { 0..8 };
@@ -86,7 +115,7 @@ pub fn flip_every_bit(bytes: &[u8]) -> Verdict<Counts> {
 }
 
 pub fn damage_every_sector(bytes: &[u8]) -> Verdict<Counts> {
-    let mut judge = Judge::new(bytes)?;
+    let mut judge = Judge::new(bytes, u64::MAX)?;
     let mut random = Random::new(1);
     let sectors = bytes.len() / SECTOR;
     let range = |sector: usize| sector * SECTOR..(sector + 1) * SECTOR;

@@ -1,9 +1,9 @@
-//! `stats`, `verify`, `doctor`, `compact`, `optimize` and `purge`: the capsule as a thing to be cared for.
+//! `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize` and `purge`: the capsule as a thing to be cared for.
 
 use std::path::Path;
 
 use kapsa_memory::check;
-use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, Stats, VerifyReport};
+use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport};
 
 use crate::app::{self, App, Status};
 use crate::args;
@@ -13,7 +13,7 @@ use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
-use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, StatsOut, VerifyOut, level_name};
+use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
 
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
@@ -124,6 +124,37 @@ fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> R
         }
     }
     Ok(())
+}
+
+/// `kapsa salvage`.
+pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
+    let path = app.capsule()?;
+    let mut progress = Progress::new("salvaging", &app.out);
+    let options = app.write_options(None);
+    let report = kapsa_memory::salvage(&path, &args.to, &options, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    if app.out.is_json() {
+        app.out.json(&SalvageOut::of(&path, &args.to, &report))?;
+    } else {
+        salvage_for_people(&mut app.out, &args.to, &report)?;
+    }
+    Ok(if report.lost_records == 0 { Status::Done } else { Status::Unwell })
+}
+
+fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Result<()> {
+    for problem in &report.problems {
+        out.line(&format!("damaged: byte {}: {}", problem.offset, problem.message))?;
+    }
+    for lost in &report.lost {
+        let last = lost.end - 1;
+        let which = if lost.start == last { format!("record {last}") } else { format!("records {} to {last}", lost.start) };
+        out.line(&format!("lost: {which}"))?;
+    }
+    if report.unfinished > 0 {
+        out.line(&format!("left out: {} of a write that was never finished", counted(report.unfinished, "record")))?;
+    }
+    let records = counted(report.records, "record");
+    out.line(&format!("{}: {records} copied, {} lost", to.display(), report.lost_records))
 }
 
 /// `kapsa optimize`.

@@ -19,6 +19,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
     match verb {
         Verb::Verify => return care::verify(app),
         Verb::Doctor => return care::doctor(app),
+        Verb::Salvage(args) => return care::salvage(app, &args),
         Verb::Init(args) => init::init(app, &args),
         Verb::Create(args) => init::create(app, &args),
         Verb::Put(args) => put::run(app, *args),

@@ -74,6 +74,44 @@ fn a_text_beyond_the_limit_is_refused_in_bounded_memory() {
     assert_eq!(sandbox.count(), 0);
 }
 
+/// Where a name that a command makes leads elsewhere, the place it leads to is not touched.
+#[test]
+fn links_pipes_and_folders_in_the_way_are_neither_followed_nor_written() {
+    let victim_names = ["workspace.kapsa.tmp", "workspace.kapsa.lock", "workspace.kapsa.bak"];
+    for name in victim_names {
+        for command in [vec!["put", "--text", "x"], vec!["compact"], vec!["optimize"], vec!["init", "--force"]] {
+            let sandbox = Sandbox::new();
+            sandbox.ok(&["put", "--text", "kept"]);
+            let victim = sandbox.write("victim", "precious");
+            let place = sandbox.path(&format!(".kapsa/{name}"));
+            std::fs::remove_file(&place).ok();
+            std::os::unix::fs::symlink(&victim, &place).expect("a link");
+            let run = sandbox.run(&command);
+            assert_eq!(bytes(&victim), b"precious", "{name}, {command:?}: {run:?}");
+        }
+    }
+    for what in ["link", "dangling link", "pipe", "folder"] {
+        let sandbox = Sandbox::new();
+        sandbox.ok(&["put", "--text", "kept"]);
+        let victim = sandbox.write("victim", "precious");
+        let place = sandbox.path("new.kapsa");
+        match what {
+            "link" => std::os::unix::fs::symlink(&victim, &place).expect("a link"),
+            "dangling link" => std::os::unix::fs::symlink(sandbox.path("nowhere"), &place).expect("a link"),
+            "pipe" => fifo(&place),
+            _ => std::fs::create_dir(&place).expect("a folder"),
+        }
+        for command in [["salvage", "new.kapsa"], ["create", "new.kapsa"]] {
+            let run = sandbox.run(&command);
+            // A link that leads nowhere is replaced by the capsule, not followed.
+            let replaced = what == "dangling link" && sandbox.path("new.kapsa").is_file() && !place.is_symlink();
+            assert!(run.code != Some(0) || replaced, "{what}, {command:?}: {run:?}");
+        }
+        assert_eq!(bytes(&victim), b"precious", "{what}");
+        assert!(!sandbox.path("nowhere").exists(), "{what}");
+    }
+}
+
 #[test]
 fn what_is_no_capsule_is_refused_untouched() {
     let sandbox = Sandbox::empty();

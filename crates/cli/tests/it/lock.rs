@@ -57,3 +57,121 @@ fn doctor_sees_the_live_lock_and_that_a_killed_writer_leaves_none() {
     assert_ne!(sandbox.json(&["doctor"])["status"], "error");
     sandbox.ok(&["put", "--text", "after", "--lock-timeout", "0"]);
 }
+
+fn signal(pid: u32, name: &str) {
+    let done = std::process::Command::new("bash").args(["-c", &format!("kill -{name} {pid}")]).status();
+    assert!(done.expect("bash is there").success());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_stopped_holder_is_called_stopped_and_goes_on_when_it_is_told_to() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.hold_lock();
+    signal(writer.id(), "STOP");
+    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0.2"], 2, "locked_by_writer");
+    assert_eq!((&error["holder"], &error["pid"]), (&"stopped".into(), &writer.id().into()));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&format!("kill -CONT {}", writer.id()))), "{error}");
+    signal(writer.id(), "CONT");
+    drop(writer.stdin.take());
+    assert!(writer.wait().expect("it ends").success());
+    sandbox.ok(&["put", "--text", "x", "--lock-timeout", "0"]);
+    assert_eq!(sandbox.count(), 3);
+}
+
+/// Runs `script` in a shell that holds the lock by descriptor 9, with `state` as what the lock file says.
+#[cfg(target_os = "linux")]
+fn hold_by_shell(sandbox: &Sandbox, script: &str) -> std::process::Child {
+    let lock = format!("{}.lock", sandbox.capsule().display());
+    let held = sandbox.path("held");
+    let script = format!("exec 9<>\"$1\"; flock 9; {script}");
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", &script, "bash", &lock]).env("HELD", &held).stdout(std::process::Stdio::null());
+    let child = command.spawn().expect("bash is there");
+    for _ in 0..500 {
+        if held.exists() {
+            return child;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the shell does not hold the lock");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lock_that_an_ended_holder_left_to_its_child_names_the_child() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.hold_lock();
+    writer.kill().and_then(|()| writer.wait()).expect("it can be ended");
+    // As if that writer had started the shell, which has its descriptor: the record in the lock file is still the writer's.
+    let mut shell = hold_by_shell(&sandbox, "sleep 60 & echo $! > \"$HELD.new\"; mv \"$HELD.new\" \"$HELD\"; wait");
+    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
+    assert_eq!((&error["holder"], &error["pid"]), (&"ended".into(), &writer.id().into()));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&shell.id().to_string())), "{error}");
+    sandbox.ok(&["find", "held"]);
+    let child = std::fs::read_to_string(sandbox.path("held")).expect("written");
+    signal(child.trim().parse().expect("a pid"), "KILL");
+    shell.wait().expect("it ends");
+    sandbox.ok(&["put", "--text", "x", "--lock-timeout", "5"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_holder_in_another_pid_namespace_is_not_looked_for_in_this_one() {
+    let sandbox = Sandbox::new();
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--pid", "--fork", "--kill-child", env!("CARGO_BIN_EXE_kapsa"), "put", "-", "--batch", "1"]);
+    command.current_dir(sandbox.path("")).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::null());
+    command.stderr(std::process::Stdio::null());
+    let mut holder = command.spawn().expect("unshare is there");
+    let mut pipe = holder.stdin.take().expect("a pipe");
+    use std::io::Write;
+    if pipe.write_all(b"{\"text\":\"held\"}\n{\"text\":\"waiting\"}\n").is_err() || !waits_for(|| sandbox.count() > 0) {
+        eprintln!("skipped: this user cannot make a pid namespace");
+        holder.kill().and_then(|()| holder.wait()).expect("it can be ended");
+        return;
+    }
+    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
+    assert_eq!((&error["holder"], &error["pid"]), (&"other_namespace".into(), &1.into()));
+    drop(pipe);
+    assert!(holder.wait().expect("it ends").success());
+    assert_eq!(sandbox.count(), 2);
+}
+
+#[cfg(target_os = "linux")]
+fn waits_for(mut done: impl FnMut() -> bool) -> bool {
+    (0..300).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        done()
+    })
+}
+
+#[test]
+fn a_link_in_the_place_of_the_lock_file_is_refused_and_its_target_untouched() {
+    let sandbox = Sandbox::new();
+    let victim = sandbox.write("victim", "precious");
+    let lock = sandbox.path(".kapsa/workspace.kapsa.lock");
+    std::fs::remove_file(&lock).ok();
+    std::os::unix::fs::symlink(&victim, &lock).expect("a link");
+    let error = sandbox.fails(&["put", "--text", "x"], 2, "io");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("workspace.kapsa.lock")), "{error}");
+    assert_eq!(std::fs::read(&victim).expect("there"), b"precious");
+    assert_eq!(sandbox.count(), 0);
+    std::fs::remove_file(&lock).expect("removed");
+    sandbox.ok(&["put", "--text", "x"]);
+}
+
+#[test]
+fn a_lock_file_that_is_taken_away_lets_nobody_write_beside_the_writer() {
+    let sandbox = Sandbox::new();
+    let mut writer = sandbox.hold_lock();
+    let lock = sandbox.path(".kapsa/workspace.kapsa.lock");
+    std::fs::remove_file(&lock).expect("removed");
+    // Somebody took the lock file away, which no program of ours does: the capsule itself is locked as well.
+    sandbox.fails(&["put", "--text", "beside", "--lock-timeout", "0"], 2, "locked_by_writer");
+    drop(writer.stdin.take());
+    assert!(writer.wait().expect("it ends").success());
+    sandbox.ok(&["put", "--text", "beside", "--lock-timeout", "0"]);
+    assert_eq!(sandbox.count(), 3);
+    sandbox.ok(&["verify"]);
+}

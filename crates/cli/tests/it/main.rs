@@ -7,6 +7,7 @@ mod init;
 mod lock;
 mod put;
 mod read;
+mod salvage;
 mod support;
 mod svc;
 mod terminal;

@@ -1,0 +1,306 @@
+//! What can still be read of a damaged capsule? Every records frame that checks out, wherever the damage lies.
+//!
+//! Frames are found by their lengths and, after damage, by the next header that checks out: its sum, seeded with the
+//! capsule's id, and its own offset keep record text from being taken for one.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::check::{PROBLEMS_MAX, Problem};
+use crate::error::{Error, Result};
+use crate::format::commit::{COMMIT_BYTES, Commit};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC};
+use crate::format::header::{HEADER_BYTES, Header};
+use crate::format::hint::{Hint, SLOTS};
+use crate::format::records::{Head as RecordsHead, Stored};
+use crate::format::{LOG_START, aligned, hash, history};
+use crate::log::{Head, Located, read_header};
+use crate::snapshot::{Snapshot, open_storage};
+use crate::storage::{Storage, Volume, read_up_to};
+
+/// Bytes searched at once for the next frame.
+const WINDOW_BYTES: u64 = 1 << 20;
+
+/// A readable records frame.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    first_sequence: u64,
+    count: u64,
+    serial: u64,
+    frame_offset: u64,
+}
+
+/// What salvage meets, in the order of sequences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Salvaged<'a> {
+    /// A record that checks out.
+    Record {
+        /// Its sequence.
+        sequence: u64,
+        /// Its body, or what erasure left of it.
+        stored: Stored<'a>,
+    },
+    /// Records that are gone.
+    Lost(Range<u64>),
+    /// The records so far, since the previous commit, were one.
+    Commit {
+        /// When it was made, microseconds since the Unix epoch.
+        time_us: i64,
+    },
+}
+
+/// The readable parts of a capsule, damaged or not.
+#[derive(Debug)]
+pub struct Salvage {
+    path: PathBuf,
+    snapshot: Snapshot,
+    places: Vec<Place>,
+    /// Sequence after the last record and time of each commit, ascending.
+    commits: Vec<(u64, i64)>,
+    problems: Vec<Problem>,
+    unfinished: u64,
+}
+
+impl Salvage {
+    /// Looks through the file at `path` of `volume`. `progress` is told the bytes seen and the file's length.
+    ///
+    /// # Errors
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`; `Corrupt` when nothing tells whose capsule it was; what the system says.
+    pub fn open_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Salvage> {
+        let storage = open_storage(volume, path, false)?;
+        let prefix = read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+        let mut problems = Vec::new();
+        let header = match read_header(&prefix, path) {
+            Ok(header) => header,
+            Err(error) => {
+                let header = header_of(&*storage, &prefix).ok_or(error)?;
+                problems.push(Problem { offset: 0, frame: None, what: "the header is damaged".to_string() });
+                header
+            }
+        };
+        let file_len = storage.len().map_err(Error::io("read the length of", path))?;
+        let head = Head { end: file_len, ..Head::empty() };
+        let located = Located { header, head, hinted: false, hinted_end: LOG_START, file_len };
+        let snapshot = Snapshot::of(path, Arc::clone(&storage), &located)?;
+        let hinted = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
+        let newest = hinted.map(|hint| hint.serial).max().unwrap_or(0);
+        let mut scan = Scan { storage, path, header, file_len, newest, places: Vec::new(), commits: Vec::new(), problems };
+        scan.run(progress)?;
+        Ok(scan.finish(snapshot))
+    }
+
+    /// What is damaged, in file order, up to [`PROBLEMS_MAX`] of them.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Records of a transaction that was never acknowledged; they are left out.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// Calls `visit` for everything there is, in the order of sequences.
+    ///
+    /// # Errors
+    /// What `visit` returns, and what the system says.
+    pub fn each<E: From<Error>>(&self, visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>) -> Result<(), E> {
+        let mut next = 1;
+        let mut commits = self.commits.iter().peekable();
+        for place in &self.places {
+            if place.first_sequence < next {
+                continue;
+            }
+            let block = match self.snapshot.frame(place.frame_offset, Kind::Records) {
+                Ok((_, payload)) => self.snapshot.decode_block(place.frame_offset, &payload),
+                Err(error) => Err(error),
+            };
+            let Ok(block) = block else { continue };
+            lose(&mut next, place.first_sequence, &mut commits, visit)?;
+            for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
+                visit(Salvaged::Record { sequence, stored })?;
+                next = sequence + 1;
+                end_commits(next, &mut commits, visit)?;
+            }
+        }
+        let last = self.commits.last().map_or(next, |commit| commit.0.max(next));
+        lose(&mut next, last, &mut commits, visit)
+    }
+
+    /// Path it was opened by.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+type Commits<'a> = std::iter::Peekable<std::slice::Iter<'a, (u64, i64)>>;
+
+/// Reports the sequences from `next` up to `until` as lost, commit by commit.
+fn lose<E>(
+    next: &mut u64,
+    until: u64,
+    commits: &mut Commits<'_>,
+    visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    while *next < until {
+        let end = commits.peek().map_or(until, |commit| commit.0.clamp(*next + 1, until));
+        visit(Salvaged::Lost(*next..end))?;
+        *next = end;
+        end_commits(end, commits, visit)?;
+    }
+    Ok(())
+}
+
+/// Reports the commits that end before the record `next`.
+fn end_commits<E>(next: u64, commits: &mut Commits<'_>, visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>) -> Result<(), E> {
+    while let Some((_, time_us)) = commits.next_if(|commit| commit.0 <= next) {
+        visit(Salvaged::Commit { time_us: *time_us })?;
+    }
+    Ok(())
+}
+
+/// The header of a capsule whose own does not check out: as a hint gives it, or as it stands if the first frame agrees.
+/// None when this is no capsule of ours, or one of a newer format.
+fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
+    let page = prefix.get(..HEADER_BYTES)?;
+    if Header::decode(page).is_ok() {
+        return None;
+    }
+    let mut hints = SLOTS.iter().filter_map(|&slot| Hint::owner(prefix.get(slot as usize..)?));
+    hints.next().or_else(|| {
+        let header = Header::decode_unchecked(page);
+        let frame = read_up_to(storage, LOG_START, FRAME_HEADER_BYTES as usize).ok()?;
+        Frame::decode(&frame, LOG_START, &header).ok().map(|_| header)
+    })
+}
+
+/// The first pass: where is what?
+struct Scan<'a> {
+    storage: Arc<dyn Storage>,
+    path: &'a Path,
+    header: Header,
+    file_len: u64,
+    /// Highest serial of a commit that is known to have been made.
+    newest: u64,
+    places: Vec<Place>,
+    commits: Vec<(u64, i64)>,
+    problems: Vec<Problem>,
+}
+
+impl Scan<'_> {
+    fn run(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        let mut offset = LOG_START;
+        let mut folded = Vec::new();
+        while offset < self.file_len {
+            let next = match self.frame_at(offset)? {
+                Some(frame) => {
+                    self.note(&frame, &mut folded)?;
+                    frame.end()
+                }
+                None => {
+                    self.problem(offset, "no frame can be read here");
+                    self.resume_after(offset)?
+                }
+            };
+            offset = next.min(self.file_len);
+            progress(offset, self.file_len);
+        }
+        Ok(())
+    }
+
+    fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        read_up_to(&*self.storage, offset, len as usize).map_err(Error::io("read", self.path))
+    }
+
+    fn problem(&mut self, offset: u64, what: &str) {
+        if self.problems.len() < PROBLEMS_MAX {
+            self.problems.push(Problem { offset, frame: None, what: what.to_string() });
+        }
+    }
+
+    /// The frame header at `offset`, if it checks out and its payload lies within the file.
+    fn frame_at(&self, offset: u64) -> Result<Option<Frame>> {
+        let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
+        let frame = Frame::decode(&bytes, offset, &self.header).ok();
+        Ok(frame.filter(|frame| frame.end() <= self.file_len))
+    }
+
+    fn resume_after(&self, offset: u64) -> Result<u64> {
+        let mut at = offset + 8;
+        while at < self.file_len {
+            let window = self.read(at, WINDOW_BYTES.min(self.file_len - at))?;
+            for step in (0..window.len()).step_by(8) {
+                if window[step..].starts_with(&MAGIC) && self.frame_at(at + step as u64)?.is_some() {
+                    return Ok(at + step as u64);
+                }
+            }
+            at += window.len().max(8) as u64;
+        }
+        Ok(self.file_len)
+    }
+
+    /// Notes what a frame is good for. Segments are not read: they are built anew.
+    fn note(&mut self, frame: &Frame, folded: &mut Vec<history::PastCommit>) -> Result<()> {
+        if matches!(frame.kind, Kind::Segment | Kind::Manifest) {
+            return Ok(());
+        }
+        let payload = self.read(frame.payload_offset(), aligned(frame.payload_len))?;
+        if hash(&payload) != frame.digest {
+            self.problem(frame.offset, &format!("the {} frame's hash does not match", frame.kind.name()));
+            return Ok(());
+        }
+        let payload = &payload[..frame.payload_len as usize];
+        match frame.kind {
+            Kind::Records => self.note_records(frame, payload),
+            Kind::History => *folded = history::decode(payload).unwrap_or_default(),
+            Kind::Commit => self.note_commit(payload, std::mem::take(folded)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn note_records(&mut self, frame: &Frame, payload: &[u8]) {
+        match RecordsHead::decode(payload) {
+            Ok(head) => self.places.push(Place {
+                first_sequence: head.first_sequence,
+                count: u64::from(head.count),
+                serial: frame.serial,
+                frame_offset: frame.offset,
+            }),
+            Err(what) => self.problem(frame.offset, what),
+        }
+    }
+
+    fn note_commit(&mut self, payload: &[u8], folded: Vec<history::PastCommit>) {
+        let Some(commit) = (payload.len() == COMMIT_BYTES).then(|| Commit::decode(payload).ok()).flatten() else { return };
+        self.newest = self.newest.max(commit.serial);
+        if commit.serial == 1 && commit.history_offset != 0 {
+            let mut next = 1u64;
+            for past in folded {
+                next = next.saturating_add(past.records);
+                self.commits.push((next, past.time_us));
+            }
+        }
+        if commit.next_sequence > commit.first_sequence {
+            self.commits.push((commit.next_sequence, commit.time_us));
+        }
+    }
+
+    fn finish(mut self, snapshot: Snapshot) -> Salvage {
+        let made = |place: &Place| place.serial <= self.newest;
+        let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
+        // A sequence takes a byte at least, so one beyond the file's length was never given.
+        let limit = self.file_len;
+        let newest = self.newest;
+        self.places.retain(|place| place.serial <= newest && place.first_sequence.saturating_add(place.count) <= limit);
+        self.places.sort_by_key(|place| place.first_sequence);
+        self.commits.retain(|commit| commit.0 <= limit);
+        self.commits.sort_unstable();
+        self.commits.dedup_by_key(|commit| commit.0);
+        let Scan { path, places, commits, problems, .. } = self;
+        Salvage { path: path.to_path_buf(), snapshot, places, commits, problems, unfinished }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a damaged capsule still holds, copied into a new one.
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+fn texts(listed: &Value) -> Vec<String> {
+    let records = listed["records"].as_array().expect("a list");
+    records.iter().map(|record| record["text"].as_str().expect("text").to_string()).collect()
+}
+
+#[test]
+fn everything_that_is_whole_is_copied_and_what_is_lost_is_named() {
+    let sandbox = Sandbox::new();
+    for number in 1..=9 {
+        sandbox.ok(&["put", "--uri", &format!("note/{number}"), "--text", &format!("note number {number} about tides")]);
+    }
+    sandbox.ok(&["put", "--uri", "note/2", "--text", "note number 2 revised"]);
+    sandbox.ok(&["forget", "note/3"]);
+    let bytes = std::fs::read(sandbox.capsule()).expect("there");
+    let needle = b"note number 5";
+    let place = bytes.windows(needle.len()).position(|window| window == needle).expect("stored plainly");
+    let mut damaged = bytes.clone();
+    damaged[place] ^= 0x20;
+    let broken = sandbox.write("broken.kapsa", &damaged);
+    let broken = broken.to_str().expect("a plain path");
+
+    let run = sandbox.run(&["--capsule", broken, "salvage", "new.kapsa", "--json"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((&report["records"], &report["lost_records"]), (&10.into(), &1.into()), "{report}");
+    assert_eq!(report["lost"], serde_json::json!([{"first": 5, "last": 5}]));
+    assert_eq!(report["problems"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!(std::fs::read(broken).expect("there"), damaged, "the source is untouched");
+
+    let whole = sandbox.json(&["--capsule", "new.kapsa", "verify"]);
+    assert_eq!((&whole["ok"], &whole["records"]), (&true.into(), &11.into()));
+    let kept = texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"]));
+    assert_eq!(kept.len(), 7, "{kept:?}");
+    assert!(kept.contains(&"note number 2 revised".to_string()) && !kept.iter().any(|text| text.contains('5')), "{kept:?}");
+    let found = sandbox.json(&["--capsule", "new.kapsa", "find", "tides", "-k", "20"]);
+    assert_eq!(found["hits"].as_array().map(Vec::len), Some(6), "{found}");
+    assert_eq!(sandbox.json(&["--capsule", "new.kapsa", "history", "note/2"])["records"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_whole_capsule_is_copied_whole_and_nothing_is_overwritten() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "a", "--text", "one"]);
+    sandbox.ok(&["purge", "a", "--yes"]);
+    sandbox.ok(&["compact"]);
+    sandbox.ok(&["put", "--uri", "b", "--text", "two"]);
+    let report = sandbox.json(&["salvage", "copy.kapsa"]);
+    assert_eq!((&report["lost_records"], &report["problems"]), (&0.into(), &serde_json::json!([])));
+    assert_eq!(texts(&sandbox.json(&["--capsule", "copy.kapsa", "timeline"])), ["two"]);
+    assert_eq!(sandbox.json(&["--capsule", "copy.kapsa", "verify"])["ok"], true);
+    let before = std::fs::read(sandbox.path("copy.kapsa")).expect("there");
+    sandbox.fails(&["salvage", "copy.kapsa"], 1, "invalid_operation");
+    assert_eq!(std::fs::read(sandbox.path("copy.kapsa")).expect("there"), before);
+    let stranger = sandbox.write("stranger.kapsa", "no capsule at all");
+    sandbox.fails(&["--capsule", stranger.to_str().expect("a plain path"), "salvage", "x.kapsa"], 1, "not_a_capsule");
+    assert!(!sandbox.path("x.kapsa").exists());
+}
+
+#[test]
+fn a_capsule_whose_first_page_is_gone_is_salvaged_by_its_hints() {
+    let sandbox = Sandbox::new();
+    for number in 1..=3 {
+        sandbox.ok(&["put", "--text", &format!("number {number}")]);
+    }
+    let mut bytes = std::fs::read(sandbox.capsule()).expect("there");
+    bytes[..4096].fill(0);
+    let broken = sandbox.write("broken.kapsa", &bytes);
+    let broken = broken.to_str().expect("a plain path");
+    sandbox.fails(&["--capsule", broken, "timeline"], 1, "not_a_capsule");
+    let report = sandbox.json(&["--capsule", broken, "salvage", "new.kapsa"]);
+    assert_eq!((&report["records"], &report["lost_records"]), (&3.into(), &0.into()), "{report}");
+    assert_eq!(texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"])).len(), 3);
+}

@@ -1,0 +1,156 @@
+//! What can still be read of a damaged capsule goes into a new one, every record under the sequence that it had.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kapsa_capsule::{FileSystem, Salvage, Salvaged, Stored, Volume};
+
+use crate::codec;
+use crate::error::{Error, Result};
+use crate::maintain::{Kept, index, replacements};
+use crate::request::{Problem, SalvageReport};
+use crate::write::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, WriteOptions, create, create_unlocked};
+
+/// Most ranges of lost records that a report lists.
+const LOST_RANGES_MAX: usize = 1000;
+/// Stands for the hash of a record that is gone for good.
+const UNKNOWN_HASH: [u8; 32] = [0; 32];
+
+/// Copies every readable record of the capsule at `from` into a new capsule at `to`, commit by commit. A record that is lost leaves
+/// an erased one in its place, so that sequences keep their meaning. `from` is not touched.
+///
+/// # Errors
+/// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk says. Then nothing is left at `to`.
+pub fn salvage(from: &Path, to: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<SalvageReport> {
+    let found = Salvage::open_in(&FileSystem, from, &mut |done, total| progress(done / 2, Some(total)))?;
+    if to.symlink_metadata().is_ok() || create(to, options)? == Created::Existing {
+        let reason = format!("{} exists; salvage makes a new capsule", to.display());
+        return Err(Error::InvalidOperation { reason });
+    }
+    let mut name = to.as_os_str().to_os_string();
+    name.push(".salvage");
+    let temporary = PathBuf::from(name);
+    let copied = copy(&found, &temporary, options).and_then(|report| {
+        FileSystem.rename(&temporary, to).map_err(|source| unplaced(to, source))?;
+        FileSystem.sync_folder(to).map_err(|source| unplaced(to, source))?;
+        Ok(report)
+    });
+    if copied.is_err() {
+        let _the_first_error_counts = (FileSystem.remove(&temporary), FileSystem.remove(to));
+    }
+    copied
+}
+
+fn unplaced(path: &Path, source: std::io::Error) -> Error {
+    Error::Capsule(kapsa_capsule::Error::Io { operation: "put in place", path: path.to_path_buf(), source })
+}
+
+fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<SalvageReport> {
+    FileSystem.remove(temporary).map_err(|source| unplaced(temporary, source))?;
+    create_unlocked(&FileSystem, temporary, options)?;
+    let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), temporary)?;
+    // Nobody knows of this file before it is whole: one sync at the end will do.
+    writer.defer_syncs();
+    let mut copy = Copy { writer, pending: Vec::new(), last_time: 0, batch: Batch::default(), report: SalvageReport::default() };
+    found.each::<Error>(&mut |met| copy.take(met))?;
+    copy.commit(copy.last_time, true)?;
+    copy.writer.sync()?;
+    let mut report = copy.report;
+    report.unfinished = found.unfinished();
+    let problem = |p: &kapsa_capsule::Problem| Problem { offset: p.offset, frame: p.frame, message: p.what.clone() };
+    report.problems = found.problems().iter().map(problem).collect();
+    Ok(report)
+}
+
+/// The new capsule in the making.
+struct Copy {
+    writer: kapsa_capsule::Writer,
+    /// Records of the commit that is being copied.
+    pending: Vec<Kept>,
+    last_time: i64,
+    /// Records since the last segment.
+    batch: Batch,
+    report: SalvageReport,
+}
+
+#[derive(Default)]
+struct Batch {
+    first: u64,
+    records: Vec<Kept>,
+    bytes: usize,
+    /// Newest revision of each URI so far, by the URI's hash.
+    newest: HashMap<u64, u64>,
+}
+
+impl Copy {
+    fn take(&mut self, met: Salvaged<'_>) -> Result<()> {
+        match met {
+            Salvaged::Record { sequence, stored } => self.record(sequence, stored),
+            Salvaged::Lost(range) => {
+                for _ in range.clone() {
+                    self.pending.push(Kept::Erased { hash: UNKNOWN_HASH, newly: true });
+                }
+                self.lose(range.start, range.end);
+            }
+            Salvaged::Commit { time_us } => {
+                self.last_time = time_us;
+                self.commit(time_us, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, sequence: u64, stored: Stored<'_>) {
+        let kept = match stored {
+            Stored::Purged(hash) => Kept::Erased { hash: *hash, newly: false },
+            Stored::Body(bytes) => match codec::decode(sequence, bytes) {
+                Ok(body) => {
+                    self.report.records += 1;
+                    Kept::Record { bytes: bytes.to_vec(), body: Box::new(body) }
+                }
+                Err(_) => {
+                    self.lose(sequence, sequence + 1);
+                    Kept::Erased { hash: UNKNOWN_HASH, newly: true }
+                }
+            },
+        };
+        self.pending.push(kept);
+    }
+
+    fn lose(&mut self, from: u64, until: u64) {
+        self.report.lost_records += until - from;
+        let ranges = &mut self.report.lost;
+        if let Some(last) = ranges.last_mut().filter(|last| last.end == from) {
+            last.end = until;
+        } else if ranges.len() < LOST_RANGES_MAX {
+            ranges.push(from..until);
+        }
+    }
+
+    /// Commits what is pending; with a segment over everything since the last one when that is much, or when this is the end.
+    fn commit(&mut self, time_us: i64, last: bool) -> Result<()> {
+        if self.pending.is_empty() && self.batch.records.is_empty() {
+            return Ok(());
+        }
+        let mut transaction = self.writer.begin()?;
+        if self.batch.records.is_empty() {
+            self.batch.first = transaction.next_sequence();
+        }
+        for kept in self.pending.drain(..) {
+            transaction.append_stored(kept.stored())?;
+            self.batch.bytes += kept.len();
+            self.batch.records.push(kept);
+        }
+        let full = self.batch.records.len() >= BATCH_RECORDS_MAX || self.batch.bytes >= BATCH_BYTES_MAX;
+        if (full || last) && !self.batch.records.is_empty() {
+            let first = self.batch.first;
+            let records = std::mem::take(&mut self.batch.records);
+            self.batch.bytes = 0;
+            let replaced = replacements(&records, first, &mut self.batch.newest);
+            transaction.add_segment(index(first, &records, &replaced)?)?;
+        }
+        transaction.commit(time_us)?;
+        Ok(())
+    }
+}
