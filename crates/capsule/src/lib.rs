@@ -32,6 +32,7 @@ mod lock;
 mod log;
 mod map;
 mod pack;
+mod section;
 mod snapshot;
 mod storage;
 mod writer;
@@ -44,6 +45,7 @@ pub use format::{
     RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use lock::{Holder, LockState, lock_path, lock_state};
-pub use snapshot::{CommitInfo, FileInfo, SEGMENT_EAGER_BYTES, Snapshot, StoredRecord};
+pub use section::Section;
+pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
 pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked};

@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 
 use bytes::Bytes;
 use memmap2::{Advice, MmapOptions};
@@ -23,3 +25,15 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
     let _refused_is_fine = map.advise(Advice::Random);
     Ok(Bytes::from_owner(map))
 }
+
+/// Begins to read a part of `file` into the page cache.
+#[cfg(target_os = "linux")]
+pub(crate) fn will_read(file: &File, offset: u64, len: u64) {
+    // SAFETY: the call takes no pointer, and the descriptor is open as long as `file` is. Advice that is refused changes
+    // the speed only, so what it returns is of no interest.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), offset as libc::off_t, len as libc::off_t, libc::POSIX_FADV_WILLNEED) };
+}
+
+/// Where there is no such advice, pages are read when they are needed.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn will_read(_file: &File, _offset: u64, _len: u64) {}

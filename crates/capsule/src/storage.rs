@@ -58,6 +58,11 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says.
     fn map(&self, len: u64) -> io::Result<Option<Bytes>>;
 
+    /// Says that these bytes are about to be read, so that the system can fetch them at once. Only a hint.
+    fn will_read(&self, offset: u64, len: u64) {
+        let _no_hint_is_needed = (offset, len);
+    }
+
     /// Identity of the file behind the descriptor, such as device and inode; none where there is no such thing.
     fn identity(&self) -> Option<(u64, u64)>;
 }
@@ -221,6 +226,10 @@ impl Storage for FileStorage {
 
     fn map(&self, len: u64) -> io::Result<Option<Bytes>> {
         map::map_file(&self.file, len).map(Some)
+    }
+
+    fn will_read(&self, offset: u64, len: u64) {
+        map::will_read(&self.file, offset, len);
     }
 
     fn identity(&self) -> Option<(u64, u64)> {

@@ -95,6 +95,7 @@ impl Statistics {
             let mut doc_freq = tail.iter().filter(|doc| doc.has_word(hash)).count() as u64;
             for (reader, infos) in readers.iter().zip(&mut infos) {
                 if let Some(info) = reader.word(word)? {
+                    reader.will_read(&info);
                     doc_freq += u64::from(info.doc_freq.min(reader.documents()));
                     infos.insert(word.clone(), info);
                 }

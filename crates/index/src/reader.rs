@@ -3,16 +3,20 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::SegmentComponent;
 use tantivy::postings::{SegmentPostings, TermInfo};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, InvertedIndexReader, SegmentReader, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, InvertedIndexReader, Segment, SegmentReader, Term};
 
 use crate::Result;
-use crate::blob::{Blob, ZONE_DOCUMENTS};
+use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
-use crate::schema::{KEY_HASH_NAME, TERMS, TEXT, TIME_US_NAME, exact_term};
+use crate::schema::{TERMS, TEXT, exact_term};
+use crate::terms::Terms;
+
+/// Where the postings of the text field begin in their file, after a count of tokens. Only a hint depends on it.
+const TEXT_POSTINGS_AT: usize = 8;
 
 /// A segment, opened.
 pub(crate) struct Reader {
@@ -22,30 +26,52 @@ pub(crate) struct Reader {
     /// Mean number of terms in this segment's texts, at least a little.
     pub(crate) mean_tokens: f32,
     blob: Blob,
-    text: Arc<InvertedIndexReader>,
-    terms: Arc<InvertedIndexReader>,
-    key_hashes: Arc<dyn ColumnValues<u64>>,
-    times_us: Arc<dyn ColumnValues<i64>>,
+    text: Words,
+    terms: Words,
+    /// Least and greatest time of each zone.
+    zones: Vec<(i64, i64)>,
+    times_us: Times,
+}
+
+/// The terms of one field, and their postings.
+struct Words {
+    terms: Terms,
+    index: Arc<InvertedIndexReader>,
+}
+
+impl Words {
+    fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<Words> {
+        let kept = "the terms are a file of the blob";
+        let slice = segment.open_read(SegmentComponent::Terms).map_err(damaged)?;
+        let terms = Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
+        Ok(Words { terms, index: reader.inverted_index(field).map_err(damaged)? })
+    }
+
+    /// Where a term is. The one way to look up a term: afterwards tantivy may look it up too.
+    fn find(&self, term: &Term) -> Result<Option<TermInfo>> {
+        if !self.terms.has(term.serialized_value_bytes())? {
+            return Ok(None);
+        }
+        self.index.get_term_info(term).map_err(damaged)
+    }
 }
 
 impl Reader {
-    pub(crate) fn new(first_seq: u64, blob: Blob, segment: SegmentReader) -> Result<Reader> {
-        let open = move |segment: SegmentReader| -> tantivy::Result<Reader> {
-            let text = segment.inverted_index(TEXT)?;
-            let columns = segment.fast_fields();
-            Ok(Reader {
-                first_seq,
-                norms: segment.get_fieldnorms_reader(TEXT)?,
-                mean_tokens: text.total_num_tokens() as f32 / segment.max_doc().max(1) as f32,
-                terms: segment.inverted_index(TERMS)?,
-                key_hashes: columns.column_first_or_default(KEY_HASH_NAME)?,
-                times_us: columns.column_first_or_default(TIME_US_NAME)?,
-                text,
-                blob,
-                segment,
-            })
-        };
-        open(segment).map_err(damaged)
+    pub(crate) fn new(first_seq: u64, blob: Blob, segment: &Segment) -> Result<Reader> {
+        let reader = SegmentReader::open(segment).map_err(damaged)?;
+        let text = Words::open(&blob, segment, &reader, TEXT)?;
+        let zones = blob.zones()?;
+        Ok(Reader {
+            first_seq,
+            norms: reader.get_fieldnorms_reader(TEXT).map_err(damaged)?,
+            mean_tokens: text.index.total_num_tokens() as f32 / reader.max_doc().max(1) as f32,
+            terms: Words::open(&blob, segment, &reader, TERMS)?,
+            times_us: blob.times(&zones),
+            zones,
+            text,
+            blob,
+            segment: reader,
+        })
     }
 
     pub(crate) fn documents(&self) -> u32 {
@@ -56,17 +82,17 @@ impl Reader {
         self.first_seq + u64::from(doc)
     }
 
-    pub(crate) fn key_hash(&self, doc: DocId) -> u64 {
-        self.key_hashes.get_val(doc)
+    pub(crate) fn key_hash(&self, doc: DocId) -> Result<u64> {
+        self.blob.key_hash(doc)
     }
 
-    pub(crate) fn time_us(&self, doc: DocId) -> i64 {
-        self.times_us.get_val(doc)
+    pub(crate) fn time_us(&self, doc: DocId) -> Result<i64> {
+        self.times_us.get(doc)
     }
 
     /// Documents of each zone, with the least and the greatest time.
     pub(crate) fn zones(&self) -> impl Iterator<Item = (Range<DocId>, i64, i64)> {
-        self.blob.zones().zip(0..).map(|((first, last), zone)| {
+        self.zones.iter().zip(0..).map(|(&(first, last), zone)| {
             let start = zone * ZONE_DOCUMENTS;
             let end = (start + ZONE_DOCUMENTS).min(self.documents());
             (start..end, first, last)
@@ -75,18 +101,27 @@ impl Reader {
 
     /// Where a word of the text field is, if it is in this segment.
     pub(crate) fn word(&self, word: &str) -> Result<Option<TermInfo>> {
-        self.text.get_term_info(&text_term(word)).map_err(damaged)
+        self.text.find(&text_term(word))
+    }
+
+    /// Says that the postings of a word are about to be read.
+    pub(crate) fn will_read(&self, info: &TermInfo) {
+        if let Some(postings) = self.blob.component(&SegmentComponent::Postings) {
+            let Range { start, end } = info.postings_range;
+            postings.will_read(TEXT_POSTINGS_AT + start..TEXT_POSTINGS_AT + end);
+        }
     }
 
     pub(crate) fn word_postings(&self, info: &TermInfo) -> Result<SegmentPostings> {
         let freqs = IndexRecordOption::WithFreqs;
-        self.text.read_postings_from_terminfo(info, freqs).map_err(damaged)
+        self.text.index.read_postings_from_terminfo(info, freqs).map_err(damaged)
     }
 
     /// Documents with an exact term.
     pub(crate) fn exact(&self, term: &str) -> Result<Option<SegmentPostings>> {
-        let term = Term::from_field_text(TERMS, &exact_term(term));
-        self.terms.read_postings(&term, IndexRecordOption::Basic).map_err(damaged)
+        let info = self.terms.find(&Term::from_field_text(TERMS, &exact_term(term)))?;
+        let postings = |info| self.terms.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
+        info.map(postings).transpose().map_err(damaged)
     }
 }
 

@@ -38,8 +38,10 @@ fn every_flipped_bit_is_found_by_verify_and_never_read_as_something_else() {
                     assert_eq!(record.stored(), kapsa_capsule::Stored::Body(expected), "byte {position} bit {bit}");
                 }
                 for index in 0..snapshot.segments().len() {
-                    if let Ok(Some(section)) = snapshot.section(index, *b"test    ") {
-                        assert_eq!(&section[..], b"index", "byte {position} bit {bit}");
+                    if let Ok(Some(section)) = snapshot.section(index, *b"test    ")
+                        && let Ok(bytes) = section.read_all()
+                    {
+                        assert_eq!(&bytes[..], b"index", "byte {position} bit {bit}");
                     }
                 }
             }

@@ -1,0 +1,260 @@
+//! Which bytes of a term dictionary does looking up a term read, and are they sound?
+//!
+//! tantivy takes the whole dictionary of a field as one slice and reads a few dozen bytes of it for each look-up. So this
+//! goes the same way first, through the nodes of the automaton and to the entry of the term, and has each of them checked
+//! before it reads it. What tantivy 0.27 writes, for each field (`tantivy::termdict`):
+//!
+//! ```text
+//! automaton  from a term to its ordinal (crate tantivy-fst)
+//! store      8 length of the block heads, 8 number of terms, block heads, packed entries
+//! footer     8 length of the store, 4 version, 4 kind of dictionary
+//! ```
+//! A block head, for 256 terms each: offset of their packed entries, the first entry, the widths of the packed fields.
+
+use std::ops::Range;
+
+use tantivy::directory::{CompositeFile, FileSlice, OwnedBytes};
+use tantivy::schema::Field;
+use tantivy_fst::raw::{CompiledAddr, Fst, Node, Output};
+
+use crate::Result;
+use crate::directory::damaged;
+use crate::segment_bytes::SegmentBytes;
+
+const FOOTER_BYTES: usize = 16;
+const STORE_HEAD_BYTES: usize = 16;
+const BLOCK_TERMS: usize = 256;
+/// Offset (8), first entry (28), three widths.
+const BLOCK_HEAD_BYTES: usize = 39;
+/// Bytes that reading a packed field of any width takes.
+const PACKED_READ_BYTES: usize = 8;
+/// Transitions from which on a node has an index of all 256 inputs.
+const INDEXED_TRANSITIONS: usize = 32;
+/// Address of the node without transitions, which is not stored.
+const NO_NODE: CompiledAddr = 0;
+/// At most so many bytes at a node's end say how long it is.
+const NODE_HEAD_BYTES: usize = 3;
+
+/// The term dictionary of one field.
+pub(crate) struct Terms {
+    /// The file that it lies in.
+    file: SegmentBytes,
+    automaton: Option<Automaton>,
+}
+
+struct Automaton {
+    fst: Fst<OwnedBytes>,
+    /// Where in the file it begins.
+    start: usize,
+    root: CompiledAddr,
+    heads: Range<usize>,
+    entries: Range<usize>,
+}
+
+impl Terms {
+    /// The terms of `field` in `file`, which tantivy reads as `slice`; none when no document has the field.
+    pub(crate) fn open(file: SegmentBytes, slice: &FileSlice, field: Field) -> Result<Terms> {
+        let dictionary = CompositeFile::open(slice).map_err(damaged)?.open_read(field);
+        let automaton = dictionary.map(|dictionary| Automaton::open(&file, dictionary)).transpose()?;
+        Ok(Terms { file, automaton })
+    }
+
+    /// Whether `term` is there. When this has returned, every byte that tantivy reads to look it up has been checked.
+    pub(crate) fn has(&self, term: &[u8]) -> Result<bool> {
+        let Some(automaton) = &self.automaton else {
+            return Ok(false);
+        };
+        let Some(ordinal) = automaton.ordinal(&self.file, term)? else {
+            return Ok(false);
+        };
+        automaton.check_entry(&self.file, ordinal)?;
+        Ok(true)
+    }
+}
+
+impl Automaton {
+    fn open(file: &SegmentBytes, dictionary: FileSlice) -> Result<Automaton> {
+        let read = |slice: FileSlice| slice.read_bytes().map_err(damaged);
+        let (body, footer) = dictionary.split_from_end(FOOTER_BYTES);
+        let (fst, store) = body.split_from_end(u64_at(&read(footer)?, 0));
+        let (head, store) = store.split(STORE_HEAD_BYTES);
+        let heads_len = u64_at(&read(head)?, 0);
+        let (fst, store) = (read(fst)?, read(store)?);
+        let store = place_in(file, &store);
+        let heads = store.start..store.start + heads_len;
+        Ok(Automaton {
+            start: place_in(file, &fst).start,
+            root: u64_at(&fst, fst.len() - 8),
+            fst: Fst::new(fst).map_err(damaged)?,
+            entries: heads.end..store.end,
+            heads,
+        })
+    }
+
+    fn ordinal(&self, file: &SegmentBytes, term: &[u8]) -> Result<Option<usize>> {
+        let mut node = self.node(file, self.root)?;
+        let mut ordinal = Output::zero();
+        for &byte in term {
+            let Some(transition) = node.find_input(byte).map(|index| node.transition(index)) else {
+                return Ok(None);
+            };
+            ordinal = ordinal.cat(transition.out);
+            node = self.node(file, transition.addr)?;
+        }
+        Ok(node.is_final().then(|| ordinal.cat(node.final_output()).value() as usize))
+    }
+
+    /// The node that ends at `address`, checked. An empty node has no bytes.
+    fn node(&self, file: &SegmentBytes, address: CompiledAddr) -> Result<Node<'_>> {
+        if address != NO_NODE {
+            let end = self.start + address + 1;
+            let head = file.read(end.saturating_sub(NODE_HEAD_BYTES)..end)?;
+            file.check(end.saturating_sub(node_len(head)).max(self.start)..end)?;
+        }
+        Ok(self.fst.node(address))
+    }
+
+    /// Checks what is read to unpack the entry of a term.
+    fn check_entry(&self, file: &SegmentBytes, ordinal: usize) -> Result<()> {
+        let head = self.heads.start + ordinal / BLOCK_TERMS * BLOCK_HEAD_BYTES;
+        let head = file.read(head..head + BLOCK_HEAD_BYTES)?;
+        let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
+            return Ok(());
+        };
+        let entry_bits: usize = head[BLOCK_HEAD_BYTES - 3..].iter().map(|&bits| usize::from(bits)).sum();
+        let block = self.entries.start + u64_at(head, 0);
+        // The entry's ends are where the next one begins.
+        let end = block + (packed + 2) * entry_bits / 8 + PACKED_READ_BYTES;
+        file.check(block + packed * entry_bits / 8..end.min(self.entries.end))
+    }
+}
+
+/// Length of the node that ends with `head`, or a little more. It lies before its head, which says: whether it has one
+/// transition or any number, the number if it does not fit in the state byte, and the widths of addresses and outputs.
+fn node_len(head: &[u8]) -> usize {
+    let at = |from_end: usize| usize::from(head[head.len() - 1 - from_end]);
+    let state = at(0);
+    let small = state & 0b11_1111;
+    let extra = usize::from(small == 0);
+    let (addresses, outputs) = (at(1 + extra) >> 4, at(1 + extra) & 0b1111);
+    match state >> 6 {
+        0b11 => 1 + extra,
+        0b10 => 2 + extra + addresses + outputs,
+        _ => {
+            let transitions = match (small, at(1)) {
+                (0, 1) => 256,
+                (0, transitions) => transitions,
+                _ => small,
+            };
+            let index = if transitions > INDEXED_TRANSITIONS { 256 } else { 0 };
+            2 + extra + index + transitions * (1 + addresses + outputs) + outputs
+        }
+    }
+}
+
+/// Where in `file` the slice `part` of it lies.
+fn place_in(file: &SegmentBytes, part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr() as usize - file.bytes().as_ptr() as usize;
+    start..start + part.len()
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> usize {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::io::Write;
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+
+    use bytes::Bytes;
+    use tantivy::Directory;
+    use tantivy::directory::{CompositeWrite, RamDirectory};
+    use tantivy::postings::TermInfo;
+    use tantivy::termdict::{TermDictionary, TermDictionaryBuilder};
+
+    use super::*;
+    use crate::directory::dictionary_file;
+    use crate::schema::{TERMS, TEXT};
+    use crate::segment_bytes::Checks;
+
+    /// Notes what it is asked about.
+    #[derive(Debug, Default)]
+    struct Notes(Mutex<Vec<Range<usize>>>);
+
+    impl Checks for Notes {
+        fn check(&self, range: Range<usize>) -> Result<(), String> {
+            self.0.lock().expect("one thread").push(range);
+            Ok(())
+        }
+    }
+
+    fn info(ordinal: usize) -> TermInfo {
+        let at = ordinal * 37;
+        TermInfo { doc_freq: 1 + ordinal as u32 % 900, postings_range: at..at + 37, positions_range: 0..0 }
+    }
+
+    fn dictionary(terms: &BTreeSet<Vec<u8>>) -> Vec<u8> {
+        let mut builder = TermDictionaryBuilder::create(Vec::new()).expect("in memory");
+        for (ordinal, term) in terms.iter().enumerate() {
+            builder.insert(term, &info(ordinal)).expect("ascending");
+        }
+        builder.finish().expect("in memory")
+    }
+
+    /// Two fields, as in a segment.
+    fn file(terms: &BTreeSet<Vec<u8>>) -> Vec<u8> {
+        let (directory, path) = (RamDirectory::create(), Path::new("terms"));
+        let mut file = CompositeWrite::wrap(directory.open_write(path).expect("new"));
+        for field in [TEXT, TERMS] {
+            file.for_field(field).write_all(&dictionary(terms)).expect("in memory");
+        }
+        file.close().expect("in memory");
+        directory.open_read(path).expect("written").read_bytes().expect("written").to_vec()
+    }
+
+    fn looked_up(file: Vec<u8>, field: Field, term: &[u8]) -> Option<TermInfo> {
+        let file = CompositeFile::open(&FileSlice::from(file)).expect("its footer is sound");
+        let dictionary = TermDictionary::open(file.open_read(field).expect("written")).expect("its ends are sound");
+        dictionary.get(term).expect("in memory")
+    }
+
+    /// Terms that make nodes of every form: one or many transitions, next to each other or far, with and without outputs.
+    fn terms() -> BTreeSet<Vec<u8>> {
+        let mut terms: BTreeSet<Vec<u8>> = (0..=255).flat_map(|byte| [vec![byte], vec![7, byte, byte]]).collect();
+        terms.insert(Vec::new());
+        for number in 0u32..6000 {
+            let mixed = number.wrapping_mul(2_654_435_761);
+            terms.insert(format!("{mixed:x}").into_bytes());
+            terms.insert(format!("tag:{}=running{}", mixed % 61, number % 977).into_bytes());
+        }
+        terms
+    }
+
+    #[test]
+    fn what_a_look_up_reads_is_what_was_checked() {
+        let terms = terms();
+        let whole = file(&terms);
+        let all_spoilt: Vec<u8> = whole.iter().map(|byte| byte ^ 0x5a).collect();
+        let absent = ["tag:", "tag:60=running9999", "zzz", "7fffffffffff"].map(|term| term.as_bytes().to_vec());
+        let present = terms.iter().enumerate().step_by(37).map(|(ordinal, term)| (term.clone(), Some(info(ordinal))));
+        let mut most = 0;
+        for (term, expected) in present.chain(absent.map(|term| (term, None))) {
+            for field in [TEXT, TERMS] {
+                let notes = Arc::new(Notes::default());
+                let bytes = SegmentBytes::checked_by(notes.clone(), Bytes::from(whole.clone()));
+                let slice = FileSlice::new(dictionary_file(bytes.clone()));
+                let found = Terms::open(bytes, &slice, field).expect("sound").has(&term).expect("sound");
+                assert_eq!(found, expected.is_some());
+                let checked = notes.0.lock().expect("one thread");
+                let mut spoilt = all_spoilt.clone();
+                checked.iter().for_each(|range| spoilt[range.clone()].copy_from_slice(&whole[range.clone()]));
+                assert_eq!(looked_up(spoilt, field, &term), expected, "{}", String::from_utf8_lossy(&term));
+                most = most.max(checked.iter().map(Range::len).sum());
+            }
+        }
+        assert!(most < whole.len() / 20, "a look-up checks little: {most} bytes of {}", whole.len());
+    }
+}
