@@ -37,3 +37,33 @@ pub(crate) fn will_read(file: &File, offset: u64, len: u64) {
 /// Where there is no such advice, pages are read when they are needed.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn will_read(_file: &File, _offset: u64, _len: u64) {}
+
+/// Pages that [`is_in_memory`] looks at; more are as the first ones are, mostly.
+#[cfg(target_os = "linux")]
+const PAGES_MAX: usize = 64;
+
+/// Whether the pages of a mapped `part` are in memory, so that reading it waits for no disk.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_in_memory(part: &[u8]) -> bool {
+    let page = page_bytes();
+    let start = part.as_ptr() as usize / page * page;
+    let pages = (part.as_ptr() as usize + part.len()).div_ceil(page) - start / page;
+    let pages = pages.min(PAGES_MAX);
+    let mut present = [0u8; PAGES_MAX];
+    // SAFETY: the call only writes one byte for each page, and there are as many; the address is that of a page and need
+    // not even be mapped. When it fails nothing is known, and to wait is no harm.
+    let failed = unsafe { libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0 };
+    failed || present[..pages].iter().all(|page| page & 1 == 1)
+}
+
+/// Where nobody can be asked, reading is left to page faults.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_in_memory(_part: &[u8]) -> bool {
+    true
+}
+
+#[cfg(target_os = "linux")]
+fn page_bytes() -> usize {
+    // SAFETY: the call takes no pointer.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).expect("every system has pages")
+}

@@ -21,8 +21,8 @@ pub(crate) struct Payload {
     sections: Vec<SectionEntry>,
     /// One bit for each block.
     checked: Vec<AtomicU64>,
-    /// What to read ahead from; none when the bytes lie in memory already.
-    mapped: Option<Arc<dyn Storage>>,
+    /// What to read ahead from; none when the bytes lie in memory, as far as is known.
+    on_disk: Option<Arc<dyn Storage>>,
     path: PathBuf,
     frame_offset: u64,
 }
@@ -93,9 +93,9 @@ impl Section {
         Ok(self.unchecked())
     }
 
-    /// Says that `range` is about to be read. Only a hint.
-    pub fn will_read(&self, range: Range<usize>) {
-        self.payload.will_read(&self.within(range));
+    /// Says that `range` is about to be read; `true` when that made somebody fetch it. Only a hint.
+    pub fn will_read(&self, range: Range<usize>) -> bool {
+        self.payload.will_read(&self.within(range))
     }
 
     fn within(&self, range: Range<usize>) -> Range<u64> {
@@ -105,12 +105,12 @@ impl Section {
 }
 
 impl Payload {
-    /// Checks the head of a segment's payload; `bytes` is all of it, `mapped` where from if it is a map.
+    /// Checks the head of a segment's payload; `bytes` is all of it, `on_disk` where they come from if not from memory.
     pub(crate) fn open(
         bytes: Bytes,
         payload_offset: u64,
         meta: &SegmentMeta,
-        mapped: Option<Arc<dyn Storage>>,
+        on_disk: Option<Arc<dyn Storage>>,
         path: PathBuf,
     ) -> Result<Payload> {
         let damaged = |what: &str| corrupt(&path, meta.frame_offset, what);
@@ -122,7 +122,7 @@ impl Payload {
         let sections = decode_sections(head, &layout, meta.payload_len).map_err(damaged)?;
         let mut checked = Vec::new();
         checked.resize_with(layout.blocks().div_ceil(64) as usize, AtomicU64::default);
-        Ok(Payload { bytes, layout, sections, checked, mapped, path, frame_offset: meta.frame_offset })
+        Ok(Payload { bytes, layout, sections, checked, on_disk, path, frame_offset: meta.frame_offset })
     }
 
     /// The section with this tag.
@@ -141,19 +141,18 @@ impl Payload {
         (first..blocks.end).filter(|&block| !self.is_checked(block)).try_for_each(|block| self.check_block(block))
     }
 
-    fn will_read(&self, range: &Range<u64>) {
+    /// Whether something was asked for that is yet to be checked.
+    fn will_read(&self, range: &Range<u64>) -> bool {
         let blocks = self.layout.blocks_of(range);
-        if let Some(first) = self.first_unchecked(&blocks) {
-            self.read_ahead(first..blocks.end);
-        }
+        self.first_unchecked(&blocks).is_some_and(|first| self.read_ahead(first..blocks.end))
     }
 
-    /// One request for many pages: without it each would be a page fault that waits for the disk.
-    fn read_ahead(&self, blocks: Range<u64>) {
-        if let Some(storage) = &self.mapped {
-            let range = self.layout.block(blocks.start).start..self.layout.block(blocks.end - 1).end;
-            storage.will_read(self.layout.payload_offset() + range.start, range.end - range.start);
-        }
+    /// Asks for many pages at once, unless they are in memory: without it each is a page fault that waits for the disk.
+    fn read_ahead(&self, blocks: Range<u64>) -> bool {
+        let Some(storage) = &self.on_disk else { return false };
+        let range = self.layout.block(blocks.start).start..self.layout.block(blocks.end - 1).end;
+        storage.will_read(self.layout.payload_offset() + range.start, range.end - range.start);
+        true
     }
 
     fn first_unchecked(&self, blocks: &Range<u64>) -> Option<u64> {

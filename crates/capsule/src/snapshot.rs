@@ -17,6 +17,7 @@ use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Sto
 use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
 use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest};
 use crate::log::{Head, Located, corrupt, locate};
+use crate::map;
 use crate::section::{Payload, Section};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
@@ -68,6 +69,8 @@ struct Inner {
     file_len: u64,
     segments: Vec<SegmentMeta>,
     payloads: Vec<OnceLock<Arc<Payload>>>,
+    /// Whether a mapped segment is on the disk and not in memory: asked once, by its first pages.
+    on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
@@ -130,6 +133,7 @@ impl Snapshot {
             file_len: located.file_len,
             segments: Vec::new(),
             payloads: Vec::new(),
+            on_disk: Vec::new(),
             map: OnceLock::new(),
             tail: OnceLock::new(),
             unpackers: Mutex::default(),
@@ -137,6 +141,7 @@ impl Snapshot {
         };
         inner.segments = inner.read_manifest()?;
         inner.payloads.resize_with(inner.segments.len(), OnceLock::new);
+        inner.on_disk.resize_with(inner.segments.len(), OnceLock::new);
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
@@ -202,8 +207,8 @@ impl Snapshot {
 
     /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be read. Only a hint.
     pub fn will_read_segment(&self, index: usize, bytes: u64) {
-        if self.inner.payloads[index].get().is_none() {
-            self.inner.read_ahead(&self.inner.segments[index], bytes);
+        if let Ok(Some(map)) = self.inner.mapped_payload(index) {
+            self.inner.read_ahead(index, &map, bytes);
         }
     }
 
@@ -426,27 +431,43 @@ impl Inner {
         if let Some(ready) = cell.get() {
             return Ok(ready);
         }
-        let ready = Arc::new(self.load_segment(&self.segments[index])?);
+        let ready = Arc::new(self.load_segment(index)?);
         Ok(cell.get_or_init(|| ready))
     }
 
-    fn load_segment(&self, meta: &SegmentMeta) -> Result<Payload> {
+    fn load_segment(&self, index: usize) -> Result<Payload> {
+        let meta = &self.segments[index];
+        let start = meta.frame_offset + FRAME_HEADER_BYTES;
+        let (bytes, on_disk) = match self.mapped_payload(index)? {
+            Some(map) => (map.clone(), self.read_ahead(index, &map, 0)),
+            None => (Bytes::from(self.read(start, meta.payload_len as usize)?), false),
+        };
+        Payload::open(bytes, start, meta, on_disk.then(|| self.storage.clone()), self.path.clone())
+    }
+
+    /// The payload of a segment, if it is one of those that can be mapped.
+    fn mapped_payload(&self, index: usize) -> Result<Option<Bytes>> {
+        let meta = &self.segments[index];
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
         let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
         let end = end.ok_or_else(|| self.corrupt(meta.frame_offset, "the segment reaches past the newest commit"))?;
-        let (bytes, mapped) = match self.mapped()? {
-            Some(map) if end <= map.len() as u64 => {
-                self.read_ahead(meta, 0);
-                (map.slice(start as usize..(start + meta.payload_len) as usize), Some(self.storage.clone()))
-            }
-            _ => (Bytes::from(self.read(start, meta.payload_len as usize)?), None),
-        };
-        Payload::open(bytes, start, meta, mapped, self.path.clone())
+        let map = self.mapped()?.filter(|map| end <= map.len() as u64);
+        Ok(map.map(|map| map.slice(start as usize..(start + meta.payload_len) as usize)))
     }
 
-    fn read_ahead(&self, meta: &SegmentMeta, content_bytes: u64) {
-        let bytes = meta.payload_len.min(head_len_about(meta.payload_len) + content_bytes);
-        self.storage.will_read(meta.frame_offset + FRAME_HEADER_BYTES, bytes);
+    /// Asks, the first time, for the head and so many bytes of the content of a segment that is mapped as `payload`, unless
+    /// they are in memory. Whether they are decides if anything else of the segment will be asked for: a request costs
+    /// microseconds even when there is nothing to do.
+    fn read_ahead(&self, index: usize, payload: &[u8], content_bytes: u64) -> bool {
+        *self.on_disk[index].get_or_init(|| {
+            let meta = &self.segments[index];
+            let bytes = meta.payload_len.min(head_len_about(meta.payload_len) + content_bytes);
+            let absent = !map::is_in_memory(&payload[..bytes as usize]);
+            if absent {
+                self.storage.will_read(meta.frame_offset + FRAME_HEADER_BYTES, bytes);
+            }
+            absent
+        })
     }
 
     /// The part of the file that no writer will ever cut, mapped.

@@ -43,7 +43,11 @@ const ZONES: usize = 0;
 const TANTIVY: usize = 1;
 const KEY_HASHES: usize = TANTIVY + TANTIVY_COUNT;
 const TIMES: usize = KEY_HASHES + 1;
+const TERMS: usize = TANTIVY + 2;
+const POSTINGS: usize = TANTIVY + 3;
 const KEY_HASH_BYTES: usize = 8;
+/// What opening reads of a large file lies within so many bytes of its end or of the start of the next.
+const END_BYTES: usize = 256;
 /// Documents in a zone; the last may have fewer.
 pub(crate) const ZONE_DOCUMENTS: u32 = 1024;
 const ZONE_BYTES: usize = 16;
@@ -151,6 +155,14 @@ impl Blob {
             key_hashes: (0..self.documents).map(|doc| self.key_hash(doc)).collect::<Result<_>>()?,
             times_us: (0..self.documents).map(|doc| times.get(doc)).collect::<Result<_>>()?,
         })
+    }
+
+    /// Says that the segment is about to be opened for a search: that reads the ends of the larger files.
+    pub(crate) fn will_open(&self) {
+        for file in [TERMS, POSTINGS] {
+            let end = self.files[file].range.end;
+            self.bytes.will_read(end.saturating_sub(END_BYTES)..(end + END_BYTES).min(self.bytes.len()));
+        }
     }
 
     /// Has every byte checked by whoever owns them.

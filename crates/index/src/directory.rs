@@ -81,38 +81,33 @@ impl BlobDirectory {
             SegmentComponent::Store => Some(Arc::new(EMPTY_STORE)),
             SegmentComponent::Positions => Some(Arc::new(NO_POSITIONS)),
             SegmentComponent::Terms => Some(dictionary_file(blob.component(&component)?)),
-            _ => Some(Arc::new(BlobFile { bytes: blob.component(&component)?, ends_only: false })),
+            _ => Some(Arc::new(BlobFile { bytes: blob.component(&component)?, dictionary: false })),
         }
     }
 }
 
 /// The term dictionaries of a segment, for tantivy.
 pub(crate) fn dictionary_file(bytes: SegmentBytes) -> Arc<dyn FileHandle> {
-    Arc::new(BlobFile { bytes, ends_only: true })
+    Arc::new(BlobFile { bytes, dictionary: true })
 }
 
 /// A file of a blob, each part checked before tantivy gets it.
 #[derive(Debug)]
 struct BlobFile {
     bytes: SegmentBytes,
-    /// Of a long part only the ends are checked: it is a whole dictionary, and [`Terms`](crate::terms::Terms) checks what a
-    /// look-up reads of it.
-    ends_only: bool,
+    /// A long part is a whole dictionary, and [`Terms`](crate::terms::Terms) checks what is read of it.
+    dictionary: bool,
 }
 
-/// At each end of a part of a dictionary, tantivy reads at most so many bytes when it opens it.
-const END_BYTES: usize = 64;
+/// The footers of dictionaries are shorter, the dictionaries that are shorter may as well be checked.
+const FOOTER_BYTES_MAX: usize = 1024;
 
 impl FileHandle for BlobFile {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        let Range { start, end } = range;
-        if self.ends_only && range.len() > 2 * END_BYTES {
-            self.bytes.check(start..start + END_BYTES).map_err(io::Error::other)?;
-            self.bytes.check(end - END_BYTES..end).map_err(io::Error::other)?;
-        } else {
-            self.bytes.check(start..end).map_err(io::Error::other)?;
+        if !self.dictionary || range.len() <= FOOTER_BYTES_MAX {
+            self.bytes.check(range.clone()).map_err(io::Error::other)?;
         }
-        Ok(owned_bytes(self.bytes.bytes().slice(start..end)))
+        Ok(owned_bytes(self.bytes.bytes().slice(range)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What does an open segment offer: postings, lengths, columns?
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::SegmentComponent;
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
 use crate::schema::{TERMS, TEXT, exact_term};
-use crate::terms::Terms;
+use crate::terms::{LookUp, Terms, finish};
 
 /// Where the postings of the text field begin in their file, after a count of tokens. Only a hint depends on it.
 const TEXT_POSTINGS_AT: usize = 8;
@@ -27,7 +27,9 @@ pub(crate) struct Reader {
     pub(crate) mean_tokens: f32,
     blob: Blob,
     text: Words,
-    terms: Words,
+    /// Opened when there is a filter.
+    terms: OnceLock<Words>,
+    source: Segment,
     /// Least and greatest time of each zone.
     zones: Vec<(i64, i64)>,
     times_us: Times,
@@ -43,16 +45,9 @@ impl Words {
     fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<Words> {
         let kept = "the terms are a file of the blob";
         let slice = segment.open_read(SegmentComponent::Terms).map_err(damaged)?;
+        // In this order: the one checks what the other reads.
         let terms = Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
         Ok(Words { terms, index: reader.inverted_index(field).map_err(damaged)? })
-    }
-
-    /// Where a term is. The one way to look up a term: afterwards tantivy may look it up too.
-    fn find(&self, term: &Term) -> Result<Option<TermInfo>> {
-        if !self.terms.has(term.serialized_value_bytes())? {
-            return Ok(None);
-        }
-        self.index.get_term_info(term).map_err(damaged)
     }
 }
 
@@ -65,7 +60,8 @@ impl Reader {
             first_seq,
             norms: reader.get_fieldnorms_reader(TEXT).map_err(damaged)?,
             mean_tokens: text.index.total_num_tokens() as f32 / reader.max_doc().max(1) as f32,
-            terms: Words::open(&blob, segment, &reader, TERMS)?,
+            terms: OnceLock::new(),
+            source: segment.clone(),
             times_us: blob.times(&zones),
             zones,
             text,
@@ -99,17 +95,19 @@ impl Reader {
         })
     }
 
-    /// Where a word of the text field is, if it is in this segment.
-    pub(crate) fn word(&self, word: &str) -> Result<Option<TermInfo>> {
-        self.text.find(&text_term(word))
+    /// Begins to look up a word of the text field. No word is looked up another way, by tantivy neither.
+    pub(crate) fn look_up<'a>(&'a self, word: &'a str) -> LookUp<'a> {
+        self.text.terms.look_up(word.as_bytes())
     }
 
-    /// Says that the postings of a word are about to be read.
-    pub(crate) fn will_read(&self, info: &TermInfo) {
-        if let Some(postings) = self.blob.component(&SegmentComponent::Postings) {
+    /// Where a word is that was found. Its postings are about to be read.
+    pub(crate) fn word(&self, word: &str) -> Result<Option<TermInfo>> {
+        let info = self.text.index.get_term_info(&text_term(word)).map_err(damaged)?;
+        if let (Some(info), Some(postings)) = (&info, self.blob.component(&SegmentComponent::Postings)) {
             let Range { start, end } = info.postings_range;
             postings.will_read(TEXT_POSTINGS_AT + start..TEXT_POSTINGS_AT + end);
         }
+        Ok(info)
     }
 
     pub(crate) fn word_postings(&self, info: &TermInfo) -> Result<SegmentPostings> {
@@ -119,9 +117,22 @@ impl Reader {
 
     /// Documents with an exact term.
     pub(crate) fn exact(&self, term: &str) -> Result<Option<SegmentPostings>> {
-        let info = self.terms.find(&Term::from_field_text(TERMS, &exact_term(term)))?;
-        let postings = |info| self.terms.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
-        info.map(postings).transpose().map_err(damaged)
+        let term = Term::from_field_text(TERMS, &exact_term(term));
+        let words = self.terms()?;
+        let mut look_ups = [words.terms.look_up(term.serialized_value_bytes())];
+        finish(&mut look_ups)?;
+        if !look_ups[0].found() {
+            return Ok(None);
+        }
+        words.index.read_postings(&term, IndexRecordOption::Basic).map_err(damaged)
+    }
+
+    fn terms(&self) -> Result<&Words> {
+        if let Some(terms) = self.terms.get() {
+            return Ok(terms);
+        }
+        let terms = Words::open(&self.blob, &self.source, &self.segment, TERMS)?;
+        Ok(self.terms.get_or_init(|| terms))
     }
 }
 

@@ -233,6 +233,8 @@ impl Searcher {
     }
 
     fn readers(&self) -> Result<Vec<&Reader>> {
+        let unopened = self.readers.iter().zip(self.index.blobs()).filter(|(reader, _)| reader.get().is_none());
+        unopened.for_each(|(_, blob)| blob.will_open());
         (0..self.readers.len()).map(|ord| self.reader(ord)).collect()
     }
 

@@ -16,9 +16,10 @@ pub trait Checks: Debug + Send + Sync {
     /// What is wrong with them.
     fn check(&self, range: Range<usize>) -> Result<(), String>;
 
-    /// Says that `range` is about to be read. Only a hint.
-    fn will_read(&self, range: Range<usize>) {
+    /// Says that `range` is about to be read; `true` when that made somebody fetch it. Only a hint.
+    fn will_read(&self, range: Range<usize>) -> bool {
         let _no_hint_is_needed = range;
+        false
     }
 }
 
@@ -85,9 +86,10 @@ impl SegmentBytes {
         self.read(0..self.len())
     }
 
-    pub(crate) fn will_read(&self, range: Range<usize>) {
-        if let Some(checks) = self.checks.as_ref().filter(|_| range.end <= self.len()) {
-            checks.will_read(self.offset + range.start..self.offset + range.end);
-        }
+    /// As [`Checks::will_read`].
+    pub(crate) fn will_read(&self, range: Range<usize>) -> bool {
+        let inside = range.start <= range.end && range.end <= self.len();
+        let checks = self.checks.as_ref().filter(|_| inside);
+        checks.is_some_and(|checks| checks.will_read(self.offset + range.start..self.offset + range.end))
     }
 }

@@ -32,6 +32,10 @@ const PACKED_READ_BYTES: usize = 8;
 const INDEXED_TRANSITIONS: usize = 32;
 /// Address of the node without transitions, which is not stored.
 const NO_NODE: CompiledAddr = 0;
+/// At each end of an automaton so many bytes are not nodes: version and type, number of terms and address of the root.
+const FST_END_BYTES: usize = 16;
+/// Most nodes are not longer.
+const NODE_BYTES_USUAL: usize = 64;
 /// At most so many bytes at a node's end say how long it is.
 const NODE_HEAD_BYTES: usize = 3;
 
@@ -52,23 +56,18 @@ struct Automaton {
 }
 
 impl Terms {
-    /// The terms of `field` in `file`, which tantivy reads as `slice`; none when no document has the field.
+    /// The terms of `field` in `file`, which tantivy reads as `slice`; none when no document has the field. When this has
+    /// returned, every byte that tantivy reads to open them has been checked.
     pub(crate) fn open(file: SegmentBytes, slice: &FileSlice, field: Field) -> Result<Terms> {
         let dictionary = CompositeFile::open(slice).map_err(damaged)?.open_read(field);
         let automaton = dictionary.map(|dictionary| Automaton::open(&file, dictionary)).transpose()?;
         Ok(Terms { file, automaton })
     }
 
-    /// Whether `term` is there. When this has returned, every byte that tantivy reads to look it up has been checked.
-    pub(crate) fn has(&self, term: &[u8]) -> Result<bool> {
-        let Some(automaton) = &self.automaton else {
-            return Ok(false);
-        };
-        let Some(ordinal) = automaton.ordinal(&self.file, term)? else {
-            return Ok(false);
-        };
-        automaton.check_entry(&self.file, ordinal)?;
-        Ok(true)
+    /// The beginning of a look-up.
+    pub(crate) fn look_up<'a>(&'a self, term: &'a [u8]) -> LookUp<'a> {
+        let next = self.automaton.as_ref().map_or(Step::Done(false), |automaton| Step::Node(automaton.root));
+        LookUp { terms: self, term, ordinal: Output::zero(), next }
     }
 }
 
@@ -80,10 +79,12 @@ impl Automaton {
         let (head, store) = store.split(STORE_HEAD_BYTES);
         let heads_len = u64_at(&read(head)?, 0);
         let (fst, store) = (read(fst)?, read(store)?);
-        let store = place_in(file, &store);
+        let (place, store) = (place_in(file, &fst), place_in(file, &store));
+        file.check(place.start..place.start + FST_END_BYTES)?;
+        file.check(place.end - FST_END_BYTES..place.end)?;
         let heads = store.start..store.start + heads_len;
         Ok(Automaton {
-            start: place_in(file, &fst).start,
+            start: place.start,
             root: u64_at(&fst, fst.len() - 8),
             fst: Fst::new(fst).map_err(damaged)?,
             entries: heads.end..store.end,
@@ -91,42 +92,130 @@ impl Automaton {
         })
     }
 
-    fn ordinal(&self, file: &SegmentBytes, term: &[u8]) -> Result<Option<usize>> {
-        let mut node = self.node(file, self.root)?;
-        let mut ordinal = Output::zero();
-        for &byte in term {
-            let Some(transition) = node.find_input(byte).map(|index| node.transition(index)) else {
-                return Ok(None);
-            };
-            ordinal = ordinal.cat(transition.out);
-            node = self.node(file, transition.addr)?;
-        }
-        Ok(node.is_final().then(|| ordinal.cat(node.final_output()).value() as usize))
+    /// Where in the file the node is that ends at `address`, as far as `len` bytes of it. An empty node has no bytes.
+    fn place(&self, address: CompiledAddr, len: usize) -> Range<usize> {
+        let end = if address == NO_NODE { self.start } else { self.start + address + 1 };
+        end.saturating_sub(len).max(self.start)..end
     }
 
-    /// The node that ends at `address`, checked. An empty node has no bytes.
+    /// The node that ends at `address`, checked.
     fn node(&self, file: &SegmentBytes, address: CompiledAddr) -> Result<Node<'_>> {
+        let head = file.read(self.place(address, NODE_HEAD_BYTES))?;
         if address != NO_NODE {
-            let end = self.start + address + 1;
-            let head = file.read(end.saturating_sub(NODE_HEAD_BYTES)..end)?;
-            file.check(end.saturating_sub(node_len(head)).max(self.start)..end)?;
+            file.check(self.place(address, node_len(head)))?;
         }
         Ok(self.fst.node(address))
     }
 
-    /// Checks what is read to unpack the entry of a term.
-    fn check_entry(&self, file: &SegmentBytes, ordinal: usize) -> Result<()> {
-        let head = self.heads.start + ordinal / BLOCK_TERMS * BLOCK_HEAD_BYTES;
-        let head = file.read(head..head + BLOCK_HEAD_BYTES)?;
+    /// Where in the file the head of the block is that holds the entry of a term.
+    fn head(&self, ordinal: usize) -> Range<usize> {
+        let start = self.heads.start + ordinal / BLOCK_TERMS * BLOCK_HEAD_BYTES;
+        start..start + BLOCK_HEAD_BYTES
+    }
+
+    /// Where in the file the packed entry of a term is, by the `head` of its block, with what is read beside it. The first
+    /// entry of a block is in the head.
+    fn entry(&self, ordinal: usize, head: &[u8]) -> Range<usize> {
         let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
-            return Ok(());
+            return self.entries.start..self.entries.start;
         };
-        let entry_bits: usize = head[BLOCK_HEAD_BYTES - 3..].iter().map(|&bits| usize::from(bits)).sum();
+        let bits: usize = head[BLOCK_HEAD_BYTES - 3..].iter().map(|&bits| usize::from(bits)).sum();
         let block = self.entries.start + u64_at(head, 0);
         // The entry's ends are where the next one begins.
-        let end = block + (packed + 2) * entry_bits / 8 + PACKED_READ_BYTES;
-        file.check(block + packed * entry_bits / 8..end.min(self.entries.end))
+        let end = block + (packed + 2) * bits / 8 + PACKED_READ_BYTES;
+        block + packed * bits / 8..end.min(self.entries.end)
     }
+}
+
+/// A look-up on its way. When it is done, every byte that tantivy reads to look up the term has been checked.
+pub(crate) struct LookUp<'a> {
+    terms: &'a Terms,
+    /// What is left of the term.
+    term: &'a [u8],
+    ordinal: Output,
+    next: Step,
+}
+
+/// What a look-up reads next.
+enum Step {
+    Node(CompiledAddr),
+    Head,
+    Entry(Range<usize>),
+    Done(bool),
+}
+
+impl LookUp<'_> {
+    /// Is the term there?
+    pub(crate) fn found(&self) -> bool {
+        matches!(self.next, Step::Done(true))
+    }
+
+    fn is_done(&self) -> bool {
+        matches!(self.next, Step::Done(_))
+    }
+
+    /// Asks for what the next step reads; `false` if there is no need to wait for it.
+    fn ask(&self) -> bool {
+        let Some(automaton) = &self.terms.automaton else {
+            return false;
+        };
+        let range = match &self.next {
+            Step::Node(address) => automaton.place(*address, NODE_BYTES_USUAL),
+            Step::Head => automaton.head(self.ordinal.value() as usize),
+            Step::Entry(range) => range.clone(),
+            Step::Done(_) => return false,
+        };
+        self.terms.file.will_read(range)
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let (Some(automaton), file) = (&self.terms.automaton, &self.terms.file) else {
+            return Ok(());
+        };
+        let ordinal = self.ordinal.value() as usize;
+        self.next = match &self.next {
+            Step::Node(address) => self.after(&automaton.node(file, *address)?),
+            Step::Head => Step::Entry(automaton.entry(ordinal, file.read(automaton.head(ordinal))?)),
+            Step::Entry(range) => {
+                file.check(range.clone())?;
+                Step::Done(true)
+            }
+            Step::Done(found) => Step::Done(*found),
+        };
+        Ok(())
+    }
+
+    fn after(&mut self, node: &Node<'_>) -> Step {
+        let Some((&byte, rest)) = self.term.split_first() else {
+            self.ordinal = self.ordinal.cat(node.final_output());
+            return if node.is_final() { Step::Head } else { Step::Done(false) };
+        };
+        let Some(transition) = node.find_input(byte).map(|index| node.transition(index)) else {
+            return Step::Done(false);
+        };
+        self.term = rest;
+        self.ordinal = self.ordinal.cat(transition.out);
+        Step::Node(transition.addr)
+    }
+}
+
+/// Brings look-ups to their end, all side by side: each asks for what it needs next before the first of them waits for it,
+/// so that the disk has them all to do at once.
+pub(crate) fn finish(look_ups: &mut [LookUp<'_>]) -> Result<()> {
+    let mut waiting: Vec<&mut LookUp<'_>> = look_ups.iter_mut().filter(|look_up| !look_up.is_done()).collect();
+    for look_up in &waiting {
+        look_up.ask();
+    }
+    while !waiting.is_empty() {
+        for look_up in &mut waiting {
+            look_up.step()?;
+            while !look_up.is_done() && !look_up.ask() {
+                look_up.step()?;
+            }
+        }
+        waiting.retain(|look_up| !look_up.is_done());
+    }
+    Ok(())
 }
 
 /// Length of the node that ends with `head`, or a little more. It lies before its head, which says: whether it has one
@@ -246,8 +335,10 @@ mod tests {
                 let notes = Arc::new(Notes::default());
                 let bytes = SegmentBytes::checked_by(notes.clone(), Bytes::from(whole.clone()));
                 let slice = FileSlice::new(dictionary_file(bytes.clone()));
-                let found = Terms::open(bytes, &slice, field).expect("sound").has(&term).expect("sound");
-                assert_eq!(found, expected.is_some());
+                let dictionary = Terms::open(bytes, &slice, field).expect("sound");
+                let mut look_ups = [dictionary.look_up(&term)];
+                finish(&mut look_ups).expect("sound");
+                assert_eq!(look_ups[0].found(), expected.is_some());
                 let checked = notes.0.lock().expect("one thread");
                 let mut spoilt = all_spoilt.clone();
                 checked.iter().for_each(|range| spoilt[range.clone()].copy_from_slice(&whole[range.clone()]));

@@ -14,6 +14,8 @@ use crate::record::Record;
 use crate::segments::{Indexed, LEXICAL, REPLACED, Source, URIS};
 use crate::uri::{self, Uri};
 
+/// Segments whose heads are asked for at once when a URI is looked for in one after the other.
+const HEADS_AT_ONCE: usize = 8;
 /// What the words of a segment begin with, besides a byte for each record, in bytes.
 const LEXICAL_HEAD_BYTES: u64 = 4096;
 
@@ -91,12 +93,7 @@ impl View {
         {
             return Ok(Some(sequence));
         }
-        for index in (0..self.keys.len()).rev() {
-            if let Some(sequence) = self.in_segment(index, uri)?.last() {
-                return Ok(Some(*sequence));
-            }
-        }
-        Ok(None)
+        self.newest_indexed(uri)
     }
 
     /// Every revision of a URI, ascending.
@@ -280,6 +277,9 @@ impl View {
     /// Newest revision of a URI that a segment covers.
     pub(crate) fn newest_indexed(&self, uri: &Uri) -> Result<Option<u64>> {
         for index in (0..self.keys.len()).rev() {
+            if (self.keys.len() - 1 - index).is_multiple_of(HEADS_AT_ONCE) {
+                (index.saturating_sub(HEADS_AT_ONCE - 1)..=index).for_each(|index| self.snapshot.will_read_segment(index, 0));
+            }
             if let Some(sequence) = self.in_segment(index, uri)?.last() {
                 return Ok(Some(*sequence));
             }
@@ -313,8 +313,8 @@ impl Checks for LexicalSection {
         self.0.check(range).map_err(|error| error.to_string())
     }
 
-    fn will_read(&self, range: Range<usize>) {
-        self.0.will_read(range);
+    fn will_read(&self, range: Range<usize>) -> bool {
+        self.0.will_read(range)
     }
 }
 
