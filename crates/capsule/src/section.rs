@@ -143,6 +143,9 @@ impl Payload {
 
     /// Whether something was asked for that is yet to be checked.
     fn will_read(&self, range: &Range<u64>) -> bool {
+        if self.on_disk.is_none() {
+            return false;
+        }
         let blocks = self.layout.blocks_of(range);
         self.first_unchecked(&blocks).is_some_and(|first| self.read_ahead(first..blocks.end))
     }

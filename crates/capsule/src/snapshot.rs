@@ -207,7 +207,9 @@ impl Snapshot {
 
     /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be read. Only a hint.
     pub fn will_read_segment(&self, index: usize, bytes: u64) {
-        if let Ok(Some(map)) = self.inner.mapped_payload(index) {
+        if self.inner.on_disk[index].get().is_none()
+            && let Ok(Some(map)) = self.inner.mapped_payload(index)
+        {
             self.inner.read_ahead(index, &map, bytes);
         }
     }

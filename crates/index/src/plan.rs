@@ -99,9 +99,8 @@ impl Statistics {
             let hash = TermHash::of(word);
             let mut doc_freq = tail.iter().filter(|doc| doc.has_word(hash)).count() as u64;
             for ((reader, infos), look_up) in readers.iter().zip(&mut infos).zip(look_ups.by_ref()) {
-                if look_up.found()
-                    && let Some(info) = reader.word(word)?
-                {
+                if let Some(info) = look_up.into_found() {
+                    reader.will_read(&info);
                     doc_freq += u64::from(info.doc_freq.min(reader.documents()));
                     infos.insert(word.clone(), info);
                 }

@@ -13,6 +13,7 @@ use crate::Result;
 use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
 use crate::schema::{TERMS, TEXT, exact_term};
+use crate::segment_bytes::SegmentBytes;
 use crate::terms::{LookUp, Terms, finish};
 
 /// Where the postings of the text field begin in their file, after a count of tokens. Only a hint depends on it.
@@ -26,6 +27,7 @@ pub(crate) struct Reader {
     /// Mean number of terms in this segment's texts, at least a little.
     pub(crate) mean_tokens: f32,
     blob: Blob,
+    postings: SegmentBytes,
     text: Words,
     /// Opened when there is a filter.
     terms: OnceLock<Words>,
@@ -63,6 +65,7 @@ impl Reader {
             terms: OnceLock::new(),
             source: segment.clone(),
             times_us: blob.times(&zones),
+            postings: blob.component(&SegmentComponent::Postings).expect("the postings are a file of the blob"),
             zones,
             text,
             blob,
@@ -100,14 +103,10 @@ impl Reader {
         self.text.terms.look_up(word.as_bytes())
     }
 
-    /// Where a word is that was found. Its postings are about to be read.
-    pub(crate) fn word(&self, word: &str) -> Result<Option<TermInfo>> {
-        let info = self.text.index.get_term_info(&text_term(word)).map_err(damaged)?;
-        if let (Some(info), Some(postings)) = (&info, self.blob.component(&SegmentComponent::Postings)) {
-            let Range { start, end } = info.postings_range;
-            postings.will_read(TEXT_POSTINGS_AT + start..TEXT_POSTINGS_AT + end);
-        }
-        Ok(info)
+    /// Says that the postings of a word are about to be read.
+    pub(crate) fn will_read(&self, info: &TermInfo) {
+        let Range { start, end } = info.postings_range;
+        self.postings.will_read(TEXT_POSTINGS_AT + start..TEXT_POSTINGS_AT + end);
     }
 
     pub(crate) fn word_postings(&self, info: &TermInfo) -> Result<SegmentPostings> {
@@ -119,12 +118,10 @@ impl Reader {
     pub(crate) fn exact(&self, term: &str) -> Result<Option<SegmentPostings>> {
         let term = Term::from_field_text(TERMS, &exact_term(term));
         let words = self.terms()?;
-        let mut look_ups = [words.terms.look_up(term.serialized_value_bytes())];
-        finish(&mut look_ups)?;
-        if !look_ups[0].found() {
-            return Ok(None);
-        }
-        words.index.read_postings(&term, IndexRecordOption::Basic).map_err(damaged)
+        let mut look_up = words.terms.look_up(term.serialized_value_bytes());
+        finish(std::slice::from_mut(&mut look_up))?;
+        let postings = |info| words.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
+        look_up.into_found().map(postings).transpose().map_err(damaged)
     }
 
     fn terms(&self) -> Result<&Words> {

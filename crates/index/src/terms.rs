@@ -1,8 +1,8 @@
 //! Which bytes of a term dictionary does looking up a term read, and are they sound?
 //!
 //! tantivy takes the whole dictionary of a field as one slice and reads a few dozen bytes of it for each look-up. So this
-//! goes the same way first, through the nodes of the automaton and to the entry of the term, and has each of them checked
-//! before it reads it. What tantivy 0.27 writes, for each field (`tantivy::termdict`):
+//! goes the way itself, through the nodes of the automaton and to the entry of the term, and has each of them checked before
+//! it reads it; afterwards tantivy may look up the same term. What tantivy 0.27 writes, for each field (`tantivy::termdict`):
 //!
 //! ```text
 //! automaton  from a term to its ordinal (crate tantivy-fst)
@@ -14,6 +14,7 @@
 use std::ops::Range;
 
 use tantivy::directory::{CompositeFile, FileSlice, OwnedBytes};
+use tantivy::postings::TermInfo;
 use tantivy::schema::Field;
 use tantivy_fst::raw::{CompiledAddr, Fst, Node, Output};
 
@@ -66,7 +67,7 @@ impl Terms {
 
     /// The beginning of a look-up.
     pub(crate) fn look_up<'a>(&'a self, term: &'a [u8]) -> LookUp<'a> {
-        let next = self.automaton.as_ref().map_or(Step::Done(false), |automaton| Step::Node(automaton.root));
+        let next = self.automaton.as_ref().map_or(Step::Done(None), |automaton| Step::Node(automaton.root));
         LookUp { terms: self, term, ordinal: Output::zero(), next }
     }
 }
@@ -113,18 +114,61 @@ impl Automaton {
         start..start + BLOCK_HEAD_BYTES
     }
 
-    /// Where in the file the packed entry of a term is, by the `head` of its block, with what is read beside it. The first
-    /// entry of a block is in the head.
-    fn entry(&self, ordinal: usize, head: &[u8]) -> Range<usize> {
-        let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
-            return self.entries.start..self.entries.start;
+    /// How the entry of a term is packed, by the `head` of its block. The first entry of a block is in the head.
+    fn entry(&self, ordinal: usize, head: &[u8]) -> Entry {
+        let bits = [36, 37, 38].map(|at| usize::from(head[at]));
+        let first = TermInfo {
+            doc_freq: u32_at(head, 8) as u32,
+            postings_range: u64_at(head, 12)..u64_at(head, 12) + u32_at(head, 20),
+            positions_range: 0..0,
         };
-        let bits: usize = head[BLOCK_HEAD_BYTES - 3..].iter().map(|&bits| usize::from(bits)).sum();
+        let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
+            return Entry { place: self.entries.start..self.entries.start, shift: 0, bits, first };
+        };
+        let total: usize = bits.iter().sum();
         let block = self.entries.start + u64_at(head, 0);
         // The entry's ends are where the next one begins.
-        let end = block + (packed + 2) * bits / 8 + PACKED_READ_BYTES;
-        block + packed * bits / 8..end.min(self.entries.end)
+        let end = (block + (packed + 2) * total / 8 + PACKED_READ_BYTES).min(self.entries.end);
+        Entry { place: block + packed * total / 8..end, shift: packed * total % 8, bits, first }
     }
+}
+
+/// An entry of the store.
+struct Entry {
+    /// Where in the file it is packed, with what tantivy reads beside it; empty for the first of a block.
+    place: Range<usize>,
+    /// Bits before it at its place.
+    shift: usize,
+    /// Widths of its count of documents, its start of postings, its start of positions.
+    bits: [usize; 3],
+    /// The first entry of its block.
+    first: TermInfo,
+}
+
+impl Entry {
+    /// Unpacks it from the `bytes` at its place. There are no positions.
+    fn unpack(&self, bytes: &[u8]) -> TermInfo {
+        if bytes.is_empty() {
+            return self.first.clone();
+        }
+        let [doc_freq_bits, postings_bits, positions_bits] = self.bits;
+        let total = doc_freq_bits + postings_bits + positions_bits;
+        let postings = |entry: usize| self.first.postings_range.start + bits_at(bytes, self.shift + entry * total, postings_bits);
+        TermInfo {
+            doc_freq: bits_at(bytes, self.shift + postings_bits + positions_bits, doc_freq_bits) as u32,
+            postings_range: postings(0)..postings(1),
+            positions_range: 0..0,
+        }
+    }
+}
+
+/// A number of `width` bits, at most 56, that begins at bit `at`.
+fn bits_at(bytes: &[u8], at: usize, width: usize) -> usize {
+    let mut word = [0; PACKED_READ_BYTES];
+    let rest = bytes.get(at / 8..).unwrap_or_default();
+    let len = rest.len().min(PACKED_READ_BYTES);
+    word[..len].copy_from_slice(&rest[..len]);
+    (u64::from_le_bytes(word) >> (at % 8) & ((1 << width) - 1)) as usize
 }
 
 /// A look-up on its way. When it is done, every byte that tantivy reads to look up the term has been checked.
@@ -140,14 +184,14 @@ pub(crate) struct LookUp<'a> {
 enum Step {
     Node(CompiledAddr),
     Head,
-    Entry(Range<usize>),
-    Done(bool),
+    Entry(Entry),
+    Done(Option<TermInfo>),
 }
 
 impl LookUp<'_> {
-    /// Is the term there?
-    pub(crate) fn found(&self) -> bool {
-        matches!(self.next, Step::Done(true))
+    /// Where the term is, if it was found.
+    pub(crate) fn into_found(self) -> Option<TermInfo> {
+        if let Step::Done(found) = self.next { found } else { None }
     }
 
     fn is_done(&self) -> bool {
@@ -162,7 +206,7 @@ impl LookUp<'_> {
         let range = match &self.next {
             Step::Node(address) => automaton.place(*address, NODE_BYTES_USUAL),
             Step::Head => automaton.head(self.ordinal.value() as usize),
-            Step::Entry(range) => range.clone(),
+            Step::Entry(entry) => entry.place.clone(),
             Step::Done(_) => return false,
         };
         self.terms.file.will_read(range)
@@ -176,11 +220,8 @@ impl LookUp<'_> {
         self.next = match &self.next {
             Step::Node(address) => self.after(&automaton.node(file, *address)?),
             Step::Head => Step::Entry(automaton.entry(ordinal, file.read(automaton.head(ordinal))?)),
-            Step::Entry(range) => {
-                file.check(range.clone())?;
-                Step::Done(true)
-            }
-            Step::Done(found) => Step::Done(*found),
+            Step::Entry(entry) => Step::Done(Some(entry.unpack(file.read(entry.place.clone())?))),
+            Step::Done(_) => return Ok(()),
         };
         Ok(())
     }
@@ -188,10 +229,10 @@ impl LookUp<'_> {
     fn after(&mut self, node: &Node<'_>) -> Step {
         let Some((&byte, rest)) = self.term.split_first() else {
             self.ordinal = self.ordinal.cat(node.final_output());
-            return if node.is_final() { Step::Head } else { Step::Done(false) };
+            return if node.is_final() { Step::Head } else { Step::Done(None) };
         };
         let Some(transition) = node.find_input(byte).map(|index| node.transition(index)) else {
-            return Step::Done(false);
+            return Step::Done(None);
         };
         self.term = rest;
         self.ordinal = self.ordinal.cat(transition.out);
@@ -247,6 +288,10 @@ fn place_in(file: &SegmentBytes, part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
+fn u32_at(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as usize
+}
+
 fn u64_at(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")) as usize
 }
@@ -261,7 +306,6 @@ mod tests {
     use bytes::Bytes;
     use tantivy::Directory;
     use tantivy::directory::{CompositeWrite, RamDirectory};
-    use tantivy::postings::TermInfo;
     use tantivy::termdict::{TermDictionary, TermDictionaryBuilder};
 
     use super::*;
@@ -336,9 +380,9 @@ mod tests {
                 let bytes = SegmentBytes::checked_by(notes.clone(), Bytes::from(whole.clone()));
                 let slice = FileSlice::new(dictionary_file(bytes.clone()));
                 let dictionary = Terms::open(bytes, &slice, field).expect("sound");
-                let mut look_ups = [dictionary.look_up(&term)];
-                finish(&mut look_ups).expect("sound");
-                assert_eq!(look_ups[0].found(), expected.is_some());
+                let mut look_up = dictionary.look_up(&term);
+                finish(std::slice::from_mut(&mut look_up)).expect("sound");
+                assert_eq!(look_up.into_found(), expected);
                 let checked = notes.0.lock().expect("one thread");
                 let mut spoilt = all_spoilt.clone();
                 checked.iter().for_each(|range| spoilt[range.clone()].copy_from_slice(&whole[range.clone()]));
