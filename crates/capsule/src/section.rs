@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::error::Result;
-use crate::format::segment::{Layout, SectionEntry, Tag, decode_sections};
+use crate::format::segment::{BLOCK_BYTES, Layout, SectionEntry, Tag, decode_sections};
 use crate::format::{SegmentMeta, sum};
 use crate::log::corrupt;
 use crate::storage::Storage;
@@ -18,6 +18,8 @@ use crate::storage::Storage;
 pub(crate) struct Payload {
     bytes: Bytes,
     layout: Layout,
+    /// Page of the file in which the first block lies.
+    first_page: u64,
     sections: Vec<SectionEntry>,
     /// One bit for each block.
     checked: Vec<AtomicU64>,
@@ -67,6 +69,7 @@ impl Section {
     ///
     /// # Panics
     /// When the range reaches past the section.
+    #[inline]
     pub fn check(&self, range: Range<usize>) -> Result<()> {
         self.payload.check(&self.within(range))
     }
@@ -78,6 +81,7 @@ impl Section {
     ///
     /// # Panics
     /// When the range reaches past the section.
+    #[inline]
     pub fn read(&self, range: Range<usize>) -> Result<&[u8]> {
         self.check(range.clone())?;
         let range = self.within(range);
@@ -122,7 +126,8 @@ impl Payload {
         let sections = decode_sections(head, &layout, meta.payload_len).map_err(damaged)?;
         let mut checked = Vec::new();
         checked.resize_with(layout.blocks().div_ceil(64) as usize, AtomicU64::default);
-        Ok(Payload { bytes, layout, sections, checked, on_disk, path, frame_offset: meta.frame_offset })
+        let first_page = (payload_offset + layout.head_len()) / BLOCK_BYTES;
+        Ok(Payload { bytes, layout, first_page, sections, checked, on_disk, path, frame_offset: meta.frame_offset })
     }
 
     /// The section with this tag.
@@ -132,8 +137,17 @@ impl Payload {
         Some(Section { payload: self.clone(), range })
     }
 
+    /// Most reads are of a few bytes in a block that was checked before: that way is short.
+    #[inline]
     fn check(&self, range: &Range<u64>) -> Result<()> {
-        let blocks = self.layout.blocks_of(range);
+        let block = |at: u64| (self.layout.payload_offset() + at) / BLOCK_BYTES - self.first_page;
+        if !range.is_empty() && block(range.start) == block(range.end - 1) && self.is_checked(block(range.start)) {
+            return Ok(());
+        }
+        self.check_blocks(self.layout.blocks_of(range))
+    }
+
+    fn check_blocks(&self, blocks: Range<u64>) -> Result<()> {
         let Some(first) = self.first_unchecked(&blocks) else { return Ok(()) };
         if blocks.end - first > 1 {
             self.read_ahead(first..blocks.end);
