@@ -11,14 +11,17 @@ use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
 use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
-use crate::format::segment::{BLOCK_BYTES, decode_sections, head_sum, table_offset};
-use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum, u64_at};
+use crate::format::segment::{Layout, decode_sections};
+use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum};
 use crate::log::{Head, follows, locate, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
 /// Most problems that are listed; more are only counted by their absence.
 pub const PROBLEMS_MAX: usize = 1000;
+
+/// Blocks of a segment that are read at once.
+const BLOCKS_AT_ONCE: usize = 256;
 
 /// What a full check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,8 +95,8 @@ struct Checker<'a> {
     report: Report,
     head: Head,
     transaction: Open,
-    /// Digest, sum of the sum table and sum of the head of each segment seen, by offset.
-    segments: HashMap<u64, (Hash, u64, u64)>,
+    /// Digest and sum of the head of each segment seen, by offset.
+    segments: HashMap<u64, (Hash, u64)>,
     folded: Option<Bytes>,
 }
 
@@ -326,7 +329,7 @@ impl<'a> Checker<'a> {
             Ok(_) => return Ok(Err("its manifest is another frame".to_string())),
             Err(what) => return Ok(Err(what.to_string())),
         };
-        let known = |s: &SegmentMeta| self.segments.get(&s.frame_offset) == Some(&(s.digest, s.table_sum, s.head_sum));
+        let known = |s: &SegmentMeta| self.segments.get(&s.frame_offset) == Some(&(s.digest, s.head_sum));
         let damaged = self.report.problems.iter().any(|p| p.what.starts_with("segment"));
         if segments.iter().all(known) || damaged {
             Ok(Ok(()))
@@ -338,31 +341,33 @@ impl<'a> Checker<'a> {
     /// Streams a segment: its hash, and the sum of each of its blocks.
     fn check_segment(&mut self, frame: &Frame) -> Result<Result<(), String>> {
         let start = frame.payload_offset();
-        let head = self.read(start, 24.min(frame.payload_len))?;
-        let table = match table_offset(&head, frame.payload_len) {
-            Ok(table) => table,
+        let fixed = self.read(start, frame.payload_len.min(64))?;
+        let layout = match Layout::decode(&fixed, start, frame.payload_len) {
+            Ok(layout) => layout,
             Err(what) => return Ok(Err(what.to_string())),
         };
-        let sums = self.read(start + table, frame.payload_len - table)?;
+        let head = self.read(start, layout.head_len())?;
+        if let Err(what) = decode_sections(&head, &layout, frame.payload_len) {
+            return Ok(Err(what.to_string()));
+        }
         let mut hasher = blake3::Hasher::new();
-        let mut head = None;
-        for (index, block) in (0..table).step_by(BLOCK_BYTES).enumerate() {
-            let bytes = self.read(start + block, (BLOCK_BYTES as u64).min(table - block))?;
+        hasher.update(&head);
+        for first in (0..layout.blocks()).step_by(BLOCKS_AT_ONCE) {
+            let blocks = first..layout.blocks().min(first + BLOCKS_AT_ONCE as u64);
+            let from = layout.block(blocks.start).start;
+            let bytes = self.read(start + from, layout.block(blocks.end - 1).end - from)?;
             hasher.update(&bytes);
-            if index == 0 {
-                // The table of sections lies in the first block: sections are few.
-                head = head_sum(&bytes);
-                if decode_sections(&bytes, table).is_err() {
-                    return Ok(Err("its table of sections breaks a limit".to_string()));
-                }
-            }
-            if sum(&bytes) != u64_at(&sums, index * 8) {
+            let matches = |&index: &u64| {
+                let block = layout.block(index);
+                let block = bytes.get((block.start - from) as usize..(block.end - from) as usize);
+                block.is_some_and(|bytes| sum(bytes) == layout.sum_of(&head, index))
+            };
+            if let Some(index) = blocks.clone().find(|index| !matches(index)) {
                 return Ok(Err(format!("its block {index} does not match its sum")));
             }
         }
-        hasher.update(&sums);
         hasher.update(&self.read(start + frame.payload_len, aligned(frame.payload_len) - frame.payload_len)?);
-        self.segments.insert(frame.offset, (frame.digest, sum(&sums), head.unwrap_or_default()));
+        self.segments.insert(frame.offset, (frame.digest, sum(&head)));
         let matches = *hasher.finalize().as_bytes() == frame.digest;
         Ok(if matches { Ok(()) } else { Err("its hash does not match".to_string()) })
     }

@@ -208,13 +208,15 @@ impl Draft {
         let mut places = committed;
         places.extend_from_slice(&self.places);
         let directory = encode_directory(select(&places, range.start, range.end));
-        let mut sections: Vec<(Tag, &[u8])> = vec![(RECORD_DIRECTORY, &directory)];
-        sections.extend(draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())));
-        let Encoded { payload, table_sum, head_sum } = encode(&sections);
+        let mut sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
+        sections.push((RECORD_DIRECTORY, &directory));
+        let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
+        let Encoded { payload, head_sum } = encode(&sections, payload_offset);
         let serial = self.base.commit.serial + 1;
         let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Segment, serial, &self.header, &payload);
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
+        assert_eq!(frame.payload_offset(), payload_offset, "the blocks of a segment are laid out for one place in the file");
         let meta = SegmentMeta {
             id: frame.offset,
             first_sequence: range.start,
@@ -222,7 +224,6 @@ impl Draft {
             frame_offset: frame.offset,
             payload_len: frame.payload_len,
             digest: frame.digest,
-            table_sum,
             head_sum,
         };
         self.segments.splice(from..to, [meta]);

@@ -34,6 +34,7 @@ mod log;
 mod map;
 mod pack;
 mod salvage;
+mod section;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
 mod seeded;
 mod snapshot;
@@ -49,8 +50,9 @@ pub use format::{
 };
 pub use lock::{Holder, LockState, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
+pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
-pub use snapshot::{CommitInfo, FileInfo, SEGMENT_EAGER_BYTES, Snapshot, StoredRecord};
+pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
 pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked};

@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
 
 use bytes::Bytes;
 use memmap2::{Advice, MmapOptions};
@@ -22,4 +24,46 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
     // Advice that is refused changes the speed only.
     let _refused_is_fine = map.advise(Advice::Random);
     Ok(Bytes::from_owner(map))
+}
+
+/// Begins to read a part of `file` into the page cache.
+#[cfg(target_os = "linux")]
+pub(crate) fn will_read(file: &File, offset: u64, len: u64) {
+    // SAFETY: the call takes no pointer, and the descriptor is open as long as `file` is. Advice that is refused changes
+    // the speed only, so what it returns is of no interest.
+    unsafe { libc::posix_fadvise(file.as_raw_fd(), offset as libc::off_t, len as libc::off_t, libc::POSIX_FADV_WILLNEED) };
+}
+
+/// Where there is no such advice, pages are read when they are needed.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn will_read(_file: &File, _offset: u64, _len: u64) {}
+
+/// Pages that [`is_in_memory`] looks at; more are as the first ones are, mostly.
+#[cfg(target_os = "linux")]
+const PAGES_MAX: usize = 64;
+
+/// Whether the pages of a mapped `part` are in memory, so that reading it waits for no disk.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_in_memory(part: &[u8]) -> bool {
+    let page = page_bytes();
+    let start = part.as_ptr() as usize / page * page;
+    let pages = (part.as_ptr() as usize + part.len()).div_ceil(page) - start / page;
+    let pages = pages.min(PAGES_MAX);
+    let mut present = [0u8; PAGES_MAX];
+    // SAFETY: the call only writes one byte for each page, and there are as many; the address is that of a page and need
+    // not even be mapped. When it fails nothing is known, and to wait is no harm.
+    let failed = unsafe { libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0 };
+    failed || present[..pages].iter().all(|page| page & 1 == 1)
+}
+
+/// Where nobody can be asked, reading is left to page faults.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_in_memory(_part: &[u8]) -> bool {
+    true
+}
+
+#[cfg(target_os = "linux")]
+fn page_bytes() -> usize {
+    // SAFETY: the call takes no pointer.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).expect("every system has pages")
 }

@@ -14,14 +14,14 @@ use crate::error::{Error, Result};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
-use crate::format::segment::{BLOCK_BYTES, RECORD_DIRECTORY, Section, Tag, decode_sections, find_place, head_sum, table_offset};
-use crate::format::{self, DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest, sum, u64_at};
+use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
+use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest};
 use crate::log::{Head, Located, corrupt, locate};
+use crate::map;
+use crate::section::{Payload, Section};
 use crate::seeded::{self, Seeded};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
-/// A segment up to this size is checked whole when it is first used, in bytes.
-pub const SEGMENT_EAGER_BYTES: u64 = 1 << 20;
 /// Bytes read at once for a frame of unknown length: enough for a packed block of records.
 const FRAME_GUESS_BYTES: usize = 8 << 10;
 
@@ -69,7 +69,9 @@ struct Inner {
     hinted_end: u64,
     file_len: u64,
     segments: Vec<SegmentMeta>,
-    payloads: Vec<OnceLock<(Bytes, Vec<Section>)>>,
+    payloads: Vec<OnceLock<Arc<Payload>>>,
+    /// Whether a mapped segment is on the disk and not in memory: asked once, by its first pages.
+    on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
@@ -132,6 +134,7 @@ impl Snapshot {
             file_len: located.file_len,
             segments: Vec::new(),
             payloads: Vec::new(),
+            on_disk: Vec::new(),
             map: OnceLock::new(),
             tail: OnceLock::new(),
             unpackers: Mutex::default(),
@@ -139,6 +142,7 @@ impl Snapshot {
         };
         inner.segments = inner.read_manifest()?;
         inner.payloads.resize_with(inner.segments.len(), OnceLock::new);
+        inner.on_disk.resize_with(inner.segments.len(), OnceLock::new);
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
@@ -193,14 +197,22 @@ impl Snapshot {
         self.inner.head.commit.tail_bytes
     }
 
-    /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the file can be mapped.
+    /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the file can be mapped. Only
+    /// the segment's head is checked; the section checks its parts when asked.
     ///
     /// # Errors
-    /// `Corrupt` when a checksum fails; what the system says.
-    pub fn section(&self, index: usize, tag: Tag) -> Result<Option<Bytes>> {
-        let (payload, sections) = self.inner.segment(index)?;
-        let section = sections.iter().find(|s| s.tag == tag);
-        Ok(section.map(|s| payload.slice(s.offset as usize..(s.offset + s.len) as usize)))
+    /// `Corrupt` when the head's checksum fails; what the system says.
+    pub fn section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
+        Ok(self.inner.segment(index)?.section(tag))
+    }
+
+    /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be read. Only a hint.
+    pub fn will_read_segment(&self, index: usize, bytes: u64) {
+        if self.inner.on_disk[index].get().is_none()
+            && let Ok(Some(map)) = self.inner.mapped_payload(index)
+        {
+            self.inner.read_ahead(index, &map, bytes);
+        }
     }
 
     /// The record with this sequence.
@@ -260,13 +272,12 @@ impl Snapshot {
     }
 
     /// Where the records frames of the range lie; the range is one that segments or the tail cover.
-    pub(crate) fn places(&self, range: Range<u64>) -> Result<Vec<format::segment::RecordsPlace>> {
+    pub(crate) fn places(&self, range: Range<u64>) -> Result<Vec<RecordsPlace>> {
         let mut places = Vec::new();
         for (index, segment) in self.segments().iter().enumerate() {
             if segment.first_sequence >= range.start && segment.next_sequence <= range.end {
-                let directory = self.section(index, RECORD_DIRECTORY)?.unwrap_or_default();
-                let count = directory.len() / format::segment::PLACE_BYTES;
-                places.extend((0..count).map(|i| format::segment::place_at(&directory, i)));
+                let directory = self.inner.record_directory(index)?.read_all()?;
+                places.extend(directory.chunks_exact(PLACE_BYTES).map(decode_place));
             }
         }
         if range.end > self.indexed() {
@@ -404,43 +415,62 @@ impl Inner {
 
     fn indexed_block(&self, sequence: u64) -> Result<Arc<Block>> {
         let at = self.segments.partition_point(|s| s.next_sequence <= sequence);
-        let (payload, sections) = self.segment(at)?;
-        let directory = sections.iter().find(|s| s.tag == RECORD_DIRECTORY);
-        let directory = directory.map(|s| &payload[s.offset as usize..(s.offset + s.len) as usize]).unwrap_or_default();
-        let missing =
-            || self.corrupt(self.segments[at].frame_offset, format!("the directory does not lead to record {sequence}"));
-        let place = find_place(directory, sequence).ok_or_else(missing)?;
-        self.block(place.frame_offset)
+        let directory = self.record_directory(at)?;
+        let place = |index| Ok(decode_place(directory.read(index * PLACE_BYTES..(index + 1) * PLACE_BYTES)?));
+        let found = find_place(directory.len() / PLACE_BYTES, sequence, |index| Ok(place(index)?.first_sequence))?;
+        let missing = || format!("the directory does not lead to record {sequence}");
+        let index = found.ok_or_else(|| self.corrupt(self.segments[at].frame_offset, missing()))?;
+        self.block(place(index)?.frame_offset)
     }
 
-    /// The payload of a segment: mapped where that is safe, else read; checked whole when it is small.
-    fn segment(&self, index: usize) -> Result<&(Bytes, Vec<Section>)> {
+    fn record_directory(&self, index: usize) -> Result<Section> {
+        let missing = || self.corrupt(self.segments[index].frame_offset, "the segment has no record directory");
+        self.segment(index)?.section(RECORD_DIRECTORY).ok_or_else(missing)
+    }
+
+    /// The payload of a segment: mapped where that is safe, else read.
+    fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
         let cell = self.payloads.get(index).expect("an index of the segments");
         if let Some(ready) = cell.get() {
             return Ok(ready);
         }
-        let ready = self.load_segment(&self.segments[index])?;
+        let ready = Arc::new(self.load_segment(index)?);
         Ok(cell.get_or_init(|| ready))
     }
 
-    fn load_segment(&self, meta: &SegmentMeta) -> Result<(Bytes, Vec<Section>)> {
-        let damaged = |what: &str| self.corrupt(meta.frame_offset, what);
+    fn load_segment(&self, index: usize) -> Result<Payload> {
+        let meta = &self.segments[index];
+        let start = meta.frame_offset + FRAME_HEADER_BYTES;
+        let (bytes, on_disk) = match self.mapped_payload(index)? {
+            Some(map) => (map.clone(), self.read_ahead(index, &map, 0)),
+            None => (Bytes::from(self.read(start, meta.payload_len as usize)?), false),
+        };
+        Payload::open(bytes, start, meta, on_disk.then(|| self.storage.clone()), self.path.clone())
+    }
+
+    /// The payload of a segment, if it is one of those that can be mapped.
+    fn mapped_payload(&self, index: usize) -> Result<Option<Bytes>> {
+        let meta = &self.segments[index];
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
         let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
-        let end = end.ok_or_else(|| damaged("the segment reaches past the newest commit"))?;
-        let payload = match self.mapped()? {
-            Some(map) if end <= map.len() as u64 => map.slice(start as usize..(start + meta.payload_len) as usize),
-            _ => Bytes::from(self.read(start, meta.payload_len as usize)?),
-        };
-        let table = table_offset(&payload, meta.payload_len).map_err(damaged)?;
-        if head_sum(&payload) != Some(meta.head_sum) {
-            return Err(damaged("the segment's head does not match its sum"));
-        }
-        if meta.payload_len <= SEGMENT_EAGER_BYTES {
-            check_blocks(&payload, table as usize, meta.table_sum).map_err(damaged)?;
-        }
-        let sections = decode_sections(&payload, table).map_err(damaged)?;
-        Ok((payload, sections))
+        let end = end.ok_or_else(|| self.corrupt(meta.frame_offset, "the segment reaches past the newest commit"))?;
+        let map = self.mapped()?.filter(|map| end <= map.len() as u64);
+        Ok(map.map(|map| map.slice(start as usize..(start + meta.payload_len) as usize)))
+    }
+
+    /// Asks, the first time, for the head and so many bytes of the content of a segment that is mapped as `payload`, unless
+    /// they are in memory. Whether they are decides if anything else of the segment will be asked for: a request costs
+    /// microseconds even when there is nothing to do.
+    fn read_ahead(&self, index: usize, payload: &[u8], content_bytes: u64) -> bool {
+        *self.on_disk[index].get_or_init(|| {
+            let meta = &self.segments[index];
+            let bytes = meta.payload_len.min(head_len_about(meta.payload_len) + content_bytes);
+            let absent = !map::is_in_memory(&payload[..bytes as usize]);
+            if absent {
+                self.storage.will_read(meta.frame_offset + FRAME_HEADER_BYTES, bytes);
+            }
+            absent
+        })
     }
 
     /// The part of the file that no writer will ever cut, mapped.
@@ -466,12 +496,12 @@ impl Inner {
         Ok(self.tail.get_or_init(|| blocks))
     }
 
-    fn tail_places(&self) -> Result<Vec<format::segment::RecordsPlace>> {
+    fn tail_places(&self) -> Result<Vec<RecordsPlace>> {
         let mut places = Vec::new();
         self.walk_tail(&mut |frame_offset, payload| {
             let head = RecordsHead::decode(&payload).map_err(|what| self.corrupt(frame_offset, what))?;
             if head.first_sequence + u64::from(head.count) > self.head.commit.indexed {
-                places.push(format::segment::RecordsPlace { first_sequence: head.first_sequence, frame_offset });
+                places.push(RecordsPlace { first_sequence: head.first_sequence, frame_offset });
             }
             Ok(())
         })?;
@@ -523,20 +553,4 @@ impl Inner {
         }
         Ok(payload.slice(..frame.payload_len as usize))
     }
-}
-
-/// Checks every block of a segment's payload against its sum table.
-fn check_blocks(payload: &[u8], table: usize, table_sum: u64) -> Result<(), &'static str> {
-    if seeded::on(Seeded::SegmentUnchecked) {
-        return Ok(());
-    }
-    if sum(&payload[table..]) != table_sum {
-        return Err("the segment's sum table does not match");
-    }
-    for (index, block) in payload[..table].chunks(BLOCK_BYTES).enumerate() {
-        if sum(block) != u64_at(payload, table + index * 8) {
-            return Err("a block of the segment does not match its sum");
-        }
-    }
-    Ok(())
 }

@@ -73,6 +73,11 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says.
     fn try_lock(&self) -> io::Result<bool>;
 
+    /// Says that these bytes are about to be read, so that the system can fetch them at once. Only a hint.
+    fn will_read(&self, offset: u64, len: u64) {
+        let _no_hint_is_needed = (offset, len);
+    }
+
     /// Identity of the file behind the descriptor, such as device and inode; none where there is no such thing.
     fn identity(&self) -> Option<(u64, u64)>;
 }
@@ -249,6 +254,10 @@ impl Storage for FileStorage {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn will_read(&self, offset: u64, len: u64) {
+        map::will_read(&self.file, offset, len);
     }
 
     fn identity(&self) -> Option<(u64, u64)> {

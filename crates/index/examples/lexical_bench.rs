@@ -8,8 +8,7 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc, merge};
+use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, SegmentBytes, TailDoc, merge};
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, TermQuery};
 use tantivy::schema::{FAST, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -252,10 +251,12 @@ mod same {
         let directory = RamDirectory::create();
         let mut metas = Vec::new();
         for (ord, segment) in segments.iter().enumerate() {
-            let number = |at: usize| u64::from_le_bytes(segment.bytes[at..at + 8].try_into().expect("eight")) as usize;
-            for (index, extension) in ["term", "idx", "fieldnorm", "fast"].iter().enumerate() {
+            let bytes = segment.bytes.bytes();
+            let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight")) as usize;
+            // The first file is not one of tantivy's.
+            for (extension, index) in ["fast", "fieldnorm", "term", "idx"].iter().zip(1..) {
                 let (start, len) = (number(32 + index * 24), number(40 + index * 24));
-                write(&directory, &format!("{ord:032x}.{extension}"), &segment.bytes[start..start + len]);
+                write(&directory, &format!("{ord:032x}.{extension}"), &bytes[start..start + len]);
             }
             metas.push((ord, number(16) as u32));
         }
@@ -372,7 +373,7 @@ fn compare_search(name: &str, segments: &[Segment], texts: &[Vec<String>]) {
 }
 
 fn small_segments(corpus: &Corpus) {
-    let small = |number: usize| -> Bytes {
+    let small = |number: usize| -> SegmentBytes {
         let mut builder = SegmentBuilder::new(1 << 20).expect("builder");
         (number * 128..(number + 1) * 128).for_each(|number| builder.add(&corpus.record(number).document()).expect("add"));
         builder.finish().expect("finish").into()
@@ -385,8 +386,8 @@ fn small_segments(corpus: &Corpus) {
     };
     let best = (0..20).map(|_| timed(build).1).min().expect("some");
     println!("a segment of 128 records           {:>12}", micros(best));
-    let bytes: Vec<Bytes> = (0..24).map(small).collect();
-    println!("its bytes                          {:>12}", bytes[0].len());
+    let bytes: Vec<SegmentBytes> = (0..24).map(small).collect();
+    println!("its bytes                          {:>12}", bytes[0].bytes().len());
     let best = (0..5).map(|_| timed(|| merge(&bytes[..8])).1).min().expect("some");
     println!("merge of 8 of them                 {:>12}", micros(best));
     let segments: Vec<Segment> = bytes.into_iter().zip(0..).map(|(bytes, n)| Segment { first_seq: n * 128, bytes }).collect();
@@ -427,14 +428,14 @@ fn main() {
     let (ours, bare) = (ours - making, bare - making);
     let rate = |time: Duration| format!("{:.1} MB/s", raw as f64 / time.as_secs_f64() / 1e6);
     row("build, against en_stem", rate(ours), rate(bare), ratio(ours, bare));
-    let bytes: usize = segments.iter().map(|segment| segment.bytes.len()).sum();
+    let bytes: usize = segments.iter().map(|segment| segment.bytes.bytes().len()).sum();
     let share = |bytes: usize| format!("{:.3}", bytes as f64 / raw as f64);
     row("index bytes / text bytes", share(bytes), share(bare_bytes), bytes as f64 / bare_bytes as f64);
     open_times(&segments);
 
     let texts = queries(&corpus);
     compare_search("many segments,", &segments, &texts);
-    let all: Vec<Bytes> = segments.iter().map(|segment| segment.bytes.clone()).collect();
+    let all: Vec<SegmentBytes> = segments.iter().map(|segment| segment.bytes.clone()).collect();
     let (merged, time) = timed(|| merge(&all).expect("merge"));
     println!("merge into one, each record        {:>12}", format!("{:.2} µs", time.as_secs_f64() * 1e6 / records as f64));
     drop((segments, all));

@@ -11,9 +11,11 @@
 //! ..  8  xxh3-64 of everything above
 //! ..  .. the files, each at a multiple of 8, the gaps zero
 //! ```
-//! All little-endian. The files are tantivy's, in the order of [`FILES`], and one of zones: the least
-//! and the greatest time (i64 each) of every [`ZONE_DOCUMENTS`] documents. Opening checks the head
-//! and the bounds of every file; [`verify`] also checks their content.
+//! All little-endian. The files: zones (the least and the greatest time, i64 each, of every
+//! [`ZONE_DOCUMENTS`] documents), tantivy's in the order of [`FILES`], the key hash of each document
+//! (u64), and the time of each document less the least of all, in as many bytes as the greatest
+//! needs. Those that every search reads come first and are small, so that one request fetches them.
+//! Opening checks the head and the bounds of every file; [`verify`] also checks their content.
 
 use std::ops::Range;
 
@@ -22,6 +24,7 @@ use tantivy::index::SegmentComponent;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::analyser::ANALYSER_ID;
+use crate::segment_bytes::SegmentBytes;
 use crate::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"kapsalex";
@@ -31,12 +34,20 @@ const ALIGN: usize = 8;
 
 /// The parts of a tantivy segment that are kept. Its document store is not, nothing is
 /// stored, nor its positions, there are none.
-pub(crate) static FILES: [SegmentComponent; ZONES] =
-    [SegmentComponent::Terms, SegmentComponent::Postings, SegmentComponent::FieldNorms, SegmentComponent::FastFields];
+pub(crate) static FILES: [SegmentComponent; TANTIVY_COUNT] =
+    [SegmentComponent::FastFields, SegmentComponent::FieldNorms, SegmentComponent::Terms, SegmentComponent::Postings];
 
-/// tantivy's files and the zones.
-const FILE_COUNT: usize = 5;
-const ZONES: usize = FILE_COUNT - 1;
+const TANTIVY_COUNT: usize = 4;
+const FILE_COUNT: usize = TANTIVY_COUNT + 3;
+const ZONES: usize = 0;
+const TANTIVY: usize = 1;
+const KEY_HASHES: usize = TANTIVY + TANTIVY_COUNT;
+const TIMES: usize = KEY_HASHES + 1;
+const TERMS: usize = TANTIVY + 2;
+const POSTINGS: usize = TANTIVY + 3;
+const KEY_HASH_BYTES: usize = 8;
+/// What opening reads of a large file lies within so many bytes of its end or of the start of the next.
+const END_BYTES: usize = 256;
 /// Documents in a zone; the last may have fewer.
 pub(crate) const ZONE_DOCUMENTS: u32 = 1024;
 const ZONE_BYTES: usize = 16;
@@ -48,7 +59,7 @@ const HEAD_BYTES: usize = CHECKSUM_AT + 8;
 /// A segment's bytes, its head checked.
 #[derive(Debug, Clone)]
 pub(crate) struct Blob {
-    bytes: Bytes,
+    bytes: SegmentBytes,
     pub(crate) documents: u32,
     pub(crate) tokens: u64,
     files: [FileEntry; FILE_COUNT],
@@ -60,9 +71,27 @@ struct FileEntry {
     checksum: u64,
 }
 
+/// What is kept of each document besides its words.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) key_hashes: Vec<u64>,
+    pub(crate) times_us: Vec<i64>,
+}
+
+/// The time of each document.
+#[derive(Debug, Clone)]
+pub(crate) struct Times {
+    bytes: SegmentBytes,
+    width: usize,
+    least: i64,
+}
+
 impl Blob {
-    pub(crate) fn parse(bytes: Bytes) -> Result<Blob> {
-        let head = bytes.get(..HEAD_BYTES).ok_or(Error::Malformed("too short"))?;
+    pub(crate) fn parse(bytes: SegmentBytes) -> Result<Blob> {
+        if bytes.len() < HEAD_BYTES {
+            return Err(Error::Malformed("too short"));
+        }
+        let head = bytes.read(0..HEAD_BYTES)?;
         if !head.starts_with(MAGIC) {
             return Err(Error::Malformed("no magic"));
         }
@@ -76,30 +105,89 @@ impl Blob {
         let documents = u32_at(head, 16);
         let tokens = u64_at(head, 24);
         let files = parse_table(head, bytes.len())?;
-        if files[ZONES].range.len() != documents.div_ceil(ZONE_DOCUMENTS) as usize * ZONE_BYTES {
+        let len = |file: usize| files[file].range.len();
+        if len(ZONES) != documents.div_ceil(ZONE_DOCUMENTS) as usize * ZONE_BYTES {
             return Err(Error::Malformed("number of zones"));
+        }
+        let count = documents as usize;
+        if len(KEY_HASHES) != count * KEY_HASH_BYTES || !len(TIMES).is_multiple_of(count.max(1)) || len(TIMES) > count * 8 {
+            return Err(Error::Malformed("number of documents"));
         }
         Ok(Blob { bytes, documents, tokens, files })
     }
 
-    /// Bytes of the file at `index` of [`FILES`].
-    pub(crate) fn file(&self, index: usize) -> Bytes {
-        self.bytes.slice(self.files[index].range.clone())
+    /// The file at `index` of [`FILES`].
+    pub(crate) fn file(&self, index: usize) -> SegmentBytes {
+        self.part(TANTIVY + index)
+    }
+
+    /// The file that is `component`, if it is kept.
+    pub(crate) fn component(&self, component: &SegmentComponent) -> Option<SegmentBytes> {
+        FILES.iter().position(|file| file == component).map(|index| self.file(index))
+    }
+
+    fn part(&self, file: usize) -> SegmentBytes {
+        self.bytes.part(self.files[file].range.clone())
     }
 
     /// Least and greatest time of each zone.
-    pub(crate) fn zones(&self) -> impl Iterator<Item = (i64, i64)> {
-        let zones = &self.bytes[self.files[ZONES].range.clone()];
-        zones.chunks_exact(ZONE_BYTES).map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64))
+    pub(crate) fn zones(&self) -> Result<Vec<(i64, i64)>> {
+        let zones = self.bytes.read(self.files[ZONES].range.clone())?;
+        Ok(zones.chunks_exact(ZONE_BYTES).map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64)).collect())
+    }
+
+    /// The times, by the `zones` of the segment.
+    pub(crate) fn times(&self, zones: &[(i64, i64)]) -> Times {
+        let bytes = self.part(TIMES);
+        let width = bytes.len() / self.documents.max(1) as usize;
+        Times { bytes, width, least: zones.iter().map(|(least, _)| *least).min().unwrap_or_default() }
+    }
+
+    pub(crate) fn key_hash(&self, doc: u32) -> Result<u64> {
+        let at = self.files[KEY_HASHES].range.start + doc as usize * KEY_HASH_BYTES;
+        Ok(u64_at(self.bytes.read(at..at + KEY_HASH_BYTES)?, 0))
+    }
+
+    /// The columns of all documents.
+    pub(crate) fn columns(&self) -> Result<Columns> {
+        let times = self.times(&self.zones()?);
+        Ok(Columns {
+            key_hashes: (0..self.documents).map(|doc| self.key_hash(doc)).collect::<Result<_>>()?,
+            times_us: (0..self.documents).map(|doc| times.get(doc)).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Says that the segment is about to be opened for a search: that reads the ends of the larger files.
+    pub(crate) fn will_open(&self) {
+        for file in [TERMS, POSTINGS] {
+            let end = self.files[file].range.end;
+            self.bytes.will_read(end.saturating_sub(END_BYTES)..(end + END_BYTES).min(self.bytes.len()));
+        }
+    }
+
+    /// Has every byte checked by whoever owns them.
+    pub(crate) fn check_all(&self) -> Result<()> {
+        self.bytes.check(0..self.bytes.len())
     }
 
     pub(crate) fn verify(&self) -> Result<()> {
+        let bytes = self.bytes.read_all()?;
         for entry in &self.files {
-            if xxh3_64(&self.bytes[entry.range.clone()]) != entry.checksum {
+            if xxh3_64(&bytes[entry.range.clone()]) != entry.checksum {
                 return Err(Error::Malformed("file checksum"));
             }
         }
         Ok(())
+    }
+}
+
+impl Times {
+    /// Microseconds since the Unix epoch.
+    pub(crate) fn get(&self, doc: u32) -> Result<i64> {
+        let at = doc as usize * self.width;
+        let mut later = [0; 8];
+        later[..self.width].copy_from_slice(self.bytes.read(at..at + self.width)?);
+        Ok(self.least.wrapping_add_unsigned(u64::from_le_bytes(later)))
     }
 }
 
@@ -135,12 +223,15 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
     Ok(files)
 }
 
-/// Lays out a segment; `files` are in the order of [`FILES`], `times_us` in that of the documents.
-pub(crate) fn write(tokens: u64, times_us: &[i64], files: &[impl AsRef<[u8]>; ZONES]) -> Vec<u8> {
-    let documents = u32::try_from(times_us.len()).expect("a segment's documents fit u32");
-    let zones = zones_of(times_us);
-    let files = || files.iter().map(AsRef::as_ref).chain([zones.as_slice()]);
-    let body: usize = files().map(|file| file.len() + ALIGN).sum();
+/// Lays out a segment; `files` are in the order of [`FILES`], the columns in that of the documents.
+pub(crate) fn write(tokens: u64, columns: &Columns, files: &[impl AsRef<[u8]>; TANTIVY_COUNT]) -> Vec<u8> {
+    let documents = u32::try_from(columns.times_us.len()).expect("a segment's documents fit u32");
+    let zones = zones_of(&columns.times_us);
+    let key_hashes: Vec<u8> = columns.key_hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+    let times = encode_times(&columns.times_us);
+    let tantivy = files.iter().map(AsRef::as_ref);
+    let files: Vec<&[u8]> = [zones.as_slice()].into_iter().chain(tantivy).chain([&key_hashes[..], &times[..]]).collect();
+    let body: usize = files.iter().map(|file| file.len() + ALIGN).sum();
     let mut out = Vec::with_capacity(HEAD_BYTES + body);
     out.extend_from_slice(MAGIC);
     for number in [FORMAT, ANALYSER_ID, documents, FILE_COUNT as u32] {
@@ -148,7 +239,7 @@ pub(crate) fn write(tokens: u64, times_us: &[i64], files: &[impl AsRef<[u8]>; ZO
     }
     out.extend_from_slice(&tokens.to_le_bytes());
     let mut end = HEAD_BYTES;
-    for file in files() {
+    for file in &files {
         let start = end.next_multiple_of(ALIGN);
         for number in [start as u64, file.len() as u64, xxh3_64(file)] {
             out.extend_from_slice(&number.to_le_bytes());
@@ -157,12 +248,20 @@ pub(crate) fn write(tokens: u64, times_us: &[i64], files: &[impl AsRef<[u8]>; ZO
     }
     let checksum = xxh3_64(&out);
     out.extend_from_slice(&checksum.to_le_bytes());
-    for file in files() {
+    for file in files {
         out.resize(out.len().next_multiple_of(ALIGN), 0);
         out.extend_from_slice(file);
     }
     debug_assert_eq!(out.len(), end);
     out
+}
+
+fn encode_times(times_us: &[i64]) -> Vec<u8> {
+    let least = times_us.iter().copied().min().unwrap_or_default();
+    let later = |time: &i64| time.wrapping_sub(least) as u64;
+    let greatest = times_us.iter().map(later).max().unwrap_or_default();
+    let width = (u64::BITS - greatest.leading_zeros()).div_ceil(8) as usize;
+    times_us.iter().flat_map(|time| later(time).to_le_bytes().into_iter().take(width)).collect()
 }
 
 fn zones_of(times_us: &[i64]) -> Vec<u8> {
@@ -179,13 +278,14 @@ fn zones_of(times_us: &[i64]) -> Vec<u8> {
 /// Checks all of a segment's bytes against its checksums.
 ///
 /// Opening a [`Searcher`](crate::Searcher) checks only the head and the bounds, for it must not
-/// read everything. Bytes from a place without checksums of its own must pass this first: with
-/// damaged ones a search may give wrong hits, fail with [`Error::Damaged`] or, rarely, never end.
+/// read everything. Bytes from a place without [checks](crate::Checks) of its own must pass this
+/// first: with damaged ones a search may give wrong hits, fail with [`Error::Damaged`] or, rarely,
+/// never end.
 ///
 /// # Errors
 /// [`Error::Malformed`], [`Error::Format`] or [`Error::Analyser`].
 pub fn verify(segment: &Bytes) -> Result<()> {
-    Blob::parse(segment.clone())?.verify()
+    Blob::parse(segment.clone().into())?.verify()
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -1,6 +1,7 @@
 //! How does tantivy find the files of segments that are already in memory?
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,11 +9,12 @@ use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
 use tantivy::directory::{DirectoryLock, FileHandle, FileSlice, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr};
 use tantivy::index::{SegmentComponent, SegmentId};
 use tantivy::store::Compressor;
-use tantivy::{Directory, Index, IndexSettings, Segment, SegmentReader};
+use tantivy::{Directory, HasLen, Index, IndexSettings, Segment};
 
-use crate::blob::{Blob, FILES};
+use crate::blob::Blob;
 use crate::schema::{SCHEMA, tokenizers};
 use crate::segment::{EMPTY_STORE, NO_POSITIONS};
+use crate::segment_bytes::SegmentBytes;
 use crate::shared_bytes::owned_bytes;
 use crate::{Error, Result};
 
@@ -45,10 +47,6 @@ impl BlobIndex {
         let meta = self.index.new_segment_meta(segment_id(ord), self.blobs[ord].documents);
         self.index.segment(meta)
     }
-
-    pub(crate) fn open(&self, ord: usize) -> Result<SegmentReader> {
-        SegmentReader::open(&self.segment(ord)).map_err(damaged)
-    }
 }
 
 /// No compression and no helper thread: the document store is empty.
@@ -76,17 +74,46 @@ fn parse_path(path: &Path) -> Option<(usize, SegmentComponent)> {
 }
 
 impl BlobDirectory {
-    fn bytes(&self, path: &Path) -> Option<OwnedBytes> {
+    fn file(&self, path: &Path) -> Option<Arc<dyn FileHandle>> {
         let (ord, component) = parse_path(path)?;
         let blob = self.blobs.get(ord)?;
         match component {
-            SegmentComponent::Store => Some(OwnedBytes::new(EMPTY_STORE)),
-            SegmentComponent::Positions => Some(OwnedBytes::new(NO_POSITIONS)),
-            _ => {
-                let index = FILES.iter().position(|file| *file == component)?;
-                Some(owned_bytes(blob.file(index)))
-            }
+            SegmentComponent::Store => Some(Arc::new(EMPTY_STORE)),
+            SegmentComponent::Positions => Some(Arc::new(NO_POSITIONS)),
+            SegmentComponent::Terms => Some(dictionary_file(blob.component(&component)?)),
+            _ => Some(Arc::new(BlobFile { bytes: blob.component(&component)?, dictionary: false })),
         }
+    }
+}
+
+/// The term dictionaries of a segment, for tantivy.
+pub(crate) fn dictionary_file(bytes: SegmentBytes) -> Arc<dyn FileHandle> {
+    Arc::new(BlobFile { bytes, dictionary: true })
+}
+
+/// A file of a blob, each part checked before tantivy gets it.
+#[derive(Debug)]
+struct BlobFile {
+    bytes: SegmentBytes,
+    /// A long part is a whole dictionary, and [`Terms`](crate::terms::Terms) checks what is read of it.
+    dictionary: bool,
+}
+
+/// The footers of dictionaries are shorter, the dictionaries that are shorter may as well be checked.
+const FOOTER_BYTES_MAX: usize = 1024;
+
+impl FileHandle for BlobFile {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        if !self.dictionary || range.len() <= FOOTER_BYTES_MAX {
+            self.bytes.check(range.clone()).map_err(io::Error::other)?;
+        }
+        Ok(owned_bytes(self.bytes.bytes().slice(range)))
+    }
+}
+
+impl HasLen for BlobFile {
+    fn len(&self) -> usize {
+        self.bytes.len()
     }
 }
 
@@ -96,12 +123,11 @@ fn read_only() -> io::Error {
 
 impl Directory for BlobDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.open_read(path).map(|slice| Arc::new(slice) as Arc<dyn FileHandle>)
+        self.file(path).ok_or_else(|| missing(path))
     }
 
     fn open_read(&self, path: &Path) -> Result<FileSlice, OpenReadError> {
-        let bytes = self.bytes(path).ok_or_else(|| missing(path))?;
-        Ok(FileSlice::new(Arc::new(bytes)))
+        self.get_file_handle(path).map(FileSlice::new)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
@@ -109,7 +135,7 @@ impl Directory for BlobDirectory {
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        Ok(self.bytes(path).is_some())
+        Ok(self.file(path).is_some())
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {

@@ -6,9 +6,9 @@ use std::ops::Range;
 use tantivy::postings::SegmentPostings;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use crate::Result;
 use crate::filter::Filter;
 use crate::reader::Reader;
+use crate::{Error, Result};
 
 /// Ascending cursors over what is needed and what is forbidden. Every target given to it must be
 /// at least the one before.
@@ -18,6 +18,8 @@ pub(crate) struct Gate<'a> {
     forbidden: Vec<SegmentPostings>,
     /// Times are checked one by one.
     times: Option<&'a Filter>,
+    /// Why a document could not be judged; from then on none passes.
+    failed: Option<Error>,
 }
 
 enum Needed {
@@ -30,7 +32,7 @@ enum Needed {
 impl<'a> Gate<'a> {
     /// `None` if no document of the segment can pass.
     pub(crate) fn new(reader: &'a Reader, filter: &'a Filter) -> Result<Option<Gate<'a>>> {
-        let mut gate = Gate { reader, needed: Vec::new(), forbidden: Vec::new(), times: None };
+        let mut gate = Gate { reader, needed: Vec::new(), forbidden: Vec::new(), times: None, failed: None };
         for group in &filter.all {
             let postings: Result<Vec<_>> = group.iter().filter_map(|term| reader.exact(term).transpose()).collect();
             gate.needed.push(Needed::Any(postings?));
@@ -91,8 +93,25 @@ impl<'a> Gate<'a> {
 
     /// Is `doc` not forbidden?
     pub(crate) fn allows(&mut self, doc: DocId) -> bool {
-        self.times.is_none_or(|filter| filter.passes_time(self.reader.time_us(doc)))
-            && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
+        self.passes_time(doc) && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
+    }
+
+    fn passes_time(&mut self, doc: DocId) -> bool {
+        let Some(filter) = self.times else {
+            return true;
+        };
+        match self.reader.time_us(doc) {
+            Ok(time_us) => self.failed.is_none() && filter.passes_time(time_us),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Must be asked in the end: what passed is all only if nothing failed.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
     }
 
     /// Does `doc` pass altogether?

@@ -4,6 +4,8 @@
 //! [`Searcher`] searches any number of them, together with [`TailDoc`]s, as one. Searching is exact
 //! at every moment: a record scores the same in the tail and in a segment.
 //!
+//! Damaged bytes are never believed when the segments come with [`Checks`].
+//!
 //! This crate opens no file and knows no network, no clock and no capsule. It does not keep texts:
 //! a hit is a sequence number and a score. Nor does it keep positions of words: for a query with
 //! phrases, the caller asks [`Query::phrases_match`] about the text of a candidate. tantivy does the work underneath, none of its types is
@@ -41,11 +43,13 @@ mod schema;
 mod score;
 mod searcher;
 mod segment;
+mod segment_bytes;
 mod shared_bytes;
 mod snippet;
 mod stem;
 mod tail;
 mod tail_search;
+mod terms;
 mod top;
 
 pub use analyser::TOKEN_BYTES_MAX;
@@ -56,6 +60,7 @@ pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
 pub use schema::{Document, TERM_BYTES_MAX};
 pub use searcher::{Candidate, Searcher, Segment};
 pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
+pub use segment_bytes::{Checks, SegmentBytes};
 pub use snippet::{Snippet, highlight, snippet};
 pub use tail::TailDoc;
 pub use top::Hit;

@@ -20,6 +20,7 @@ use crate::query::{QUERY_TERMS_MAX, Query};
 use crate::reader::{Reader, text_term};
 use crate::schema::SCHEMA;
 use crate::tail::{TailWords, TermHash};
+use crate::terms::{LookUp, finish};
 
 /// A query against one state of the index.
 pub(crate) struct Plan {
@@ -86,15 +87,20 @@ impl Statistics {
 
     /// Looks up every word of the query, everywhere.
     fn count(&mut self, query: &Query, readers: &[&Reader], tail: &[TailWords<'_>]) -> Result<Vec<WordInfos>> {
+        let mut words: Vec<&String> = query.must.iter().chain(&query.should).chain(&query.must_not).collect();
+        words.sort_unstable();
+        words.dedup();
+        let look_ups = words.iter().flat_map(|word| readers.iter().map(|reader| reader.look_up(word)));
+        let mut look_ups: Vec<LookUp<'_>> = look_ups.collect();
+        finish(&mut look_ups)?;
+        let mut look_ups = look_ups.into_iter();
         let mut infos: Vec<WordInfos> = readers.iter().map(|_| HashMap::new()).collect();
-        for word in query.must.iter().chain(&query.should).chain(&query.must_not) {
-            if self.doc_freqs.contains_key(word) {
-                continue;
-            }
+        for word in words {
             let hash = TermHash::of(word);
             let mut doc_freq = tail.iter().filter(|doc| doc.has_word(hash)).count() as u64;
-            for (reader, infos) in readers.iter().zip(&mut infos) {
-                if let Some(info) = reader.word(word)? {
+            for ((reader, infos), look_up) in readers.iter().zip(&mut infos).zip(look_ups.by_ref()) {
+                if let Some(info) = look_up.into_found() {
+                    reader.will_read(&info);
                     doc_freq += u64::from(info.doc_freq.min(reader.documents()));
                     infos.insert(word.clone(), info);
                 }

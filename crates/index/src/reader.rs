@@ -1,18 +1,23 @@
 //! What does an open segment offer: postings, lengths, columns?
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use tantivy::columnar::ColumnValues;
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::SegmentComponent;
 use tantivy::postings::{SegmentPostings, TermInfo};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, InvertedIndexReader, SegmentReader, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocId, InvertedIndexReader, Segment, SegmentReader, Term};
 
 use crate::Result;
-use crate::blob::{Blob, ZONE_DOCUMENTS};
+use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
-use crate::schema::{KEY_HASH_NAME, TERMS, TEXT, TIME_US_NAME, exact_term};
+use crate::schema::{TERMS, TEXT, exact_term};
+use crate::segment_bytes::SegmentBytes;
+use crate::terms::{LookUp, Terms, finish};
+
+/// Where the postings of the text field begin in their file, after a count of tokens. Only a hint depends on it.
+const TEXT_POSTINGS_AT: usize = 8;
 
 /// A segment, opened.
 pub(crate) struct Reader {
@@ -22,30 +27,50 @@ pub(crate) struct Reader {
     /// Mean number of terms in this segment's texts, at least a little.
     pub(crate) mean_tokens: f32,
     blob: Blob,
-    text: Arc<InvertedIndexReader>,
-    terms: Arc<InvertedIndexReader>,
-    key_hashes: Arc<dyn ColumnValues<u64>>,
-    times_us: Arc<dyn ColumnValues<i64>>,
+    postings: SegmentBytes,
+    text: Words,
+    /// Opened when there is a filter.
+    terms: OnceLock<Words>,
+    source: Segment,
+    /// Least and greatest time of each zone.
+    zones: Vec<(i64, i64)>,
+    times_us: Times,
+}
+
+/// The terms of one field, and their postings.
+struct Words {
+    terms: Terms,
+    index: Arc<InvertedIndexReader>,
+}
+
+impl Words {
+    fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<Words> {
+        let kept = "the terms are a file of the blob";
+        let slice = segment.open_read(SegmentComponent::Terms).map_err(damaged)?;
+        // In this order: the one checks what the other reads.
+        let terms = Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
+        Ok(Words { terms, index: reader.inverted_index(field).map_err(damaged)? })
+    }
 }
 
 impl Reader {
-    pub(crate) fn new(first_seq: u64, blob: Blob, segment: SegmentReader) -> Result<Reader> {
-        let open = move |segment: SegmentReader| -> tantivy::Result<Reader> {
-            let text = segment.inverted_index(TEXT)?;
-            let columns = segment.fast_fields();
-            Ok(Reader {
-                first_seq,
-                norms: segment.get_fieldnorms_reader(TEXT)?,
-                mean_tokens: text.total_num_tokens() as f32 / segment.max_doc().max(1) as f32,
-                terms: segment.inverted_index(TERMS)?,
-                key_hashes: columns.column_first_or_default(KEY_HASH_NAME)?,
-                times_us: columns.column_first_or_default(TIME_US_NAME)?,
-                text,
-                blob,
-                segment,
-            })
-        };
-        open(segment).map_err(damaged)
+    pub(crate) fn new(first_seq: u64, blob: Blob, segment: &Segment) -> Result<Reader> {
+        let reader = SegmentReader::open(segment).map_err(damaged)?;
+        let text = Words::open(&blob, segment, &reader, TEXT)?;
+        let zones = blob.zones()?;
+        Ok(Reader {
+            first_seq,
+            norms: reader.get_fieldnorms_reader(TEXT).map_err(damaged)?,
+            mean_tokens: text.index.total_num_tokens() as f32 / reader.max_doc().max(1) as f32,
+            terms: OnceLock::new(),
+            source: segment.clone(),
+            times_us: blob.times(&zones),
+            postings: blob.component(&SegmentComponent::Postings).expect("the postings are a file of the blob"),
+            zones,
+            text,
+            blob,
+            segment: reader,
+        })
     }
 
     pub(crate) fn documents(&self) -> u32 {
@@ -56,37 +81,55 @@ impl Reader {
         self.first_seq + u64::from(doc)
     }
 
-    pub(crate) fn key_hash(&self, doc: DocId) -> u64 {
-        self.key_hashes.get_val(doc)
+    pub(crate) fn key_hash(&self, doc: DocId) -> Result<u64> {
+        self.blob.key_hash(doc)
     }
 
-    pub(crate) fn time_us(&self, doc: DocId) -> i64 {
-        self.times_us.get_val(doc)
+    pub(crate) fn time_us(&self, doc: DocId) -> Result<i64> {
+        self.times_us.get(doc)
     }
 
     /// Documents of each zone, with the least and the greatest time.
     pub(crate) fn zones(&self) -> impl Iterator<Item = (Range<DocId>, i64, i64)> {
-        self.blob.zones().zip(0..).map(|((first, last), zone)| {
+        self.zones.iter().zip(0..).map(|(&(first, last), zone)| {
             let start = zone * ZONE_DOCUMENTS;
             let end = (start + ZONE_DOCUMENTS).min(self.documents());
             (start..end, first, last)
         })
     }
 
-    /// Where a word of the text field is, if it is in this segment.
-    pub(crate) fn word(&self, word: &str) -> Result<Option<TermInfo>> {
-        self.text.get_term_info(&text_term(word)).map_err(damaged)
+    /// Begins to look up a word of the text field. No word is looked up another way, by tantivy neither.
+    pub(crate) fn look_up<'a>(&'a self, word: &'a str) -> LookUp<'a> {
+        self.text.terms.look_up(word.as_bytes())
+    }
+
+    /// Says that the postings of a word are about to be read.
+    pub(crate) fn will_read(&self, info: &TermInfo) {
+        let Range { start, end } = info.postings_range;
+        self.postings.will_read(TEXT_POSTINGS_AT + start..TEXT_POSTINGS_AT + end);
     }
 
     pub(crate) fn word_postings(&self, info: &TermInfo) -> Result<SegmentPostings> {
         let freqs = IndexRecordOption::WithFreqs;
-        self.text.read_postings_from_terminfo(info, freqs).map_err(damaged)
+        self.text.index.read_postings_from_terminfo(info, freqs).map_err(damaged)
     }
 
     /// Documents with an exact term.
     pub(crate) fn exact(&self, term: &str) -> Result<Option<SegmentPostings>> {
         let term = Term::from_field_text(TERMS, &exact_term(term));
-        self.terms.read_postings(&term, IndexRecordOption::Basic).map_err(damaged)
+        let words = self.terms()?;
+        let mut look_up = words.terms.look_up(term.serialized_value_bytes());
+        finish(std::slice::from_mut(&mut look_up))?;
+        let postings = |info| words.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
+        look_up.into_found().map(postings).transpose().map_err(damaged)
+    }
+
+    fn terms(&self) -> Result<&Words> {
+        if let Some(terms) = self.terms.get() {
+            return Ok(terms);
+        }
+        let terms = Words::open(&self.blob, &self.source, &self.segment, TERMS)?;
+        Ok(self.terms.get_or_init(|| terms))
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use tantivy::TantivyDocument;
-use tantivy::schema::{FAST, Field, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -33,11 +33,6 @@ pub struct Document<'a> {
 pub(crate) const TEXT: Field = Field::from_field_id(0);
 /// Exact terms.
 pub(crate) const TERMS: Field = Field::from_field_id(1);
-const KEY_HASH: Field = Field::from_field_id(2);
-const TIME_US: Field = Field::from_field_id(3);
-
-pub(crate) const KEY_HASH_NAME: &str = "key_hash";
-pub(crate) const TIME_US_NAME: &str = "time_us";
 
 const TEXT_TOKENIZER: &str = "text";
 const TERMS_TOKENIZER: &str = "terms";
@@ -56,10 +51,8 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let fields = [
         schema.add_text_field("text", indexed(TEXT_TOKENIZER, IndexRecordOption::WithFreqs, true)),
         schema.add_text_field("terms", indexed(TERMS_TOKENIZER, IndexRecordOption::Basic, false)),
-        schema.add_u64_field(KEY_HASH_NAME, NumericOptions::from(FAST)),
-        schema.add_i64_field(TIME_US_NAME, NumericOptions::from(FAST)),
     ];
-    assert_eq!(fields, [TEXT, TERMS, KEY_HASH, TIME_US]);
+    assert_eq!(fields, [TEXT, TERMS]);
     schema.build()
 });
 
@@ -84,8 +77,6 @@ impl<'a> Document<'a> {
             terms.push(TERM_SEPARATOR);
         });
         document.add_text(TERMS, terms);
-        document.add_u64(KEY_HASH, self.key_hash);
-        document.add_i64(TIME_US, self.time_us);
         document
     }
 

@@ -99,7 +99,8 @@ impl<'a> SegmentSearch<'a> {
             }
             lowered(top.threshold(), slack)
         };
-        weight.for_each_pruning(start, &self.reader.segment, &mut offer).map_err(damaged)
+        weight.for_each_pruning(start, &self.reader.segment, &mut offer).map_err(damaged)?;
+        gate.finish()
     }
 
     /// Factor by which pruning may underestimate the best score in a block.
@@ -140,7 +141,7 @@ impl<'a> SegmentSearch<'a> {
             }
             doc = drive.seek(doc + 1, top);
         }
-        Ok(())
+        drive.gate.finish()
     }
 }
 

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use tantivy::DocId;
 
 use crate::blob::Blob;
@@ -15,6 +14,7 @@ use crate::plan::{Plan, WordInfos, plan};
 use crate::query::Query;
 use crate::reader::Reader;
 use crate::score::SegmentSearch;
+use crate::segment_bytes::SegmentBytes;
 use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
@@ -30,7 +30,7 @@ pub struct Segment {
     pub first_seq: u64,
     /// What [`SegmentBuilder::finish`](crate::SegmentBuilder::finish) or
     /// [`merge`](crate::merge) returned. Kept, not copied.
-    pub bytes: Bytes,
+    pub bytes: SegmentBytes,
 }
 
 /// Segments and a tail, as they were when it was opened.
@@ -63,18 +63,24 @@ impl Candidate<'_> {
     }
 
     /// Hash of the record's URI.
-    pub fn key_hash(&self) -> u64 {
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn key_hash(&self) -> Result<u64> {
         match self.0 {
             Place::Segment(reader, doc) => reader.key_hash(doc),
-            Place::Tail(doc) => doc.key_hash(),
+            Place::Tail(doc) => Ok(doc.key_hash()),
         }
     }
 
     /// Microseconds since the Unix epoch.
-    pub fn time_us(&self) -> i64 {
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn time_us(&self) -> Result<i64> {
         match self.0 {
             Place::Segment(reader, doc) => reader.time_us(doc),
-            Place::Tail(doc) => doc.time_us(),
+            Place::Tail(doc) => Ok(doc.time_us()),
         }
     }
 }
@@ -218,7 +224,8 @@ impl Searcher {
 
     fn reader(&self, ord: usize) -> Result<&Reader> {
         if self.readers[ord].get().is_none() {
-            let opened = guard(|| Reader::new(self.first_seqs[ord], self.index.blobs()[ord].clone(), self.index.open(ord)?));
+            let blob = self.index.blobs()[ord].clone();
+            let opened = guard(|| Reader::new(self.first_seqs[ord], blob, &self.index.segment(ord)));
             // Another thread may have been faster; its reader is as good.
             let _ = self.readers[ord].set(opened?);
         }
@@ -226,6 +233,8 @@ impl Searcher {
     }
 
     fn readers(&self) -> Result<Vec<&Reader>> {
+        let unopened = self.readers.iter().zip(self.index.blobs()).filter(|(reader, _)| reader.get().is_none());
+        unopened.for_each(|(_, blob)| blob.will_open());
         (0..self.readers.len()).map(|ord| self.reader(ord)).collect()
     }
 
@@ -318,6 +327,7 @@ fn list_segment(
             passed.push(at);
             doc = if at + 1 < window.end { next(gate.next(at + 1)) } else { None };
         }
+        gate.finish()?;
         if listing.newest_first {
             passed.reverse();
         }

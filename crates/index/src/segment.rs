@@ -1,15 +1,15 @@
 //! How is a segment built from documents, or from other segments?
 
-use bytes::Bytes;
 use tantivy::directory::{OwnedBytes, RamDirectory};
 use tantivy::index::SegmentComponent;
 use tantivy::indexer::merge_filtered_segments;
 use tantivy::{Directory, Index, Segment, SegmentReader, SingleSegmentIndexWriter};
 
-use crate::blob::{self, Blob, FILES};
+use crate::blob::{self, Blob, Columns, FILES};
 use crate::directory::{BlobIndex, damaged, settings};
 use crate::guard::guard;
-use crate::schema::{Document, SCHEMA, TEXT, TIME_US_NAME, tokenizers};
+use crate::schema::{Document, SCHEMA, TEXT, tokenizers};
+use crate::segment_bytes::SegmentBytes;
 use crate::{Error, Result};
 
 /// Least memory a builder starts with, in bytes.
@@ -31,6 +31,7 @@ pub(crate) static NO_POSITIONS: &[u8] = include_bytes!("stand_ins/none.pos");
 /// `n`th has the segment's first sequence number plus `n`.
 pub struct SegmentBuilder {
     built: Built,
+    columns: Columns,
     documents: u32,
 }
 
@@ -41,7 +42,7 @@ impl SegmentBuilder {
     /// [`Error::Build`].
     pub fn new(memory_bytes: usize) -> Result<Self> {
         let memory = memory_bytes.clamp(MEMORY_BYTES_MIN, SEGMENT_MEMORY_BYTES_MAX);
-        Ok(SegmentBuilder { built: Built::new(memory)?, documents: 0 })
+        Ok(SegmentBuilder { built: Built::new(memory)?, columns: Columns::default(), documents: 0 })
     }
 
     /// Adds the next document.
@@ -53,6 +54,8 @@ impl SegmentBuilder {
             return Err(Error::SegmentFull);
         }
         self.built.add(document)?;
+        self.columns.key_hashes.push(document.key_hash);
+        self.columns.times_us.push(document.time_us);
         self.documents += 1;
         Ok(())
     }
@@ -79,15 +82,15 @@ impl SegmentBuilder {
     pub fn finish(self) -> Result<Vec<u8>> {
         let (segment, directory) = self.built.finish()?;
         assert_eq!(segment.meta().max_doc(), self.documents);
-        pack(&segment, &directory)
+        pack(&segment, &directory, &self.columns)
     }
 }
 
-/// Concatenates segments, in the given order; no document is dropped.
+/// Concatenates segments, in the given order; no document is dropped. Every byte of them is checked first.
 ///
 /// # Errors
 /// Those of reading a segment, and [`Error::Build`].
-pub fn merge(segments: &[Bytes]) -> Result<Vec<u8>> {
+pub fn merge(segments: &[SegmentBytes]) -> Result<Vec<u8>> {
     let blobs: Result<Vec<Blob>> = segments.iter().cloned().map(Blob::parse).collect();
     let blobs = blobs?;
     let documents: u64 = blobs.iter().map(|blob| u64::from(blob.documents)).sum();
@@ -97,6 +100,13 @@ pub fn merge(segments: &[Bytes]) -> Result<Vec<u8>> {
     if documents == 0 {
         return SegmentBuilder::new(MEMORY_BYTES_MIN)?.finish();
     }
+    let mut columns = Columns::default();
+    for blob in &blobs {
+        blob.check_all()?;
+        let Columns { key_hashes, times_us } = blob.columns()?;
+        columns.key_hashes.extend(key_hashes);
+        columns.times_us.extend(times_us);
+    }
     let source = BlobIndex::new(blobs)?;
     let sources: Vec<Segment> = (0..segments.len()).map(|ord| source.segment(ord)).collect();
     let directory = RamDirectory::create();
@@ -104,7 +114,7 @@ pub fn merge(segments: &[Bytes]) -> Result<Vec<u8>> {
     let index = guard(|| merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged))?;
     let segment = only_segment(&index)?;
     assert_eq!(u64::from(segment.meta().max_doc()), documents);
-    pack(&segment, &directory)
+    pack(&segment, &directory, &columns)
 }
 
 /// A tantivy writer and where it writes.
@@ -147,22 +157,15 @@ fn read(segment: &Segment, directory: &RamDirectory, file: &SegmentComponent) ->
     slice.read_bytes().map_err(failed)
 }
 
-fn pack(segment: &Segment, directory: &RamDirectory) -> Result<Vec<u8>> {
-    let (tokens, times_us) = match segment.meta().max_doc() {
-        0 => (0, Vec::new()),
-        _ => tokens_and_times(segment).map_err(failed)?,
-    };
+fn pack(segment: &Segment, directory: &RamDirectory, columns: &Columns) -> Result<Vec<u8>> {
+    let tokens = if segment.meta().max_doc() == 0 { 0 } else { tokens(segment).map_err(failed)? };
     let files: Result<Vec<OwnedBytes>> = FILES.iter().map(|file| read(segment, directory, file)).collect();
     let files = files?.try_into().expect("one for each file");
-    Ok(blob::write(tokens, &times_us, &files))
+    Ok(blob::write(tokens, columns, &files))
 }
 
-fn tokens_and_times(segment: &Segment) -> tantivy::Result<(u64, Vec<i64>)> {
-    let reader = SegmentReader::open(segment)?;
-    let times = reader.fast_fields().column_first_or_default::<i64>(TIME_US_NAME)?;
-    let mut times_us = vec![0; reader.max_doc() as usize];
-    times.get_range(0, &mut times_us);
-    Ok((reader.inverted_index(TEXT)?.total_num_tokens(), times_us))
+fn tokens(segment: &Segment) -> tantivy::Result<u64> {
+    Ok(SegmentReader::open(segment)?.inverted_index(TEXT)?.total_num_tokens())
 }
 
 fn failed(error: impl ToString) -> Error {

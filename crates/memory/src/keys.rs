@@ -4,7 +4,11 @@
 //! segment (4 bytes each). `replaced`: pairs of sequences (8 bytes each), ascending: a record that is not the newest
 //! revision any more, and the revision that took its place; a tombstone or an erased record is its own replacement.
 
-use bytes::Bytes;
+use std::ops::Range;
+
+use kapsa_capsule::Section;
+
+use crate::error::Result;
 
 /// One URI of a segment under construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,87 +36,114 @@ pub(crate) fn encode_replacements(mut pairs: Vec<Replacement>) -> Vec<u8> {
     pairs.iter().flat_map(|p| [p.old.to_le_bytes(), p.new.to_le_bytes()]).flatten().collect()
 }
 
+/// Bytes of a table, each part checked before it is read.
+pub(crate) trait TableBytes {
+    fn len(&self) -> usize;
+
+    fn read(&self, range: Range<usize>) -> Result<&[u8]>;
+}
+
+impl TableBytes for Section {
+    fn len(&self) -> usize {
+        Section::len(self)
+    }
+
+    fn read(&self, range: Range<usize>) -> Result<&[u8]> {
+        Ok(Section::read(self, range)?)
+    }
+}
+
 /// The URI table of one segment.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyTable {
-    bytes: Bytes,
+pub(crate) struct KeyTable<B = Section> {
+    bytes: B,
     count: usize,
 }
 
-impl KeyTable {
-    pub(crate) fn new(bytes: Bytes) -> KeyTable {
-        let count = bytes.len() / 12;
+impl<B: TableBytes> KeyTable<B> {
+    pub(crate) fn new(bytes: B) -> KeyTable<B> {
+        let count = bytes.len() / KEY_BYTES;
         KeyTable { bytes, count }
     }
 
-    fn hash(&self, index: usize) -> u64 {
-        u64_at(&self.bytes, index * 8)
+    fn hash(&self, index: usize) -> Result<u64> {
+        Ok(u64_at(self.bytes.read(index * 8..index * 8 + 8)?, 0))
     }
 
-    fn place(&self, index: usize) -> u32 {
+    fn place(&self, index: usize) -> Result<u32> {
         let at = self.count * 8 + index * 4;
-        u32::from_le_bytes(self.bytes[at..at + 4].try_into().expect("four bytes"))
+        Ok(u32::from_le_bytes(self.bytes.read(at..at + 4)?.try_into().expect("four bytes")))
     }
 
     /// Places of the records whose URI has this hash, ascending.
-    pub(crate) fn find(&self, hash: u64) -> impl DoubleEndedIterator<Item = u32> + '_ {
-        let start = self.lower_bound(hash);
-        let mut end = start;
-        while end < self.count && self.hash(end) == hash {
-            end += 1;
+    pub(crate) fn find(&self, hash: u64) -> Result<Vec<u32>> {
+        let mut places = Vec::new();
+        let mut index = self.lower_bound(hash)?;
+        while index < self.count && self.hash(index)? == hash {
+            places.push(self.place(index)?);
+            index += 1;
         }
-        (start..end).map(|index| self.place(index))
+        Ok(places)
     }
 
     /// First index whose hash is not below `hash`. Hashes are spread evenly, so two guesses come close; from there the
     /// steps grow until the place lies between two of them, which makes any spread of hashes right.
-    fn lower_bound(&self, hash: u64) -> usize {
+    fn lower_bound(&self, hash: u64) -> Result<usize> {
         if self.count == 0 {
-            return 0;
+            return Ok(0);
         }
         let first = scaled(hash, self.count);
-        let found = self.hash(first);
+        let found = self.hash(first)?;
         let guess = if found < hash {
             (first + scaled(hash - found, self.count)).min(self.count - 1)
         } else {
             first - scaled(found - hash, self.count).min(first)
         };
-        let (mut low, mut high) = self.bracket(hash, guess);
+        let (mut low, mut high) = self.bracket(hash, guess)?;
         while low < high {
             let middle = usize::midpoint(low, high);
-            if self.hash(middle) < hash {
+            if self.hash(middle)? < hash {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        low
+        Ok(low)
     }
 
     /// A range around `guess` that ends where the place is: all before it are below `hash`, all from its end on are not.
-    fn bracket(&self, hash: u64, guess: usize) -> (usize, usize) {
+    fn bracket(&self, hash: u64, guess: usize) -> Result<(usize, usize)> {
         let mut step = FIRST_STEP;
-        if self.hash(guess) < hash {
+        if self.hash(guess)? < hash {
             let mut low = guess + 1;
-            while low + step < self.count && self.hash(low + step) < hash {
+            while low + step < self.count && self.hash(low + step)? < hash {
                 low += step + 1;
                 step *= STEP_GROWTH;
             }
-            return (low, (low + step).min(self.count));
+            return Ok((low, (low + step).min(self.count)));
         }
         let mut high = guess;
-        while high > step && self.hash(high - step) >= hash {
+        while high > step && self.hash(high - step)? >= hash {
             high -= step;
             step *= STEP_GROWTH;
         }
-        (high.saturating_sub(step), high)
+        Ok((high.saturating_sub(step), high))
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = Key> + '_ {
-        (0..self.count).map(|index| Key { hash: self.hash(index), place: self.place(index) })
+    /// All keys, by hash.
+    pub(crate) fn keys(&self) -> Result<impl Iterator<Item = Key> + '_> {
+        let bytes = self.bytes.read(0..self.bytes.len())?;
+        let (hashes, places) = bytes.split_at(self.count * 8);
+        let place = |place: &[u8]| u32::from_le_bytes(place.try_into().expect("four bytes"));
+        let keys = hashes.chunks_exact(8).zip(places.chunks_exact(4));
+        Ok(keys.map(move |(hash, bytes)| Key { hash: u64_at(hash, 0), place: place(bytes) }))
     }
 }
 
+/// Bytes of one URI in the table.
+const KEY_BYTES: usize = 12;
+/// Bytes of one replacement.
+const PAIR_BYTES: usize = 16;
 /// First step from a guess, and by how much each is longer than the one before.
 const FIRST_STEP: usize = 4;
 const STEP_GROWTH: usize = 4;
@@ -124,35 +155,45 @@ fn scaled(width: u64, count: usize) -> usize {
 
 /// The replacements of one segment.
 #[derive(Clone, Debug)]
-pub(crate) struct ReplacedTable(Bytes);
+pub(crate) struct ReplacedTable<B = Section>(B);
 
-impl ReplacedTable {
-    pub(crate) fn new(bytes: Bytes) -> ReplacedTable {
+impl<B: TableBytes> ReplacedTable<B> {
+    pub(crate) fn new(bytes: B) -> ReplacedTable<B> {
         ReplacedTable(bytes)
     }
 
+    fn pair(&self, index: usize) -> Result<Replacement> {
+        Ok(decode_pair(self.0.read(index * PAIR_BYTES..(index + 1) * PAIR_BYTES)?))
+    }
+
     /// What took the place of `old`, if it is listed here.
-    pub(crate) fn replacement(&self, old: u64) -> Option<u64> {
-        let (mut low, mut high) = (0, self.0.len() / 16);
+    pub(crate) fn replacement(&self, old: u64) -> Result<Option<u64>> {
+        let (mut low, mut high) = (0, self.0.len() / PAIR_BYTES);
         let end = high;
         while low < high {
             let middle = usize::midpoint(low, high);
-            if u64_at(&self.0, middle * 16) < old {
+            if self.pair(middle)?.old < old {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        (low < end && u64_at(&self.0, low * 16) == old).then(|| u64_at(&self.0, low * 16 + 8))
+        let found = if low < end { Some(self.pair(low)?) } else { None };
+        Ok(found.filter(|pair| pair.old == old).map(|pair| pair.new))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.len() < 16
+        self.0.len() < PAIR_BYTES
     }
 
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = Replacement> + '_ {
-        self.0.chunks_exact(16).map(|pair| Replacement { old: u64_at(pair, 0), new: u64_at(pair, 8) })
+    /// All of them, by the old sequence.
+    pub(crate) fn pairs(&self) -> Result<impl Iterator<Item = Replacement> + '_> {
+        Ok(self.0.read(0..self.0.len())?.chunks_exact(PAIR_BYTES).map(decode_pair))
     }
+}
+
+fn decode_pair(pair: &[u8]) -> Replacement {
+    Replacement { old: u64_at(pair, 0), new: u64_at(pair, 8) }
 }
 
 fn u64_at(bytes: &[u8], offset: usize) -> u64 {
@@ -162,6 +203,16 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl TableBytes for Vec<u8> {
+        fn len(&self) -> usize {
+            Vec::len(self)
+        }
+
+        fn read(&self, range: Range<usize>) -> Result<&[u8]> {
+            Ok(&self[range])
+        }
+    }
 
     #[test]
     fn every_key_is_found_in_tables_of_any_size_and_shape() {
@@ -174,15 +225,15 @@ mod tests {
                     _ => (i / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15),
                 };
                 let keys: Vec<Key> = (0..count).map(|i| Key { hash: hash(i), place: i as u32 }).collect();
-                let table = KeyTable::new(encode_keys(keys.clone()).into());
+                let table = KeyTable::new(encode_keys(keys.clone()));
                 for key in &keys {
-                    assert!(table.find(key.hash).any(|place| place == key.place), "{count} {shape} {key:?}");
+                    assert!(table.find(key.hash).expect("whole").contains(&key.place), "{count} {shape} {key:?}");
                 }
                 assert_eq!(
-                    table.find(hash(count) ^ 0x5555).count(),
+                    table.find(hash(count) ^ 0x5555).expect("whole").len(),
                     keys.iter().filter(|k| k.hash == hash(count) ^ 0x5555).count()
                 );
-                assert_eq!(table.keys().count(), keys.len());
+                assert_eq!(table.keys().expect("whole").count(), keys.len());
             }
         }
     }
@@ -190,9 +241,10 @@ mod tests {
     #[test]
     fn replacements_are_found_by_the_old_sequence() {
         let pairs = (1..500).map(|i| Replacement { old: i * 3, new: i * 3 + 1 }).collect();
-        let table = ReplacedTable::new(encode_replacements(pairs).into());
-        assert_eq!((table.replacement(3), table.replacement(4), table.replacement(1497)), (Some(4), None, Some(1498)));
-        assert_eq!((table.replacement(0), table.replacement(u64::MAX)), (None, None));
-        assert!(ReplacedTable::new(Bytes::new()).is_empty());
+        let table = ReplacedTable::new(encode_replacements(pairs));
+        let replacement = |old| table.replacement(old).expect("whole");
+        assert_eq!((replacement(3), replacement(4), replacement(1497)), (Some(4), None, Some(1498)));
+        assert_eq!((replacement(0), replacement(u64::MAX)), (None, None));
+        assert!(ReplacedTable::new(Vec::new()).is_empty());
     }
 }

@@ -1,8 +1,7 @@
 //! How do records become an index segment? Their words, their URIs, and which older revisions they replace.
 
-use bytes::Bytes;
 use kapsa_capsule::{SegmentDraft, Tag};
-use kapsa_index::{Document, SegmentBuilder};
+use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
 use crate::error::Result;
 use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
@@ -143,7 +142,8 @@ impl Part {
 }
 
 pub(crate) fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, replaced: Vec<Replacement>) -> SegmentDraft {
-    let mut sections = vec![(URIS, encode_keys(keys)), (LEXICAL, lexical)];
+    // The words come first: what a search reads in any case then lies beside the segment's head.
+    let mut sections = vec![(LEXICAL, lexical), (URIS, encode_keys(keys))];
     if !replaced.is_empty() {
         sections.push((REPLACED, encode_replacements(replaced)));
     }
@@ -154,7 +154,7 @@ pub(crate) fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, rep
 pub(crate) struct Source {
     pub(crate) first_sequence: u64,
     pub(crate) next_sequence: u64,
-    pub(crate) lexical: Bytes,
+    pub(crate) lexical: SegmentBytes,
     pub(crate) keys: crate::keys::KeyTable,
     pub(crate) replaced: Option<crate::keys::ReplacedTable>,
 }
@@ -165,11 +165,14 @@ pub(crate) fn merge(sources: &[Source]) -> Result<SegmentDraft> {
         (Some(first), Some(last)) => (first.first_sequence, last.next_sequence),
         _ => (1, 1),
     };
-    let lexical: Vec<Bytes> = sources.iter().map(|s| s.lexical.clone()).collect();
-    let keys = sources.iter().flat_map(|source| {
+    let lexical: Vec<SegmentBytes> = sources.iter().map(|s| s.lexical.clone()).collect();
+    let (mut keys, mut replaced) = (Vec::new(), Vec::new());
+    for source in sources {
         let shift = (source.first_sequence - first) as u32;
-        source.keys.keys().map(move |key| Key { hash: key.hash, place: key.place + shift })
-    });
-    let replaced = sources.iter().flat_map(|s| s.replaced.iter().flat_map(|table| table.pairs()));
-    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys.collect(), replaced.collect()))
+        keys.extend(source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }));
+        if let Some(table) = &source.replaced {
+            replaced.extend(table.pairs()?);
+        }
+    }
+    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys, replaced))
 }

@@ -1,10 +1,11 @@
 //! What is visible in a snapshot? The one place that decides which revision of a URI counts.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-use kapsa_capsule::{Snapshot, Stored};
-use kapsa_index::{Candidate, Searcher, Segment, TailDoc};
+use kapsa_capsule::{Section, Snapshot, Stored, Tag};
+use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, TailDoc};
 
 use crate::codec::{self, Body, Operation};
 use crate::error::{Error, Result};
@@ -12,6 +13,11 @@ use crate::keys::{KeyTable, ReplacedTable};
 use crate::record::Record;
 use crate::segments::{Indexed, LEXICAL, REPLACED, Source, URIS};
 use crate::uri::{self, Uri};
+
+/// Segments whose heads are asked for at once when a URI is looked for in one after the other.
+const HEADS_AT_ONCE: usize = 8;
+/// What the words of a segment begin with, besides a byte for each record, in bytes.
+const LEXICAL_HEAD_BYTES: u64 = 4096;
 
 /// A snapshot with its tables, each read when it is first needed.
 pub(crate) struct View {
@@ -87,12 +93,7 @@ impl View {
         {
             return Ok(Some(sequence));
         }
-        for index in (0..self.keys.len()).rev() {
-            if let Some(sequence) = self.in_segment(index, uri)?.last() {
-                return Ok(Some(*sequence));
-            }
-        }
-        Ok(None)
+        self.newest_indexed(uri)
     }
 
     /// Every revision of a URI, ascending.
@@ -110,7 +111,7 @@ impl View {
     fn in_segment(&self, index: usize, uri: &Uri) -> Result<Vec<u64>> {
         let first = self.snapshot.segments()[index].first_sequence;
         let mut found = Vec::new();
-        for place in self.keys(index)?.find(uri.hash()) {
+        for place in self.keys(index)?.find(uri.hash())? {
             let sequence = first + u64::from(place);
             if self.has_uri(sequence, uri)? {
                 found.push(sequence);
@@ -132,8 +133,15 @@ impl View {
         if let Some(table) = cell.get() {
             return Ok(table);
         }
-        let table = KeyTable::new(self.snapshot.section(index, URIS)?.unwrap_or_default());
+        let table = KeyTable::new(self.section(index, URIS)?);
         Ok(cell.get_or_init(|| table))
+    }
+
+    /// A section that every segment has.
+    fn section(&self, index: usize, tag: Tag) -> Result<Section> {
+        let sequence = self.snapshot.segments()[index].first_sequence;
+        let missing = Error::DamagedRecord { sequence, reason: "its segment lacks a section" };
+        self.snapshot.section(index, tag)?.ok_or(missing)
     }
 
     fn replaced(&self) -> Result<&[ReplacedTable]> {
@@ -142,9 +150,7 @@ impl View {
         }
         let mut tables = Vec::new();
         for index in 0..self.keys.len() {
-            if let Some(bytes) = self.snapshot.section(index, REPLACED)? {
-                tables.push(ReplacedTable::new(bytes));
-            }
+            tables.extend(self.snapshot.section(index, REPLACED)?.map(ReplacedTable::new));
         }
         tables.retain(|table| !table.is_empty());
         Ok(self.replaced.get_or_init(|| tables))
@@ -189,15 +195,28 @@ impl View {
             return Ok(searcher);
         }
         let mut segments = Vec::new();
+        self.read_ahead_for_search();
         for (index, meta) in self.snapshot.segments().iter().enumerate() {
-            let bytes = self
-                .snapshot
-                .section(index, LEXICAL)?
-                .ok_or(Error::DamagedRecord { sequence: meta.first_sequence, reason: "its segment has no words" })?;
-            segments.push(Segment { first_seq: meta.first_sequence, bytes });
+            segments.push(Segment { first_seq: meta.first_sequence, bytes: self.lexical(index)? });
         }
         let searcher = Searcher::open(segments, self.tail_documents()?)?;
         Ok(self.searcher.get_or_init(|| searcher))
+    }
+
+    /// What a search reads of every segment in any case, asked for at once: the disk answers many requests sooner than one
+    /// after the other.
+    fn read_ahead_for_search(&self) {
+        for (index, meta) in self.snapshot.segments().iter().enumerate() {
+            let records = meta.next_sequence - meta.first_sequence;
+            self.snapshot.will_read_segment(index, LEXICAL_HEAD_BYTES + records);
+        }
+    }
+
+    /// The words of a segment.
+    fn lexical(&self, index: usize) -> Result<SegmentBytes> {
+        let section = self.section(index, LEXICAL)?;
+        let bytes = section.unchecked();
+        Ok(SegmentBytes::checked_by(Arc::new(LexicalSection(section)), bytes))
     }
 
     fn tail_documents(&self) -> Result<Vec<TailDoc>> {
@@ -220,13 +239,15 @@ impl View {
             let Some(body) = tail.body(sequence) else { return Ok(false) };
             return Ok(!body.record.tombstone && tail.newest(&body.record.uri) == Some(sequence));
         }
-        if self.replaced()?.iter().any(|table| table.replacement(sequence).is_some()) {
-            return Ok(false);
+        for table in self.replaced()? {
+            if table.replacement(sequence)?.is_some() {
+                return Ok(false);
+            }
         }
         if tail.newest.is_empty() {
             return Ok(true);
         }
-        match tail.newest.get(&candidate.key_hash()) {
+        match tail.newest.get(&candidate.key_hash()?) {
             None => Ok(true),
             Some(_) => Ok(tail.newest(&self.record(sequence)?.uri).is_none()),
         }
@@ -236,7 +257,9 @@ impl View {
     pub(crate) fn visible_count(&self) -> Result<u64> {
         let tail = self.tail()?;
         let mut hidden = std::collections::HashSet::new();
-        hidden.extend(self.replaced()?.iter().flat_map(|table| table.pairs().map(|pair| pair.old)));
+        for table in self.replaced()? {
+            hidden.extend(table.pairs()?.map(|pair| pair.old));
+        }
         let mut visible = tail.first_sequence - 1;
         for sequences in tail.newest.values() {
             for &sequence in sequences {
@@ -254,6 +277,9 @@ impl View {
     /// Newest revision of a URI that a segment covers.
     pub(crate) fn newest_indexed(&self, uri: &Uri) -> Result<Option<u64>> {
         for index in (0..self.keys.len()).rev() {
+            if (self.keys.len() - 1 - index).is_multiple_of(HEADS_AT_ONCE) {
+                (index.saturating_sub(HEADS_AT_ONCE - 1)..=index).for_each(|index| self.snapshot.will_read_segment(index, 0));
+            }
             if let Some(sequence) = self.in_segment(index, uri)?.last() {
                 return Ok(Some(*sequence));
             }
@@ -262,19 +288,33 @@ impl View {
     }
 
     /// What merging the segments `range` reads.
-    pub(crate) fn sources(&self, range: std::ops::Range<usize>) -> Result<Vec<Source>> {
+    pub(crate) fn sources(&self, range: Range<usize>) -> Result<Vec<Source>> {
         range
             .map(|index| {
                 let meta = &self.snapshot.segments()[index];
                 Ok(Source {
                     first_sequence: meta.first_sequence,
                     next_sequence: meta.next_sequence,
-                    lexical: self.snapshot.section(index, LEXICAL)?.unwrap_or_default(),
+                    lexical: self.lexical(index)?,
                     keys: self.keys(index)?.clone(),
                     replaced: self.snapshot.section(index, REPLACED)?.map(ReplacedTable::new),
                 })
             })
             .collect()
+    }
+}
+
+/// Checks the words of a segment by the capsule's sums.
+#[derive(Debug)]
+struct LexicalSection(Section);
+
+impl Checks for LexicalSection {
+    fn check(&self, range: Range<usize>) -> Result<(), String> {
+        self.0.check(range).map_err(|error| error.to_string())
+    }
+
+    fn will_read(&self, range: Range<usize>) -> bool {
+        self.0.will_read(range)
     }
 }
 

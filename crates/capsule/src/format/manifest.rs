@@ -3,7 +3,7 @@
 use super::{Damage, Hash, SEGMENTS_MAX, hash_at, u32_at, u64_at};
 
 const VERSION: u32 = 1;
-const ENTRY_BYTES: usize = 88;
+const ENTRY_BYTES: usize = 80;
 
 /// One segment in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,6 @@ pub struct SegmentMeta {
     /// Length of its payload in bytes.
     pub payload_len: u64,
     pub(crate) digest: Hash,
-    pub(crate) table_sum: u64,
     pub(crate) head_sum: u64,
 }
 
@@ -33,7 +32,6 @@ pub(crate) fn encode(segments: &[SegmentMeta]) -> Vec<u8> {
             out.extend_from_slice(&word.to_le_bytes());
         }
         out.extend_from_slice(&segment.digest);
-        out.extend_from_slice(&segment.table_sum.to_le_bytes());
         out.extend_from_slice(&segment.head_sum.to_le_bytes());
     }
     out
@@ -66,7 +64,6 @@ fn decode_entry(entry: &[u8]) -> SegmentMeta {
         frame_offset: u64_at(entry, 24),
         payload_len: u64_at(entry, 32),
         digest: hash_at(entry, 40),
-        table_sum: u64_at(entry, 72),
-        head_sum: u64_at(entry, 80),
+        head_sum: u64_at(entry, 72),
     }
 }

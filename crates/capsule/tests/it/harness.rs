@@ -359,7 +359,7 @@ pub fn read_all(files: &Files) -> Result<Vec<Vec<u8>>, Error> {
     }
     for (number, meta) in snapshot.segments().iter().enumerate() {
         let expected = segment(meta.first_sequence, meta.next_sequence);
-        let section = snapshot.section(number, *b"test    ")?;
+        let section = snapshot.section(number, *b"test    ")?.map(|section| section.read_all()).transpose()?;
         assert_eq!(section.as_deref(), Some(&expected.sections[0].1[..]), "a segment was read as something else");
     }
     Ok(bodies)

@@ -1,6 +1,6 @@
 //! Every search must be exact, however the records are spread over segments and tail.
 
-use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, merge};
+use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, SegmentBytes, merge};
 
 use crate::corpus::{Random, Record, WORDS, records, searcher, segment};
 use crate::naive::{self, Pieces};
@@ -89,8 +89,8 @@ fn check(seed: u64, count: usize) {
         for searcher in [&spread, &whole] {
             let found = searcher.search(&query, &filter, k, &mut |candidate| {
                 let record = &records[(candidate.seq() - base) as usize];
-                assert_eq!(candidate.key_hash(), record.key_hash);
-                assert_eq!(candidate.time_us(), record.time_us);
+                assert_eq!(candidate.key_hash().expect("whole"), record.key_hash);
+                assert_eq!(candidate.time_us().expect("whole"), record.time_us);
                 !refused(record) && query.phrases_match(&record.title, &record.text)
             });
             let found = found.expect("search");
@@ -133,7 +133,7 @@ fn large_corpora() {
 fn merging_changes_nothing() {
     let mut random = Random::new(7);
     let records = records(&mut random, 700);
-    let parts: Vec<bytes::Bytes> = records.chunks(150).map(|chunk| segment(chunk).into()).collect();
+    let parts: Vec<SegmentBytes> = records.chunks(150).map(|chunk| segment(chunk).into()).collect();
     let merged = Segment { first_seq: 5, bytes: merge(&parts).expect("merge").into() };
     let merged = Searcher::open(vec![merged], Vec::new()).expect("open");
     let apart = searcher(&records, &[150, 300, 450, 600, 700], 5);
@@ -148,8 +148,8 @@ fn merging_changes_nothing() {
 
 #[test]
 fn nothing_to_merge() {
-    let empty: bytes::Bytes = merge(&[]).expect("merge").into();
-    let again: bytes::Bytes = merge(&[empty.clone(), empty]).expect("merge").into();
+    let empty: SegmentBytes = merge(&[]).expect("merge").into();
+    let again: SegmentBytes = merge(&[empty.clone(), empty]).expect("merge").into();
     let segments = vec![Segment { first_seq: 3, bytes: again }];
     let searcher = Searcher::open(segments, Vec::new()).expect("open");
     assert_eq!(searcher.document_count(), 0);
