@@ -1,0 +1,215 @@
+//! What is killed, when, and what is looked at afterwards?
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::harness::breach::{Breach, Breaches};
+use crate::harness::kapsa::{self, Ended, Kapsa, Maintained, Put};
+use crate::harness::ledger::Ledger;
+use crate::harness::progress::Progress;
+use crate::harness::random::Random;
+use crate::harness::{aftermath, median, record, sys};
+
+/// What the program is doing when it is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Put,
+    Bulk,
+    Compact,
+    Optimize,
+}
+
+impl Action {
+    pub(super) const ALL: [Action; 4] = [Action::Put, Action::Bulk, Action::Compact, Action::Optimize];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Action::Put => "put",
+            Action::Bulk => "bulk",
+            Action::Compact => "compact",
+            Action::Optimize => "optimize",
+        }
+    }
+
+    /// Half of all are puts; an optimization of a small file is over too soon to be worth more.
+    fn random(random: &mut Random) -> Action {
+        match random.below(20) {
+            0..10 => Action::Put,
+            10..15 => Action::Bulk,
+            15..18 => Action::Compact,
+            _ => Action::Optimize,
+        }
+    }
+}
+
+/// Records of a bulk put, and of one of its commits.
+const BULK_RECORDS: u64 = 64;
+const BATCH_RECORDS: usize = 8;
+/// Undisturbed runs of each action, to know how long it takes.
+const MEASURED: usize = 5;
+/// Kills come until this much of the usual time has passed, in percent, so that the very end is hit as well.
+const KILL_UNTIL_PERCENT: u32 = 110;
+
+/// Counts of one action.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counted {
+    pub(super) started: u64,
+    pub(super) killed: u64,
+    /// What it takes undisturbed.
+    pub(super) usual: Duration,
+}
+
+/// A series of kills on one capsule.
+pub(super) struct Campaign<'a> {
+    kapsa: Kapsa,
+    input: PathBuf,
+    random: Random,
+    ledger: Ledger,
+    breaches: &'a Breaches,
+    /// Names given so far.
+    names: u64,
+    counted: [Counted; Action::ALL.len()],
+    pub(super) acknowledged: usize,
+    pub(super) adopted: u64,
+    pub(super) torn_tails: u64,
+    /// Kills that left the file a compaction was writing.
+    pub(super) stray_files: u64,
+    pub(super) longest_next_put: Duration,
+}
+
+impl<'a> Campaign<'a> {
+    /// `folder` takes the bulk puts' input.
+    pub(super) fn new(kapsa: Kapsa, folder: &Path, seed: u64, breaches: &'a Breaches) -> Campaign<'a> {
+        Campaign {
+            kapsa,
+            input: folder.join("bulk.jsonl"),
+            random: Random::new(seed, "kill"),
+            ledger: Ledger::new(seed),
+            breaches,
+            names: 0,
+            counted: <[Counted; Action::ALL.len()]>::default(),
+            acknowledged: 0,
+            adopted: 0,
+            torn_tails: 0,
+            stray_files: 0,
+            longest_next_put: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn counted(&self, action: Action) -> Counted {
+        self.counted[action as usize]
+    }
+
+    /// Kills that hit.
+    pub(super) fn kills(&self) -> u64 {
+        self.counted.iter().map(|counted| counted.killed).sum()
+    }
+
+    /// Kills until `kills` have hit, or a promise is broken.
+    pub(super) fn run(&mut self, kills: u64) -> Result<(), String> {
+        self.kapsa.create()?;
+        self.measure()?;
+        let mut progress = Progress::new();
+        while self.kills() < kills && self.breaches.is_empty() {
+            sys::go_on()?;
+            let action = Action::random(&mut self.random);
+            let usual = self.counted(action).usual;
+            let kill_after = self.random.moment(usual * KILL_UNTIL_PERCENT / 100);
+            self.act_and_count(action, kill_after)?;
+            self.look()?;
+            progress.tell(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
+        }
+        Ok(())
+    }
+
+    /// Measures what each action takes when nothing disturbs it.
+    fn measure(&mut self) -> Result<(), String> {
+        for action in Action::ALL {
+            let mut times = Vec::new();
+            for _ in 0..MEASURED {
+                times.push(self.act(action, None)?.0);
+            }
+            self.counted[action as usize].usual = median(&times).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Starts an action, kills it, and learns from whether that hit. The file grows, and with it what a compaction takes.
+    fn act_and_count(&mut self, action: Action, kill_after: Duration) -> Result<(), String> {
+        let (took, killed) = self.act(action, Some(kill_after))?;
+        let counted = &mut self.counted[action as usize];
+        counted.started += 1;
+        counted.killed += u64::from(killed);
+        counted.usual = if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
+        Ok(())
+    }
+
+    /// Returns how long the action took, and whether it was killed before its end.
+    fn act(&mut self, action: Action, kill_after: Option<Duration>) -> Result<(Duration, bool), String> {
+        match action {
+            Action::Put => Ok(self.put(kill_after)),
+            Action::Bulk => self.put_many(kill_after),
+            Action::Compact | Action::Optimize => Ok(self.maintain(action, kill_after)),
+        }
+    }
+
+    fn put(&mut self, kill_after: Option<Duration>) -> (Duration, bool) {
+        let uri = self.name("p");
+        self.ledger.attempt(&uri);
+        let (put, took) = self.kapsa.put(&uri, &self.ledger.text(&uri), kill_after);
+        match put {
+            Put::Stored { sequence, .. } => self.ledger.acknowledge(&uri, sequence),
+            Put::Killed => return (took, true),
+            other => self.breaches.add(Breach::WriteFailed, format!("put {uri}: {other:?}")),
+        }
+        (took, false)
+    }
+
+    fn put_many(&mut self, kill_after: Option<Duration>) -> Result<(Duration, bool), String> {
+        let uris: Vec<String> = (0..BULK_RECORDS).map(|_| self.name("b")).collect();
+        uris.chunks(BATCH_RECORDS).for_each(|batch| self.ledger.attempt_batch(batch));
+        let lines: String = uris.iter().map(|uri| kapsa::line(uri, &self.ledger.text(uri))).collect();
+        let input = fs::write(&self.input, lines).and_then(|()| File::open(&self.input));
+        let input = input.map_err(|error| format!("cannot write the input of a bulk put: {error}"))?;
+        let (put, took) = self.kapsa.put_many(input, BATCH_RECORDS, kill_after);
+        put.acknowledged.iter().for_each(|(uri, sequence)| self.ledger.acknowledge(uri, *sequence));
+        if let Ended::Failed(message) = &put.ended {
+            self.breaches.add(Breach::WriteFailed, message);
+        }
+        Ok((took, put.ended == Ended::Killed))
+    }
+
+    fn maintain(&mut self, action: Action, kill_after: Option<Duration>) -> (Duration, bool) {
+        let (maintained, took) = self.kapsa.maintain(action.name(), kill_after);
+        match maintained {
+            Maintained::Done => (took, false),
+            Maintained::Killed => (took, true),
+            other => {
+                self.breaches.add(Breach::WriteFailed, format!("{}: {other:?}", action.name()));
+                (took, false)
+            }
+        }
+    }
+
+    /// Checks what the kill left. Whatever was seen, a put must work at once.
+    fn look(&mut self) -> Result<(), String> {
+        let folder = self.kapsa.capsule().parent().ok_or("the capsule lies in no folder")?;
+        let own = |name: &str| name.ends_with(".kapsa.tmp");
+        let files = fs::read_dir(folder).map_err(|error| format!("cannot list the temporary folder: {error}"))?;
+        let stray = files.flatten().any(|file| file.file_name().to_str().is_some_and(own));
+        self.stray_files += u64::from(stray);
+        let next = self.name("n");
+        let seen = aftermath::check(&self.kapsa, &mut self.ledger, &mut self.random, &next, self.breaches);
+        self.torn_tails += u64::from(seen.torn_bytes > 0);
+        self.adopted += seen.adopted;
+        self.longest_next_put = self.longest_next_put.max(seen.next_put);
+        self.acknowledged = self.ledger.acknowledged();
+        Ok(())
+    }
+
+    fn name(&mut self, series: &str) -> String {
+        self.names += 1;
+        record::uri(series, self.names)
+    }
+}
