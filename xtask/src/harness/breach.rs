@@ -123,7 +123,8 @@ impl Breaches {
 
     /// One line for people, with every kind that was checked.
     pub(crate) fn line(&self) -> String {
-        let parts: Vec<String> = Breach::ALL.iter().map(|b| format!("{} {}", self.count(*b), b.name().replace('_', " "))).collect();
+        let parts: Vec<String> =
+            Breach::ALL.iter().map(|b| format!("{} {}", self.count(*b), b.name().replace('_', " "))).collect();
         parts.join(", ")
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::process::{self, Run};
+use super::process::{self, Kill, Run};
 
 /// What the program puts before the names it is given.
 const URI_PREFIX: &str = "mv2://default/";
@@ -163,12 +163,12 @@ impl Kapsa {
         command
     }
 
-    fn call(&self, args: &[&str], kill_after: Option<Duration>) -> (Answer, Duration) {
-        self.call_on(args, Stdio::null(), kill_after)
+    fn call(&self, args: &[&str], kill: Option<Kill>) -> (Answer, Duration) {
+        self.call_on(args, Stdio::null(), kill)
     }
 
-    fn call_on(&self, args: &[&str], input: Stdio, kill_after: Option<Duration>) -> (Answer, Duration) {
-        match process::run(self.command(args), input, kill_after) {
+    fn call_on(&self, args: &[&str], input: Stdio, kill: Option<Kill>) -> (Answer, Duration) {
+        match process::run(self.command(args), input, kill.as_ref()) {
             Ok(run) => (answer(&run), run.took),
             Err(error) => (failed("start", error.to_string()), Duration::ZERO),
         }
@@ -191,8 +191,8 @@ impl Kapsa {
     }
 
     /// Puts one text under a name. Returns what came of it, and how long that took.
-    pub(crate) fn put(&self, uri: &str, text: &str, kill_after: Option<Duration>) -> (Put, Duration) {
-        let (answer, took) = self.call(&["put", "--uri", uri, "--text", text], kill_after);
+    pub(crate) fn put(&self, uri: &str, text: &str, kill: Option<Kill>) -> (Put, Duration) {
+        let (answer, took) = self.call(&["put", "--uri", uri, "--text", text], kill);
         let put = match answer {
             Answer::Done(values) => values.first().and_then(stored).unwrap_or_else(|| Put::Failed("no answer".to_owned())),
             // An answer that was read before the kill is an acknowledgement like any other.
@@ -204,8 +204,8 @@ impl Kapsa {
     }
 
     /// Puts records, one JSON object a line in `input`, `batch` to a commit.
-    pub(crate) fn put_many(&self, input: File, batch: usize, kill_after: Option<Duration>) -> (PutMany, Duration) {
-        let (answer, took) = self.call_on(&["put", "--each", "--batch", &batch.to_string(), "-"], input.into(), kill_after);
+    pub(crate) fn put_many(&self, input: File, batch: usize, kill: Option<Kill>) -> (PutMany, Duration) {
+        let (answer, took) = self.call_on(&["put", "--each", "--batch", &batch.to_string(), "-"], input.into(), kill);
         let acknowledged = |values: Vec<Value>| values.iter().filter_map(acknowledged).collect();
         let put = match answer {
             Answer::Done(values) => PutMany { acknowledged: acknowledged(values), ended: Ended::Done },
@@ -266,8 +266,8 @@ impl Kapsa {
     }
 
     /// Runs `optimize` or `compact`.
-    pub(crate) fn maintain(&self, verb: &str, kill_after: Option<Duration>) -> (Maintained, Duration) {
-        let (answer, took) = self.call(&[verb], kill_after);
+    pub(crate) fn maintain(&self, verb: &str, kill: Option<Kill>) -> (Maintained, Duration) {
+        let (answer, took) = self.call(&[verb], kill);
         let maintained = match answer {
             Answer::Done(_) => Maintained::Done,
             Answer::Killed(_) => Maintained::Killed,

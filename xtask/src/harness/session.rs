@@ -49,7 +49,7 @@ impl Session {
         if self.json {
             println!("{report}");
         } else {
-            println!("{people}\nseed {}, {}: {}", self.seed, self.version, if kept { "every promise was kept" } else { "PROMISES WERE BROKEN" });
+            println!("{people}\nseed {}, {}: {}", self.seed, self.version, if kept { "as promised" } else { "NOT AS PROMISED" });
         }
         if kept {
             return ExitCode::SUCCESS;

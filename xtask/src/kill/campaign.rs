@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::{self, Ended, Kapsa, Maintained, Put};
 use crate::harness::ledger::Ledger;
+use crate::harness::process::Kill;
 use crate::harness::progress::Progress;
 use crate::harness::random::Random;
 use crate::harness::{aftermath, median, record, sys};
@@ -15,18 +16,22 @@ use crate::harness::{aftermath, median, record, sys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Put,
+    /// Many small records in several commits.
     Bulk,
+    /// One commit of large records, which is written in pieces.
+    Large,
     Compact,
     Optimize,
 }
 
 impl Action {
-    pub(super) const ALL: [Action; 4] = [Action::Put, Action::Bulk, Action::Compact, Action::Optimize];
+    pub(super) const ALL: [Action; 5] = [Action::Put, Action::Bulk, Action::Large, Action::Compact, Action::Optimize];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Action::Put => "put",
             Action::Bulk => "bulk",
+            Action::Large => "large",
             Action::Compact => "compact",
             Action::Optimize => "optimize",
         }
@@ -36,7 +41,8 @@ impl Action {
     fn random(random: &mut Random) -> Action {
         match random.below(20) {
             0..10 => Action::Put,
-            10..15 => Action::Bulk,
+            10..14 => Action::Bulk,
+            14 => Action::Large,
             15..18 => Action::Compact,
             _ => Action::Optimize,
         }
@@ -44,12 +50,16 @@ impl Action {
 }
 
 /// Records of a bulk put, and of one of its commits.
-const BULK_RECORDS: u64 = 64;
-const BATCH_RECORDS: usize = 8;
+const BULK_RECORDS: (u64, usize) = (64, 8);
+/// The same of large ones.
+const LARGE_RECORDS: (u64, usize) = (5, 5);
 /// Undisturbed runs of each action, to know how long it takes.
 const MEASURED: usize = 5;
 /// Kills come until this much of the usual time has passed, in percent, so that the very end is hit as well.
 const KILL_UNTIL_PERCENT: u32 = 110;
+/// Kills that wait for the file to grow, of 100; they come until so long after that.
+const KILL_ON_GROWTH_PERCENT: u64 = 40;
+const KILL_AFTER_GROWTH: Duration = Duration::from_millis(2);
 
 /// Counts of one action.
 #[derive(Clone, Copy, Default)]
@@ -73,8 +83,8 @@ pub(super) struct Campaign<'a> {
     pub(super) acknowledged: usize,
     pub(super) adopted: u64,
     pub(super) torn_tails: u64,
-    /// Kills that left the file a compaction was writing.
-    pub(super) stray_files: u64,
+    /// Kills that left the file a compaction was writing; the next one removes it.
+    pub(super) unfinished_compactions: u64,
     pub(super) longest_next_put: Duration,
 }
 
@@ -92,7 +102,7 @@ impl<'a> Campaign<'a> {
             acknowledged: 0,
             adopted: 0,
             torn_tails: 0,
-            stray_files: 0,
+            unfinished_compactions: 0,
             longest_next_put: Duration::ZERO,
         }
     }
@@ -114,18 +124,17 @@ impl<'a> Campaign<'a> {
         while self.kills() < kills && self.breaches.is_empty() {
             sys::go_on()?;
             let action = Action::random(&mut self.random);
-            let usual = self.counted(action).usual;
-            let kill_after = self.random.moment(usual * KILL_UNTIL_PERCENT / 100);
-            self.act_and_count(action, kill_after)?;
-            self.look()?;
+            self.act_and_count(action)?;
+            self.look();
             progress.tell(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
         }
         Ok(())
     }
 
-    /// Measures what each action takes when nothing disturbs it.
+    /// Measures what each action takes when nothing disturbs it. Large puts are left out: they would stay, and slow down every
+    /// check; they are killed by the growth of the file.
     fn measure(&mut self) -> Result<(), String> {
-        for action in Action::ALL {
+        for action in Action::ALL.into_iter().filter(|action| *action != Action::Large) {
             let mut times = Vec::new();
             for _ in 0..MEASURED {
                 times.push(self.act(action, None)?.0);
@@ -136,28 +145,45 @@ impl<'a> Campaign<'a> {
     }
 
     /// Starts an action, kills it, and learns from whether that hit. The file grows, and with it what a compaction takes.
-    fn act_and_count(&mut self, action: Action, kill_after: Duration) -> Result<(), String> {
-        let (took, killed) = self.act(action, Some(kill_after))?;
+    fn act_and_count(&mut self, action: Action) -> Result<(), String> {
+        let kill = self.kill(action);
+        let at_a_time = matches!(kill, Kill::After(_));
+        let (took, killed) = self.act(action, Some(kill))?;
         let counted = &mut self.counted[action as usize];
         counted.started += 1;
         counted.killed += u64::from(killed);
-        counted.usual = if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
+        if at_a_time {
+            counted.usual = if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
+        }
+        let half_file = temporary(self.kapsa.capsule());
+        self.unfinished_compactions += u64::from(killed && action == Action::Compact && half_file.exists());
         Ok(())
     }
 
+    /// When to kill the action.
+    fn kill(&mut self, action: Action) -> Kill {
+        if action == Action::Large || self.random.percent(KILL_ON_GROWTH_PERCENT) {
+            let capsule = self.kapsa.capsule();
+            let grows = if action == Action::Compact { temporary(capsule) } else { capsule.to_path_buf() };
+            return Kill::Grown(grows, self.random.moment(KILL_AFTER_GROWTH));
+        }
+        Kill::After(self.random.moment(self.counted(action).usual * KILL_UNTIL_PERCENT / 100))
+    }
+
     /// Returns how long the action took, and whether it was killed before its end.
-    fn act(&mut self, action: Action, kill_after: Option<Duration>) -> Result<(Duration, bool), String> {
+    fn act(&mut self, action: Action, kill: Option<Kill>) -> Result<(Duration, bool), String> {
         match action {
-            Action::Put => Ok(self.put(kill_after)),
-            Action::Bulk => self.put_many(kill_after),
-            Action::Compact | Action::Optimize => Ok(self.maintain(action, kill_after)),
+            Action::Put => Ok(self.put(kill)),
+            Action::Bulk => self.put_many("b", BULK_RECORDS, kill),
+            Action::Large => self.put_many(record::LARGE, LARGE_RECORDS, kill),
+            Action::Compact | Action::Optimize => Ok(self.maintain(action, kill)),
         }
     }
 
-    fn put(&mut self, kill_after: Option<Duration>) -> (Duration, bool) {
+    fn put(&mut self, kill: Option<Kill>) -> (Duration, bool) {
         let uri = self.name("p");
         self.ledger.attempt(&uri);
-        let (put, took) = self.kapsa.put(&uri, &self.ledger.text(&uri), kill_after);
+        let (put, took) = self.kapsa.put(&uri, &self.ledger.text(&uri), kill);
         match put {
             Put::Stored { sequence, .. } => self.ledger.acknowledge(&uri, sequence),
             Put::Killed => return (took, true),
@@ -166,13 +192,13 @@ impl<'a> Campaign<'a> {
         (took, false)
     }
 
-    fn put_many(&mut self, kill_after: Option<Duration>) -> Result<(Duration, bool), String> {
-        let uris: Vec<String> = (0..BULK_RECORDS).map(|_| self.name("b")).collect();
-        uris.chunks(BATCH_RECORDS).for_each(|batch| self.ledger.attempt_batch(batch));
+    fn put_many(&mut self, series: &str, (records, batch): (u64, usize), kill: Option<Kill>) -> Result<(Duration, bool), String> {
+        let uris: Vec<String> = (0..records).map(|_| self.name(series)).collect();
+        uris.chunks(batch).for_each(|batch| self.ledger.attempt_batch(batch));
         let lines: String = uris.iter().map(|uri| kapsa::line(uri, &self.ledger.text(uri))).collect();
         let input = fs::write(&self.input, lines).and_then(|()| File::open(&self.input));
         let input = input.map_err(|error| format!("cannot write the input of a bulk put: {error}"))?;
-        let (put, took) = self.kapsa.put_many(input, BATCH_RECORDS, kill_after);
+        let (put, took) = self.kapsa.put_many(input, batch, kill);
         put.acknowledged.iter().for_each(|(uri, sequence)| self.ledger.acknowledge(uri, *sequence));
         if let Ended::Failed(message) = &put.ended {
             self.breaches.add(Breach::WriteFailed, message);
@@ -180,8 +206,8 @@ impl<'a> Campaign<'a> {
         Ok((took, put.ended == Ended::Killed))
     }
 
-    fn maintain(&mut self, action: Action, kill_after: Option<Duration>) -> (Duration, bool) {
-        let (maintained, took) = self.kapsa.maintain(action.name(), kill_after);
+    fn maintain(&mut self, action: Action, kill: Option<Kill>) -> (Duration, bool) {
+        let (maintained, took) = self.kapsa.maintain(action.name(), kill);
         match maintained {
             Maintained::Done => (took, false),
             Maintained::Killed => (took, true),
@@ -193,23 +219,24 @@ impl<'a> Campaign<'a> {
     }
 
     /// Checks what the kill left. Whatever was seen, a put must work at once.
-    fn look(&mut self) -> Result<(), String> {
-        let folder = self.kapsa.capsule().parent().ok_or("the capsule lies in no folder")?;
-        let own = |name: &str| name.ends_with(".kapsa.tmp");
-        let files = fs::read_dir(folder).map_err(|error| format!("cannot list the temporary folder: {error}"))?;
-        let stray = files.flatten().any(|file| file.file_name().to_str().is_some_and(own));
-        self.stray_files += u64::from(stray);
+    fn look(&mut self) {
         let next = self.name("n");
         let seen = aftermath::check(&self.kapsa, &mut self.ledger, &mut self.random, &next, self.breaches);
         self.torn_tails += u64::from(seen.torn_bytes > 0);
         self.adopted += seen.adopted;
         self.longest_next_put = self.longest_next_put.max(seen.next_put);
         self.acknowledged = self.ledger.acknowledged();
-        Ok(())
     }
 
     fn name(&mut self, series: &str) -> String {
         self.names += 1;
         record::uri(series, self.names)
     }
+}
+
+/// Where a compaction writes.
+fn temporary(capsule: &Path) -> PathBuf {
+    let mut name = capsule.as_os_str().to_owned();
+    name.push(".tmp");
+    PathBuf::from(name)
 }

@@ -16,7 +16,8 @@ use campaign::{Action, Campaign};
 
 const USAGE: &str = "usage: cargo xtask kill [OPTION...]
 
-Starts a put, a bulk put, a compaction or an optimization and kills it (SIGKILL) at a random moment before its usual end. Then
+Starts a put, a bulk put, a compaction or an optimization and kills it (SIGKILL): at a random moment before its usual end, or
+right after the file has begun to grow. Then
 every record acknowledged so far must be there with its contents, batches must be whole, `kapsa verify` must be clean, readers
 must read, and the next put must work at once, without waiting for a lock. Ends at the first broken promise.";
 
@@ -76,12 +77,12 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
     }
     lines.push(String::new());
     lines.push(format!(
-        "{} kills hit: {} records acknowledged, {} kept without an acknowledgement, {} torn tails seen, {} stopped compactions; longest next put {:.1} ms",
+        "{} kills hit: {} records acknowledged, {} kept without an acknowledgement, {} torn tails seen, {} unfinished compactions; longest next put {:.1} ms",
         campaign.kills(),
         campaign.acknowledged,
         campaign.adopted,
         campaign.torn_tails,
-        campaign.stray_files,
+        campaign.unfinished_compactions,
         campaign.longest_next_put.as_secs_f64() * 1e3,
     ));
     lines.push(breaches.line());
@@ -99,7 +100,7 @@ fn report(campaign: &Campaign<'_>, breaches: &Breaches) -> Value {
         "acknowledged": campaign.acknowledged,
         "kept_unacknowledged": campaign.adopted,
         "torn_tails": campaign.torn_tails,
-        "unfinished_compactions_left": campaign.stray_files,
+        "unfinished_compactions_left": campaign.unfinished_compactions,
         "longest_next_put_ms": campaign.longest_next_put.as_secs_f64() * 1e3,
         "breaches": breaches.json(),
     })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{MAINTENANCE_KILLS, Stage};
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::Maintained;
+use crate::harness::process::Kill;
 use crate::harness::random::Random;
 
 /// Longest pause between two runs.
@@ -41,8 +42,8 @@ pub(super) fn maintain(stage: &Stage<'_>, verb: &str) -> Maintenance {
     let mut usual = Duration::from_millis(20);
     while !stage.is_over() {
         thread::sleep(random.moment(PAUSE_MAX));
-        let kill_after = random.percent(stage.plan.kill_percent * MAINTENANCE_KILLS).then(|| random.moment(usual * 2));
-        match stage.kapsa.maintain(verb, kill_after) {
+        let kill = random.percent(stage.plan.kill_percent * MAINTENANCE_KILLS).then(|| Kill::After(random.moment(usual * 2)));
+        match stage.kapsa.maintain(verb, kill) {
             (Maintained::Done, took) => {
                 usual = took;
                 let count = if verb == "compact" { &mut done.compactions } else { &mut done.optimizations };

@@ -183,8 +183,7 @@ const LIES: [Lie; 7] = [
 fn self_test(session: Session) -> Result<ExitCode, String> {
     let liar = liar::write(session.folder())?;
     let plan = Plan { seed: session.seed, processes: 2, puts: 30, readers: 1, kill_percent: 0, maintenance: false };
-    let (caught, lines) = liar::all_caught(&LIES, |mode, breaches| {
-        torture(plan, &liar::kapsa(&liar, &session.program, mode), breaches).map(drop)
-    })?;
+    let (caught, lines) =
+        liar::all_caught(&LIES, |mode, breaches| torture(plan, &liar::kapsa(&liar, &session.program, mode), breaches).map(drop))?;
     Ok(session.end(caught, &lines.join("\n"), json!({"self_test": lines})))
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::Stage;
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::{Got, Put};
+use crate::harness::process::Kill;
 use crate::harness::random::Random;
 use crate::harness::record;
 use crate::harness::sys;
@@ -59,8 +60,8 @@ fn put_once(stage: &Stage<'_>, uri: &str, worked: &mut Worked, random: &mut Rand
     });
     let mut failures = 0;
     while failures < FAILURES_MAX && !sys::interrupted() {
-        let kill_after = random.percent(stage.plan.kill_percent).then(|| random.moment(usual_wait(worked) * 2));
-        let (put, took) = stage.kapsa.put(uri, &text, kill_after);
+        let kill = random.percent(stage.plan.kill_percent).then(|| Kill::After(random.moment(usual_wait(worked) * 2)));
+        let (put, took) = stage.kapsa.put(uri, &text, kill);
         let sequence = match put {
             Put::Stored { sequence, added } => {
                 if !added {
