@@ -5,7 +5,7 @@ mod bench;
 mod dist;
 mod harness;
 mod kill;
-//mod powercut;
+mod powercut;
 mod tidy;
 mod torture;
 
@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         ("tidy", []) => chore(tidy::run(&repository())),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
+        ("powercut", rest) => powercut::run(&repository(), rest),
 
         _ => Err(USAGE.to_owned()),
     };

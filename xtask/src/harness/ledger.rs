@@ -50,15 +50,14 @@ impl Ledger {
         self.puts.insert(uri.to_owned(), Some(sequence));
     }
 
-    /// How many were acknowledged.
-    pub(crate) fn acknowledged(&self) -> usize {
-        self.puts.values().flatten().count()
+    /// How many were acknowledged or adopted.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.puts.values().flatten().count() as u64
     }
 
     /// The `nth` acknowledged name, counted around.
     pub(crate) fn pick(&self, nth: u64) -> Option<&str> {
-        let acknowledged = u64::try_from(self.acknowledged()).ok().filter(|count| *count > 0)?;
-        let nth = usize::try_from(nth % acknowledged).ok()?;
+        let nth = usize::try_from(nth.checked_rem(self.acknowledged())?).ok()?;
         self.puts.iter().filter(|(_, sequence)| sequence.is_some()).nth(nth).map(|(uri, _)| uri.as_str())
     }
 

@@ -80,7 +80,7 @@ pub(super) struct Campaign<'a> {
     /// Names given so far.
     names: u64,
     counted: [Counted; Action::ALL.len()],
-    pub(super) acknowledged: usize,
+    pub(super) acknowledged: u64,
     pub(super) adopted: u64,
     pub(super) torn_tails: u64,
     /// Kills that left the file a compaction was writing; the next one removes it.
@@ -225,7 +225,7 @@ impl<'a> Campaign<'a> {
         self.torn_tails += u64::from(seen.torn_bytes > 0);
         self.adopted += seen.adopted;
         self.longest_next_put = self.longest_next_put.max(seen.next_put);
-        self.acknowledged = self.ledger.acknowledged();
+        self.acknowledged = self.ledger.acknowledged() - self.adopted;
     }
 
     fn name(&mut self, series: &str) -> String {

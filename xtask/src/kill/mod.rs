@@ -72,8 +72,9 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
     let mut lines = vec!["action    started  killed  usual time".to_owned()];
     for action in Action::ALL {
         let counted = campaign.counted(action);
-        let usual = counted.usual.as_secs_f64() * 1e3;
-        lines.push(format!("{:<8}  {:>7}  {:>6}  {usual:>7.1} ms", action.name(), counted.started, counted.killed));
+        // Large puts are not measured.
+        let usual = if counted.usual.is_zero() { "-".to_owned() } else { format!("{:.1} ms", counted.usual.as_secs_f64() * 1e3) };
+        lines.push(format!("{:<8}  {:>7}  {:>6}  {usual:>10}", action.name(), counted.started, counted.killed));
     }
     lines.push(String::new());
     lines.push(format!(
