@@ -6,4 +6,7 @@ int fsync(int file) { (void)file; return 0; }
 int fdatasync(int file) { (void)file; return 0; }
 int syncfs(int file) { (void)file; return 0; }
 int msync(void *start, size_t bytes, int flags) { (void)start; (void)bytes; (void)flags; return 0; }
-int sync_file_range(int file, off_t start, off_t bytes, unsigned flags) { (void)file; (void)start; (void)bytes; (void)flags; return 0; }
+int sync_file_range(int file, off_t start, off_t bytes, unsigned flags) {
+    (void)file; (void)start; (void)bytes; (void)flags;
+    return 0;
+}

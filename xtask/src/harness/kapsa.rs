@@ -121,11 +121,6 @@ impl Kapsa {
         Kapsa { command_line, variables: Vec::new(), capsule, lock_timeout: None }
     }
 
-    /// The same on another capsule.
-    pub(crate) fn on(&self, capsule: &Path) -> Kapsa {
-        Kapsa { capsule: capsule.to_path_buf(), ..self.clone() }
-    }
-
     /// The same with a variable of the environment set.
     pub(crate) fn with_variable(mut self, name: &'static str, value: impl Into<OsString>) -> Kapsa {
         self.variables.push((name, value.into()));

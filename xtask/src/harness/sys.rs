@@ -40,6 +40,12 @@ pub(crate) fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// Nobody is root elsewhere.
+#[cfg(not(unix))]
+pub(crate) fn is_root() -> bool {
+    false
+}
+
 /// Stops the file system that `folder` is the mount point of, as a power cut does: nothing that it still holds in memory,
 /// its log included, reaches the device any more.
 #[cfg(target_os = "linux")]
@@ -52,4 +58,10 @@ pub(crate) fn cut_power(folder: &std::fs::File) -> std::io::Result<()> {
     // SAFETY: the descriptor is open for the call, and the argument points to the `u32` that this request reads.
     let done = unsafe { libc::ioctl(folder.as_raw_fd(), request, &raw const without_log_flush) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// Other systems have no such call.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn cut_power(_folder: &std::fs::File) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }

@@ -78,7 +78,8 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
     }
     lines.push(String::new());
     lines.push(format!(
-        "{} kills hit: {} records acknowledged, {} kept without an acknowledgement, {} torn tails seen, {} unfinished compactions; longest next put {:.1} ms",
+        "{} kills hit: {} records acknowledged, {} kept without an acknowledgement, {} torn tails seen, {} unfinished compactions; \
+         longest next put {:.1} ms",
         campaign.kills(),
         campaign.acknowledged,
         campaign.adopted,
@@ -93,7 +94,8 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
 fn report(campaign: &Campaign<'_>, breaches: &Breaches) -> Value {
     let action = |action: Action| {
         let counted = campaign.counted(action);
-        json!({"action": action.name(), "started": counted.started, "killed": counted.killed, "usual_ms": counted.usual.as_secs_f64() * 1e3})
+        let usual_ms = counted.usual.as_secs_f64() * 1e3;
+        json!({"action": action.name(), "started": counted.started, "killed": counted.killed, "usual_ms": usual_ms})
     };
     json!({
         "kills": campaign.kills(),

@@ -2,7 +2,7 @@
 
 mod check;
 mod maintenance;
-//mod peers;
+mod peers;
 mod reader;
 mod report;
 mod worker;
@@ -35,7 +35,7 @@ Many processes put records into one capsule at once: one-shot `kapsa put`s, so t
 time. Meanwhile readers read, the index is merged, the file is compacted, and random processes are killed. At the end every
 acknowledged record must be there once, with its contents, in order, and `kapsa verify` must be clean.";
 
-const OPTIONS: [Opt; 9] = [
+const OPTIONS: [Opt; 10] = [
     Opt::value("--processes", "N", "8", "Processes that put at the same time"),
     Opt::value("--puts", "N", "250", "Puts of each, one after the other"),
     Opt::value("--readers", "N", "2", "Readers at the same time"),
@@ -44,6 +44,7 @@ const OPTIONS: [Opt; 9] = [
     Opt::switch("--no-compact", "Neither optimize nor compact"),
     Opt::switch("--peers", "Then the same puts, undisturbed, on Kapsa, SQLite, server-memory and memvid"),
     Opt::value("--peer-puts", "N", "25", "Puts of each process in that comparison"),
+    Opt::value("--peer-rounds", "N", "3", "Rounds of that comparison"),
     Opt::switch("--self-test", "Only show that lying programs are caught"),
 ];
 
@@ -103,13 +104,15 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         return self_test(session);
     }
     let plan = plan(&chosen, session.seed)?;
-    let peer_puts = chosen.number("--peer-puts", 1..=10_000)?;
+    let (peer_puts, peer_rounds) = (chosen.number("--peer-puts", 1..=10_000)?, chosen.number("--peer-rounds", 1..=100)?);
     let breaches = Breaches::default();
     let outcome = torture(plan, &Kapsa::new(&session.program, &session.path("tortured.kapsa")), &breaches)?;
     let mut people = report::people(&plan, &outcome, &breaches);
     let mut json = report::json(&plan, &outcome, &breaches);
     if chosen.has("--peers") {
-        let table = String::new();
+        let table = peers::compare(repository, &session, Plan { puts: peer_puts, ..plan }, peer_rounds, &breaches)?;
+        people = format!("{people}\n\n{}", table.people());
+        json["peers"] = table.json();
     }
     Ok(session.end(breaches.is_empty(), &people, json))
 }
