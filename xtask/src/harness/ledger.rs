@@ -29,6 +29,11 @@ impl Ledger {
         Ledger { seed, ..Ledger::default() }
     }
 
+    /// A new one with the same texts.
+    pub(crate) fn emptied(&self) -> Ledger {
+        Ledger::new(self.seed)
+    }
+
     /// The text that belongs to a name.
     pub(crate) fn text(&self, uri: &str) -> String {
         record::text(self.seed, uri)

@@ -57,9 +57,14 @@ const LARGE_RECORDS: (u64, usize) = (5, 5);
 const MEASURED: usize = 5;
 /// Kills come until this much of the usual time has passed, in percent, so that the very end is hit as well.
 const KILL_UNTIL_PERCENT: u32 = 110;
-/// Kills that wait for the file to grow, of 100; they come until so long after that.
+/// Kills that wait for the file to grow, of 100; they come until so long after that. Large puts are killed sooner: what is
+/// written is read again after each kill, and few of them are enough.
 const KILL_ON_GROWTH_PERCENT: u64 = 40;
 const KILL_AFTER_GROWTH: Duration = Duration::from_millis(2);
+const KILL_LARGE_AFTER_GROWTH: Duration = Duration::from_micros(300);
+
+/// A capsule that has grown to this size is followed by a new one, because all of it is read after each kill.
+const CAPSULE_BYTES_MAX: u64 = 16 << 20;
 
 /// Counts of one action.
 #[derive(Clone, Copy, Default)]
@@ -73,7 +78,9 @@ pub(super) struct Counted {
 /// A series of kills on one capsule.
 pub(super) struct Campaign<'a> {
     kapsa: Kapsa,
-    input: PathBuf,
+    folder: PathBuf,
+    /// What was acknowledged or adopted in capsules before this one.
+    records_before: u64,
     random: Random,
     ledger: Ledger,
     breaches: &'a Breaches,
@@ -93,7 +100,8 @@ impl<'a> Campaign<'a> {
     pub(super) fn new(kapsa: Kapsa, folder: &Path, seed: u64, breaches: &'a Breaches) -> Campaign<'a> {
         Campaign {
             kapsa,
-            input: folder.join("bulk.jsonl"),
+            folder: folder.to_path_buf(),
+            records_before: 0,
             random: Random::new(seed, "kill"),
             ledger: Ledger::new(seed),
             breaches,
@@ -126,9 +134,20 @@ impl<'a> Campaign<'a> {
             let action = Action::random(&mut self.random);
             self.act_and_count(action)?;
             self.look();
+            if fs::metadata(self.kapsa.capsule()).is_ok_and(|file| file.len() > CAPSULE_BYTES_MAX) && self.breaches.is_empty() {
+                self.begin_another()?;
+            }
             progress.tell(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
         }
         Ok(())
+    }
+
+    fn begin_another(&mut self) -> Result<(), String> {
+        self.records_before += self.ledger.acknowledged();
+        self.ledger = self.ledger.emptied();
+        let removed = fs::remove_file(self.kapsa.capsule());
+        removed.map_err(|error| format!("cannot remove {}: {error}", self.kapsa.capsule().display()))?;
+        self.kapsa.create()
     }
 
     /// Measures what each action takes when nothing disturbs it. Large puts are left out: they would stay, and slow down every
@@ -165,7 +184,8 @@ impl<'a> Campaign<'a> {
         if action == Action::Large || self.random.percent(KILL_ON_GROWTH_PERCENT) {
             let capsule = self.kapsa.capsule();
             let grows = if action == Action::Compact { temporary(capsule) } else { capsule.to_path_buf() };
-            return Kill::Grown(grows, self.random.moment(KILL_AFTER_GROWTH));
+            let longest = if action == Action::Large { KILL_LARGE_AFTER_GROWTH } else { KILL_AFTER_GROWTH };
+            return Kill::Grown(grows, self.random.moment(longest));
         }
         Kill::After(self.random.moment(self.counted(action).usual * KILL_UNTIL_PERCENT / 100))
     }
@@ -196,7 +216,8 @@ impl<'a> Campaign<'a> {
         let uris: Vec<String> = (0..records).map(|_| self.name(series)).collect();
         uris.chunks(batch).for_each(|batch| self.ledger.attempt_batch(batch));
         let lines: String = uris.iter().map(|uri| kapsa::line(uri, &self.ledger.text(uri))).collect();
-        let input = fs::write(&self.input, lines).and_then(|()| File::open(&self.input));
+        let path = self.folder.join("bulk.jsonl");
+        let input = fs::write(&path, lines).and_then(|()| File::open(&path));
         let input = input.map_err(|error| format!("cannot write the input of a bulk put: {error}"))?;
         let (put, took) = self.kapsa.put_many(input, batch, kill);
         put.acknowledged.iter().for_each(|(uri, sequence)| self.ledger.acknowledge(uri, *sequence));
@@ -225,7 +246,7 @@ impl<'a> Campaign<'a> {
         self.torn_tails += u64::from(seen.torn_bytes > 0);
         self.adopted += seen.adopted;
         self.longest_next_put = self.longest_next_put.max(seen.next_put);
-        self.acknowledged = self.ledger.acknowledged() - self.adopted;
+        self.acknowledged = self.records_before + self.ledger.acknowledged() - self.adopted;
     }
 
     fn name(&mut self, series: &str) -> String {
