@@ -31,7 +31,7 @@ alter:put:*7)
     ;;
 damage:put:*7)
     "$LIAR_REAL" "$@" || exit
-    printf 'x' | dd of="$capsule" bs=1 seek=12400 conv=notrunc 2>/dev/null
+    printf 'damaged!' | dd of="$capsule" bs=1 seek=12400 conv=notrunc 2>/dev/null
     exit 0
     ;;
 forget:stats:*)
