@@ -121,6 +121,14 @@ impl Breaches {
         Value::Object(map)
     }
 
+    /// The line of counts, and an example of what was broken on a line each.
+    pub(crate) fn lines(&self) -> String {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let examples: Vec<String> = found.examples.iter().map(|example| format!("\n  {example}")).collect();
+        drop(found);
+        format!("{}{}", self.line(), examples.concat())
+    }
+
     /// One line for people, with every kind that was checked.
     pub(crate) fn line(&self) -> String {
         let parts: Vec<String> =
@@ -146,5 +154,6 @@ mod tests {
         assert_eq!(breaches.json()["lost"], 30);
         assert_eq!(breaches.json()["examples"].as_array().map(Vec::len), Some(EXAMPLES_MAX));
         assert!(breaches.line().starts_with("30 lost, 0 doubled"), "{}", breaches.line());
+        assert_eq!(breaches.lines().lines().count(), 1 + EXAMPLES_MAX);
     }
 }

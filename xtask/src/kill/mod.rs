@@ -17,9 +17,9 @@ use campaign::{Action, Campaign};
 const USAGE: &str = "usage: cargo xtask kill [OPTION...]
 
 Starts a put, a bulk put, a compaction or an optimization and kills it (SIGKILL): at a random moment before its usual end, or
-right after the file has begun to grow. Then
-every record acknowledged so far must be there with its contents, batches must be whole, `kapsa verify` must be clean, readers
-must read, and the next put must work at once, without waiting for a lock. Ends at the first broken promise.";
+right after the file has begun to grow. Then every record acknowledged so far must be there with its contents, batches must be
+whole, `kapsa verify` must be clean, readers must read, and the next put must work at once, without waiting for a lock. Ends at
+the first broken promise.";
 
 const OPTIONS: [Opt; 2] = [
     Opt::value("--kills", "N", "500", "Kills that hit the program while it runs"),
@@ -87,7 +87,7 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
         campaign.unfinished_compactions,
         campaign.longest_next_put.as_secs_f64() * 1e3,
     ));
-    lines.push(breaches.line());
+    lines.push(breaches.lines());
     lines.join("\n")
 }
 

@@ -125,7 +125,7 @@ fn people(file_system: FileSystem, tried: &Tried) -> String {
             counted.acknowledged,
             counted.adopted,
             counted.torn_tails,
-            breaches.line(),
+            breaches.lines(),
             control.lossy_cuts,
             control.cuts,
             control.lost,

@@ -52,7 +52,7 @@ pub(super) fn people(plan: &Plan, outcome: &Outcome, breaches: &Breaches) -> Str
         maintenance.overtaken,
         reads.total(),
     ));
-    lines.push(breaches.line());
+    lines.push(breaches.lines());
     lines.join("\n")
 }
 
