@@ -145,7 +145,7 @@ impl Kapsa {
     /// The command for a verb, not started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let (program, before) = self.command_line.split_first().expect("there is a program in every command line");
-        let mut command = Command::new(program);
+        let mut command = process::command(program);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KAPSA_")) {
             command.env_remove(name);
         }

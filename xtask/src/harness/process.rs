@@ -1,5 +1,6 @@
 //! How is a program run, and how is it killed in the middle?
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -24,6 +25,21 @@ pub(crate) enum Kill {
     After(Duration),
     /// So long after this file has grown: in the middle of its write, or between the write and what follows it.
     Grown(PathBuf, Duration),
+}
+
+/// A command that an interrupt of this run does not reach: it would look as if the program had failed by itself.
+#[cfg(unix)]
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(program);
+    command.process_group(0);
+    command
+}
+
+/// Elsewhere an interrupt ends this run as well.
+#[cfg(not(unix))]
+pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
 }
 
 /// Runs a program on `input` to its end, or until it is killed, whichever comes first.

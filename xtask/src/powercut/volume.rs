@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::sys;
+use crate::harness::{process, sys};
 
 /// A file system whose power can be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Volume {
             File::create(&image).and_then(|file| file.set_len(file_system.bytes())).and_then(|()| fs::create_dir_all(&mount));
         made.map_err(|error| format!("cannot make {}: {error}", image.display()))?;
         let (maker, options, _) = file_system.maker();
-        tool(Command::new(maker).args(options).arg(&image))?;
+        tool(process::command(maker).args(options).arg(&image))?;
         let mut volume = Volume { image, folder: mount, mounted: false };
         volume.mount()?;
         Ok(volume)
@@ -128,7 +128,7 @@ impl Volume {
     }
 
     fn mount(&mut self) -> Result<(), String> {
-        tool(Command::new("mount").args(["-o", "loop"]).arg(&self.image).arg(&self.folder))?;
+        tool(process::command("mount").args(["-o", "loop"]).arg(&self.image).arg(&self.folder))?;
         self.mounted = true;
         Ok(())
     }
@@ -136,13 +136,13 @@ impl Volume {
     /// Unmounting gives the loop device back as well.
     fn unmount(&mut self) -> Result<(), String> {
         let (tries, pause) = UNMOUNTS;
-        let mut unmounted = tool(Command::new("umount").arg(&self.folder));
+        let mut unmounted = tool(process::command("umount").arg(&self.folder));
         for _ in 1..tries {
             if unmounted.is_ok() {
                 break;
             }
             thread::sleep(pause);
-            unmounted = tool(Command::new("umount").arg(&self.folder));
+            unmounted = tool(process::command("umount").arg(&self.folder));
         }
         self.mounted = unmounted.is_err();
         unmounted

@@ -14,7 +14,7 @@ use super::{Plan, torture};
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::Kapsa;
 use crate::harness::session::Session;
-use crate::harness::{binary, sys};
+use crate::harness::{binary, process, sys};
 pub(super) use table::Table;
 use table::{Counts, Row};
 
@@ -156,7 +156,7 @@ fn finish(command: &mut Command) -> Result<Output, String> {
 
 impl Peer {
     fn command(&self, repository: &Path, args: &[&str]) -> Command {
-        let mut command = Command::new(&self.python);
+        let mut command = process::command(&self.python);
         command.arg(repository.join("xtask").join("peers").join(self.script)).args(args);
         command.env("PYTHONDONTWRITEBYTECODE", "1").envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
