@@ -1,30 +1,58 @@
 //! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask dist` builds the static program,
-//! `cargo xtask tidy` holds the mechanical rules.
+//! `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
 
 mod bench;
 mod dist;
+mod harness;
+mod kill;
+mod powercut;
 mod tidy;
+mod torture;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask bench [ARG...] | cargo xtask dist | cargo xtask tidy";
+const USAGE: &str = "usage: cargo xtask VERB
+
+  bench [ARG...]     measure
+  dist               build the static program
+  tidy               check the mechanical rules
+  torture [OPTION]   many processes put, read, compact and are killed on one capsule
+  kill [OPTION]      one process after the other is killed in the middle
+  powercut [OPTION]  a mounted file system loses its power again and again
+  VERB --help        says more about the last three";
+
+/// The command could not run; 1 says that a check failed.
+const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let done = match args.split_first() {
-        Some((verb, rest)) if verb == "bench" => bench::run(&repository(), rest),
-        Some((verb, [])) if verb == "dist" => dist::run(&repository()),
-        Some((verb, [])) if verb == "tidy" => tidy::run(&repository()),
+    let (verb, rest) = args.split_first().map_or(("", &[][..]), |(verb, rest)| (verb.as_str(), rest));
+    let done = match (verb, rest) {
+        ("bench", rest) => chore(bench::run(&repository(), rest)),
+        ("dist", []) => chore(dist::run(&repository())),
+        ("tidy", []) => chore(tidy::run(&repository())),
+        ("torture", rest) => torture::run(&repository(), rest),
+        ("kill", rest) => kill::run(&repository(), rest),
+        ("powercut", rest) => powercut::run(&repository(), rest),
+
         _ => Err(USAGE.to_owned()),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
+    done.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::from(COULD_NOT_RUN)
+    })
+}
+
+/// A chore either works or fails, with 1.
+fn chore(done: Result<(), String>) -> Result<ExitCode, String> {
+    Ok(done.map_or_else(
+        |message| {
             eprintln!("{message}");
             ExitCode::FAILURE
-        }
-    }
+        },
+        |()| ExitCode::SUCCESS,
+    ))
 }
 
 /// The top of the repository: this package lies right below it.

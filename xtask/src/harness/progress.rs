@@ -1,0 +1,22 @@
+//! How far is the run? A line on standard error every few seconds.
+
+use std::time::{Duration, Instant};
+
+const PAUSE: Duration = Duration::from_secs(3);
+
+/// Tells the state of a run, but not too often.
+pub(crate) struct Progress(Instant);
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        Progress(Instant::now())
+    }
+
+    /// Prints the line when the last one is old enough.
+    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
+        if self.0.elapsed() >= PAUSE {
+            eprintln!("{}", line());
+            self.0 = Instant::now();
+        }
+    }
+}
