@@ -170,7 +170,7 @@ impl Writer {
         }
         let located = locate(&*storage, path)?;
         may_write(&located.header, path)?;
-        Ok(Writer { core: Core::new(path, storage, &located), volume, lock: lock })
+        Ok(Writer { core: Core::new(path, storage, &located), volume, lock })
     }
 
     /// Whether a failure could not be undone, so that nobody knows what is on disk: the next writer finds out.
