@@ -66,12 +66,18 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says.
     fn map(&self, len: u64) -> io::Result<Option<Bytes>>;
 
-    /// Takes the file itself for writing, until it is closed; whether nobody else had it. A second line behind the lock file:
-    /// somebody may have taken that one away.
+    /// Takes the file itself for writing, until it is closed or given back; whether nobody else had it. A second line behind the
+    /// lock file: somebody may have taken that one away.
     ///
     /// # Errors
     /// What the system says.
     fn try_lock(&self) -> io::Result<bool>;
+
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn unlock(&self) -> io::Result<()>;
 
     /// Says that these bytes are about to be read, so that the system can fetch them at once. Only a hint.
     fn will_read(&self, offset: u64, len: u64) {
@@ -254,6 +260,10 @@ impl Storage for FileStorage {
             Err(TryLockError::WouldBlock) => Ok(false),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
     }
 
     fn will_read(&self, offset: u64, len: u64) {

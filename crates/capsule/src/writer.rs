@@ -245,6 +245,15 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.lock.is_some() {
+            // Snapshots may keep the file open for long. Closing it is what is left when this fails.
+            let _closing_gives_it_back = self.core.storage.unlock();
+        }
+    }
+}
+
 /// Locks the file that has the name now: the one that was opened may have been replaced, by compaction for one.
 fn lock_file_itself(
     volume: &dyn Volume,

@@ -412,6 +412,10 @@ impl Storage for DiskFile {
         Ok(true)
     }
 
+    fn unlock(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     fn identity(&self) -> Option<(u64, u64)> {
         Some((0, self.file as u64))
     }

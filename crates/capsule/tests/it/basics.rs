@@ -209,6 +209,17 @@ fn a_replaced_lock_file_or_a_link_in_its_place_does_no_harm() {
 }
 
 #[test]
+fn a_snapshot_that_outlives_its_writer_keeps_nobody_from_writing() {
+    let f = fixture();
+    let mut first = writer(&f.path);
+    put(&mut first, &[b"one"]);
+    let kept = first.snapshot().expect("opens");
+    drop(first);
+    put(&mut writer(&f.path), &[b"two"]);
+    assert_eq!(bodies(&kept), [b"one".to_vec()]);
+}
+
+#[test]
 fn a_moved_capsule_is_not_written_behind_its_owners_back() {
     let f = fixture();
     let mut w = writer(&f.path);

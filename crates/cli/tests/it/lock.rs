@@ -87,14 +87,12 @@ fn hold_by_shell(sandbox: &Sandbox, script: &str) -> std::process::Child {
     let script = format!("exec 9<>\"$1\"; flock 9; {script}");
     let mut command = std::process::Command::new("bash");
     command.args(["-c", &script, "bash", &lock]).env("HELD", &held).stdout(std::process::Stdio::null());
-    let child = command.spawn().expect("bash is there");
-    for _ in 0..500 {
-        if held.exists() {
-            return child;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    let mut child = command.spawn().expect("bash is there");
+    if !waits_for(|| held.exists()) {
+        child.kill().and_then(|()| child.wait()).expect("it can be ended");
+        panic!("the shell does not hold the lock");
     }
-    panic!("the shell does not hold the lock");
+    child
 }
 
 #[test]
