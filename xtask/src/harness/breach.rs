@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+use super::sys;
+
 /// How a promise can be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Breach {
@@ -89,8 +91,12 @@ impl Breaches {
         Breaches { quiet: true, ..Breaches::default() }
     }
 
-    /// Adds one; the first ones are told at once.
+    /// Adds one; the first ones are told at once. An interrupt may end programs as well, which is no fault of theirs: once there
+    /// was one nothing counts, and the run has no result.
     pub(crate) fn add(&self, breach: Breach, message: impl fmt::Display) {
+        if sys::interrupted() {
+            return;
+        }
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         *found.counts.entry(breach).or_default() += 1;
         if found.examples.len() < EXAMPLES_MAX {
