@@ -58,6 +58,6 @@ pub use salvage::salvage;
 pub use shared::SharedWriter;
 pub use uri::Uri;
 pub use write::{
-    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, WriteOptions, Writer, create,
-    create_unlocked,
+    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
+    WriteOptions, Writer, create, create_unlocked,
 };

@@ -20,6 +20,9 @@ use crate::view::View;
 
 /// Records that the tail may hold: the next one brings a segment with it.
 pub const TAIL_RECORDS_MAX: u64 = 128;
+/// Records that the tail may hold while several threads put at once: an index segment costs milliseconds whatever its size,
+/// so that building one for every few shared commits would be most of the work.
+pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
 /// Bytes that the tail may hold.
 pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 /// Most records that one call of [`Writer::put_many`] should bring: one commit each.
@@ -135,6 +138,16 @@ impl Writer {
     /// # Errors
     /// As [`Writer::put`].
     pub fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>> {
+        self.put_all(records, TAIL_RECORDS_MAX)
+    }
+
+    /// As [`Writer::put_many`], for records of several threads.
+    pub(crate) fn put_shared(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>> {
+        let tail_max = if records.len() > 1 { TAIL_RECORDS_SHARED_MAX } else { TAIL_RECORDS_MAX };
+        self.put_all(records, tail_max)
+    }
+
+    fn put_all(&mut self, records: Vec<NewRecord>, tail_max: u64) -> Result<Vec<Put>> {
         records.iter().try_for_each(NewRecord::check)?;
         if records.is_empty() {
             return Ok(Vec::new());
@@ -142,7 +155,7 @@ impl Writer {
         let now = (self.options.clock)();
         let entries = self.entries(records, now)?;
         let puts = self.describe(&entries)?;
-        self.commit(entries, now)?;
+        self.commit_within(tail_max, entries, now)?;
         Ok(puts)
     }
 
@@ -295,15 +308,19 @@ impl Writer {
         Ok(Put { uri: uri.clone(), sequence, change: Change::Forgotten })
     }
 
-    /// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it; then one sync.
     fn commit(&mut self, entries: Vec<Entry>, now: Micros) -> Result<()> {
+        self.commit_within(TAIL_RECORDS_MAX, entries, now)
+    }
+
+    /// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it; then one sync.
+    fn commit_within(&mut self, tail_max: u64, entries: Vec<Entry>, now: Micros) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
         }
         let snapshot = self.capsule.snapshot()?;
         let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
         let bytes = snapshot.tail_bytes() + entries.iter().map(|e| e.body.len() as u64).sum::<u64>();
-        let full = records > TAIL_RECORDS_MAX || bytes > TAIL_BYTES_MAX;
+        let full = records > tail_max || bytes > TAIL_BYTES_MAX;
         if full {
             self.view()?;
         }
