@@ -1,8 +1,9 @@
 //! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask dist` builds the static program,
-//! `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
+//! `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
 
 mod bench;
 mod dist;
+mod fuzz;
 mod harness;
 mod kill;
 mod powercut;
@@ -17,6 +18,8 @@ const USAGE: &str = "usage: cargo xtask VERB
   bench [ARG...]     measure
   dist               build the static program
   tidy               check the mechanical rules
+  fuzz [--seconds N] [TARGET...]
+                     every target of fuzz/ for a while
   torture [OPTION]   many processes put, read, compact and are killed on one capsule
   kill [OPTION]      one process after the other is killed in the middle
   powercut [OPTION]  a mounted file system loses its power again and again
@@ -31,11 +34,11 @@ fn main() -> ExitCode {
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("dist", []) => chore(dist::run(&repository())),
+        ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("tidy", []) => chore(tidy::run(&repository())),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
         ("powercut", rest) => powercut::run(&repository(), rest),
-
         _ => Err(USAGE.to_owned()),
     };
     done.unwrap_or_else(|message| {

@@ -319,8 +319,13 @@ impl<'a> Checker<'a> {
     }
 
     fn check_manifest(&mut self, commit: &Commit) -> Result<Result<(), String>> {
-        if commit.manifest_offset == self.head.commit.manifest_offset {
-            return Ok(Ok(()));
+        let before = &self.head.commit;
+        if commit.manifest_offset == before.manifest_offset {
+            return Ok(if commit.indexed == before.indexed {
+                Ok(())
+            } else {
+                Err("its manifest does not reach as far as it says".to_string())
+            });
         }
         let Ok(frame) = self.frame_at(commit.manifest_offset)? else { return Ok(Err("its manifest is missing".to_string())) };
         let payload = self.read(frame.payload_offset(), frame.payload_len)?;

@@ -8,8 +8,8 @@ use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
-use crate::format::{Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SEGMENTS_MAX, SegmentMeta, manifest};
-use crate::log::Head;
+use crate::format::{COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SEGMENTS_MAX, SegmentMeta, manifest};
+use crate::log::{Head, corrupt};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
 
@@ -120,12 +120,22 @@ impl Draft {
         self.segments.last().map_or(1, |s| s.next_sequence)
     }
 
+    /// Nobody can read a commit that counts beyond the limit, so none is built on one that a stranger made to be near it.
+    fn expect_room(&self) -> Result<()> {
+        let Commit { serial, number, next_sequence, tail_bytes, .. } = self.base.commit;
+        if [serial, number, next_sequence, tail_bytes].into_iter().all(|count| count <= COUNT_MAX / 2) {
+            return Ok(());
+        }
+        Err(corrupt(&self.path, self.base.offset, "the newest commit leaves no number for the next one"))
+    }
+
     /// Adds a record; its sequence is returned.
     pub(crate) fn append(&mut self, record: Stored<'_>, packer: &mut Packer, storage: &dyn Storage) -> Result<u64> {
         let (bytes, purged) = match record {
             Stored::Body(body) => (body, false),
             Stored::Purged(hash) => (hash.as_slice(), true),
         };
+        self.expect_room()?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
         }
@@ -203,6 +213,7 @@ impl Draft {
 
     /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
     pub(crate) fn add_segment(&mut self, draft: SegmentDraft, committed: Vec<RecordsPlace>) -> Result<()> {
+        self.expect_room()?;
         let range = draft.first_sequence..draft.next_sequence;
         let (from, to) = self.replaced(&range)?;
         let mut places = committed;

@@ -100,10 +100,13 @@ fn hinted_head(storage: &dyn Storage, path: &Path, header: &Header, hint: &Hint,
     if hint.end > file_len {
         return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: hint.end });
     }
+    let damaged = |what| corrupt(path, hint.offset, what);
     let len = (FRAME_HEADER_BYTES as usize) + COMMIT_BYTES;
+    if hint.offset < LOG_START || hint.offset.checked_add(len as u64) != Some(hint.end) {
+        return Err(damaged("the hint names a place where no commit can be"));
+    }
     let mut bytes = vec![0; len];
     read_exact_at(storage, &mut bytes, hint.offset).map_err(Error::io("read", path))?;
-    let damaged = |what| corrupt(path, hint.offset, what);
     let frame = Frame::decode(&bytes, hint.offset, header).map_err(damaged)?;
     let payload = &bytes[FRAME_HEADER_BYTES as usize..];
     if frame.kind != Kind::Commit
@@ -114,6 +117,10 @@ fn hinted_head(storage: &dyn Storage, path: &Path, header: &Header, hint: &Hint,
         return Err(damaged("the newest commit is not the one that was written"));
     }
     let commit = Commit::decode(payload).map_err(damaged)?;
+    // The next commit's hint is told from this one by the serial alone.
+    if commit.serial != hint.serial {
+        return Err(damaged("the hint is another commit's"));
+    }
     Ok(Head { commit, offset: hint.offset, end: hint.end, digest: frame.digest })
 }
 

@@ -13,7 +13,7 @@ use crate::args;
 use crate::moment;
 
 /// Deepest nesting of objects and arrays accepted, the record itself included.
-pub(crate) const JSON_DEPTH_MAX: usize = 64;
+pub const JSON_DEPTH_MAX: usize = 64;
 /// The fields of a record, as JSON names them.
 const FIELDS: [&str; 14] = [
     "text",

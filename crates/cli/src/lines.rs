@@ -8,7 +8,7 @@ use crate::error::{CliError, Result};
 use crate::json_input::{Fault, Nesting};
 
 /// Longest line, and longest object over several lines, in bytes (64 MiB).
-pub(crate) const LINE_BYTES_MAX: usize = 64 << 20;
+pub const LINE_BYTES_MAX: usize = 64 << 20;
 const HINT_ONE_PER_LINE: &str = "several records go one object per line, as jq -c writes them";
 
 /// One record's JSON, and the line of the stream that it begins on.

@@ -160,7 +160,7 @@ impl Decoder {
         match tag {
             OPERATION => self.body.operation = operation(value)?,
             FRESH => self.body.fresh = true,
-            URI => self.uri = Some(Uri::parse(&text(value)?).map_err(|_| "its URI is not one")?),
+            URI => self.uri = Some(uri_of(value)?),
             RECORDED_AT => record.committed_at = i64::from_le_bytes(eight(value)?),
             CREATED_AT => record.created_at = i64::from_le_bytes(eight(value)?),
             KIND => record.kind = text(value)?,
@@ -226,6 +226,12 @@ fn operation(value: &[u8]) -> Result<Operation, &'static str> {
         [2] => Ok(Operation::Purge),
         _ => Err("its operation is unknown"),
     }
+}
+
+/// Looked for by its bytes: a short form would be shown and never found.
+fn uri_of(value: &[u8]) -> Result<Uri, &'static str> {
+    let uri = Uri::parse(&text(value)?).map_err(|_| "its URI is not one")?;
+    if uri.as_str().as_bytes() == value { Ok(uri) } else { Err("its URI is not in canonical form") }
 }
 
 fn text(value: &[u8]) -> Result<String, &'static str> {
@@ -329,6 +335,16 @@ mod tests {
             damaged[position] ^= 0xff;
             let _checked_for_panics = decode(1, &damaged);
         }
+    }
+
+    #[test]
+    fn a_stored_uri_is_in_canonical_form() {
+        let canonical = encode(&NewRecord::text("t"), &Uri::parse("note/x").expect("valid"), false, 1);
+        assert!(decode(1, &canonical).is_ok());
+        let uri = b"mv2://default/note/x";
+        let at = canonical.windows(uri.len()).position(|bytes| bytes == uri).expect("it is stored");
+        let short = [&canonical[..at - 1], &[6], b"note/x", &canonical[at + uri.len()..]].concat();
+        assert!(matches!(decode(1, &short), Err(Error::DamagedRecord { .. })));
     }
 
     #[test]

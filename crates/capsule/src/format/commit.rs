@@ -1,9 +1,11 @@
 //! The commit: which frames exist, what is the state after them, and how does the chain go on?
 
-use super::{Damage, Hash, all_zero, hash_at, u64_at};
+use super::{COUNT_MAX, Damage, Hash, all_zero, hash_at, u64_at};
 
 /// Bytes of a commit's payload.
 pub(crate) const COMMIT_BYTES: usize = 256;
+/// Where its numbers lie, those of time aside.
+const WORDS: [usize; 13] = [0, 8, 24, 32, 40, 48, 56, 64, 72, 80, 88, 224, 232];
 const CHAIN_CONTEXT: &str = "kapsa chain v1";
 
 /// A commit's fields, named as in `docs/format.md`.
@@ -61,6 +63,9 @@ impl Commit {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Commit, Damage> {
         if bytes.len() != COMMIT_BYTES || !all_zero(&bytes[240..]) {
             return Err("the commit has a wrong length or bytes where zeros belong");
+        }
+        if WORDS.into_iter().any(|word| u64_at(bytes, word) > COUNT_MAX) {
+            return Err("the commit breaks a limit");
         }
         let commit = Commit {
             serial: u64_at(bytes, 0),

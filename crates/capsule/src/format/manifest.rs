@@ -1,6 +1,6 @@
 //! The manifest: which segments are in force?
 
-use super::{Damage, Hash, SEGMENTS_MAX, hash_at, u32_at, u64_at};
+use super::{COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
 
 const VERSION: u32 = 1;
 const ENTRY_BYTES: usize = 80;
@@ -50,6 +50,9 @@ pub(crate) fn decode(payload: &[u8], indexed: u64) -> Result<Vec<SegmentMeta>, D
     for segment in &segments {
         if segment.first_sequence != next || segment.next_sequence <= next {
             return Err("the manifest's segments leave a gap or overlap");
+        }
+        if segment.frame_offset > COUNT_MAX || segment.payload_len > PAYLOAD_BYTES_MAX {
+            return Err("the manifest names a segment that breaks a limit");
         }
         next = segment.next_sequence;
     }

@@ -22,6 +22,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 pub const LOG_START: u64 = 12_288;
 /// Largest payload of any frame, in bytes.
 pub const PAYLOAD_BYTES_MAX: u64 = 1 << 36;
+/// Largest serial, number, sequence, offset or count of bytes: so far below the end of the integers that nobody
+/// who adds to a few of them need think of it.
+pub(crate) const COUNT_MAX: u64 = 1 << 62;
 /// Largest plain body of a records frame, in bytes.
 pub const BODY_BYTES_MAX: u64 = 1 << 26;
 /// Largest record body, in bytes.
@@ -98,4 +101,60 @@ pub(crate) fn take_leb128(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a reader says of a structure with this number in it.
+    type Reads = fn(u64) -> Result<(), Damage>;
+
+    fn commit(number: u64) -> Result<(), Damage> {
+        let commit = commit::Commit { serial: number, indexed: 1, next_sequence: 1, ..commit::Commit::default() };
+        commit::Commit::decode(&commit.encode()).map(drop)
+    }
+
+    fn sequences(number: u64) -> Result<(), Damage> {
+        let commit = commit::Commit { indexed: number, next_sequence: number, ..commit::Commit::default() };
+        commit::Commit::decode(&commit.encode()).map(drop)
+    }
+
+    fn segment(frame_offset: u64) -> Result<(), Damage> {
+        let (digest, payload_len) = ([0; 32], 0);
+        let meta = SegmentMeta { id: 1, first_sequence: 1, next_sequence: 2, frame_offset, payload_len, digest, head_sum: 0 };
+        manifest::decode(&manifest::encode(&[meta]), 2).map(drop)
+    }
+
+    fn records(first_sequence: u64) -> Result<(), Damage> {
+        let mut payload = Vec::new();
+        records::Head { first_sequence, count: 1, coding: records::Coding::Plain, dictionary: 0, plain_len: 0 }
+            .encode(&mut payload);
+        records::Head::decode(&payload).map(drop)
+    }
+
+    #[test]
+    fn numbers_that_leave_no_room_to_count_on_are_refused() {
+        let readers: [(&str, Reads); 4] =
+            [("serial", commit), ("sequences", sequences), ("segment", segment), ("records", records)];
+        for (name, reads) in readers {
+            assert_eq!(reads(COUNT_MAX), Ok(()), "{name}");
+            assert!(reads(COUNT_MAX + 1).is_err() && reads(u64::MAX).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_segment_longer_than_any_frame_is_refused() {
+        let of = |payload_len| {
+            let mut payload = manifest::encode(&[]);
+            payload[4] = 1;
+            for word in [1, 1, 2, LOG_START, payload_len] {
+                payload.extend_from_slice(&u64::to_le_bytes(word));
+            }
+            payload.resize(8 + 88, 0);
+            manifest::decode(&payload, 2)
+        };
+        assert!(of(PAYLOAD_BYTES_MAX).is_ok());
+        assert!(of(PAYLOAD_BYTES_MAX + 1).is_err() && of(u64::MAX).is_err());
+    }
 }

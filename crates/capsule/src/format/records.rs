@@ -1,6 +1,6 @@
 //! A records frame's payload: a run of record bodies, packed where it pays.
 
-use super::{BODY_BYTES_MAX, Damage, Hash, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
+use super::{BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
 
 pub(crate) const HEAD_BYTES: usize = 32;
 const PURGED: u32 = 1 << 31;
@@ -48,7 +48,8 @@ impl Head {
             plain_len: u64_at(payload, 24),
         };
         let plain_fits = coding == Coding::Zstd || payload.len() - HEAD_BYTES == head.plain_len as usize;
-        if head.plain_len > BODY_BYTES_MAX || head.count as usize > RECORDS_PER_FRAME_MAX || head.count == 0 || !plain_fits {
+        let counts_fit = head.first_sequence <= COUNT_MAX && (1..=RECORDS_PER_FRAME_MAX).contains(&(head.count as usize));
+        if head.plain_len > BODY_BYTES_MAX || !counts_fit || !plain_fits {
             return Err("the records break a limit");
         }
         Ok(head)

@@ -1,0 +1,214 @@
+//! `kapsa`, a memory for AI agents in one file, from the command line.
+//!
+//! The only crate that knows the terminal, the environment, the clock and JSON shapes. A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it, `error` decides the exit code.
+//!
+//! A library, so that its readers of foreign bytes can be tested from outside; the program is [`main`] and nothing else.
+
+mod app;
+mod args;
+mod commands;
+mod error;
+mod escape;
+mod examples;
+#[doc(hidden)]
+pub mod fuzzing;
+mod holder;
+mod json_input;
+mod lines;
+mod locate;
+mod moment;
+mod output;
+mod progress;
+mod render;
+mod sys;
+mod wire;
+
+use std::ffi::OsString;
+use std::mem::ManuallyDrop;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Command, CommandFactory, FromArgMatches};
+
+use crate::app::{App, Status};
+use crate::args::{Cli, Global, Verb};
+use crate::error::{CliError, Result};
+use crate::output::ErrorStyle;
+
+/// Exit code of a wrong call of `svc`, as the clients of that interface know it.
+const EXIT_USAGE_SVC: u8 = 2;
+
+/// The program: reads the process's arguments, does what they ask for, and says how it ended.
+#[must_use]
+pub fn main() -> ExitCode {
+    sys::ignore_file_size_signal();
+    let typed = arguments(std::env::args_os().skip(1));
+    let style = error_style(&typed);
+    let parsed = parse(&typed);
+    let ended = match parsed {
+        Ok(cli) => run(cli),
+        Err(error) => return refuse(&error, style, &typed),
+    };
+    match ended {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Unwell) => ExitCode::from(2),
+        Err(error) => fail(&error, style),
+    }
+}
+
+fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
+    if let Some(cli) = parse_frequent(typed) {
+        return Ok(cli);
+    }
+    // Taking the tree of commands apart would cost a short call as much as reading the arguments does; the process ends soon anyway.
+    let mut command = ManuallyDrop::new(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(typed)?;
+    Cli::from_arg_matches_mut(&mut matches)
+}
+
+/// Reads a well-formed call of a verb that agents call all the time, without the tree of all verbs, which would cost more
+/// than the put itself. Whatever is odd about the call, help included, is left to the whole tree.
+fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
+    let (verb, arguments) = typed.get(1..)?.split_first()?;
+    match verb.to_str()? {
+        "put" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
+        "get" => parse_alone(arguments, Verb::Get),
+        "find" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
+        _ => None,
+    }
+}
+
+fn parse_alone<A: Args>(arguments: &[OsString], verb: impl FnOnce(A) -> Verb) -> Option<Cli> {
+    let command = Global::augment_args(A::augment_args(Command::new("kapsa").no_binary_name(true)));
+    let mut command = ManuallyDrop::new(command);
+    let mut matches = command.try_get_matches_from_mut(arguments).ok()?;
+    let verb = verb(A::from_arg_matches_mut(&mut matches).ok()?);
+    Some(Cli { global: Global::from_arg_matches_mut(&mut matches).ok()?, verb: Some(verb) })
+}
+
+fn run(cli: Cli) -> Result<Status> {
+    let Some(verb) = cli.verb else {
+        output::help(&Cli::command().render_help())?;
+        return Ok(Status::Done);
+    };
+    let mut app = App::new(cli.global);
+    let status = commands::run(&mut app, verb)?;
+    app.out.flush()?;
+    Ok(status)
+}
+
+/// What was typed, with `-m <module> …` turned into `svc …`: a client made for a Python module runs unchanged.
+fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut rest = typed.peekable();
+    let mut all = vec![OsString::from("kapsa")];
+    if rest.next_if(|first| first == "-m").is_some() {
+        rest.next();
+        all.push("svc".into());
+    }
+    all.extend(rest);
+    all
+}
+
+/// How failures are told, known before the call is understood, since that may be what fails.
+fn error_style(typed: &[OsString]) -> ErrorStyle {
+    let mut flags = typed.iter().skip(1).take_while(|arg| *arg != "--");
+    if typed.get(1).is_some_and(|verb| verb == "svc") {
+        ErrorStyle::Svc
+    } else if flags.any(|arg| arg == "--json") {
+        ErrorStyle::Json
+    } else {
+        ErrorStyle::People
+    }
+}
+
+fn fail(error: &CliError, style: ErrorStyle) -> ExitCode {
+    if error.kind == error::Kind::Quiet {
+        return ExitCode::SUCCESS;
+    }
+    output::error(error, style);
+    match style {
+        ErrorStyle::Svc => ExitCode::from(1),
+        ErrorStyle::People | ErrorStyle::Json => ExitCode::from(error.exit_code()),
+    }
+}
+
+/// Answers a call that is no command: help, version, or a mistake.
+fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString]) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return output::help(&error.render()).map_or_else(|error| fail(&error, style), |()| ExitCode::SUCCESS);
+    }
+    let text = error.render().to_string();
+    match style {
+        ErrorStyle::Json => output::error(&usage_error(&text), style),
+        ErrorStyle::People => output::usage(&text),
+        ErrorStyle::Svc if text.contains("Usage:") => output::usage(&text),
+        ErrorStyle::Svc => output::usage(&format!("{text}\n{}\n", svc_usage(typed))),
+    }
+    ExitCode::from(if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 })
+}
+
+/// How the verb of `svc` that was typed is called.
+fn svc_usage(typed: &[OsString]) -> String {
+    let mut command = Cli::command();
+    command.build();
+    let verb = typed.get(2).and_then(|verb| verb.to_str()).unwrap_or_default();
+    let usage = command.find_subcommand_mut("svc").and_then(|svc| svc.find_subcommand_mut(verb)).map(clap::Command::render_usage);
+    usage.map_or_else(|| "Usage: kapsa svc <COMMAND>".to_string(), |usage| usage.to_string())
+}
+
+/// The first paragraph of what the parser says is the message; how the verb is called is the hint.
+fn usage_error(text: &str) -> CliError {
+    let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let message = first.trim().trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let called = rest.lines().find(|line| line.starts_with("Usage:")).unwrap_or("kapsa --help");
+    CliError::usage(message).hint(called.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(args: &[&str]) -> Vec<OsString> {
+        arguments(args.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn a_module_call_is_a_service_call() {
+        assert_eq!(typed(&["-m", "src", "create", "x"]), ["kapsa", "svc", "create", "x"]);
+        assert_eq!(typed(&["find", "-m", "x"]), ["kapsa", "find", "-m", "x"]);
+        assert_eq!(typed(&["-m"]), ["kapsa", "svc"]);
+    }
+
+    #[test]
+    fn the_style_of_errors_is_known_from_the_words_alone() {
+        assert_eq!(error_style(&typed(&["-m", "src", "info"])), ErrorStyle::Svc);
+        assert_eq!(error_style(&typed(&["get", "--json"])), ErrorStyle::Json);
+        assert_eq!(error_style(&typed(&["find", "--", "--json"])), ErrorStyle::People);
+    }
+
+    /// The short way and the whole tree read the same calls alike, and the short way leaves the odd ones alone.
+    #[test]
+    fn frequent_calls_are_read_as_the_whole_tree_reads_them() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let calls = [
+            "kapsa put --text x",
+            "kapsa put --text x --json --capsule a.kapsa --tag a=b --lock-timeout 3",
+            "kapsa put a.md docs --kind doc",
+            "kapsa get note/x --seq 3 --json",
+            "kapsa find which port -k 3 --kind fact --since 7d",
+        ];
+        for call in calls {
+            let mut matches = Cli::command().try_get_matches_from(words(call)).expect("valid");
+            let whole = Cli::from_arg_matches_mut(&mut matches).expect("valid");
+            let short = parse_frequent(&words(call)).expect("read");
+            // A relative time is read twice, at two moments.
+            let settled = |cli: &Cli| format!("{cli:?}").split("since").next().map(str::to_string);
+            assert_eq!(settled(&short), settled(&whole), "{call}");
+        }
+        for odd in
+            ["kapsa", "kapsa put --help", "kapsa put --nonsense", "kapsa --json put --text x", "kapsa get", "kapsa timeline"]
+        {
+            assert!(parse_frequent(&words(odd)).is_none(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What must hold for any bytes that a stranger may have written? One function for each reader of such bytes; it panics
+//! when a promise is broken.
+//!
+//! The same functions run under libFuzzer (`fuzz/`), where hangs and large allocations are found by its limits, and in
+//! `cargo test` over the inputs kept in `fuzz/corpus/`.
+
+mod capsule_raw;
+mod capsule_structured;
+mod edit;
+mod exercise;
+mod input;
+mod json_input;
+mod layout;
+mod memory_raw;
+mod query;
+mod samples;
+mod seeds;
+mod uri;
+
+pub use capsule_raw::capsule_raw;
+pub use capsule_structured::capsule_structured;
+pub use json_input::json_input;
+pub use memory_raw::memory_raw;
+pub use query::query;
+pub use seeds::{Seed, seeds};
+pub use uri::uri;
+
+/// A target: any bytes go in, and a panic means that a promise was broken.
+pub type Target = fn(&[u8]);
+
+/// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
+pub const TARGETS: [(&str, Target); 6] = [
+    ("capsule_raw", capsule_raw),
+    ("capsule_structured", capsule_structured),
+    ("memory_raw", memory_raw),
+    ("query", query),
+    ("json_input", json_input),
+    ("uri", uri),
+];
