@@ -17,8 +17,9 @@ pub(crate) const HINTS: [usize; 2] = [4096, 8192];
 const HEADER_SUM: usize = 4088;
 const HINT_SUM: usize = 120;
 const COMMIT_BYTES: usize = 256;
-const SEGMENT_BLOCK: usize = 65_536;
-const MANIFEST_ENTRY: usize = 88;
+/// Blocks of a segment begin at multiples of this in the file.
+const SEGMENT_BLOCK: usize = 4096;
+const MANIFEST_ENTRY: usize = 80;
 /// Most bytes that a packed body is unpacked to for the chain.
 const BODY_MAX: usize = 1 << 20;
 
@@ -83,8 +84,8 @@ struct Repairer {
     seed: u64,
     /// Digests by frame.
     digests: HashMap<usize, Hash>,
-    /// Sum of the sum table and of the head, by segment.
-    segment_sums: HashMap<usize, (u64, u64)>,
+    /// Sum of the head, by segment.
+    segment_sums: HashMap<usize, u64>,
     /// Dictionaries by frame.
     dictionaries: HashMap<u64, Vec<u8>>,
     /// Frame headers of the open transaction.
@@ -111,8 +112,8 @@ impl Repairer {
                 };
             }
             kind::SEGMENT if !self.skips(skip::SEGMENT_SUMS) => {
-                let sums = repair_segment(&mut file[payload.clone()]);
-                self.segment_sums.extend(sums.map(|sums| (offset, sums)));
+                let sum = repair_segment(&mut file[payload.clone()], payload.start);
+                self.segment_sums.extend(sum.map(|sum| (offset, sum)));
             }
             kind::DICTIONARY => drop(self.dictionaries.insert(offset as u64, file[payload.clone()].to_vec())),
             kind::MANIFEST if !self.skips(skip::SEGMENT_SUMS) => self.manifest(&mut file[payload.clone()]),
@@ -146,10 +147,9 @@ impl Repairer {
     fn manifest(&self, payload: &mut [u8]) {
         for entry in payload.get_mut(8..).unwrap_or_default().chunks_exact_mut(MANIFEST_ENTRY) {
             let segment = u64_at(entry, 24) as usize;
-            if let (Some(digest), Some((table, head))) = (self.digests.get(&segment), self.segment_sums.get(&segment)) {
+            if let (Some(digest), Some(head)) = (self.digests.get(&segment), self.segment_sums.get(&segment)) {
                 entry[40..72].copy_from_slice(digest);
-                put_u64(entry, 72, *table);
-                put_u64(entry, 80, *head);
+                put_u64(entry, 72, *head);
             }
         }
     }
@@ -187,6 +187,7 @@ impl Repairer {
 
     fn hints(&self, file: &mut [u8]) {
         let generation = u64_at(file, 56);
+        let id: [u8; 16] = file[32..48].try_into().expect("sixteen bytes");
         for slot in HINTS {
             let hint = &mut file[slot..slot + HINT_SUM + 8];
             if hint.iter().all(|&byte| byte == 0) {
@@ -196,6 +197,7 @@ impl Repairer {
                 hint[32..64].copy_from_slice(digest);
             }
             put_u64(hint, 64, generation);
+            hint[72..88].copy_from_slice(&id);
             let sum = xxh3_64_with_seed(&hint[..HINT_SUM], self.seed);
             put_u64(hint, HINT_SUM, sum);
         }
@@ -209,19 +211,27 @@ fn payload_of(file: &[u8], offset: usize) -> Range<usize> {
     start..start.saturating_add(len).min(file.len())
 }
 
-/// Recomputes the sums inside a segment's payload; returns those that its manifest entry holds.
-fn repair_segment(payload: &mut [u8]) -> Option<(u64, u64)> {
+/// Recomputes the sums in the head of a segment's payload that lies at `payload_offset`; returns the one that its manifest entry holds.
+fn repair_segment(payload: &mut [u8], payload_offset: usize) -> Option<u64> {
     if payload.len() < 24 {
         return None;
     }
-    let table = usize::try_from(u64_at(payload, 8)).ok().filter(|&table| table <= payload.len())?;
-    let (body, sums) = payload.split_at_mut(table);
-    for (block, sum) in body.chunks(SEGMENT_BLOCK).zip(sums.chunks_exact_mut(8)) {
-        sum.copy_from_slice(&xxh3_64(block).to_le_bytes());
-    }
+    let content_len = usize::try_from(u64_at(payload, 8)).ok()?;
     let sections = u32::from_le_bytes(payload[16..20].try_into().ok()?) as usize;
-    let head = payload.get(..24 + 24 * sections.min(64))?;
-    Some((xxh3_64(&payload[table..]), xxh3_64(head)))
+    let sums = 24 + 24 * sections.min(64);
+    let head_len = (content_len / SEGMENT_BLOCK + 2).checked_mul(8)?.checked_add(sums)?;
+    let end = head_len.checked_add(content_len)?;
+    if end > payload.len() {
+        return None;
+    }
+    let (mut start, mut entry) = (head_len, sums);
+    while start < end {
+        let next = ((payload_offset + start) / SEGMENT_BLOCK + 1) * SEGMENT_BLOCK - payload_offset;
+        let sum = xxh3_64(&payload[start..next.min(end)]);
+        put_u64(payload, entry, sum);
+        (start, entry) = (next, entry + 8);
+    }
+    Some(xxh3_64(&payload[..head_len]))
 }
 
 /// The hash of each record of a records frame.
