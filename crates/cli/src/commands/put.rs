@@ -290,6 +290,8 @@ impl<'a> Bulk<'a> {
         self.progress.set(self.tally.records, None);
         if self.each {
             puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
+            // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is full.
+            self.app.out.flush()?;
         }
         if self.first.is_none() {
             self.first = puts.into_iter().next();

@@ -114,3 +114,22 @@ fn flags_that_fit_one_record_are_refused_for_many() {
     sandbox.fails(&["put", "a.md", "--text", "x"], 1, "usage");
     assert_eq!(sandbox.count(), 0);
 }
+
+#[test]
+fn each_tells_of_a_commit_while_the_input_goes_on() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::Stdio;
+
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command();
+    command.args(["put", "-", "--each", "--batch", "1", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(b"{\"text\":\"first\"}\n{\"text\":\"second\"}\n").expect("it reads");
+    let mut told = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut told).expect("a line, while the input is open");
+    assert!(told.contains("\"sequence\":1"), "{told}");
+    assert_eq!(sandbox.count(), 1);
+    drop(input);
+    assert!(child.wait().is_ok());
+}
