@@ -55,4 +55,4 @@ pub use section::Section;
 pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
-pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked};
+pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked, temporary_path};

@@ -105,7 +105,9 @@ fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
     volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
 }
 
-fn temporary_path(path: &Path) -> PathBuf {
+/// Path of the file that creation and compaction write before it takes the capsule's place.
+#[must_use]
+pub fn temporary_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(".tmp");
     PathBuf::from(name)

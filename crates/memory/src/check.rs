@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kapsa_capsule::{Error as CapsuleError, Holder, LockState, Snapshot, lock_path, lock_state};
+use kapsa_capsule::{Error as CapsuleError, Holder, LockState, Snapshot, lock_path, lock_state, temporary_path};
 
 use crate::error::Result;
 use crate::maintain::SEGMENTS_MANY;
@@ -35,6 +35,7 @@ pub fn doctor(path: &Path) -> Vec<Diagnosis> {
         Ok(snapshot) => found.extend(advise(&snapshot)),
     }
     found.extend(diagnose_lock(path));
+    found.extend(diagnose_leftover(path));
     if found.iter().all(|d| d.level == Level::Info) {
         let message = "the capsule opens, its newest commit checks out".to_string();
         found.insert(0, Diagnosis { level: Level::Info, code: "ok", message, hint: None });
@@ -78,6 +79,17 @@ fn advise(snapshot: &Snapshot) -> Vec<Diagnosis> {
         found.push(diagnosis(Level::Info, "unoptimized", message, "run `kapsa optimize` for faster searches"));
     }
     found
+}
+
+/// A compaction that was killed leaves the file that it was writing.
+fn diagnose_leftover(path: &Path) -> Option<Diagnosis> {
+    let leftover = temporary_path(path);
+    let bytes = leftover.symlink_metadata().ok()?.len();
+    if matches!(lock_state(path), Ok(LockState::Held(_))) {
+        return None;
+    }
+    let message = format!("{} ({bytes} bytes) was left by a compaction that did not end", leftover.display());
+    Some(diagnosis(Level::Info, "leftover", message, "the next `kapsa compact` removes it, and so may you"))
 }
 
 fn diagnose_lock(path: &Path) -> Option<Diagnosis> {

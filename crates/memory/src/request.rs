@@ -218,7 +218,7 @@ pub enum Level {
 pub struct Diagnosis {
     /// How bad.
     pub level: Level,
-    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`, `version_mismatch`, `foreign`, `unreadable`, `unoptimized`.
+    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`, `version_mismatch`, `foreign`, `unreadable`, `unoptimized`, `leftover`.
     pub code: &'static str,
     /// What was found.
     pub message: String,

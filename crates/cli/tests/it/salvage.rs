@@ -77,3 +77,16 @@ fn a_capsule_whose_first_page_is_gone_is_salvaged_by_its_hints() {
     assert_eq!((&report["records"], &report["lost_records"]), (&3.into(), &0.into()), "{report}");
     assert_eq!(texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"])).len(), 3);
 }
+
+#[test]
+fn doctor_tells_of_what_a_killed_compaction_left_and_the_next_one_removes_it() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "kept"]);
+    let leftover = sandbox.write(".kapsa/workspace.kapsa.tmp", "half a file");
+    let report = sandbox.json(&["doctor"]);
+    let codes: Vec<&str> = report["diagnostics"].as_array().expect("a list").iter().filter_map(|d| d["code"].as_str()).collect();
+    assert!(codes.contains(&"leftover"), "{report}");
+    sandbox.ok(&["compact"]);
+    assert!(!leftover.exists());
+    assert_eq!(sandbox.count(), 1);
+}
