@@ -19,6 +19,9 @@ use crate::log::{Head, Located, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{Storage, Volume, read_up_to};
 
+/// Records that a byte of a capsule can hold at most: packed ones of no content take an eighth of a byte each. A sequence beyond
+/// what the file's length allows was never given.
+const RECORDS_PER_BYTE_MAX: u64 = 16;
 /// Bytes searched at once for the next frame.
 const WINDOW_BYTES: u64 = 1 << 20;
 
@@ -292,8 +295,7 @@ impl Scan<'_> {
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
         let made = |place: &Place| place.serial <= self.newest;
         let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
-        // A sequence takes a byte at least, so one beyond the file's length was never given.
-        let limit = self.file_len;
+        let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
         let newest = self.newest;
         self.places.retain(|place| place.serial <= newest && place.first_sequence.saturating_add(place.count) <= limit);
         self.places.sort_by_key(|place| place.first_sequence);

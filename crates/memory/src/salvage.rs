@@ -52,7 +52,14 @@ fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<Sal
     let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), temporary)?;
     // Nobody knows of this file before it is whole: one sync at the end will do.
     writer.defer_syncs();
-    let mut copy = Copy { writer, pending: Vec::new(), last_time: 0, batch: Batch::default(), report: SalvageReport::default() };
+    let mut copy = Copy {
+        writer,
+        pending: Vec::new(),
+        pending_bytes: 0,
+        last_time: 0,
+        batch: Batch::default(),
+        report: SalvageReport::default(),
+    };
     found.each::<Error>(&mut |met| copy.take(met))?;
     copy.commit(copy.last_time, true)?;
     copy.writer.sync()?;
@@ -68,6 +75,7 @@ struct Copy {
     writer: kapsa_capsule::Writer,
     /// Records of the commit that is being copied.
     pending: Vec<Kept>,
+    pending_bytes: usize,
     last_time: i64,
     /// Records since the last segment.
     batch: Batch,
@@ -86,10 +94,10 @@ struct Batch {
 impl Copy {
     fn take(&mut self, met: Salvaged<'_>) -> Result<()> {
         match met {
-            Salvaged::Record { sequence, stored } => self.record(sequence, stored),
+            Salvaged::Record { sequence, stored } => self.record(sequence, stored)?,
             Salvaged::Lost(range) => {
                 for _ in range.clone() {
-                    self.pending.push(Kept::Erased { hash: UNKNOWN_HASH, newly: true });
+                    self.keep(Kept::Erased { hash: UNKNOWN_HASH, newly: true })?;
                 }
                 self.lose(range.start, range.end);
             }
@@ -101,7 +109,7 @@ impl Copy {
         Ok(())
     }
 
-    fn record(&mut self, sequence: u64, stored: Stored<'_>) {
+    fn record(&mut self, sequence: u64, stored: Stored<'_>) -> Result<()> {
         let kept = match stored {
             Stored::Purged(hash) => Kept::Erased { hash: *hash, newly: false },
             Stored::Body(bytes) => match codec::decode(sequence, bytes) {
@@ -115,7 +123,15 @@ impl Copy {
                 }
             },
         };
+        self.keep(kept)
+    }
+
+    /// Adds a record to the commit that is being copied, which is cut in two when it outgrows what one may hold.
+    fn keep(&mut self, kept: Kept) -> Result<()> {
+        self.pending_bytes += kept.len();
         self.pending.push(kept);
+        let full = self.pending.len() >= BATCH_RECORDS_MAX || self.pending_bytes >= BATCH_BYTES_MAX;
+        if full { self.commit(self.last_time, false) } else { Ok(()) }
     }
 
     fn lose(&mut self, from: u64, until: u64) {
@@ -137,6 +153,7 @@ impl Copy {
         if self.batch.records.is_empty() {
             self.batch.first = transaction.next_sequence();
         }
+        self.pending_bytes = 0;
         for kept in self.pending.drain(..) {
             transaction.append_stored(kept.stored())?;
             self.batch.bytes += kept.len();
