@@ -26,7 +26,7 @@ const MEMORY_FOLDER: &str = "/dev/shm";
 /// length in two bytes.
 pub fn memory_raw(data: &[u8]) {
     let mut input = Input::new(data);
-    let indexed = input.byte() % 4 == 0;
+    let indexed = input.byte().is_multiple_of(4);
     let mut bodies = Vec::new();
     while !input.is_empty() && bodies.len() < RECORDS_MAX {
         let len = usize::from(input.short());
