@@ -12,6 +12,7 @@ mod input;
 mod json_input;
 mod layout;
 mod memory_raw;
+mod memory_sections;
 mod query;
 mod samples;
 mod seeds;
@@ -21,6 +22,7 @@ pub use capsule_raw::capsule_raw;
 pub use capsule_structured::capsule_structured;
 pub use json_input::json_input;
 pub use memory_raw::memory_raw;
+pub use memory_sections::memory_sections;
 pub use query::query;
 pub use seeds::{Seed, seeds};
 pub use uri::uri;
@@ -29,10 +31,11 @@ pub use uri::uri;
 pub type Target = fn(&[u8]);
 
 /// Every target under its name, which is that of its folder in `fuzz/corpus/` as well.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("capsule_raw", capsule_raw),
     ("capsule_structured", capsule_structured),
     ("memory_raw", memory_raw),
+    ("memory_sections", memory_sections),
     ("query", query),
     ("json_input", json_input),
     ("uri", uri),

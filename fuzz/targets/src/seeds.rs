@@ -84,6 +84,9 @@ pub fn seeds() -> Vec<Seed> {
             seeds.push(("memory_raw", format!("memory-{number}-{indexed}"), joined(indexed, bodies)));
         }
     }
+    for (number, table) in tables().into_iter().enumerate() {
+        seeds.push(("memory_sections", format!("table-{number}"), table));
+    }
     let texts = [("query", &QUERIES[..]), ("json_input", &JSON), ("uri", &URIS)];
     for (target, texts) in texts {
         let head: &[u8] = if target == "query" { &[10, 0] } else { &[] };
@@ -94,6 +97,22 @@ pub fn seeds() -> Vec<Seed> {
         [62, 63, 65].map(|levels| format!(r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#, "[".repeat(levels), "]".repeat(levels)));
     seeds.extend(deep.into_iter().enumerate().map(|(n, text)| ("json_input", format!("deep-{n}"), text.into_bytes())));
     seeds
+}
+
+/// URI tables and replacements as [`crate::memory_sections`] reads them: whole, empty, out of order and out of bounds.
+fn tables() -> [Vec<u8>; 4] {
+    let hash = |uri: &str| Uri::parse(uri).expect("valid").hash();
+    let mut keys: Vec<(u64, u32)> = ["note/a", "note/b", "note/a", "note/c"].into_iter().map(hash).zip(0..).collect();
+    keys.sort_unstable();
+    let table = |keys: &[(u64, u32)], replaced: &[u64]| {
+        let hashes = keys.iter().flat_map(|key| key.0.to_le_bytes());
+        let places = keys.iter().flat_map(|key| key.1.to_le_bytes());
+        let pairs = replaced.iter().flat_map(|sequence| sequence.to_le_bytes());
+        [(keys.len() * 3) as u8].into_iter().chain(hashes).chain(places).chain(pairs).collect()
+    };
+    let reversed: Vec<(u64, u32)> = keys.iter().rev().copied().collect();
+    let outside: Vec<(u64, u32)> = keys.iter().map(|&(hash, place)| (hash, place.wrapping_sub(1))).collect();
+    [table(&keys, &[1, 3]), table(&[], &[]), table(&reversed, &[4, 4, 1, 1]), table(&outside, &[u64::MAX, 1])]
 }
 
 /// Records as [`crate::memory_raw`] reads them.
@@ -144,7 +163,8 @@ fn memories() -> [Vec<Vec<u8>>; 3] {
     ]
 }
 
-fn bodies(steps: impl FnOnce(&mut Writer) -> Vec<kapsa_memory::Result<()>>) -> Vec<Vec<u8>> {
+/// The bodies of the records that `steps` leave.
+pub(crate) fn bodies(steps: impl FnOnce(&mut Writer) -> Vec<kapsa_memory::Result<()>>) -> Vec<Vec<u8>> {
     let folder = folder();
     let path = folder.path().join("seed.kapsa");
     create(&path, &WriteOptions::new(|| 0)).expect("the folder is empty");
