@@ -13,7 +13,7 @@ use crate::format::header::Header;
 use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
 use crate::format::segment::{Layout, decode_sections};
 use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum};
-use crate::log::{Head, follows, locate, read_header};
+use crate::log::{Head, expect_torn, follows, locate, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
@@ -77,6 +77,8 @@ pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64,
         Err(error) => return Err(error),
     };
     let mut checker = Checker::new(storage, path, header, report)?;
+    let hints = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
+    checker.hints = hints.collect();
     checker.check_log(progress)?;
     checker.check_hints(&prefix);
     checker.report.problems.sort_by_key(|problem| problem.offset);
@@ -98,6 +100,8 @@ struct Checker<'a> {
     /// Digest and sum of the head of each segment seen, by offset.
     segments: HashMap<u64, (Hash, u64)>,
     folded: Option<Bytes>,
+    /// The valid hints; those whose commits were met go.
+    hints: Vec<Hint>,
 }
 
 /// The transaction being read.
@@ -126,12 +130,17 @@ impl<'a> Checker<'a> {
             transaction: Open::default(),
             segments: HashMap::new(),
             folded: None,
+            hints: Vec::new(),
         };
         match located {
-            Ok(located) => {
-                checker.end = located.head.end;
-                checker.report.torn_bytes = file_len - located.head.end;
-            }
+            Ok(located) => match expect_torn(&*checker.storage, path, &located) {
+                Ok(()) => {
+                    checker.end = located.head.end;
+                    checker.report.torn_bytes = file_len - located.head.end;
+                }
+                Err(Error::Corrupt { offset, what, .. }) => checker.problem(offset, None, what),
+                Err(error) => return Err(error),
+            },
             Err(Error::Truncated { len, expected, .. }) => {
                 checker.problem(len, None, format!("the file ends here, its newest known commit at byte {expected}"));
             }
@@ -150,6 +159,9 @@ impl<'a> Checker<'a> {
 
     /// The hint of a commit goes to the disk with the next commit at the latest, so a slot can be unused only until then.
     fn check_hints(&mut self, prefix: &[u8]) {
+        for hint in std::mem::take(&mut self.hints) {
+            self.problem(hint.slot(), None, "the hint names a commit that is not there");
+        }
         for (slot, first_serial) in SLOTS.into_iter().zip([2, 1]) {
             let Some(page) = prefix.get(slot as usize..(slot + 4096) as usize) else { continue };
             let unused = all_zero(&page[..HINT_BYTES]) && self.head.commit.serial <= first_serial;
@@ -246,7 +258,7 @@ impl<'a> Checker<'a> {
             // Only for its unpacking: dictionaries come before the records that use them.
             let head = Head { end: self.end, ..Head::empty() };
             let located =
-                crate::log::Located { header: self.header, head, hinted: false, hinted_end: LOG_START, file_len: self.file_len };
+                crate::log::Located { header: self.header, head, named: false, hinted_end: LOG_START, file_len: self.file_len };
             self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
         }
         let snapshot = self.snapshot.clone().expect("made above");
@@ -269,6 +281,7 @@ impl<'a> Checker<'a> {
             Ok(commit) if payload.len() == COMMIT_BYTES => commit,
             _ => return Ok(Err("its fields contradict each other".to_string())),
         };
+        self.hints.retain(|hint| (hint.offset, hint.end, hint.digest) != (frame.offset, frame.end(), frame.digest));
         let broken = self.transaction.broken;
         let result = if broken { Ok(()) } else { self.check_transaction(&commit) };
         let manifest = self.check_manifest(&commit)?;

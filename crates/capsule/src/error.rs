@@ -91,8 +91,8 @@ pub enum Error {
         /// What rule was broken.
         reason: &'static str,
     },
-    /// An earlier write failed in a way that leaves the disk's state unknown; open the capsule anew.
-    #[error("{} cannot be written any more: an earlier write or sync failed", path.display())]
+    /// A write failed and could not be taken back either, so that nobody knows whether it is on disk; open the capsule anew.
+    #[error("a write to {} failed and could not be taken back: nobody knows whether it was stored, the next writer finds out", path.display())]
     Poisoned {
         /// Path of the capsule.
         path: PathBuf,

@@ -121,11 +121,13 @@ fn open_lock_file(path: &Path) -> Result<File> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
         .open(path)
         .map_err(Error::io("open the lock file", path))?;
-    let regular = file.metadata().is_ok_and(|m| m.is_file());
-    if regular {
-        return Ok(file);
-    }
-    let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    let what = match file.metadata() {
+        Ok(found) if !found.is_file() => "it is not a regular file",
+        // Writing to it would overwrite what another name stands for.
+        Ok(found) if found.nlink() > 1 => "it has another name as well (a hard link)",
+        _ => return Ok(file),
+    };
+    let source = io::Error::new(io::ErrorKind::InvalidInput, what);
     Err(Error::Io { operation: "open the lock file", path: path.to_path_buf(), source })
 }
 

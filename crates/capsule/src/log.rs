@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit};
-use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC as FRAME_MAGIC, header_bytes};
 use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
 use crate::format::hint::Hint;
 use crate::format::{Hash, LOG_START, aligned};
@@ -13,6 +13,8 @@ use crate::storage::{Storage, read_exact_at, read_up_to};
 
 /// Bytes read at once by a walk.
 const WINDOW_BYTES: usize = 256 << 10;
+/// Bytes searched at once for a frame after the newest commit.
+const SEARCH_BYTES: usize = 1 << 20;
 
 /// The newest commit, or the state before the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +41,8 @@ impl Head {
 pub(crate) struct Located {
     pub(crate) header: Header,
     pub(crate) head: Head,
-    /// Whether any hint is valid: then the file's name is on disk as well.
-    pub(crate) hinted: bool,
+    /// Whether a hint says that the file's name is on disk.
+    pub(crate) named: bool,
     /// End of the newest commit known to be on disk; [`LOG_START`] when no hint is valid.
     pub(crate) hinted_end: u64,
     pub(crate) file_len: u64,
@@ -63,7 +65,38 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     while let Some(next) = walk.next_commit(&head).map_err(Error::io("read", path))? {
         head = next;
     }
-    Ok(Located { header, head, hinted: hint.is_some(), hinted_end, file_len })
+    let named = hint.is_some_and(|hint| hint.named);
+    let located = Located { header, head, named, hinted_end, file_len };
+    if file_len > head.end {
+        // Compaction gives a file its name when its first commit and the hint of it are on disk.
+        if hint.is_none() && header.generation > 1 && head.offset == 0 {
+            return Err(corrupt(path, head.end, "the first commit of this compacted file cannot be read"));
+        }
+        if hint.is_none() {
+            expect_torn(storage, path, &located)?;
+        }
+    }
+    Ok(located)
+}
+
+/// Makes sure that what follows the newest commit was left by an interrupted write and is not a damaged part of the log: a
+/// frame of the commit after the next one is written only once the next one was acknowledged.
+pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located) -> Result<()> {
+    let Located { header, head, file_len, .. } = located;
+    let mut offset = head.end;
+    while offset < *file_len {
+        let window =
+            read_up_to(storage, offset, SEARCH_BYTES.min((file_len - offset) as usize)).map_err(Error::io("read", path))?;
+        for step in (0..window.len()).step_by(8).filter(|&step| window[step..].starts_with(&FRAME_MAGIC)) {
+            let at = offset + step as u64;
+            let bytes = read_up_to(storage, at, FRAME_HEADER_BYTES as usize).map_err(Error::io("read", path))?;
+            if Frame::decode(&bytes, at, header).is_ok_and(|frame| frame.serial > head.commit.serial + 1) {
+                return Err(corrupt(path, head.end, format!("the log cannot be read here, and goes on at byte {at}")));
+            }
+        }
+        offset += window.len().max(8) as u64;
+    }
+    Ok(())
 }
 
 /// Reads and judges the header.

@@ -63,6 +63,7 @@ pub struct Salvage {
     commits: Vec<(u64, i64)>,
     problems: Vec<Problem>,
     unfinished: u64,
+    misses_newest: bool,
 }
 
 impl Salvage {
@@ -84,11 +85,12 @@ impl Salvage {
         };
         let file_len = storage.len().map_err(Error::io("read the length of", path))?;
         let head = Head { end: file_len, ..Head::empty() };
-        let located = Located { header, head, hinted: false, hinted_end: LOG_START, file_len };
+        let located = Located { header, head, named: false, hinted_end: LOG_START, file_len };
         let snapshot = Snapshot::of(path, Arc::clone(&storage), &located)?;
         let hinted = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
-        let newest = hinted.map(|hint| hint.serial).max().unwrap_or(0);
-        let mut scan = Scan { storage, path, header, file_len, newest, places: Vec::new(), commits: Vec::new(), problems };
+        let hinted = hinted.map(|hint| hint.serial).max().unwrap_or(0);
+        let mut scan =
+            Scan { storage, path, header, file_len, hinted, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
         scan.run(progress)?;
         Ok(scan.finish(snapshot))
     }
@@ -103,6 +105,12 @@ impl Salvage {
     #[must_use]
     pub fn unfinished(&self) -> u64 {
         self.unfinished
+    }
+
+    /// Whether a hint names a newer commit than any that was found: nobody knows how many records are gone with it.
+    #[must_use]
+    pub fn misses_newest(&self) -> bool {
+        self.misses_newest
     }
 
     /// Calls `visit` for everything there is, in the order of sequences.
@@ -186,7 +194,9 @@ struct Scan<'a> {
     path: &'a Path,
     header: Header,
     file_len: u64,
-    /// Highest serial of a commit that is known to have been made.
+    /// Highest serial that a hint names.
+    hinted: u64,
+    /// Highest serial of a commit that was found.
     newest: u64,
     places: Vec<Place>,
     commits: Vec<(u64, i64)>,
@@ -293,16 +303,21 @@ impl Scan<'_> {
     }
 
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
-        let made = |place: &Place| place.serial <= self.newest;
+        let made_until = self.newest.max(self.hinted);
+        let made = |place: &Place| place.serial <= made_until;
         let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
         let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
-        let newest = self.newest;
-        self.places.retain(|place| place.serial <= newest && place.first_sequence.saturating_add(place.count) <= limit);
+        self.places.retain(|place| place.serial <= made_until && place.first_sequence.saturating_add(place.count) <= limit);
         self.places.sort_by_key(|place| place.first_sequence);
         self.commits.retain(|commit| commit.0 <= limit);
         self.commits.sort_unstable();
         self.commits.dedup_by_key(|commit| commit.0);
-        let Scan { path, places, commits, problems, .. } = self;
-        Salvage { path: path.to_path_buf(), snapshot, places, commits, problems, unfinished }
+        let misses_newest = self.hinted > self.newest;
+        let Scan { path, places, commits, mut problems, file_len, .. } = self;
+        if misses_newest {
+            let what = "the newest commit is gone, and perhaps records with it".to_string();
+            problems.push(Problem { offset: file_len, frame: None, what });
+        }
+        Salvage { path: path.to_path_buf(), snapshot, places, commits, problems, unfinished, misses_newest }
     }
 }

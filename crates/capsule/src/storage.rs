@@ -171,6 +171,23 @@ pub trait Volume: Send + Sync + Debug {
 
     /// Identity of what the path names now, as [`Storage::identity`].
     fn identity(&self, path: &Path) -> Option<(u64, u64)>;
+
+    /// The path that symbolic links lead to: what is put in a link's place would leave the file that it led to behind.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_path_buf())
+    }
+
+    /// How many names the file at `path` has.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn names(&self, path: &Path) -> io::Result<u64> {
+        let _one_is_the_rule = path;
+        Ok(1)
+    }
 }
 
 /// The real file system.
@@ -209,6 +226,19 @@ impl Volume for FileSystem {
 
     fn identity(&self, path: &Path) -> Option<(u64, u64)> {
         std::fs::metadata(path).ok().map(|m| (m.dev(), m.ino()))
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let linked = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_symlink());
+        if !linked {
+            return Ok(path.to_path_buf());
+        }
+        // A link that leads nowhere is found to do so when it is opened.
+        std::fs::canonicalize(path).or_else(|_| Ok(path.to_path_buf()))
+    }
+
+    fn names(&self, path: &Path) -> io::Result<u64> {
+        Ok(std::fs::metadata(path)?.nlink())
     }
 }
 

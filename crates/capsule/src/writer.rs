@@ -12,7 +12,7 @@ use crate::format::hint::Hint;
 use crate::format::records::Stored;
 use crate::format::{LOG_START, SegmentMeta};
 use crate::lock::{Holder, Lock};
-use crate::log::{Head, Located, locate, read_header};
+use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
 use crate::snapshot::{CommitInfo, Snapshot, open_storage};
@@ -160,6 +160,7 @@ impl Writer {
     }
 
     fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
+        let path = &volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
         let mut storage = open_storage(&*volume, path, true)?;
         let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", path))?;
@@ -172,6 +173,7 @@ impl Writer {
         }
         let located = locate(&*storage, path)?;
         may_write(&located.header, path)?;
+        expect_torn(&*storage, path, &located)?;
         Ok(Writer { core: Core::new(path, storage, &located), volume, lock })
     }
 
@@ -230,15 +232,22 @@ impl Writer {
     /// # Errors
     /// What the system says.
     pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
+        if self.volume.names(&self.core.path).map_err(Error::io("look at", &self.core.path))? > 1 {
+            return Err(Error::Misuse {
+                reason: "the capsule has several names (hard links); a new file would take the place of one only",
+            });
+        }
         self.core.prepare(&*self.volume)?;
         let old = self.core.snapshot()?;
-        let header = Header { generation: self.core.header.generation + 1, ..self.core.header };
+        // A file without commits stays of its generation: in a later one it is damage when no commit can be read.
+        let generation = self.core.header.generation + u64::from(old.commit().number > 0);
+        let header = Header { generation, ..self.core.header };
         let temporary = temporary_path(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
             return Err(Error::LockedByWriter { path: temporary, holder: None, waited: Duration::ZERO });
         }
-        let located = Located { header, head: Head::empty(), hinted: false, hinted_end: LOG_START, file_len: LOG_START };
+        let located = Located { header, head: Head::empty(), named: false, hinted_end: LOG_START, file_len: LOG_START };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
@@ -297,8 +306,8 @@ impl Core {
             head: located.head,
             hinted_end: located.hinted_end,
             packer: Packer::default(),
-            clean: located.hinted && located.file_len == located.head.end && located.hinted_end == located.head.end,
-            named: located.hinted,
+            clean: located.named && located.file_len == located.head.end && located.hinted_end == located.head.end,
+            named: located.named,
             poisoned: false,
             snapshot: None,
             buffers: Buffers::default(),
@@ -307,7 +316,7 @@ impl Core {
     }
 
     fn located(&self) -> Located {
-        Located { header: self.header, head: self.head, hinted: self.named, hinted_end: self.hinted_end, file_len: self.head.end }
+        Located { header: self.header, head: self.head, named: self.named, hinted_end: self.hinted_end, file_len: self.head.end }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot> {
@@ -342,7 +351,10 @@ impl Core {
             volume.sync_folder(&self.path).map_err(Error::io("sync the folder of", &self.path))?;
             self.named = true;
         }
-        self.write_hint();
+        // A hint that names the head already is not written again: a torn one would name nothing.
+        if self.hinted_end < self.head.end {
+            self.write_hint();
+        }
         self.clean = true;
         Ok(())
     }
@@ -369,11 +381,11 @@ impl Core {
 
     /// Names the head, whose sync has returned. A hint that is not written costs the next open a longer walk, no more.
     fn write_hint(&mut self) {
-        if self.head.commit.serial == 0 || !self.named {
+        let Head { commit, offset, end, digest } = self.head;
+        if commit.serial == 0 {
             return;
         }
-        let hint =
-            Hint { serial: self.head.commit.serial, offset: self.head.offset, end: self.head.end, digest: self.head.digest };
+        let hint = Hint { serial: commit.serial, offset, end, digest, named: self.named };
         if write_all_at(&*self.storage, &hint.encode(&self.header), hint.slot()).is_ok() {
             self.hinted_end = self.head.end;
         }
@@ -391,7 +403,7 @@ impl Core {
         let synced = written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
         if let Err(error) = synced {
             self.cut_back();
-            return Err(error);
+            return Err(if self.poisoned { Error::Poisoned { path: self.path.clone() } } else { error });
         }
         self.head = head;
         self.clean = true;
@@ -626,7 +638,6 @@ impl Rewrite<'_> {
         core.path = path;
         core.snapshot = None;
         core.named = true;
-        core.write_hint();
         self.writer.core = core;
         Ok(self.writer.core.info())
     }

@@ -347,7 +347,7 @@ impl<'a> From<&'a Problem> for ProblemOut<'a> {
     }
 }
 
-/// `salvage`: `{"capsule_path","salvaged_path","records","lost_records","lost":[{"first","last"}],"unfinished","problems":[{"offset","message"}]}`.
+/// `salvage`: `{"capsule_path","salvaged_path","records","lost_records","lost":[{"first","last"}],"incomplete","unfinished","problems":[{"offset","message"}]}`.
 #[derive(Debug, Serialize)]
 pub(crate) struct SalvageOut<'a> {
     capsule_path: String,
@@ -355,6 +355,7 @@ pub(crate) struct SalvageOut<'a> {
     records: u64,
     lost_records: u64,
     lost: Vec<LostOut>,
+    incomplete: bool,
     unfinished: u64,
     problems: Vec<ProblemOut<'a>>,
 }
@@ -374,6 +375,7 @@ impl<'a> SalvageOut<'a> {
             records: report.records,
             lost_records: report.lost_records,
             lost: report.lost.iter().map(|range| LostOut { first: range.start, last: range.end - 1 }).collect(),
+            incomplete: report.incomplete,
             unfinished: report.unfinished,
             problems: report.problems.iter().map(ProblemOut::from).collect(),
         }

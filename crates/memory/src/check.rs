@@ -121,6 +121,8 @@ fn diagnose_lock(path: &Path) -> Option<Diagnosis> {
                 "nothing to do: the lock itself is free, the next put takes it",
             ))
         }
+        // Whoever may only read has no need of the lock.
+        Err(CapsuleError::Io { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => None,
         Err(error) => {
             let hint = format!("remove or repair {}", lock.display());
             Some(diagnosis(Level::Error, "unreadable", error.to_string(), &hint))

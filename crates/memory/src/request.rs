@@ -196,6 +196,8 @@ pub struct SalvageReport {
     pub lost_records: u64,
     /// Their sequences, ascending, up to a thousand ranges.
     pub lost: Vec<std::ops::Range<u64>>,
+    /// Whether the newest commits are gone as well: nobody knows how many records they held.
+    pub incomplete: bool,
     /// Records of a write that was never acknowledged; left out.
     pub unfinished: u64,
     /// The damage that was met, in file order.

@@ -10,7 +10,7 @@ use crate::codec;
 use crate::error::{Error, Result};
 use crate::maintain::{Kept, index, replacements};
 use crate::request::{Problem, SalvageReport};
-use crate::write::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, WriteOptions, create, create_unlocked};
+use crate::write::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Progress, WriteOptions, create_unlocked};
 
 /// Most ranges of lost records that a report lists.
 const LOST_RANGES_MAX: usize = 1000;
@@ -24,22 +24,30 @@ const UNKNOWN_HASH: [u8; 32] = [0; 32];
 /// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk says. Then nothing is left at `to`.
 pub fn salvage(from: &Path, to: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<SalvageReport> {
     let found = Salvage::open_in(&FileSystem, from, &mut |done, total| progress(done / 2, Some(total)))?;
-    if to.symlink_metadata().is_ok() || create(to, options)? == Created::Existing {
-        let reason = format!("{} exists; salvage makes a new capsule", to.display());
-        return Err(Error::InvalidOperation { reason });
+    if to.symlink_metadata().is_ok() {
+        return Err(taken(to));
     }
     let mut name = to.as_os_str().to_os_string();
     name.push(".salvage");
     let temporary = PathBuf::from(name);
     let copied = copy(&found, &temporary, options).and_then(|report| {
-        FileSystem.rename(&temporary, to).map_err(|source| unplaced(to, source))?;
-        FileSystem.sync_folder(to).map_err(|source| unplaced(to, source))?;
-        Ok(report)
+        // A new name for the file, not a rename: that would take the place of whatever has come to `to` meanwhile.
+        match std::fs::hard_link(&temporary, to) {
+            Ok(()) => Ok(report),
+            Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(to)),
+            // Some file systems know one name for a file only.
+            Err(_) if to.symlink_metadata().is_ok() => Err(taken(to)),
+            Err(_) => FileSystem.rename(&temporary, to).map(|()| report).map_err(|source| unplaced(to, source)),
+        }
     });
-    if copied.is_err() {
-        let _the_first_error_counts = (FileSystem.remove(&temporary), FileSystem.remove(to));
-    }
-    copied
+    let _a_leftover_is_removed_by_the_next_one = FileSystem.remove(&temporary);
+    let report = copied?;
+    FileSystem.sync_folder(to).map_err(|source| unplaced(to, source))?;
+    Ok(report)
+}
+
+fn taken(to: &Path) -> Error {
+    Error::InvalidOperation { reason: format!("{} exists; salvage makes a new capsule", to.display()) }
 }
 
 fn unplaced(path: &Path, source: std::io::Error) -> Error {
@@ -65,6 +73,7 @@ fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<Sal
     copy.writer.sync()?;
     let mut report = copy.report;
     report.unfinished = found.unfinished();
+    report.incomplete = found.misses_newest();
     let problem = |p: &kapsa_capsule::Problem| Problem { offset: p.offset, frame: p.frame, message: p.what.clone() };
     report.problems = found.problems().iter().map(problem).collect();
     Ok(report)

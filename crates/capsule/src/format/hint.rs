@@ -17,6 +17,8 @@ pub(crate) struct Hint {
     pub(crate) offset: u64,
     pub(crate) end: u64,
     pub(crate) digest: Hash,
+    /// Whether the file's name is known to be on disk as well.
+    pub(crate) named: bool,
 }
 
 impl Hint {
@@ -34,6 +36,7 @@ impl Hint {
         out[32..64].copy_from_slice(&self.digest);
         out[64..72].copy_from_slice(&header.generation.to_le_bytes());
         out[72..88].copy_from_slice(&header.capsule_id);
+        out[88] = u8::from(self.named);
         let sum = sealed(&out[..120], header.seed());
         out[120..].copy_from_slice(&sum);
         out
@@ -46,7 +49,7 @@ impl Hint {
         let ours = u64_at(bytes, 64) == header.generation && bytes[72..88] == header.capsule_id;
         let valid = bytes[..8] == MAGIC && summed && ours;
         let (serial, offset, end) = (u64_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24));
-        let hint = Hint { serial, offset, end, digest: hash_at(bytes, 32) };
+        let hint = Hint { serial, offset, end, digest: hash_at(bytes, 32), named: bytes[88] == 1 };
         (valid && hint.slot() == slot).then_some(hint)
     }
 

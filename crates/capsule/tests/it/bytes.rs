@@ -215,3 +215,56 @@ fn every_cut_is_found() {
         println!("{name}: {cuts} cuts");
     }
 }
+
+/// Without hints a damaged commit in the middle looks like a torn end, were it not for what follows it.
+#[test]
+fn without_hints_damage_before_the_newest_commit_is_not_taken_for_a_torn_end() {
+    for (name, steps) in CAPSULES {
+        let mut bytes = capsule(steps).expect("made");
+        let last = capsule(&steps[..steps.len() - 1]).expect("made").len();
+        bytes[4096..12_288].fill(0);
+        let good = read_all(&Files::from([(path().to_path_buf(), bytes.clone())])).expect("readable without hints");
+        for position in (12_288..last).step_by(5) {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 0x10;
+            let files = Files::from([(path().to_path_buf(), damaged)]);
+            let read = guarded(|| read_all(&files).map_err(|e| e.to_string()));
+            assert!(read.is_err() || read == Ok(good.clone()), "{name}, byte {position}: {:?}", read.map(|r| r.len()));
+            let disk = Disk::with_files(&files);
+            let put = Writer::open_unlocked(Arc::new(disk.clone()), path()).and_then(|mut writer| {
+                let mut transaction = writer.begin()?;
+                transaction.append(b"more")?;
+                transaction.commit(1)
+            });
+            let kept = disk.files()[path()].len() >= files[path()].len();
+            assert!(put.is_err() || kept, "{name}, byte {position}: a put cut the log");
+            let report = verify_in(&disk, path(), &mut |_, _| {}).expect("can be checked");
+            assert!(!report.problems.is_empty() || put.is_ok(), "{name}, byte {position} went unseen");
+        }
+    }
+}
+
+/// A hint that was taken from another history is seen, even the older one of the two.
+#[test]
+fn a_hint_of_another_history_is_found() {
+    let whole = capsule(CAPSULES[0].1).expect("made");
+    let files = Files::from([(path().to_path_buf(), whole)]);
+    let fork = |digit: u8| {
+        let disk = Disk::with_files(&files);
+        let mut writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).expect("opens");
+        for _ in 0..2 {
+            let mut transaction = writer.begin().expect("begins");
+            transaction.append(&[digit; 100]).expect("appends");
+            transaction.commit(1).expect("commits");
+        }
+        disk.files()[path()].clone()
+    };
+    let (one, other) = (fork(1), fork(2));
+    for slot in [4096..8192, 8192..12_288] {
+        let mut mixed = one.clone();
+        mixed.splice(slot.clone(), other[slot].iter().copied());
+        let disk = Disk::with_files(&Files::from([(path().to_path_buf(), mixed)]));
+        let report = verify_in(&disk, path(), &mut |_, _| {}).expect("can be checked");
+        assert!(!report.problems.is_empty());
+    }
+}

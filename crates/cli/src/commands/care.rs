@@ -138,7 +138,7 @@ pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
     } else {
         salvage_for_people(&mut app.out, &args.to, &report)?;
     }
-    Ok(if report.lost_records == 0 { Status::Done } else { Status::Unwell })
+    Ok(if report.lost_records == 0 && !report.incomplete { Status::Done } else { Status::Unwell })
 }
 
 fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Result<()> {
@@ -154,7 +154,8 @@ fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Re
         out.line(&format!("left out: {} of a write that was never finished", counted(report.unfinished, "record")))?;
     }
     let records = counted(report.records, "record");
-    out.line(&format!("{}: {records} copied, {} lost", to.display(), report.lost_records))
+    let more = if report.incomplete { ", and perhaps newer ones" } else { "" };
+    out.line(&format!("{}: {records} copied, {} lost{more}", to.display(), report.lost_records))
 }
 
 /// `kapsa optimize`.

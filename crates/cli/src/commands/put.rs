@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
@@ -25,6 +26,11 @@ use crate::wire::{PutOut, Tally};
 
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
+
+/// After so long a bulk put gives the lock back between two commits, for so long: more than the pause between two tries of one
+/// that waits.
+const LOCK_HELD_MAX: Duration = Duration::from_millis(500);
+const LOCK_FREE: Duration = Duration::from_millis(8);
 
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
@@ -216,6 +222,7 @@ struct Bulk<'a> {
     each: bool,
     path: PathBuf,
     writer: Option<Writer>,
+    locked_since: Instant,
     batch: Vec<NewRecord>,
     batch_bytes: usize,
     /// Line that the batch begins on: where to go on when it is lost.
@@ -237,6 +244,7 @@ impl<'a> Bulk<'a> {
             each,
             path,
             writer: None,
+            locked_since: Instant::now(),
             batch: Vec::new(),
             batch_bytes: 0,
             batch_line: 1,
@@ -266,10 +274,21 @@ impl<'a> Bulk<'a> {
                 }
                 self.batch_bytes += record.text.len();
                 self.batch.push(record);
+                if self.batch.len() >= self.batch_records_max {
+                    self.commit()?;
+                }
             }
         }
         self.commit()?;
         Ok(seen)
+    }
+
+    /// Gives the lock back for a moment when this call has had it for long: others may be waiting.
+    fn let_others_write(&mut self) {
+        if self.locked_since.elapsed() > LOCK_HELD_MAX {
+            self.writer = None;
+            std::thread::sleep(LOCK_FREE);
+        }
     }
 
     /// Commits the batch when the next record would make it too large.
@@ -284,10 +303,14 @@ impl<'a> Bulk<'a> {
         }
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
+        if self.writer.is_none() {
+            self.locked_since = Instant::now();
+        }
         let writer = open_once(&mut self.writer, self.app, &self.path, &self.defaults)?;
         let puts = writer.put_many(batch)?;
         self.tally.count(&puts);
         self.progress.set(self.tally.records, None);
+        self.let_others_write();
         if self.each {
             puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
             // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is full.

@@ -78,9 +78,9 @@ fn a_bad_line_drops_its_batch_and_says_where_to_go_on() {
     let sandbox = Sandbox::new();
     let lines = "{\"text\":\"1\"}\n{\"text\":\"2\"}\n\n{\"text\":\"3\"}\n{\"text\":\"4\"}\n{\"text\":\n";
     let error = sandbox.fails_with(&["put", "--batch", "2"], lines.as_bytes(), 1, "invalid_json");
-    assert_eq!((&error["line"], &error["committed"], &error["resume_line"]), (&6.into(), &2.into(), &4.into()));
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("line 4")), "{error}");
-    assert_eq!(sandbox.count(), 2);
+    assert_eq!((&error["line"], &error["committed"], &error["resume_line"]), (&6.into(), &4.into(), &6.into()));
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("line 6")), "{error}");
+    assert_eq!(sandbox.count(), 4);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn each_tells_of_a_commit_while_the_input_goes_on() {
     command.args(["put", "-", "--each", "--batch", "1", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(b"{\"text\":\"first\"}\n{\"text\":\"second\"}\n").expect("it reads");
+    input.write_all(b"{\"text\":\"first\"}\n").expect("it reads");
     let mut told = String::new();
     BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut told).expect("a line, while the input is open");
     assert!(told.contains("\"sequence\":1"), "{told}");
