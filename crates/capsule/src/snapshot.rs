@@ -248,12 +248,11 @@ impl Snapshot {
                     }
                 },
             };
-            let index = (sequence - block.first_sequence) as usize;
+            let index = sequence.checked_sub(block.first_sequence).filter(|&index| index < block.len());
             current = Some(block.clone());
-            Some(if index < block.len() as usize {
-                Ok(StoredRecord { block, index })
-            } else {
-                Err(self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))
+            Some(match index {
+                Some(index) => Ok(StoredRecord { block, index: index as usize }),
+                None => Err(self.inner.corrupt(0, format!("the directory does not lead to record {sequence}"))),
             })
         })
     }
@@ -518,6 +517,9 @@ impl Inner {
         let window = self.read_window(offset)?;
         while offset < self.head.end {
             let frame = self.frame_header(offset, &window)?;
+            if frame.end() > self.head.end {
+                return Err(self.corrupt(offset, "a frame reaches past the newest commit"));
+            }
             if frame.kind == Kind::Records {
                 each(offset, self.frame_in(&frame, &window)?)?;
             }

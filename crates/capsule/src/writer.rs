@@ -240,7 +240,7 @@ impl Writer {
         self.core.prepare(&*self.volume)?;
         let old = self.core.snapshot()?;
         // A file without commits stays of its generation: in a later one it is damage when no commit can be read.
-        let generation = self.core.header.generation + u64::from(old.commit().number > 0);
+        let generation = self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
         let header = Header { generation, ..self.core.header };
         let temporary = temporary_path(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;

@@ -271,7 +271,7 @@ impl View {
                 visible += u64::from(!body.record.tombstone);
             }
         }
-        Ok(visible - hidden.len() as u64)
+        Ok(visible.saturating_sub(hidden.len() as u64))
     }
 
     /// Newest revision of a URI that a segment covers.

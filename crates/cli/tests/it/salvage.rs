@@ -90,3 +90,52 @@ fn doctor_tells_of_what_a_killed_compaction_left_and_the_next_one_removes_it() {
     assert!(!leftover.exists());
     assert_eq!(sandbox.count(), 1);
 }
+
+#[test]
+fn a_capsule_whose_end_is_gone_is_salvaged_as_incomplete_and_nothing_is_displaced() {
+    let sandbox = Sandbox::new();
+    for number in 1..=5 {
+        sandbox.ok(&["put", "--text", &format!("number {number}")]);
+    }
+    let bytes = std::fs::read(sandbox.capsule()).expect("there");
+    let broken = sandbox.write("broken.kapsa", &bytes[..bytes.len() - 500]);
+    let broken = broken.to_str().expect("a plain path");
+    let run = sandbox.run(&["--capsule", broken, "salvage", "new.kapsa", "--json"]);
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((run.code, &report["incomplete"]), (Some(2), &true.into()), "{report}");
+    assert!(!sandbox.path("new.kapsa.salvage").exists());
+}
+
+#[test]
+fn without_hints_damage_in_the_middle_is_not_cut_away_by_the_next_put() {
+    let sandbox = Sandbox::new();
+    for number in 1..=5 {
+        sandbox.ok(&["put", "--text", &format!("number {number}")]);
+    }
+    let mut bytes = std::fs::read(sandbox.capsule()).expect("there");
+    bytes[4096..12_288].fill(0);
+    bytes[12_400] ^= 1;
+    std::fs::write(sandbox.capsule(), &bytes).expect("written");
+    sandbox.fails(&["timeline"], 2, "corrupt");
+    sandbox.fails(&["put", "--text", "more"], 2, "corrupt");
+    assert_eq!(std::fs::read(sandbox.capsule()).expect("there"), bytes);
+    assert_eq!(sandbox.run(&["verify"]).code, Some(2));
+    let run = sandbox.run(&["salvage", "new.kapsa", "--json"]);
+    let report: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!((&report["records"], &report["lost_records"]), (&4.into(), &1.into()), "{report}");
+}
+
+#[test]
+fn compaction_follows_a_link_and_refuses_a_second_name() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "x/s", "--text", "SECRETWORD"]);
+    std::os::unix::fs::symlink(sandbox.capsule(), sandbox.path("link.kapsa")).expect("a link");
+    sandbox.ok(&["--capsule", "link.kapsa", "purge", "x/s", "--yes"]);
+    sandbox.ok(&["--capsule", "link.kapsa", "compact"]);
+    assert!(sandbox.path("link.kapsa").is_symlink());
+    let bytes = std::fs::read(sandbox.capsule()).expect("there");
+    assert!(!bytes.windows(10).any(|window| window == b"SECRETWORD"));
+    std::fs::hard_link(sandbox.capsule(), sandbox.path("second.kapsa")).expect("a second name");
+    sandbox.fails(&["compact"], 1, "invalid_operation");
+    sandbox.ok(&["put", "--text", "still written"]);
+}
