@@ -237,6 +237,7 @@ impl Scan<'_> {
     /// The frame header at `offset`, if it checks out and its payload lies within the file.
     fn frame_at(&self, offset: u64) -> Result<Option<Frame>> {
         let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
+        // Why it does not check out is `verify`'s to say: salvage looks for the next one that does.
         let frame = Frame::decode(&bytes, offset, &self.header).ok();
         Ok(frame.filter(|frame| frame.end() <= self.file_len))
     }

@@ -89,6 +89,7 @@ fn openers(file: &Path) -> Vec<u32> {
     let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let same = |path: &Path| std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino()));
     let has_open = |pid: &u32| {
+        // A process that ended meanwhile, or is another user's, is passed over: the list only helps.
         let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).ok();
         *pid != std::process::id() && opened.into_iter().flatten().flatten().any(|entry| same(&entry.path()))
     };
