@@ -1,5 +1,7 @@
 //! Which documents may a search return at all?
 
+use crate::seqs::Sequences;
+
 /// Restricts a search or a listing, before anything is ranked.
 ///
 /// Terms are exact terms as given in [`Document::terms`](crate::Document::terms), or
@@ -14,6 +16,9 @@ pub struct Filter {
     pub since_us: Option<i64>,
     /// First time that is too late, in microseconds since the Unix epoch.
     pub until_us: Option<i64>,
+    /// Only these sequence numbers. Segments that lie after all of them do not count for the statistics either: a search as of then
+    /// ranks as then.
+    pub seqs: Option<Sequences>,
 }
 
 impl Filter {
@@ -29,7 +34,20 @@ impl Filter {
             none: [self.none.as_slice(), &other.none].concat(),
             since_us: self.since_us.max(other.since_us),
             until_us: self.until_us.into_iter().chain(other.until_us).min(),
+            seqs: match (&self.seqs, &other.seqs) {
+                (Some(a), Some(b)) => Some(a.intersection(b)),
+                (one, None) | (None, one) => one.clone(),
+            },
         }
+    }
+
+    pub(crate) fn passes_seq(&self, seq: u64) -> bool {
+        self.seqs.as_ref().is_none_or(|seqs| seqs.contains(seq))
+    }
+
+    /// First sequence number that is too late; `u64::MAX` if none is.
+    pub(crate) fn seqs_end(&self) -> u64 {
+        self.seqs.as_ref().map_or(u64::MAX, Sequences::end)
     }
 
     pub(crate) fn passes_time(&self, time_us: i64) -> bool {

@@ -10,6 +10,9 @@ use crate::filter::Filter;
 use crate::reader::Reader;
 use crate::{Error, Result};
 
+/// Ranges that hold less than this part of a segment's documents lead a search.
+const DENSE_DIVISOR: u32 = 16;
+
 /// Ascending cursors over what is needed and what is forbidden. Every target given to it must be
 /// at least the one before.
 pub(crate) struct Gate<'a> {
@@ -25,8 +28,8 @@ pub(crate) struct Gate<'a> {
 enum Needed {
     /// At least one term of a group.
     Any(Vec<SegmentPostings>),
-    /// To be in a zone that may have the right time.
-    Zones(VecDeque<Range<DocId>>),
+    /// To be in a zone that may have the right time, or to have the right number.
+    Ranges(VecDeque<Range<DocId>>),
 }
 
 impl<'a> Gate<'a> {
@@ -40,10 +43,22 @@ impl<'a> Gate<'a> {
         for term in &filter.none {
             gate.forbidden.extend(reader.exact(term)?);
         }
+        gate.add_seqs(filter);
         gate.add_time(filter);
         gate.needed.sort_by_key(Needed::size);
         let open = gate.needed.first().is_none_or(|rarest| rarest.size() > 0);
         Ok(open.then_some(gate))
+    }
+
+    fn add_seqs(&mut self, filter: &Filter) {
+        let Some(seqs) = &filter.seqs else { return };
+        let first = self.reader.first_seq;
+        let end = first + u64::from(self.reader.documents());
+        let doc = |seq: u64| (seq - first) as DocId;
+        let ranges: VecDeque<_> = seqs.within(first..end).map(|range| doc(range.start)..doc(range.end)).collect();
+        if ranges.front() != Some(&(0..self.reader.documents())) {
+            self.needed.push(Needed::Ranges(ranges));
+        }
     }
 
     fn add_time(&mut self, filter: &'a Filter) {
@@ -61,7 +76,7 @@ impl<'a> Gate<'a> {
             }
         }
         if zones.front() != Some(&(0..self.reader.documents())) {
-            self.needed.push(Needed::Zones(zones));
+            self.needed.push(Needed::Ranges(zones));
         }
         self.times = check.then_some(filter);
     }
@@ -75,9 +90,10 @@ impl<'a> Gate<'a> {
         self.needed.first().map(Needed::size)
     }
 
-    /// Is there a term to be led by? Zones alone are too dense for that.
+    /// Is there something to be led by? Ranges of most documents are too dense for that.
     pub(crate) fn leads(&self) -> bool {
-        self.needed.iter().any(|needed| matches!(needed, Needed::Any(_)))
+        let sparse = |needed: &Needed| needed.size() < self.reader.documents() / DENSE_DIVISOR;
+        self.needed.iter().any(|needed| matches!(needed, Needed::Any(_)) || sparse(needed))
     }
 
     /// First document at or after `target` that has what is needed; it may still be forbidden.
@@ -135,7 +151,7 @@ impl Needed {
     fn size(&self) -> u32 {
         match self {
             Needed::Any(postings) => postings.iter().fold(0, |sum, postings| sum.saturating_add(postings.doc_freq())),
-            Needed::Zones(zones) => zones.iter().map(|zone| zone.end - zone.start).sum(),
+            Needed::Ranges(zones) => zones.iter().map(|zone| zone.end - zone.start).sum(),
         }
     }
 
@@ -145,7 +161,7 @@ impl Needed {
                 let docs = postings.iter_mut().map(|postings| seek(postings, target));
                 docs.min().unwrap_or(TERMINATED)
             }
-            Needed::Zones(zones) => {
+            Needed::Ranges(zones) => {
                 while zones.front().is_some_and(|zone| zone.end <= target) {
                     zones.pop_front();
                 }

@@ -44,8 +44,11 @@ pub(crate) struct PlannedWord {
 /// Where the words of a plan are in one segment, by word.
 pub(crate) type WordInfos = HashMap<String, TermInfo>;
 
-/// BM25 statistics over all segments and the tail.
+/// BM25 statistics over all segments and the tail, as far as they lie before a sequence number.
+///
+/// Counts of documents are exact. The tokens of a segment that goes beyond the number are taken to be spread evenly.
 struct Statistics {
+    seqs_end: u64,
     documents: u64,
     tokens: u64,
     doc_freqs: HashMap<String, u64>,
@@ -56,10 +59,9 @@ pub(crate) fn plan(
     query: &Query,
     filter: &Filter,
     readers: &[&Reader],
-    tokens: u64,
     tail: &[TailWords<'_>],
 ) -> Result<(Plan, Vec<WordInfos>)> {
-    let mut statistics = Statistics::new(readers, tokens, tail);
+    let mut statistics = Statistics::new(filter.seqs_end(), readers, tail);
     let infos = statistics.count(query, readers, tail)?;
     let shoulds = statistics.rarest(&query.should);
     let words: Result<Vec<PlannedWord>> = query.must.iter().chain(shoulds).map(|word| statistics.planned(word)).collect();
@@ -76,13 +78,14 @@ pub(crate) fn plan(
 }
 
 impl Statistics {
-    fn new(readers: &[&Reader], tokens: u64, tail: &[TailWords<'_>]) -> Statistics {
-        let stored: u64 = readers.iter().map(|reader| u64::from(reader.documents())).sum();
-        Statistics {
-            documents: stored + tail.len() as u64,
-            tokens: tokens + tail.iter().map(TailWords::tokens).sum::<u64>(),
-            doc_freqs: HashMap::new(),
+    fn new(seqs_end: u64, readers: &[&Reader], tail: &[TailWords<'_>]) -> Statistics {
+        let (mut documents, mut tokens) = (tail.len() as u64, tail.iter().map(TailWords::tokens).sum::<u64>());
+        for reader in readers {
+            let before = u64::from(reader.documents_before(seqs_end));
+            documents += before;
+            tokens += (u128::from(reader.tokens()) * u128::from(before) / u128::from(reader.documents().max(1))) as u64;
         }
+        Statistics { seqs_end, documents, tokens, doc_freqs: HashMap::new() }
     }
 
     /// Looks up every word of the query, everywhere.
@@ -101,7 +104,7 @@ impl Statistics {
             for ((reader, infos), look_up) in readers.iter().zip(&mut infos).zip(look_ups.by_ref()) {
                 if let Some(info) = look_up.into_found() {
                     reader.will_read(&info);
-                    doc_freq += u64::from(info.doc_freq.min(reader.documents()));
+                    doc_freq += u64::from(reader.doc_freq_before(&info, self.seqs_end)?);
                     infos.insert(word.clone(), info);
                 }
             }

@@ -7,7 +7,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::SegmentComponent;
 use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, InvertedIndexReader, Segment, SegmentReader, Term};
+use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, Term};
 
 use crate::Result;
 use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
@@ -112,6 +112,32 @@ impl Reader {
     pub(crate) fn word_postings(&self, info: &TermInfo) -> Result<SegmentPostings> {
         let freqs = IndexRecordOption::WithFreqs;
         self.text.index.read_postings_from_terminfo(info, freqs).map_err(damaged)
+    }
+
+    /// Documents before the sequence number `end`.
+    pub(crate) fn documents_before(&self, end: u64) -> u32 {
+        end.saturating_sub(self.first_seq).min(u64::from(self.documents())) as u32
+    }
+
+    /// Documents with a word before the sequence number `end`.
+    pub(crate) fn doc_freq_before(&self, info: &TermInfo, end: u64) -> Result<u32> {
+        let documents = self.documents_before(end);
+        let all = info.doc_freq.min(self.documents());
+        if documents == self.documents() || all == 0 {
+            return Ok(all);
+        }
+        let mut postings = self.word_postings(info)?;
+        let mut count = 0;
+        while count < all && postings.doc() < documents {
+            count += 1;
+            postings.advance();
+        }
+        Ok(count)
+    }
+
+    /// Tokens of all texts.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.blob.tokens
     }
 
     /// Documents with an exact term.

@@ -15,6 +15,7 @@ use crate::query::Query;
 use crate::reader::Reader;
 use crate::score::SegmentSearch;
 use crate::segment_bytes::SegmentBytes;
+use crate::seqs::Sequences;
 use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
@@ -176,7 +177,7 @@ impl Searcher {
     ) -> Result<Vec<Hit>> {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
-        let readers = self.readers()?;
+        let readers = self.readers(filter)?;
         let tail = self.analysed_tail(query, filter);
         let (plan, infos) = self.plan(query, filter, &readers, &tail)?;
         let mut top = Top::new(k);
@@ -232,14 +233,21 @@ impl Searcher {
         Ok(self.readers[ord].get().expect("set above"))
     }
 
-    fn readers(&self) -> Result<Vec<&Reader>> {
-        let unopened = self.readers.iter().zip(self.index.blobs()).filter(|(reader, _)| reader.get().is_none());
+    /// The segments that begin before the filter's numbers end.
+    fn readers(&self, filter: &Filter) -> Result<Vec<&Reader>> {
+        let count = self.segments_before(filter);
+        let unopened = self.readers[..count].iter().zip(self.index.blobs()).filter(|(reader, _)| reader.get().is_none());
         unopened.for_each(|(_, blob)| blob.will_open());
-        (0..self.readers.len()).map(|ord| self.reader(ord)).collect()
+        (0..count).map(|ord| self.reader(ord)).collect()
+    }
+
+    fn segments_before(&self, filter: &Filter) -> usize {
+        self.first_seqs.partition_point(|&first| first < filter.seqs_end())
     }
 
     fn analysed_tail(&self, query: &Query, filter: &Filter) -> Vec<TailWords<'_>> {
-        self.tail.iter().map(|doc| doc.analysed(query, filter)).collect()
+        let before = self.tail.iter().take_while(|doc| doc.seq() < filter.seqs_end());
+        before.map(|doc| doc.analysed(query, filter)).collect()
     }
 
     fn plan(
@@ -249,8 +257,7 @@ impl Searcher {
         readers: &[&Reader],
         tail: &[TailWords<'_>],
     ) -> Result<(Plan, Vec<WordInfos>)> {
-        let tokens = self.index.blobs().iter().map(|blob| blob.tokens).sum();
-        guard(|| plan(query, filter, readers, tokens, tail))
+        guard(|| plan(query, filter, readers, tail))
     }
 }
 
@@ -266,7 +273,7 @@ impl Searcher {
             ords.reverse();
         }
         for ord in ords {
-            if found.len() < listing.k && !self.listed_docs(listing, ord).is_empty() {
+            if found.len() < listing.k && self.may_list(listing, ord) {
                 let reader = self.reader(ord)?;
                 let docs = self.listed_docs(listing, ord);
                 let (plan, infos) = self.plan(listing.query, listing.filter, &[reader], &[])?;
@@ -278,6 +285,14 @@ impl Searcher {
             self.list_tail(listing, &mut rule, &mut found)?;
         }
         Ok(found)
+    }
+
+    /// Whether a segment can hold anything to list, as far as its numbers tell.
+    fn may_list(&self, listing: &Listing<'_>, ord: usize) -> bool {
+        let first = self.first_seqs[ord];
+        let span = first..first + u64::from(self.index.blobs()[ord].documents);
+        let allowed = |seqs: &Sequences| seqs.within(span).next().is_some();
+        !self.listed_docs(listing, ord).is_empty() && listing.filter.seqs.as_ref().is_none_or(allowed)
     }
 
     /// The documents of a segment that are within the listing's sequence numbers.

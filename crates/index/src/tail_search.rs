@@ -66,7 +66,8 @@ impl<'a> TailGate<'a> {
     }
 
     pub(crate) fn passes(&self, words: &TailWords<'_>) -> bool {
-        self.plan.filter.passes_time(words.doc.time_us())
+        self.plan.filter.passes_seq(words.doc.seq())
+            && self.plan.filter.passes_time(words.doc.time_us())
             && self.all.iter().all(|group| group.iter().any(|term| words.has_term(*term)))
             && !self.none.iter().any(|term| words.has_term(*term))
             && !self.must_nots.iter().any(|word| words.has_word(*word))

@@ -1,6 +1,6 @@
 //! Every search must be exact, however the records are spread over segments and tail.
 
-use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, SegmentBytes, merge};
+use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, SegmentBytes, Sequences, merge};
 
 use crate::corpus::{Random, Record, WORDS, records, searcher, segment};
 use crate::naive::{self, Pieces};
@@ -40,7 +40,7 @@ fn term(random: &mut Random) -> String {
     }
 }
 
-fn filter(random: &mut Random, count: usize) -> Filter {
+fn filter(random: &mut Random, base: u64, count: usize) -> Filter {
     let mut filter = Filter::default();
     if random.chance(50) {
         return filter;
@@ -55,7 +55,20 @@ fn filter(random: &mut Random, count: usize) -> Filter {
     let time = |random: &mut Random| Some(random.below(count * 10 + 1) as i64);
     filter.since_us = if random.chance(25) { time(random) } else { None };
     filter.until_us = if random.chance(25) { time(random) } else { None };
+    if random.chance(40) {
+        filter.seqs = Some(sequences(random, base, count));
+    }
     filter
+}
+
+/// Some ranges of the corpus, the last record always among them: so that the statistics are those of the whole.
+fn sequences(random: &mut Random, base: u64, count: usize) -> Sequences {
+    let mut ranges = vec![base + count as u64 - 1..base + count as u64 + random.below(3) as u64];
+    for _ in 0..random.below(6) {
+        let start = base + random.below(count) as u64;
+        ranges.push(start..start + random.skewed(count) as u64);
+    }
+    Sequences::new(ranges)
 }
 
 /// Sorted places to cut at, perhaps fewer than asked for.
@@ -78,7 +91,7 @@ fn check(seed: u64, count: usize) {
     assert_eq!(spread.document_count(), count as u64);
     for round in 0..30 {
         let pieces = pieces(&mut random);
-        let filter = filter(&mut random, count);
+        let filter = filter(&mut random, base, count);
         let k = 1 + random.skewed(25);
         let parity = random.chance(50).then(|| random.next() % 2);
         let refused = |record: &Record| parity.is_some_and(|parity| record.key_hash % 2 == parity);
@@ -104,7 +117,7 @@ fn check_listing(random: &mut Random, searcher: &Searcher, records: &[Record], f
     let k = 1 + random.skewed(50);
     let bound = base + random.below(records.len() + 1) as u64;
     let seqs = base..base + records.len() as u64;
-    let passed = |seq: &u64| naive::passes(&records[(seq - base) as usize], filter);
+    let passed = |seq: &u64| naive::passes(&records[(seq - base) as usize], *seq, filter);
     let even = |seq: &u64| seq.is_multiple_of(2);
     let newest: Vec<u64> = seqs.clone().rev().filter(|seq| *seq < bound).filter(passed).filter(even).take(k).collect();
     let oldest: Vec<u64> = seqs.filter(|seq| *seq > bound).filter(passed).filter(even).take(k).collect();
@@ -140,9 +153,38 @@ fn merging_changes_nothing() {
     assert_eq!(merged.document_count(), 700);
     for _ in 0..200 {
         let query = Query::parse(&pieces(&mut random).text()).expect("short");
-        let filter = filter(&mut random, records.len());
+        let filter = filter(&mut random, 5, records.len());
         let hits = |searcher: &Searcher| -> Vec<Hit> { searcher.search(&query, &filter, 12, &mut |_| true).expect("search") };
         assert_eq!(hits(&merged), hits(&apart));
+    }
+}
+
+/// A search that ends at a sequence number finds what a searcher of only the records before it finds, in the same order; the scores
+/// differ a little, because tokens of a segment that goes on are taken to be spread evenly.
+#[test]
+fn a_search_as_of_then_ranks_as_then() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let count = 40 + random.below(900);
+        let records = records(&mut random, count);
+        let ends = cuts(&mut random, count);
+        let now = searcher(&records, &ends, 1);
+        let until = 1 + random.below(count);
+        let then = searcher(&records[..until], &[until / 2], 1);
+        for _ in 0..10 {
+            let query = Query::parse(&pieces(&mut random).text()).expect("short");
+            let filter = Filter { seqs: Some(Sequences::new(vec![0..until as u64 + 1])), ..Filter::default() };
+            let hits = |searcher: &Searcher, filter: &Filter| searcher.search(&query, filter, 2000, &mut |_| true).expect("search");
+            let (past, want) = (hits(&now, &filter), hits(&then, &Filter::default()));
+            let mut seqs: Vec<[u64; 2]> = past.iter().zip(&want).map(|(a, b)| [a.seq, b.seq]).collect();
+            assert_eq!(past.len(), want.len());
+            let score = |hits: &[Hit], seq| hits.iter().find(|hit| hit.seq == seq).expect("found by both").score;
+            seqs.retain(|[a, b]| a != b);
+            for [a, b] in seqs {
+                let (a, b) = (score(&want, a), score(&want, b));
+                assert!((a - b).abs() <= 0.05 * a.max(b), "seed {seed}: {a} {b}");
+            }
+        }
     }
 }
 

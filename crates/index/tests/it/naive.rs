@@ -58,13 +58,14 @@ fn len(record: &Record) -> usize {
     values(record).iter().map(Vec::len).sum()
 }
 
-pub(crate) fn passes(record: &Record, filter: &Filter) -> bool {
+pub(crate) fn passes(record: &Record, seq: u64, filter: &Filter) -> bool {
     let titles = record.title.split_whitespace().map(|word| format!("title:{word}"));
     let terms: HashSet<String> = record.terms.iter().cloned().chain(titles).collect();
     filter.all.iter().all(|group| group.iter().any(|term| terms.contains(term)))
         && !filter.none.iter().any(|term| terms.contains(term))
         && filter.since_us.is_none_or(|since| record.time_us >= since)
         && filter.until_us.is_none_or(|until| record.time_us < until)
+        && filter.seqs.as_ref().is_none_or(|seqs| seqs.ranges().iter().any(|range| range.contains(&seq)))
 }
 
 /// Has `record` every required phrase and no excluded one?
@@ -88,7 +89,7 @@ pub(crate) fn search(records: &[Record], pieces: &Pieces, filter: &Filter, base:
     let weights: Vec<f32> = words.iter().map(|word| idf(word) * (1.0 + K1)).collect();
     let mut hits = Vec::new();
     for (record, seq) in records.iter().zip(base..) {
-        if !passes(record, filter) || !has_phrases(record, pieces) {
+        if !passes(record, seq, filter) || !has_phrases(record, pieces) {
             continue;
         }
         let norm = K1 * (1.0 - B + B * len(record) as f32 / mean);
