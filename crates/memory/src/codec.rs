@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record, Source};
+use crate::record::{BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source};
 use crate::uri::Uri;
 
 const OPERATION: u8 = 2;
@@ -23,14 +23,29 @@ const AGENT: u8 = 25;
 const RUN: u8 = 27;
 const CONFIDENCE: u8 = 29;
 const SOURCE: u8 = 31;
+const BRANCH: u8 = 32;
+const ORIGIN: u8 = 33;
+const SYSTEM: u8 = 34;
+const BESIDE: u8 = 36;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Put = 0,
     Tombstone = 1,
-    /// A tombstone that also asks compaction to erase every earlier revision.
+    /// A tombstone that also asks compaction to erase every earlier revision, on every branch.
     Purge = 2,
+    /// The URI stands for another, which is the text.
+    Alias = 3,
+}
+
+/// What the capsule adds to a record: where it belongs and where it comes from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Envelope {
+    pub(crate) branch: BranchId,
+    pub(crate) system: bool,
+    pub(crate) beside: Vec<u64>,
+    pub(crate) origin: Option<Origin>,
 }
 
 /// A decoded body.
@@ -56,10 +71,25 @@ impl Encoder {
             self.field(tag, text.as_bytes());
         }
     }
+
+    fn envelope(&mut self, envelope: &Envelope) {
+        if envelope.branch != BranchId::MAIN {
+            self.field(BRANCH, &leb128([envelope.branch.0]));
+        }
+        if let Some(origin) = &envelope.origin {
+            self.field(ORIGIN, &encode_origin(origin));
+        }
+        if envelope.system {
+            self.field(SYSTEM, &[]);
+        }
+        if !envelope.beside.is_empty() {
+            self.field(BESIDE, &leb128(envelope.beside.iter().copied()));
+        }
+    }
 }
 
 /// Encodes a record that is put.
-pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros) -> Vec<u8> {
+pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, envelope: &Envelope) -> Vec<u8> {
     let mut out = Encoder(Vec::with_capacity(record.text.len() + 160));
     head(&mut out, Operation::Put, fresh, uri, now, record.created_at.unwrap_or(now));
     let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
@@ -85,13 +115,24 @@ pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros) ->
     if let Some(source) = &record.source {
         out.field(SOURCE, &encode_source(source));
     }
+    out.envelope(envelope);
     out.0
 }
 
 /// Encodes a tombstone.
-pub(crate) fn encode_tombstone(operation: Operation, uri: &Uri, now: Micros) -> Vec<u8> {
+pub(crate) fn encode_tombstone(operation: Operation, uri: &Uri, now: Micros, envelope: &Envelope) -> Vec<u8> {
     let mut out = Encoder(Vec::with_capacity(96));
     head(&mut out, operation, false, uri, now, now);
+    out.envelope(envelope);
+    out.0
+}
+
+/// Encodes an alias of `uri` for `target`.
+pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Envelope) -> Vec<u8> {
+    let mut out = Encoder(Vec::with_capacity(128));
+    head(&mut out, Operation::Alias, false, uri, now, now);
+    out.text(TEXT, target.as_str());
+    out.envelope(envelope);
     out.0
 }
 
@@ -104,6 +145,35 @@ fn head(out: &mut Encoder, operation: Operation, fresh: bool, uri: &Uri, now: Mi
     out.field(RECORDED_AT, &now.to_le_bytes());
     out.field(CREATED_AT, &created.to_le_bytes());
 }
+
+fn leb128(values: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    values.into_iter().for_each(|value| push_leb128(&mut out, value));
+    out
+}
+
+fn encode_origin(origin: &Origin) -> Vec<u8> {
+    let mut out = leb128([origin.branch.0, origin.sequence]);
+    out.push(DECISIONS.iter().position(|d| *d == origin.decision).expect("every decision is listed") as u8);
+    push_leb128(&mut out, origin.by.len() as u64);
+    out.extend_from_slice(origin.by.as_bytes());
+    out.extend_from_slice(origin.note.as_bytes());
+    out
+}
+
+/// No sequence is as large, and so no branch's id.
+const BRANCH_ID_MAX: u64 = 1 << 62;
+
+/// Decisions by their number on disk.
+const DECISIONS: [Decision; 7] = [
+    Decision::Merged,
+    Decision::Theirs,
+    Decision::Ours,
+    Decision::Contested,
+    Decision::Edited,
+    Decision::Picked,
+    Decision::Reverted,
+];
 
 fn encode_source(source: &Source) -> Vec<u8> {
     let mut out = Vec::with_capacity(source.path.len() + 24);
@@ -118,7 +188,7 @@ fn encode_source(source: &Source) -> Vec<u8> {
 /// Decodes the body of record `sequence`.
 pub(crate) fn decode(sequence: u64, bytes: &[u8]) -> Result<Body> {
     let damaged = |reason| Error::DamagedRecord { sequence, reason };
-    let mut decoder = Decoder { body: empty_body(sequence), seen: 0, uri: None };
+    let mut decoder = Decoder { body: empty_body(sequence), uri: None };
     let mut rest = bytes;
     let mut previous = 0;
     while let Some((&tag, after)) = rest.split_first() {
@@ -133,29 +203,41 @@ pub(crate) fn decode(sequence: u64, bytes: &[u8]) -> Result<Body> {
     decoder.finish().map_err(damaged)
 }
 
-/// Only the URI's bytes of a body, without decoding the rest; none when there is none.
-pub(crate) fn uri_bytes(mut body: &[u8]) -> Option<&[u8]> {
-    loop {
-        let (&tag, after) = body.split_first()?;
+/// What indexes need to know of a body, without decoding the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Brief<'a> {
+    pub(crate) uri: &'a [u8],
+    pub(crate) branch: BranchId,
+    pub(crate) system: bool,
+    pub(crate) beside: Vec<u64>,
+    pub(crate) purge: bool,
+}
+
+/// The brief of a body; none when it has no URI or is cut short.
+pub(crate) fn brief(mut body: &[u8]) -> Option<Brief<'_>> {
+    let mut brief = Brief::default();
+    while let Some((&tag, after)) = body.split_first() {
         body = after;
         let value = take_bytes(&mut body)?;
         match tag {
-            URI => return Some(value),
-            _ if tag > URI => return None,
+            OPERATION => brief.purge = value == [Operation::Purge as u8],
+            URI => brief.uri = value,
+            BRANCH => brief.branch = branch_of(value).ok()?,
+            SYSTEM => brief.system = true,
+            BESIDE => brief.beside = numbers_of(value).ok()?,
             _ => {}
         }
     }
+    (!brief.uri.is_empty()).then_some(brief)
 }
 
 struct Decoder {
     body: Body,
-    seen: u32,
     uri: Option<Uri>,
 }
 
 impl Decoder {
     fn field(&mut self, tag: u8, value: &[u8]) -> Result<(), &'static str> {
-        self.seen |= 1 << (tag % 32);
         let record = &mut self.body.record;
         match tag {
             OPERATION => self.body.operation = operation(value)?,
@@ -178,6 +260,10 @@ impl Decoder {
             RUN => record.run = text(value)?,
             CONFIDENCE => record.confidence = Some(f64::from_le_bytes(eight(value)?)),
             SOURCE => record.source = Some(source_of(value)?),
+            BRANCH => record.branch = branch_of(value)?,
+            ORIGIN => record.origin = Some(origin_of(value)?),
+            SYSTEM => record.system = true,
+            BESIDE => record.beside = numbers_of(value)?,
             _ if tag.is_multiple_of(2) => return Err("it holds a field that a newer Kapsa must explain"),
             _ => {}
         }
@@ -186,7 +272,10 @@ impl Decoder {
 
     fn finish(mut self) -> Result<Body, &'static str> {
         self.body.record.uri = self.uri.ok_or("it has no URI")?;
-        self.body.record.tombstone = self.body.operation != Operation::Put;
+        if self.body.operation == Operation::Alias {
+            self.body.record.alias = Some(uri_of(self.body.record.text.as_bytes())?);
+        }
+        self.body.record.tombstone = matches!(self.body.operation, Operation::Tombstone | Operation::Purge);
         Ok(self.body)
     }
 }
@@ -216,6 +305,11 @@ pub(crate) fn blank(sequence: u64) -> Record {
         run: String::new(),
         confidence: None,
         source: None,
+        branch: BranchId::MAIN,
+        system: false,
+        beside: Vec::new(),
+        origin: None,
+        alias: None,
     }
 }
 
@@ -224,6 +318,7 @@ fn operation(value: &[u8]) -> Result<Operation, &'static str> {
         [0] => Ok(Operation::Put),
         [1] => Ok(Operation::Tombstone),
         [2] => Ok(Operation::Purge),
+        [3] => Ok(Operation::Alias),
         _ => Err("its operation is unknown"),
     }
 }
@@ -254,6 +349,31 @@ fn source_of(mut value: &[u8]) -> Result<Source, &'static str> {
     let (hash, path) = value.split_at_checked(16).ok_or(DAMAGE)?;
     let hash = u128::from_be_bytes(hash.try_into().expect("sixteen bytes"));
     Ok(Source { path: text(path)?, line_start, line_end, content_hash: format!("{hash:032x}") })
+}
+
+fn branch_of(mut value: &[u8]) -> Result<BranchId, &'static str> {
+    let id = take_leb128(&mut value).filter(|id| (1..BRANCH_ID_MAX).contains(id));
+    id.filter(|_| value.is_empty()).map(BranchId).ok_or("its branch is not a number")
+}
+
+/// Ascending numbers.
+fn numbers_of(mut value: &[u8]) -> Result<Vec<u64>, &'static str> {
+    let mut numbers = Vec::new();
+    while !value.is_empty() {
+        let number = take_leb128(&mut value).filter(|n| numbers.last().is_none_or(|last| last < n));
+        numbers.push(number.ok_or("its list of numbers is cut short or not in order")?);
+    }
+    Ok(numbers)
+}
+
+fn origin_of(mut value: &[u8]) -> Result<Origin, &'static str> {
+    const DAMAGE: &str = "its origin is cut short";
+    let branch = BranchId(take_leb128(&mut value).ok_or(DAMAGE)?);
+    let sequence = take_leb128(&mut value).ok_or(DAMAGE)?;
+    let (number, mut rest) = value.split_first().ok_or(DAMAGE)?;
+    let decision = *DECISIONS.get(usize::from(*number)).ok_or("its decision is unknown")?;
+    let by = text(take_bytes(&mut rest).ok_or(DAMAGE)?)?;
+    Ok(Origin { branch, sequence, decision, by, note: text(rest)? })
 }
 
 fn push_leb128(out: &mut Vec<u8>, mut value: u64) {
@@ -312,10 +432,42 @@ mod tests {
         }
     }
 
+    fn enveloped() -> Envelope {
+        let origin = Origin {
+            branch: BranchId::MAIN,
+            sequence: 300,
+            decision: Decision::Reverted,
+            by: "reviewer".to_string(),
+            note: "because é".to_string(),
+        };
+        Envelope { branch: BranchId(129), system: true, beside: vec![2, 500], origin: Some(origin) }
+    }
+
+    #[test]
+    fn an_envelope_comes_back_and_is_known_in_brief() {
+        let uri = Uri::parse("note/x").expect("valid");
+        let bytes = encode(&full(), &uri, false, 1, &enveloped());
+        let r = decode(600, &bytes).expect("decodes").record;
+        let back = Envelope { branch: r.branch, system: r.system, beside: r.beside, origin: r.origin };
+        assert_eq!(back, enveloped());
+        let brief = brief(&bytes).expect("whole");
+        let known = (brief.uri, brief.branch, brief.system, brief.beside.as_slice(), brief.purge);
+        assert_eq!(known, (uri.as_str().as_bytes(), BranchId(129), true, &[2, 500][..], false));
+        let bytes = encode_tombstone(Operation::Purge, &uri, 1, &Envelope::default());
+        assert!(super::brief(&bytes).is_some_and(|brief| brief.purge && brief.branch == BranchId::MAIN));
+    }
+
+    #[test]
+    fn an_alias_names_its_target() {
+        let (old, new) = (Uri::parse("note/x").expect("valid"), Uri::parse("note/y").expect("valid"));
+        let body = decode(1, &encode_alias(&old, &new, 1, &Envelope::default())).expect("decodes");
+        assert_eq!((body.record.alias, body.record.tombstone), (Some(new), false));
+    }
+
     #[test]
     fn a_record_comes_back_field_by_field() {
         let uri = Uri::parse("note/x").expect("valid");
-        let body = decode(9, &encode(&full(), &uri, true, 123)).expect("decodes");
+        let body = decode(9, &encode(&full(), &uri, true, 123, &Envelope::default())).expect("decodes");
         assert_eq!((body.operation, body.fresh), (Operation::Put, true));
         let (r, f) = (body.record, full());
         assert_eq!((r.sequence, r.uri, r.committed_at, r.created_at), (9, uri, 123, -5));
@@ -326,7 +478,7 @@ mod tests {
 
     #[test]
     fn a_cut_body_is_an_error_or_a_shorter_record_and_never_a_panic() {
-        let bytes = encode(&full(), &Uri::parse("note/x").expect("valid"), false, 1);
+        let bytes = encode(&full(), &Uri::parse("note/x").expect("valid"), false, 1, &enveloped());
         for len in 0..bytes.len() {
             let _checked_for_panics = decode(1, &bytes[..len]);
         }
@@ -339,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_stored_uri_is_in_canonical_form() {
-        let canonical = encode(&NewRecord::text("t"), &Uri::parse("note/x").expect("valid"), false, 1);
+        let canonical = encode(&NewRecord::text("t"), &Uri::parse("note/x").expect("valid"), false, 1, &Envelope::default());
         assert!(decode(1, &canonical).is_ok());
         let uri = b"mv2://default/note/x";
         let at = canonical.windows(uri.len()).position(|bytes| bytes == uri).expect("it is stored");
@@ -349,10 +501,10 @@ mod tests {
 
     #[test]
     fn unknown_odd_fields_are_skipped_and_even_ones_refused() {
-        let mut bytes = encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1);
-        bytes.extend_from_slice(&[33, 1, 0]);
+        let mut bytes = encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1, &enveloped());
+        bytes.extend_from_slice(&[37, 1, 0]);
         assert!(decode(1, &bytes).is_ok());
-        bytes.extend_from_slice(&[34, 1, 0]);
+        bytes.extend_from_slice(&[38, 1, 0]);
         assert!(matches!(decode(1, &bytes), Err(Error::DamagedRecord { .. })));
     }
 }

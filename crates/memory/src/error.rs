@@ -43,6 +43,30 @@ pub enum Error {
         /// The URI asked for.
         uri: String,
     },
+    /// No branch has this name.
+    #[error("there is no branch `{name}`")]
+    BranchNotFound {
+        /// The name asked for.
+        name: String,
+    },
+    /// No checkpoint, sequence or time is meant by this.
+    #[error("`{text}` is no checkpoint, sequence or time on {branch}: {reason}")]
+    UnknownMoment {
+        /// What was asked for.
+        text: String,
+        /// The branch that was looked at.
+        branch: String,
+        /// What does not fit.
+        reason: String,
+    },
+    /// The label of a checkpoint is taken on this branch.
+    #[error("a checkpoint labelled `{label}` exists on {branch}")]
+    DuplicateLabel {
+        /// The label.
+        label: String,
+        /// The branch.
+        branch: String,
+    },
     /// A stored record that cannot be decoded.
     #[error("record {sequence} is damaged: {reason}")]
     DamagedRecord {

@@ -21,12 +21,16 @@ pub(crate) fn random_id() -> [u8; 16] {
     mix(b"capsule id").as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
 }
 
-/// A URI that no other record has: made of the capsule, the place, the moment and the text.
+/// A URI that no other record has.
 pub(crate) fn fresh_uri(capsule_id: &[u8; 16], sequence: u64, now: Micros, text: &str) -> Uri {
+    Uri::from_segments(["note", &fresh_id(capsule_id, sequence, now, text)])
+}
+
+/// An id that no other record has: made of the capsule, the place, the moment and the text.
+pub(crate) fn fresh_id(capsule_id: &[u8; 16], sequence: u64, now: Micros, text: &str) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(capsule_id).update(&sequence.to_le_bytes()).update(&now.to_le_bytes()).update(text.as_bytes());
     let hash = hasher.finalize();
     let letter = |byte: &u8| char::from(ALPHABET[usize::from(byte & 31)]);
-    let id: String = hash.as_bytes()[..ID_LETTERS].iter().map(letter).collect();
-    Uri::from_segments(["note", &id])
+    hash.as_bytes()[..ID_LETTERS].iter().map(letter).collect()
 }

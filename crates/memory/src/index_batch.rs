@@ -5,11 +5,16 @@ use std::thread;
 
 use kapsa_capsule::SegmentDraft;
 
-use crate::codec::{Body, Operation};
+use crate::branch::Made;
+use crate::codec::{Body, Envelope, Operation};
 use crate::error::Result;
+use crate::keys::Replacement;
+use crate::lanes::Lane;
+use crate::lines::Lines;
+use crate::record::BranchId;
 use crate::segments::{Indexed, Part};
 use crate::uri::Uri;
-use crate::view::View;
+use crate::view::{Head, View};
 
 /// Fewest records that are worth a thread and a segment of their own.
 const SLICE_RECORDS_MIN: usize = 4096;
@@ -22,16 +27,19 @@ pub(crate) struct Entry {
     pub(crate) uri: Uri,
     /// Whether the URI was made for this record.
     pub(crate) fresh: bool,
-    pub(crate) tombstone: bool,
+    pub(crate) operation: Operation,
+    pub(crate) envelope: Envelope,
     pub(crate) body: Vec<u8>,
     pub(crate) text: String,
     pub(crate) indexed: Indexed,
+    /// The branch that this record makes, if it makes one.
+    pub(crate) made: Option<Made>,
 }
 
-/// One record of a segment to be: what to index, and which revision it replaces.
+/// One record of a segment to be: what to index, and which revisions it replaces.
 enum Item<'a> {
-    Entry { entry: &'a Entry, replaces: Option<u64> },
-    Tail { body: &'a Body, replaces: Option<u64> },
+    Entry { entry: &'a Entry, replaced: Vec<Replacement> },
+    Tail { body: &'a Body, replaced: Vec<Replacement> },
     Erased,
 }
 
@@ -39,14 +47,14 @@ impl Item<'_> {
     fn add_to(&self, part: &mut Part) -> Result<()> {
         match self {
             Item::Erased => part.add_erased(),
-            Item::Entry { entry, replaces } => {
+            Item::Entry { entry, replaced } => {
                 let document = entry.indexed.document(&entry.text, entry.uri.hash());
-                part.add(&document, *replaces, entry.tombstone)
+                part.add(&document, Lane::new(entry.envelope.branch, entry.envelope.system), replaced)
             }
-            Item::Tail { body, replaces } => {
-                let indexed = Indexed::of_record(&body.record, body.fresh, body.operation == Operation::Purge);
-                let document = indexed.document(&body.record.text, body.record.uri.hash());
-                part.add(&document, *replaces, body.record.tombstone)
+            Item::Tail { body, replaced } => {
+                let record = &body.record;
+                let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+                part.add(&indexed.document(&record.text, record.uri.hash()), Lane::new(record.branch, record.system), replaced)
             }
         }
     }
@@ -60,20 +68,79 @@ impl Item<'_> {
     }
 }
 
-/// Finds for each record the revision that it replaces.
+/// What decides which revisions a record replaces.
+struct Revision<'a> {
+    sequence: u64,
+    uri: &'a Uri,
+    fresh: bool,
+    operation: Operation,
+    branch: BranchId,
+    beside: &'a [u64],
+}
+
+/// Finds for each record the revisions that it replaces: those that its branch saw as the newest.
 struct Revisions<'a> {
     view: &'a View,
-    newest: HashMap<Uri, u64>,
+    /// Revisions of this batch, oldest first.
+    batch: HashMap<Uri, Vec<(BranchId, Head)>>,
+    /// Branches of this batch.
+    made: HashMap<BranchId, Lines>,
 }
 
 impl Revisions<'_> {
-    fn replaced_by(&mut self, uri: &Uri, sequence: u64, fresh: bool) -> Result<Option<u64>> {
-        let in_batch = self.newest.insert(uri.clone(), sequence);
-        match in_batch {
-            Some(old) => Ok(Some(old)),
-            None if fresh => Ok(None),
-            None => self.view.newest_indexed(uri),
+    fn lines(&self, branch: BranchId) -> Result<Lines> {
+        self.made.get(&branch).map_or_else(|| self.view.lines_of(branch), |lines| Ok(lines.clone()))
+    }
+
+    fn learn(&mut self, made: Option<&Made>, sequence: u64) -> Result<()> {
+        if let Some(made) = made.filter(|made| made.id.0 == sequence) {
+            let lines = self.lines(made.parent)?.child(made.id, made.fork);
+            self.made.insert(made.id, lines);
         }
+        Ok(())
+    }
+
+    fn replaced_by(&mut self, new: &Revision<'_>) -> Result<Vec<Replacement>> {
+        let mut old: Vec<u64> = Vec::new();
+        if new.operation == Operation::Purge {
+            old.extend(self.everywhere_before(new.uri, new.sequence)?);
+        } else if !new.fresh {
+            let lines = self.lines(new.branch)?;
+            old.extend(self.head(new.uri, &lines)?.iter().flat_map(Head::all).filter(|old| !new.beside.contains(old)));
+        }
+        // What is purged is hidden from everyone, those who do not see the marker included.
+        let replacement = |old| Replacement { old, new: if new.operation == Operation::Purge { old } else { new.sequence } };
+        let mut pairs: Vec<Replacement> = old.into_iter().map(replacement).collect();
+        if new.operation != Operation::Put {
+            pairs.push(Replacement { old: new.sequence, new: new.sequence });
+        }
+        self.note(new);
+        Ok(pairs)
+    }
+
+    /// Nothing in a batch can revise what gets its URI in it.
+    fn note(&mut self, new: &Revision<'_>) {
+        if new.fresh && new.sequence >= self.view.snapshot().commit().next_sequence {
+            return;
+        }
+        let head = Head { sequence: new.sequence, beside: new.beside.to_vec() };
+        self.batch.entry(new.uri.clone()).or_default().push((new.branch, head));
+    }
+
+    fn head(&self, uri: &Uri, lines: &Lines) -> Result<Option<Head>> {
+        let batch = self.batch.get(uri).map(Vec::as_slice).unwrap_or_default();
+        match batch.iter().rev().find(|(branch, head)| lines.hold(*branch, head.sequence)) {
+            Some((_, head)) => Ok(Some(head.clone())),
+            None => self.view.newest_indexed(uri, lines),
+        }
+    }
+
+    fn everywhere_before(&self, uri: &Uri, sequence: u64) -> Result<Vec<u64>> {
+        let mut all = self.view.revisions_under(uri, &Lines::all().before(sequence))?;
+        all.extend(self.batch.get(uri).into_iter().flatten().map(|(_, head)| head.sequence));
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
     }
 }
 
@@ -94,19 +161,35 @@ pub(crate) fn index_batch(view: &View, entries: &[Entry], meanwhile: impl FnOnce
 }
 
 fn items<'a>(view: &'a View, entries: &'a [Entry]) -> Result<Vec<Item<'a>>> {
-    let mut revisions = Revisions { view, newest: HashMap::new() };
+    let mut revisions = Revisions { view, batch: HashMap::new(), made: HashMap::new() };
     let mut items = Vec::with_capacity(entries.len());
     for body in view.tail_bodies()? {
-        items.push(match body {
-            None => Item::Erased,
-            Some(body) => {
-                let record = &body.record;
-                Item::Tail { body, replaces: revisions.replaced_by(&record.uri, record.sequence, body.fresh)? }
-            }
-        });
+        let Some(body) = body else {
+            items.push(Item::Erased);
+            continue;
+        };
+        let record = &body.record;
+        let revision = Revision {
+            sequence: record.sequence,
+            uri: &record.uri,
+            fresh: body.fresh,
+            operation: body.operation,
+            branch: record.branch,
+            beside: &record.beside,
+        };
+        items.push(Item::Tail { body, replaced: revisions.replaced_by(&revision)? });
     }
     for entry in entries {
-        items.push(Item::Entry { entry, replaces: revisions.replaced_by(&entry.uri, entry.sequence, entry.fresh)? });
+        revisions.learn(entry.made.as_ref(), entry.sequence)?;
+        let revision = Revision {
+            sequence: entry.sequence,
+            uri: &entry.uri,
+            fresh: entry.fresh,
+            operation: entry.operation,
+            branch: entry.envelope.branch,
+            beside: &entry.envelope.beside,
+        };
+        items.push(Item::Entry { entry, replaced: revisions.replaced_by(&revision)? });
     }
     Ok(items)
 }

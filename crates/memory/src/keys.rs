@@ -2,7 +2,8 @@
 //!
 //! `uris    `: the hashes of the segment's URIs, ascending (8 bytes each), then for each the record's place in the
 //! segment (4 bytes each). `replaced`: pairs of sequences (8 bytes each), ascending: a record that is not the newest
-//! revision any more, and the revision that took its place; a tombstone or an erased record is its own replacement.
+//! revision any more, and the revision that took its place. It may have been replaced once on each branch that saw it; a view heeds
+//! the replacements that it sees. A tombstone, an alias, a purged or an erased record is its own replacement.
 
 use std::ops::Range;
 
@@ -166,8 +167,8 @@ impl<B: TableBytes> ReplacedTable<B> {
         Ok(decode_pair(self.0.read(index * PAIR_BYTES..(index + 1) * PAIR_BYTES)?))
     }
 
-    /// What took the place of `old`, if it is listed here.
-    pub(crate) fn replacement(&self, old: u64) -> Result<Option<u64>> {
+    /// What took the place of `old` on any branch, ascending.
+    pub(crate) fn replacements(&self, old: u64) -> Result<impl Iterator<Item = Result<u64>> + '_> {
         let (mut low, mut high) = (0, self.0.len() / PAIR_BYTES);
         let end = high;
         while low < high {
@@ -178,8 +179,8 @@ impl<B: TableBytes> ReplacedTable<B> {
                 high = middle;
             }
         }
-        let found = if low < end { Some(self.pair(low)?) } else { None };
-        Ok(found.filter(|pair| pair.old == old).map(|pair| pair.new))
+        let listed = move |pair: &Result<Replacement>| pair.as_ref().map_or(true, |pair| pair.old == old);
+        Ok((low..end).map(|index| self.pair(index)).take_while(listed).map(|pair| Ok(pair?.new)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -242,9 +243,13 @@ mod tests {
     fn replacements_are_found_by_the_old_sequence() {
         let pairs = (1..500).map(|i| Replacement { old: i * 3, new: i * 3 + 1 }).collect();
         let table = ReplacedTable::new(encode_replacements(pairs));
-        let replacement = |old| table.replacement(old).expect("whole");
-        assert_eq!((replacement(3), replacement(4), replacement(1497)), (Some(4), None, Some(1498)));
-        assert_eq!((replacement(0), replacement(u64::MAX)), (None, None));
+        let replacement = |old| table.replacements(old).expect("whole").map(|new| new.expect("whole")).collect::<Vec<_>>();
+        assert_eq!((replacement(3), replacement(4), replacement(1497)), (vec![4], vec![], vec![1498]));
+        assert_eq!((replacement(0), replacement(u64::MAX)), (vec![], vec![]));
+        let several = [(5, 9), (5, 5), (4, 6), (5, 700), (6, 6)].map(|(old, new)| Replacement { old, new });
+        let table = ReplacedTable::new(encode_replacements(several.to_vec()));
+        let news: Vec<u64> = table.replacements(5).expect("whole").map(|new| new.expect("whole")).collect();
+        assert_eq!(news, [5, 9, 700]);
         assert!(ReplacedTable::new(Vec::new()).is_empty());
     }
 }

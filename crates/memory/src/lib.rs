@@ -25,14 +25,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod branch;
 pub mod check;
+mod chronicle;
 mod codec;
 pub mod document;
 mod error;
 mod ids;
 mod index_batch;
 mod keys;
+mod lanes;
+mod lines;
 mod maintain;
+mod pending;
 mod read;
 pub mod record;
 pub mod request;
@@ -43,21 +48,23 @@ pub mod uri;
 mod view;
 mod write;
 
+pub use branch::Branch;
 pub use error::{Error, Result};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use lines::BRANCH_DEPTH_MAX;
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
 pub use read::Reader;
-pub use record::{Micros, NewRecord, Record, Source};
+pub use record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use request::{
     Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SalvageReport, SourceReport, Stats, TimelineRequest,
     VerifyReport,
 };
 pub use salvage::salvage;
 pub use shared::SharedWriter;
-pub use uri::Uri;
+pub use uri::{InRun, Uri, UriType};
 pub use write::{
-    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
-    WriteOptions, Writer, create, create_unlocked,
+    ALIASES_MAX, BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX,
+    TAIL_RECORDS_SHARED_MAX, WriteOptions, Writer, create, create_unlocked,
 };

@@ -1,18 +1,22 @@
 //! How does the capsule stay fast and small? Small merges inside a put, all of them on `optimize`, a new file on `compact`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 
 use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 
+use crate::chronicle::Chronicle;
 use crate::codec::{self, Body, Operation};
 use crate::error::Result;
 use crate::index_batch::index_batch;
+use crate::keys::Replacement;
+use crate::lanes::Lane;
+use crate::lines::Lines;
 use crate::record::Micros;
 use crate::request::MaintenanceReport;
 use crate::segments::{Indexed, PURGE_TERM, Part, merge};
-use crate::view::{View, hash_of_body};
+use crate::view::View;
 use crate::write::{Progress, WriteOptions};
 
 /// Neighbouring small segments that a put merges into one.
@@ -154,14 +158,14 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
     let erase = purged(&view)?;
     let total = snapshot.commit().next_sequence - 1;
     let mut rewrite = writer.rewrite()?;
-    let mut newest: HashMap<u64, u64> = HashMap::new();
+    let mut chronicle = Chronicle::default();
     let mut erased = 0;
     let mut next = 1;
     while next <= total {
         progress(next - 1, Some(total));
         let batch = read_batch(&snapshot, next, &erase)?;
         erased += batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count() as u64;
-        let replaced = replacements(&batch, next, &mut newest);
+        let replaced = chronicle.replacements(&batch, next);
         let draft = std::thread::scope(|scope| {
             let indexer = scope.spawn(|| index(next, &batch, &replaced));
             let appended = batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
@@ -217,26 +221,17 @@ fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Ve
     Ok(batch)
 }
 
-/// For each record the revision it replaces. Two URIs of one hash would hide each other: at 64 bits and a million
-/// records the chance is one in 37 million, and `newest` would have to hold every URI to exclude it.
-pub(crate) fn replacements(batch: &[Kept], first: u64, newest: &mut HashMap<u64, u64>) -> Vec<Option<u64>> {
-    let of = |(sequence, kept): (u64, &Kept)| match kept {
-        Kept::Erased { .. } => None,
-        Kept::Record { bytes, .. } => hash_of_body(bytes).and_then(|hash| newest.insert(hash, sequence)),
-    };
-    (first..).zip(batch).map(of).collect()
-}
-
-pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Option<u64>]) -> Result<SegmentDraft> {
+pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -> Result<SegmentDraft> {
     let text_bytes = batch.iter().map(Kept::len).sum();
     let mut part = Part::new(first, text_bytes)?;
-    for (kept, replaces) in batch.iter().zip(replaced) {
+    for (kept, replaced) in batch.iter().zip(replaced) {
         match kept {
             Kept::Erased { .. } => part.add_erased()?,
             Kept::Record { body, .. } => {
                 let record = &body.record;
                 let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(&indexed.document(&record.text, record.uri.hash()), *replaces, record.tombstone)?;
+                let document = indexed.document(&record.text, record.uri.hash());
+                part.add(&document, Lane::new(record.branch, record.system), replaced)?;
             }
         }
     }
@@ -251,7 +246,8 @@ fn purged(view: &View) -> Result<HashSet<u64>> {
     for marker in markers {
         let body = view.body(marker)?;
         if body.operation == Operation::Purge {
-            erase.extend(view.revisions(&body.record.uri)?.into_iter().filter(|&sequence| sequence < marker));
+            erase
+                .extend(view.revisions_under(&body.record.uri, &Lines::all())?.into_iter().filter(|&sequence| sequence < marker));
         }
     }
     Ok(erase)

@@ -7,10 +7,14 @@ use kapsa_capsule::{Snapshot, Volume};
 use kapsa_index::{Candidate, Query};
 
 use crate::error::{Error, Result};
+use crate::lanes::Class;
 use crate::record::Record;
 use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, Stats, TimelineRequest};
 use crate::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
 use crate::view::View;
+
+/// Kinds of what the capsule writes about itself: shown when asked for by name.
+pub(crate) const SYSTEM_KINDS: [&str; 3] = ["branch", "checkpoint", "event"];
 
 /// A consistent view of a capsule at one moment. Takes no lock, waits for nobody.
 #[derive(Debug)]
@@ -35,14 +39,19 @@ impl Reader {
         Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
     }
 
-    /// The newest revision of a URI.
+    /// The newest revision of a URI, or of what it is an alias of. When [`Record::beside`] is not empty, those are contested revisions
+    /// that count as much.
     ///
     /// # Errors
     /// `UriNotFound` when there is none or it was forgotten.
     pub fn get(&self, uri: &Uri) -> Result<Record> {
         let missing = || Error::UriNotFound { uri: uri.to_string() };
-        let record = self.view.record(self.view.newest(uri)?.ok_or_else(missing)?)?;
-        if record.tombstone { Err(missing()) } else { Ok(record) }
+        let mut record = self.view.visible(uri)?.ok_or_else(missing)?.record;
+        if record.alias.is_some() {
+            let target = self.view.resolve(uri)?.ok_or_else(missing)?;
+            record = self.view.visible(&target)?.ok_or_else(missing)?.record;
+        }
+        Ok(record)
     }
 
     /// One revision by its sequence. An erased one comes back without content and says so.
@@ -72,7 +81,7 @@ impl Reader {
     pub fn find(&self, request: &FindRequest) -> Result<Found> {
         let query = Query::parse(&short_uris(&request.query))?;
         let k = request.k.min(FIND_K_MAX);
-        let filter = request.filter.to_index();
+        let filter = request.filter.within(&self.view)?;
         let mut visibility = Visibility::of(&self.view);
         let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate);
         let hits = self.view.searcher()?.search(&query, &filter, k, &mut accept)?;
@@ -137,7 +146,7 @@ impl Reader {
 /// Sequences of visible records that pass `filter`.
 pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: bool) -> Result<Vec<u64>> {
     let mut visibility = Visibility::of(view);
-    let filter = filter.to_index();
+    let filter = filter.within(view)?;
     let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
     let searcher = view.searcher()?;
     let sequences = if newest_first {
@@ -195,6 +204,16 @@ fn short_uris(query: &str) -> String {
 }
 
 impl Filter {
+    /// The filter, and what the view sees.
+    fn within(&self, view: &View) -> Result<kapsa_index::Filter> {
+        let seqs = if self.kinds.iter().any(|kind| SYSTEM_KINDS.contains(&kind.as_str())) {
+            Some(view.sequences(view.lines(), Class::Both)?)
+        } else {
+            view.memories()?.cloned()
+        };
+        Ok(kapsa_index::Filter { seqs, ..self.to_index() })
+    }
+
     pub(crate) fn to_index(&self) -> kapsa_index::Filter {
         let mut all: Vec<Vec<String>> = Vec::new();
         let groups = [
@@ -213,6 +232,6 @@ impl Filter {
             if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
         };
         all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
-        kapsa_index::Filter { all, none: Vec::new(), since_us: self.since, until_us: self.until }
+        kapsa_index::Filter { all, none: Vec::new(), since_us: self.since, until_us: self.until, seqs: None }
     }
 }

@@ -18,6 +18,49 @@ pub const METADATA_BYTES_MAX: usize = 1 << 20;
 /// The kind of a record that names none.
 pub const KIND_DEFAULT: &str = "note";
 
+/// A line of records in a capsule. `main` is always there; any other is named by the sequence of the record that made it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BranchId(pub u64);
+
+impl BranchId {
+    /// The branch that every capsule begins with.
+    pub const MAIN: BranchId = BranchId(0);
+}
+
+/// Why a revision that was not simply put is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Merged: only the other side had changed.
+    Merged,
+    /// A conflict, decided for the other side.
+    Theirs,
+    /// A conflict, decided for this side: what was here stays.
+    Ours,
+    /// A conflict, left open: both stay visible.
+    Contested,
+    /// A conflict, decided by a text that a reviewer wrote.
+    Edited,
+    /// Picked from another branch by hand.
+    Picked,
+    /// An earlier revision, brought back.
+    Reverted,
+}
+
+/// Where a revision came from that was merged, picked or brought back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Branch of the revision that it stands for.
+    pub branch: BranchId,
+    /// Sequence of that revision. For [`Decision::Ours`] the one that was decided against.
+    pub sequence: u64,
+    /// How it was decided.
+    pub decision: Decision,
+    /// Who decided, may be empty.
+    pub by: String,
+    /// The reason given, may be empty.
+    pub note: String,
+}
+
 /// A moment: microseconds since the Unix epoch, UTC.
 pub type Micros = i64;
 
@@ -74,11 +117,17 @@ impl NewRecord {
         NewRecord { text: text.into(), ..NewRecord::default() }
     }
 
-    /// Checks every field against its limit.
+    /// Checks every field against its limit, and that the URI is not one that only the capsule itself gives.
     ///
     /// # Errors
-    /// [`Error::InvalidRecord`] naming the field and what is wrong with it.
+    /// [`Error::InvalidRecord`] naming the field and what is wrong with it; [`Error::InvalidOperation`] for such a URI.
     pub fn check(&self) -> Result<()> {
+        self.uri.as_ref().map_or(Ok(()), crate::pending::refuse_reserved)?;
+        self.check_fields()
+    }
+
+    /// Checks every field against its limit.
+    pub(crate) fn check_fields(&self) -> Result<()> {
         if self.text.is_empty() {
             return Err(invalid("text", "it is empty"));
         }
@@ -182,4 +231,14 @@ pub struct Record {
     pub confidence: Option<f64>,
     /// Where it was read.
     pub source: Option<Source>,
+    /// Branch that it was written on.
+    pub branch: BranchId,
+    /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event.
+    pub system: bool,
+    /// Revisions of the same URI that it does not replace, ascending: they contest each other.
+    pub beside: Vec<u64>,
+    /// Where it came from, unless it was simply put.
+    pub origin: Option<Origin>,
+    /// The URI that this one stands for, if it is an alias.
+    pub alias: Option<Uri>,
 }

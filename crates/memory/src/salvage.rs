@@ -1,14 +1,14 @@
 //! What can still be read of a damaged capsule goes into a new one, every record under the sequence that it had.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kapsa_capsule::{FileSystem, Salvage, Salvaged, Stored, Volume};
 
+use crate::chronicle::Chronicle;
 use crate::codec;
 use crate::error::{Error, Result};
-use crate::maintain::{Kept, index, replacements};
+use crate::maintain::{Kept, index};
 use crate::request::{Problem, SalvageReport};
 use crate::write::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Progress, WriteOptions, create_unlocked};
 
@@ -96,8 +96,8 @@ struct Batch {
     first: u64,
     records: Vec<Kept>,
     bytes: usize,
-    /// Newest revision of each URI so far, by the URI's hash.
-    newest: HashMap<u64, u64>,
+    /// Every revision so far.
+    chronicle: Chronicle,
 }
 
 impl Copy {
@@ -173,7 +173,7 @@ impl Copy {
             let first = self.batch.first;
             let records = std::mem::take(&mut self.batch.records);
             self.batch.bytes = 0;
-            let replaced = replacements(&records, first, &mut self.batch.newest);
+            let replaced = self.batch.chronicle.replacements(&records, first);
             transaction.add_segment(index(first, &records, &replaced)?)?;
         }
         transaction.commit(time_us)?;

@@ -5,6 +5,7 @@ use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
 use crate::error::Result;
 use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
+use crate::lanes::{Lane, LaneRuns, LaneTable};
 use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record};
 use crate::uri::Uri;
 
@@ -14,6 +15,8 @@ pub(crate) const LEXICAL: Tag = *b"lexical ";
 pub(crate) const URIS: Tag = *b"uris    ";
 /// Section that holds the replacements.
 pub(crate) const REPLACED: Tag = *b"replaced";
+/// Section that tells whose the records are.
+pub(crate) const LANES: Tag = *b"lanes   ";
 /// Exact term of every purge marker.
 pub(crate) const PURGE_TERM: &str = "is:purge";
 /// Memory that a builder starts with for a short segment, in bytes.
@@ -42,7 +45,7 @@ impl Indexed {
         if purge {
             terms.0.push(PURGE_TERM.to_string());
         }
-        if !record.tombstone {
+        if !record.tombstone && record.alias.is_none() {
             terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
             terms.tags(&record.tags);
             terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
@@ -104,49 +107,52 @@ pub(crate) struct Part {
     builder: SegmentBuilder,
     keys: Vec<Key>,
     replaced: Vec<Replacement>,
+    lanes: LaneRuns,
 }
 
 impl Part {
     /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it will hold.
     pub(crate) fn new(first_sequence: u64, text_bytes: usize) -> Result<Part> {
         let builder = SegmentBuilder::new(text_bytes.max(BUILDER_BYTES))?;
-        Ok(Part { first_sequence, builder, keys: Vec::new(), replaced: Vec::new() })
+        Ok(Part { first_sequence, builder, keys: Vec::new(), replaced: Vec::new(), lanes: LaneRuns::default() })
     }
 
     fn next_sequence(&self) -> u64 {
         self.first_sequence + u64::from(self.builder.len())
     }
 
-    /// Adds the next record; `replaces` is the revision it takes the place of.
-    pub(crate) fn add(&mut self, document: &Document<'_>, replaces: Option<u64>, tombstone: bool) -> Result<()> {
-        let sequence = self.next_sequence();
-        self.keys.push(Key { hash: document.key_hash, place: self.builder.len() });
-        self.replaced.extend(replaces.map(|old| Replacement { old, new: sequence }));
-        if tombstone {
-            self.replaced.push(Replacement { old: sequence, new: sequence });
-        }
+    /// Adds the next record. `replaced` are the revisions that nobody is to see any more because of it, among them itself when it is a
+    /// tombstone or an alias.
+    pub(crate) fn add(&mut self, document: &Document<'_>, lane: Lane, replaced: &[Replacement]) -> Result<()> {
+        let place = self.builder.len();
+        self.keys.push(Key { hash: document.key_hash, place });
+        self.replaced.extend_from_slice(replaced);
+        self.lanes.add(lane, place..place + 1);
         Ok(self.builder.add(document)?)
     }
 
     /// Adds an erased record: it has a place, and nothing else.
     pub(crate) fn add_erased(&mut self) -> Result<()> {
-        let sequence = self.next_sequence();
+        let (sequence, place) = (self.next_sequence(), self.builder.len());
         self.replaced.push(Replacement { old: sequence, new: sequence });
+        self.lanes.add(Lane::default(), place..place + 1);
         Ok(self.builder.add(&Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 })?)
     }
 
     pub(crate) fn finish(self) -> Result<SegmentDraft> {
         let next_sequence = self.next_sequence();
-        Ok(draft(self.first_sequence, next_sequence, self.builder.finish()?, self.keys, self.replaced))
+        let lexical = self.builder.finish()?;
+        Ok(draft(self.first_sequence, next_sequence, lexical, self.keys, self.replaced, &self.lanes))
     }
 }
 
-pub(crate) fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, replaced: Vec<Replacement>) -> SegmentDraft {
+fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, replaced: Vec<Replacement>, lanes: &LaneRuns) -> SegmentDraft {
     // The words come first: what a search reads in any case then lies beside the segment's head.
     let mut sections = vec![(LEXICAL, lexical), (URIS, encode_keys(keys))];
     if !replaced.is_empty() {
         sections.push((REPLACED, encode_replacements(replaced)));
     }
+    sections.extend(lanes.encode().map(|table| (LANES, table)));
     SegmentDraft { first_sequence: first, next_sequence: next, sections }
 }
 
@@ -157,6 +163,7 @@ pub(crate) struct Source {
     pub(crate) lexical: SegmentBytes,
     pub(crate) keys: crate::keys::KeyTable,
     pub(crate) replaced: Option<crate::keys::ReplacedTable>,
+    pub(crate) lanes: LaneTable,
 }
 
 /// Merges neighbouring segments into one.
@@ -166,13 +173,14 @@ pub(crate) fn merge(sources: &[Source]) -> Result<SegmentDraft> {
         _ => (1, 1),
     };
     let lexical: Vec<SegmentBytes> = sources.iter().map(|s| s.lexical.clone()).collect();
-    let (mut keys, mut replaced) = (Vec::new(), Vec::new());
+    let (mut keys, mut replaced, mut lanes) = (Vec::new(), Vec::new(), LaneRuns::default());
     for source in sources {
         let shift = (source.first_sequence - first) as u32;
         keys.extend(source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }));
         if let Some(table) = &source.replaced {
             replaced.extend(table.pairs()?);
         }
+        source.lanes.add_to(&mut lanes, first)?;
     }
-    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys, replaced))
+    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys, replaced, &lanes))
 }

@@ -16,6 +16,70 @@ pub const SCHEME: &str = "mv2://";
 /// The workspace that short forms belong to.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
+/// First part of the URIs of branches, and of checkpoints.
+const BRANCH: &str = "branch";
+const CHECKPOINT: &str = "checkpoint";
+
+/// What a URI that belongs to a run names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriType {
+    /// Something that a run made or used.
+    Artifact,
+    /// Something that happened.
+    Event,
+    /// A state of things that was worth a name.
+    Checkpoint,
+    /// Rules that a run worked under.
+    Policy,
+    /// A subject with facts.
+    Card,
+    /// A relation of two subjects.
+    Edge,
+}
+
+impl UriType {
+    /// All of them.
+    pub const ALL: [UriType; 6] =
+        [UriType::Artifact, UriType::Event, UriType::Checkpoint, UriType::Policy, UriType::Card, UriType::Edge];
+
+    /// Its name in URIs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            UriType::Artifact => "artifact",
+            UriType::Event => "event",
+            UriType::Checkpoint => "checkpoint",
+            UriType::Policy => "policy",
+            UriType::Card => "card",
+            UriType::Edge => "edge",
+        }
+    }
+}
+
+/// The parts of a URI that belongs to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InRun<'a> {
+    /// What the run works on.
+    pub spec: &'a str,
+    /// The run.
+    pub run: &'a str,
+    /// What the URI names.
+    pub kind: UriType,
+    /// Its name within the run, one part or several.
+    pub path: &'a str,
+}
+
+/// Checks one part of a URI.
+///
+/// # Errors
+/// [`Error::InvalidUri`] when it is empty, holds a slash, or breaks a rule of [`Uri::parse`].
+pub fn check_component(text: &str) -> Result<()> {
+    if text.contains('/') {
+        return Err(invalid(text, "a part of a URI holds no slash"));
+    }
+    Uri::parse(&format!("part/{text}")).map(drop)
+}
+
 /// A logical URI in canonical form.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uri(String);
@@ -46,6 +110,73 @@ impl Uri {
             text.push_str(&slug(segment));
         }
         Uri(text)
+    }
+
+    /// `mv2://<workspace>/branch/<name>`, under which the capsule keeps a branch.
+    pub(crate) fn branch(name: &str) -> Result<Uri> {
+        Uri::parse(&format!("{BRANCH}/{name}"))
+    }
+
+    /// `mv2://<workspace>/checkpoint/<id>`; the id is one that the capsule made.
+    pub(crate) fn checkpoint(id: &str) -> Uri {
+        Uri::from_segments([CHECKPOINT, id])
+    }
+
+    /// `mv2://<workspace>/<spec>/<run>/event/<sequence>`; spec and run are [checked](check_component).
+    pub(crate) fn event(spec: &str, run: &str, sequence: u64) -> Uri {
+        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{spec}/{run}/{}/{sequence}", UriType::Event.name()))
+    }
+
+    /// `mv2://<workspace>/policy/<id>`: policies belong to no run.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUri`].
+    pub fn policy(id: &str) -> Result<Uri> {
+        check_component(id)?;
+        Uri::parse(&format!("policy/{id}"))
+    }
+
+    /// `mv2://<workspace>/<spec>/<run>/<type>/<path>`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidUri`] when a part is empty, holds a slash (the path may), or breaks another rule of [`Uri::parse`].
+    pub fn of_run(spec: &str, run: &str, kind: UriType, path: &str) -> Result<Uri> {
+        check_component(spec)?;
+        check_component(run)?;
+        Uri::parse(&format!("{spec}/{run}/{}/{path}", kind.name()))
+    }
+
+    /// The parts of a URI that belongs to a run; none for one of another shape.
+    #[must_use]
+    pub fn in_run(&self) -> Option<InRun<'_>> {
+        let mut parts = self.path().splitn(4, '/');
+        let (spec, run, kind, path) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let kind = UriType::ALL.into_iter().find(|known| known.name() == kind)?;
+        Some(InRun { spec, run, kind, path })
+    }
+
+    /// Name of the branch that the capsule keeps under this URI.
+    pub(crate) fn branch_name(&self) -> Option<&str> {
+        self.path().strip_prefix(BRANCH)?.strip_prefix('/')
+    }
+
+    /// The id of the checkpoint that the capsule keeps under this URI.
+    pub(crate) fn checkpoint_id(&self) -> Option<&str> {
+        self.path().strip_prefix(CHECKPOINT)?.strip_prefix('/').filter(|id| !id.contains('/'))
+    }
+
+    /// Whether only the capsule itself writes under this URI: its branches, checkpoints and events.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        let numbered = |path: &str| path.bytes().all(|b| b.is_ascii_digit());
+        self.branch_name().is_some()
+            || self.checkpoint_id().is_some()
+            || self.in_run().is_some_and(|at| at.kind == UriType::Event && numbered(at.path))
+    }
+
+    /// What comes after the workspace.
+    fn path(&self) -> &str {
+        self.0[SCHEME.len()..].split_once('/').map_or("", |(_, path)| path)
     }
 
     /// Stands where a record's URI was erased with its content.
@@ -156,6 +287,27 @@ mod tests {
         assert_eq!(short, Uri::parse("mv2://default/note/abc").expect("valid"));
         assert_eq!(short.short(), "note/abc");
         assert_eq!(Uri::parse("mv2://other/x").expect("valid").short(), "mv2://other/x");
+    }
+
+    #[test]
+    fn the_shapes_of_the_capsules_own_uris() {
+        let event = Uri::event("S-1", "r2", 17);
+        assert_eq!(event.as_str(), "mv2://default/S-1/r2/event/17");
+        assert_eq!(event.in_run(), Some(InRun { spec: "S-1", run: "r2", kind: UriType::Event, path: "17" }));
+        let artifact = Uri::of_run("S-1", "r2", UriType::Artifact, "plan/a.md").expect("valid");
+        assert_eq!(artifact.in_run().map(|at| (at.kind, at.path)), Some((UriType::Artifact, "plan/a.md")));
+        assert_eq!(Uri::branch("run/x").expect("valid").branch_name(), Some("run/x"));
+        assert_eq!(Uri::checkpoint("abc").checkpoint_id(), Some("abc"));
+        for reserved in ["branch/x", "checkpoint/x", "a/b/event/3"] {
+            assert!(Uri::parse(reserved).expect("valid").is_reserved(), "{reserved}");
+        }
+        for free in ["branches/x", "a/b/event/x", "event/3", "a/b/artifact/3", "policy/p", "checkpoint/a/b"] {
+            assert!(!Uri::parse(free).expect("valid").is_reserved(), "{free}");
+        }
+        for odd in ["", "a/b", "..", "a b"] {
+            assert!(Uri::of_run(odd, "r", UriType::Card, "c").is_err(), "{odd:?}");
+            assert!(Uri::policy(odd).is_err(), "{odd:?}");
+        }
     }
 
     #[test]

@@ -1,36 +1,76 @@
-//! What is visible in a snapshot? The one place that decides which revision of a URI counts.
+//! What is visible? The one place that decides which revision of a URI counts, for a branch, as of a moment.
 
 use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kapsa_capsule::{Section, Snapshot, Stored, Tag};
-use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, TailDoc};
+use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, Sequences, TailDoc};
 
+use crate::branch::Made;
 use crate::codec::{self, Body, Operation};
 use crate::error::{Error, Result};
 use crate::keys::{KeyTable, ReplacedTable};
-use crate::record::Record;
-use crate::segments::{Indexed, LEXICAL, REPLACED, Source, URIS};
-use crate::uri::{self, Uri};
+use crate::lanes::{Class, LaneTable};
+use crate::lines::{BRANCH_DEPTH_MAX, Lines};
+use crate::record::{BranchId, Record};
+use crate::segments::{Indexed, LANES, LEXICAL, REPLACED, Source, URIS};
+use crate::uri::Uri;
+use crate::write::ALIASES_MAX;
 
 /// Segments whose heads are asked for at once when a URI is looked for in one after the other.
 const HEADS_AT_ONCE: usize = 8;
 /// What the words of a segment begin with, besides a byte for each record, in bytes.
 const LEXICAL_HEAD_BYTES: u64 = 4096;
 
-/// A snapshot with its tables, each read when it is first needed.
-pub(crate) struct View {
+/// A snapshot with its tables, each read when it is first needed. Knows every record, and nothing of who sees it.
+pub(crate) struct Store {
     snapshot: Snapshot,
     keys: Vec<OnceLock<KeyTable>>,
+    lanes: Vec<OnceLock<LaneTable>>,
     replaced: OnceLock<Vec<ReplacedTable>>,
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
+    /// What the branches met so far see.
+    lines: Mutex<HashMap<BranchId, Lines>>,
+}
+
+/// A branch as of a moment, in a store that other views share.
+#[derive(Clone)]
+pub(crate) struct View {
+    store: Arc<Store>,
+    lines: Lines,
+    /// Sequences of the memories seen; none when that is all of them.
+    memories: OnceLock<Option<Sequences>>,
 }
 
 impl std::fmt::Debug for View {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("snapshot", &self.snapshot).finish_non_exhaustive()
+        f.debug_struct("View").field("snapshot", &self.store.snapshot).field("lines", &self.lines).finish_non_exhaustive()
+    }
+}
+
+/// A view knows all that its store knows.
+impl Deref for View {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
+}
+
+/// The newest revision of a URI that a view sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) sequence: u64,
+    /// Revisions that it did not replace.
+    pub(crate) beside: Vec<u64>,
+}
+
+impl Head {
+    /// Every revision that counts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        self.beside.iter().copied().chain([self.sequence])
     }
 }
 
@@ -40,8 +80,10 @@ struct Tail {
     first_sequence: u64,
     /// None where the content was erased.
     bodies: Vec<Option<Body>>,
-    /// Newest revision of each URI in the tail, by the URI's hash.
-    newest: HashMap<u64, Vec<u64>>,
+    /// Revisions of each URI in the tail, ascending, by the URI's hash.
+    revisions: HashMap<u64, Vec<u64>>,
+    /// Whether all are memories on `main`.
+    plain: bool,
 }
 
 impl Tail {
@@ -50,18 +92,178 @@ impl Tail {
         self.bodies.get(usize::try_from(index).ok()?)?.as_ref()
     }
 
-    /// Newest revision of `uri` in the tail.
-    fn newest(&self, uri: &Uri) -> Option<u64> {
-        let sequences = self.newest.get(&uri.hash())?;
-        sequences.iter().rev().copied().find(|&s| self.body(s).is_some_and(|b| b.record.uri == *uri))
+    /// Revisions of `uri` in the tail, newest first, on any branch.
+    fn revisions<'a>(&'a self, uri: &'a Uri) -> impl Iterator<Item = &'a Body> {
+        let sequences = self.revisions.get(&uri.hash()).map(Vec::as_slice).unwrap_or_default();
+        sequences.iter().rev().filter_map(|&s| self.body(s)).filter(move |body| body.record.uri == *uri)
+    }
+
+    /// Newest revision of `uri` that `lines` see.
+    fn newest(&self, uri: &Uri, lines: &Lines) -> Option<Head> {
+        let body = self.revisions(uri).find(|body| lines.hold(body.record.branch, body.record.sequence))?;
+        Some(Head { sequence: body.record.sequence, beside: body.record.beside.clone() })
+    }
+
+    /// Whether the revision `sequence` of `uri` was replaced, or purged, by one in the tail.
+    fn replaces(&self, uri: &Uri, sequence: u64, lines: &Lines) -> bool {
+        self.revisions(uri).take_while(|body| body.record.sequence > sequence).any(|body| {
+            let record = &body.record;
+            let seen = lines.hold(record.branch, record.sequence) && !record.beside.contains(&sequence);
+            seen || body.operation == Operation::Purge
+        })
     }
 }
 
 impl View {
+    /// `main`, as it is in the snapshot.
     pub(crate) fn new(snapshot: Snapshot) -> View {
-        let mut keys = Vec::new();
-        keys.resize_with(snapshot.segments().len(), OnceLock::new);
-        View { snapshot, keys, replaced: OnceLock::new(), tail: OnceLock::new(), searcher: OnceLock::new() }
+        View::of(Arc::new(Store::new(snapshot)), Lines::main())
+    }
+
+    fn of(store: Arc<Store>, lines: Lines) -> View {
+        View { store, lines, memories: OnceLock::new() }
+    }
+
+    /// Another view of the same store.
+    pub(crate) fn with(&self, lines: Lines) -> View {
+        View::of(Arc::clone(&self.store), lines)
+    }
+
+    /// What this view sees.
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// Newest revision of a URI, tombstones included.
+    pub(crate) fn newest(&self, uri: &Uri) -> Result<Option<Head>> {
+        let head = self.newest_under(uri, &self.lines)?;
+        match &head {
+            // Whoever purges leaves a marker on every branch that wrote the URI, but not on those that only inherit it.
+            Some(newest) if self.lines != Lines::main() && self.is_purged(uri, newest.sequence)? => Ok(None),
+            _ => Ok(head),
+        }
+    }
+
+    /// The URI that a URI stands for, and whether a memory is visible under it.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when aliases lead in a circle or too far.
+    pub(crate) fn look_up(&self, uri: &Uri) -> Result<(Uri, bool)> {
+        let mut uri = uri.clone();
+        for _ in 0..=ALIASES_MAX {
+            let Some(head) = self.newest(&uri)? else { return Ok((uri, false)) };
+            let body = self.body(head.sequence)?;
+            match body.record.alias {
+                Some(target) => uri = target,
+                None => return Ok((uri, body.operation == Operation::Put)),
+            }
+        }
+        let reason = format!("{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others");
+        Err(Error::InvalidOperation { reason })
+    }
+
+    /// The URI that a URI stands for, if a memory is visible under it.
+    pub(crate) fn resolve(&self, uri: &Uri) -> Result<Option<Uri>> {
+        let (uri, exists) = self.look_up(uri)?;
+        Ok(exists.then_some(uri))
+    }
+
+    /// The newest visible revision under exactly this URI, an alias included.
+    pub(crate) fn visible(&self, uri: &Uri) -> Result<Option<Body>> {
+        let Some(head) = self.newest(uri)? else { return Ok(None) };
+        Ok(Some(self.body(head.sequence)?).filter(|body| !body.record.tombstone))
+    }
+
+    /// Every revision of a URI that this view sees, ascending.
+    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Vec<u64>> {
+        self.revisions_under(uri, &self.lines)
+    }
+
+    /// Sequences of the memories that this view sees, replaced ones included; none when that is all of them.
+    pub(crate) fn memories(&self) -> Result<Option<&Sequences>> {
+        if let Some(known) = self.memories.get() {
+            return Ok(known.as_ref());
+        }
+        let all = self.lines == Lines::main() && self.is_plain()?;
+        let memories = if all { None } else { Some(self.sequences(&self.lines, Class::Memory)?) };
+        Ok(self.memories.get_or_init(|| memories).as_ref())
+    }
+
+    /// Whether a memory that this view sees is a newest revision of its URI, and no tombstone.
+    pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
+        let sequence = candidate.seq();
+        let tail = self.tail()?;
+        if sequence >= tail.first_sequence {
+            let Some(body) = tail.body(sequence) else { return Ok(false) };
+            return Ok(body.operation == Operation::Put && !tail.replaces(&body.record.uri, sequence, &self.lines));
+        }
+        if self.is_replaced(sequence)? {
+            return Ok(false);
+        }
+        if tail.revisions.is_empty() || !tail.revisions.contains_key(&candidate.key_hash()?) {
+            return Ok(true);
+        }
+        Ok(!tail.replaces(&self.record(sequence)?.uri, sequence, &self.lines))
+    }
+
+    /// Whether a revision that this view sees took the place of the indexed record `sequence`.
+    fn is_replaced(&self, sequence: u64) -> Result<bool> {
+        let memories = self.memories()?;
+        for table in self.replaced()? {
+            for new in table.replacements(sequence)? {
+                let new = new?;
+                if new == sequence || memories.is_none_or(|seen| seen.contains(new)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// How many memories are visible.
+    pub(crate) fn visible_count(&self) -> Result<u64> {
+        let tail = self.tail()?;
+        let memories = self.memories()?;
+        let seen = |sequence: u64| memories.is_none_or(|seen| seen.contains(sequence));
+        let mut hidden = std::collections::HashSet::new();
+        for table in self.replaced()? {
+            let pairs = table.pairs()?.filter(|pair| seen(pair.old) && (pair.new == pair.old || seen(pair.new)));
+            hidden.extend(pairs.map(|pair| pair.old));
+        }
+        let mut visible = 0;
+        for body in tail.bodies.iter().flatten() {
+            let record = &body.record;
+            let counts = seen(record.sequence) && body.operation == Operation::Put;
+            visible += u64::from(counts && !tail.replaces(&record.uri, record.sequence, &self.lines));
+            let purge = body.operation == Operation::Purge;
+            if body.fresh || !purge && !seen(record.sequence) {
+                continue;
+            }
+            for sequence in self.revisions_under(&record.uri, &self.lines)? {
+                if sequence < tail.first_sequence && seen(sequence) && tail.replaces(&record.uri, sequence, &self.lines) {
+                    hidden.insert(sequence);
+                }
+            }
+        }
+        let indexed = memories.map_or(tail.first_sequence - 1, |seen| {
+            seen.within(0..tail.first_sequence).map(|range| range.end - range.start).sum()
+        });
+        Ok((indexed + visible).saturating_sub(hidden.len() as u64))
+    }
+}
+
+impl Store {
+    fn new(snapshot: Snapshot) -> Store {
+        let count = snapshot.segments().len();
+        Store {
+            snapshot,
+            keys: empty_cells(count),
+            lanes: empty_cells(count),
+            replaced: OnceLock::new(),
+            tail: OnceLock::new(),
+            searcher: OnceLock::new(),
+            lines: Mutex::default(),
+        }
     }
 
     pub(crate) fn snapshot(&self) -> &Snapshot {
@@ -86,46 +288,150 @@ impl View {
         Ok(self.body(sequence)?.record)
     }
 
-    /// Newest revision of a URI, tombstones included.
-    pub(crate) fn newest(&self, uri: &Uri) -> Result<Option<u64>> {
+    /// Newest revision of a URI that `lines` see, tombstones and purged ones included.
+    pub(crate) fn newest_under(&self, uri: &Uri, lines: &Lines) -> Result<Option<Head>> {
         if !self.snapshot.tail().is_empty()
-            && let Some(sequence) = self.tail()?.newest(uri)
+            && let Some(head) = self.tail()?.newest(uri, lines)
         {
-            return Ok(Some(sequence));
+            return Ok(Some(head));
         }
-        self.newest_indexed(uri)
+        self.newest_indexed(uri, lines)
     }
 
-    /// Every revision of a URI, ascending.
-    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Vec<u64>> {
+    /// Every revision of a URI that `lines` see, ascending.
+    pub(crate) fn revisions_under(&self, uri: &Uri, lines: &Lines) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         for index in 0..self.keys.len() {
-            all.extend(self.in_segment(index, uri)?);
+            all.extend(self.in_segment(index, uri, lines)?.into_iter().map(|head| head.sequence));
         }
-        let tail = self.tail()?;
-        let sequences = tail.newest.get(&uri.hash()).map(Vec::as_slice).unwrap_or_default();
-        all.extend(sequences.iter().filter(|&&s| tail.body(s).is_some_and(|b| b.record.uri == *uri)));
+        let tail = self.tail()?.revisions(uri).map(|body| &body.record);
+        let mut tail: Vec<u64> = tail.filter(|r| lines.hold(r.branch, r.sequence)).map(|r| r.sequence).collect();
+        tail.reverse();
+        all.extend(tail);
         Ok(all)
     }
 
-    fn in_segment(&self, index: usize, uri: &Uri) -> Result<Vec<u64>> {
+    /// Revisions of a URI in one segment that `lines` see, ascending.
+    fn in_segment(&self, index: usize, uri: &Uri, lines: &Lines) -> Result<Vec<Head>> {
         let first = self.snapshot.segments()[index].first_sequence;
         let mut found = Vec::new();
+        if first >= lines.below() {
+            return Ok(found);
+        }
         for place in self.keys(index)?.find(uri.hash())? {
             let sequence = first + u64::from(place);
-            if self.has_uri(sequence, uri)? {
-                found.push(sequence);
+            if self.lanes(index)?.holds(lines, Class::Both, sequence)? {
+                found.extend(self.head_at(sequence, uri)?);
             }
         }
         Ok(found)
     }
 
-    fn has_uri(&self, sequence: u64, uri: &Uri) -> Result<bool> {
+    /// The revision `sequence`, if it is one of `uri`.
+    fn head_at(&self, sequence: u64, uri: &Uri) -> Result<Option<Head>> {
         let record = self.snapshot.record(sequence)?;
-        Ok(match record.stored() {
-            Stored::Body(bytes) => codec::uri_bytes(bytes) == Some(uri.as_str().as_bytes()),
-            Stored::Purged(_) => false,
-        })
+        let Stored::Body(bytes) = record.stored() else { return Ok(None) };
+        let brief = codec::brief(bytes).filter(|brief| brief.uri == uri.as_str().as_bytes());
+        Ok(brief.map(|brief| Head { sequence, beside: brief.beside }))
+    }
+
+    /// Whether the content of a revision is to be erased, on whatever branch that was said.
+    fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
+        let in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
+        if in_tail.into_iter().any(|body| body.operation == Operation::Purge) {
+            return Ok(true);
+        }
+        if self.body(sequence)?.operation != Operation::Put {
+            return Ok(false);
+        }
+        for table in self.replaced()? {
+            for new in table.replacements(sequence)? {
+                if new? == sequence {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Which records of a segment are whose.
+    fn lanes(&self, index: usize) -> Result<&LaneTable> {
+        let cell = &self.lanes[index];
+        if let Some(table) = cell.get() {
+            return Ok(table);
+        }
+        let meta = &self.snapshot.segments()[index];
+        let table = LaneTable::new(self.snapshot.section(index, LANES)?, meta.first_sequence..meta.next_sequence)?;
+        Ok(cell.get_or_init(|| table))
+    }
+
+    /// Whether there is nothing but memories on `main`.
+    fn is_plain(&self) -> Result<bool> {
+        for index in 0..self.lanes.len() {
+            if !self.lanes(index)?.is_plain() {
+                return Ok(false);
+            }
+        }
+        Ok(self.tail()?.plain)
+    }
+
+    /// Sequences that `lines` see, replaced ones included.
+    pub(crate) fn sequences(&self, lines: &Lines, class: Class) -> Result<Sequences> {
+        let mut ranges = Vec::new();
+        for index in 0..self.lanes.len() {
+            ranges.extend(self.lanes(index)?.sequences(lines, class)?);
+        }
+        for body in self.tail()?.bodies.iter().flatten() {
+            let record = &body.record;
+            if class.holds(record.system) && lines.hold(record.branch, record.sequence) {
+                ranges.push(record.sequence..record.sequence + 1);
+            }
+        }
+        Ok(Sequences::new(ranges))
+    }
+
+    /// What a branch sees. One whose record is lost sees itself only.
+    ///
+    /// # Errors
+    /// Damage; a chain of branches deeper than [`BRANCH_DEPTH_MAX`], which nobody can have made.
+    pub(crate) fn lines_of(&self, branch: BranchId) -> Result<Lines> {
+        let mut unknown = Vec::new();
+        let mut at = branch;
+        let mut lines = loop {
+            if at == BranchId::MAIN {
+                break Lines::main();
+            }
+            if let Some(known) = self.known_lines(at) {
+                break known;
+            }
+            if unknown.len() > BRANCH_DEPTH_MAX {
+                return Err(Error::DamagedRecord { sequence: branch.0, reason: "its branch has too many ancestors" });
+            }
+            match self.made(at)? {
+                Some(made) => {
+                    at = made.parent;
+                    unknown.push(made);
+                }
+                None => break Lines::alone(at),
+            }
+        };
+        for made in unknown.into_iter().rev() {
+            lines = lines.child(made.id, made.fork);
+            self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(made.id, lines.clone());
+        }
+        Ok(lines)
+    }
+
+    fn known_lines(&self, branch: BranchId) -> Option<Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&branch).cloned()
+    }
+
+    /// How a branch was made; none when its record is lost.
+    pub(crate) fn made(&self, branch: BranchId) -> Result<Option<Made>> {
+        if branch.0 >= self.snapshot.commit().next_sequence {
+            return Ok(None);
+        }
+        Ok(Made::of(&self.record(branch.0)?).filter(|made| made.id == branch))
     }
 
     fn keys(&self, index: usize) -> Result<&KeyTable> {
@@ -166,7 +472,7 @@ impl View {
 
     fn load_tail(&self) -> Result<Tail> {
         let range = self.snapshot.tail();
-        let mut tail = Tail { first_sequence: range.start, ..Tail::default() };
+        let mut tail = Tail { first_sequence: range.start, plain: true, ..Tail::default() };
         if range.is_empty() {
             return Ok(tail);
         }
@@ -177,7 +483,8 @@ impl View {
                 Stored::Purged(_) => None,
             };
             if let Some(body) = &body {
-                tail.newest.entry(body.record.uri.hash()).or_default().push(stored.sequence());
+                tail.revisions.entry(body.record.uri.hash()).or_default().push(stored.sequence());
+                tail.plain &= !body.record.system && body.record.branch == BranchId::MAIN;
             }
             tail.bodies.push(body);
         }
@@ -231,57 +538,14 @@ impl View {
         Ok(tail.bodies.iter().enumerate().map(document).collect())
     }
 
-    /// Whether a candidate of the search is the newest revision of its URI, and not a tombstone.
-    pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
-        let sequence = candidate.seq();
-        let tail = self.tail()?;
-        if sequence >= tail.first_sequence {
-            let Some(body) = tail.body(sequence) else { return Ok(false) };
-            return Ok(!body.record.tombstone && tail.newest(&body.record.uri) == Some(sequence));
-        }
-        for table in self.replaced()? {
-            if table.replacement(sequence)?.is_some() {
-                return Ok(false);
-            }
-        }
-        if tail.newest.is_empty() {
-            return Ok(true);
-        }
-        match tail.newest.get(&candidate.key_hash()?) {
-            None => Ok(true),
-            Some(_) => Ok(tail.newest(&self.record(sequence)?.uri).is_none()),
-        }
-    }
-
-    /// How many URIs are visible.
-    pub(crate) fn visible_count(&self) -> Result<u64> {
-        let tail = self.tail()?;
-        let mut hidden = std::collections::HashSet::new();
-        for table in self.replaced()? {
-            hidden.extend(table.pairs()?.map(|pair| pair.old));
-        }
-        let mut visible = tail.first_sequence - 1;
-        for sequences in tail.newest.values() {
-            for &sequence in sequences {
-                let Some(body) = tail.body(sequence) else { continue };
-                if tail.newest(&body.record.uri) != Some(sequence) {
-                    continue;
-                }
-                hidden.extend(self.newest_indexed(&body.record.uri)?);
-                visible += u64::from(!body.record.tombstone);
-            }
-        }
-        Ok(visible.saturating_sub(hidden.len() as u64))
-    }
-
-    /// Newest revision of a URI that a segment covers.
-    pub(crate) fn newest_indexed(&self, uri: &Uri) -> Result<Option<u64>> {
+    /// Newest revision of a URI that a segment covers and `lines` see.
+    pub(crate) fn newest_indexed(&self, uri: &Uri, lines: &Lines) -> Result<Option<Head>> {
         for index in (0..self.keys.len()).rev() {
             if (self.keys.len() - 1 - index).is_multiple_of(HEADS_AT_ONCE) {
                 (index.saturating_sub(HEADS_AT_ONCE - 1)..=index).for_each(|index| self.snapshot.will_read_segment(index, 0));
             }
-            if let Some(sequence) = self.in_segment(index, uri)?.last() {
-                return Ok(Some(*sequence));
+            if let Some(head) = self.in_segment(index, uri, lines)?.pop() {
+                return Ok(Some(head));
             }
         }
         Ok(None)
@@ -298,6 +562,7 @@ impl View {
                     lexical: self.lexical(index)?,
                     keys: self.keys(index)?.clone(),
                     replaced: self.snapshot.section(index, REPLACED)?.map(ReplacedTable::new),
+                    lanes: self.lanes(index)?.clone(),
                 })
             })
             .collect()
@@ -318,14 +583,13 @@ impl Checks for LexicalSection {
     }
 }
 
+fn empty_cells<T>(count: usize) -> Vec<OnceLock<T>> {
+    std::iter::repeat_with(OnceLock::new).take(count).collect()
+}
+
 fn erased(sequence: u64) -> Body {
     let mut record = codec::blank(sequence);
     record.purged = true;
     record.tombstone = true;
     Body { operation: Operation::Tombstone, fresh: false, record }
-}
-
-/// Hash of the URI of an encoded body.
-pub(crate) fn hash_of_body(body: &[u8]) -> Option<u64> {
-    codec::uri_bytes(body).map(uri::hash_bytes)
 }

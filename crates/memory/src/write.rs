@@ -1,5 +1,5 @@
 //! The write path, from a new record to the disk, as a table of contents:
-//! check → encode (`codec`) → append → index when the tail is full (`segments`) → commit (one sync).
+//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full (`segments`) → commit (one sync).
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,16 @@ use std::time::Duration;
 
 use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, Volume, WriterOptions};
 
-use crate::codec::{self, Operation};
+use crate::branch::{self, Branch, Made};
+use crate::codec::{Envelope, Operation};
 use crate::error::{Error, Result};
 use crate::index_batch::{Entry, index_batch};
+use crate::lines::Lines;
 use crate::maintain;
-use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record, Source};
+use crate::pending::{self, Name, Pending, What};
+use crate::record::{BranchId, KIND_DEFAULT, Micros, NewRecord, Record, Source};
 use crate::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
-use crate::segments::{Indexed, merge};
+use crate::segments::merge;
 use crate::uri::Uri;
 use crate::view::View;
 
@@ -29,8 +32,8 @@ pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 pub const BATCH_RECORDS_MAX: usize = 65_536;
 /// Most bytes of text that one call of [`Writer::put_many`] should bring.
 pub const BATCH_BYTES_MAX: usize = 64 << 20;
-/// Fewest records that are encoded on two threads.
-const PARALLEL_RECORDS_MIN: usize = 4096;
+/// Most aliases that are followed from one URI to the next.
+pub const ALIASES_MAX: usize = 8;
 /// Most passages of one source that are compared when it is put again.
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
@@ -95,7 +98,9 @@ pub struct Writer {
     path: PathBuf,
     options: WriteOptions,
     capsule: kapsa_capsule::Writer,
-    /// View of the newest commit; dropped by everything that commits.
+    /// The branch that is written to.
+    branch: BranchId,
+    /// View of the newest commit on that branch; dropped by everything that commits.
     view: Option<View>,
 }
 
@@ -106,7 +111,7 @@ impl Writer {
     /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, view: None })
+        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, view: None })
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
@@ -115,13 +120,99 @@ impl Writer {
     /// As [`Writer::open`].
     pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, view: None })
+        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, view: None })
     }
 
     /// Path of the capsule.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes to the branch `name` from now on.
+    ///
+    /// # Errors
+    /// `BranchNotFound`; `InvalidOperation` when it is archived.
+    pub fn switch(&mut self, name: &str) -> Result<()> {
+        let made = self.view()?.branch(name)?;
+        if made.archived {
+            return Err(misuse(&format!("branch {name} is archived: it can be read and not written")));
+        }
+        (self.branch, self.view) = (made.id, None);
+        Ok(())
+    }
+
+    /// Name of the branch that is written to.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn branch(&mut self) -> Result<String> {
+        let branch = self.branch;
+        self.view()?.branch_name_of(branch)
+    }
+
+    /// Makes a branch that sees what `parent` sees now, or as of before the sequence `below`. Costs what a put costs.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when the name is none, is taken, also by an archived branch, or the parent has too many ancestors;
+    /// `BranchNotFound`.
+    pub fn create_branch(&mut self, name: &str, parent: &str, below: Option<u64>) -> Result<Branch> {
+        let name = branch::branch_name(name)?;
+        let view = self.view()?;
+        if name == branch::MAIN || view.find_branch(&name)?.is_some() {
+            return Err(misuse(&format!("there is a branch `{name}` already, and a name is never used again")));
+        }
+        let next = view.snapshot().commit().next_sequence;
+        let parent_made = view.branch(parent)?;
+        branch::check_depth(&view.lines_of(parent_made.id)?)?;
+        let fork = below.unwrap_or(next).min(next);
+        let record = Made::record(&name, parent_made.id, fork, None, false)?;
+        let puts = self.write(vec![self.branch_record(record, parent_made.id, Some(fork))])?;
+        let parent = self.view()?.branch_name_of(parent_made.id)?;
+        let (id, created_at) = (BranchId(puts[0].sequence), self.capsule.snapshot()?.commit().time_us);
+        Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
+    }
+
+    /// Closes a branch: it can be read and not written any more.
+    ///
+    /// # Errors
+    /// `BranchNotFound`; `InvalidOperation` for `main` and for one that is archived already.
+    pub fn archive_branch(&mut self, name: &str) -> Result<()> {
+        let name = branch::branch_name(name)?;
+        let made = self.view()?.branch(&name)?;
+        if made.id == BranchId::MAIN || made.archived {
+            let reason = if made.archived { "it is already" } else { "main is always open" };
+            return Err(misuse(&format!("branch {name} cannot be archived: {reason}")));
+        }
+        let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
+        self.write(vec![self.branch_record(record, made.parent, None)]).map(drop)
+    }
+
+    /// The record that makes a branch, when it is told where that begins, or changes one.
+    fn branch_record(&self, mut record: NewRecord, parent: BranchId, fork: Option<u64>) -> Pending {
+        let name = Name::Given(record.uri.take().expect("a branch has a name"));
+        let envelope = Envelope { branch: parent, system: true, ..Envelope::default() };
+        let record = Box::new(record);
+        let what = match fork {
+            Some(fork) => What::Branch { record, parent, fork },
+            None => What::Put(record),
+        };
+        Pending { name, what, envelope }
+    }
+
+    /// Lets `old` stand for `new` from now on: whoever asks for the one gets the other.
+    ///
+    /// # Errors
+    /// `UriNotFound` when nothing is visible under `new`; `InvalidOperation` when `new` leads back to `old`.
+    pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<Put> {
+        pending::refuse_reserved(old)?;
+        let target = self.view()?.resolve(new)?.ok_or_else(|| not_found(new))?;
+        if target == *old {
+            return Err(misuse(&format!("{new} leads to {old} itself")));
+        }
+        let envelope = self.envelope();
+        let pending = Pending { name: Name::Given(old.clone()), what: What::Alias(target), envelope };
+        Ok(self.write(vec![pending])?.remove(0))
     }
 
     /// Puts one record: one commit, durable when this returns.
@@ -152,9 +243,31 @@ impl Writer {
         if records.is_empty() {
             return Ok(Vec::new());
         }
+        let envelope = self.envelope();
+        let all = records.into_iter().map(|record| Pending::put(record, envelope.clone())).collect();
+        self.write_within(tail_max, all)
+    }
+
+    fn envelope(&self) -> Envelope {
+        Envelope { branch: self.branch, ..Envelope::default() }
+    }
+
+    /// Writes everything in one commit, and says what happened to each.
+    pub(crate) fn write(&mut self, all: Vec<Pending>) -> Result<Vec<Put>> {
+        self.write_within(TAIL_RECORDS_MAX, all)
+    }
+
+    fn write_within(&mut self, tail_max: u64, mut all: Vec<Pending>) -> Result<Vec<Put>> {
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
         let now = (self.options.clock)();
-        let entries = self.entries(records, now)?;
-        let puts = self.describe(&entries)?;
+        let changes = self.changes(&mut all)?;
+        let snapshot = self.capsule.snapshot()?;
+        let (first, id) = (snapshot.commit().next_sequence, snapshot.file().capsule_id);
+        let entries = pending::entries(first, all, &id, now);
+        let put = |(entry, change): (&Entry, Change)| Put { uri: entry.uri.clone(), sequence: entry.sequence, change };
+        let puts = entries.iter().zip(changes).map(put).collect();
         self.commit_within(tail_max, entries, now)?;
         Ok(puts)
     }
@@ -166,7 +279,7 @@ impl Writer {
     /// As [`Writer::put`].
     pub fn put_source(&mut self, source: &str, passages: Vec<NewRecord>) -> Result<SourceReport> {
         passages.iter().try_for_each(NewRecord::check)?;
-        let now = (self.options.clock)();
+        let envelope = self.envelope();
         let mut report = SourceReport::default();
         let mut changed = Vec::new();
         let mut kept = HashSet::new();
@@ -175,18 +288,15 @@ impl Writer {
             kept.insert(uri.clone());
             match self.unchanged(&uri, &passage)? {
                 Some(sequence) => report.puts.push(Put { uri, sequence, change: Change::Unchanged }),
-                None => changed.push(passage),
+                None => changed.push(Pending::put(passage, envelope.clone())),
             }
         }
-        let vanished: Vec<Uri> = self.passages_of(source)?.into_iter().filter(|uri| !kept.contains(uri)).collect();
-        let mut entries = self.entries(changed, now)?;
-        let added = entries.len();
-        let next = self.capsule.snapshot()?.commit().next_sequence + added as u64;
-        entries.extend((next..).zip(&vanished).map(|(sequence, uri)| Entry::tombstone(Operation::Tombstone, sequence, uri, now)));
-        let mut puts = self.describe(&entries)?;
-        report.forgotten = puts.split_off(added);
+        let added = changed.len();
+        let vanished = self.passages_of(source)?.into_iter().filter(|uri| !kept.contains(uri));
+        changed.extend(vanished.map(|uri| Pending::bury(Operation::Tombstone, uri, envelope.clone())));
+        let mut puts = self.write(changed)?;
+        report.forgotten = puts.split_off(added.min(puts.len()));
         report.puts.extend(puts);
-        self.commit(entries, now)?;
         Ok(report)
     }
 
@@ -195,24 +305,34 @@ impl Writer {
     /// # Errors
     /// `UriNotFound` when nothing is visible under it; what the disk says.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
-        self.visible(uri)?;
-        self.bury(Operation::Tombstone, uri)
+        pending::refuse_reserved(uri)?;
+        if self.view()?.visible(uri)?.is_none() {
+            return Err(not_found(uri));
+        }
+        let envelope = self.envelope();
+        Ok(self.write(vec![Pending::bury(Operation::Tombstone, uri.clone(), envelope)])?.remove(0))
     }
 
-    /// Forgets a URI and marks every revision of it for true erasure at the next compaction. Returns how many.
+    /// Forgets a URI on every branch and marks every revision of it for true erasure at the next compaction. Returns how many.
     ///
     /// # Errors
     /// `UriNotFound` when there never was anything under it; what the disk says.
     pub fn purge(&mut self, uri: &Uri) -> Result<u64> {
-        let revisions = self.view()?.revisions(uri)?;
+        pending::refuse_reserved(uri)?;
+        let mut branches = vec![self.branch];
         let mut erasable = 0;
-        for &sequence in &revisions {
-            erasable += u64::from(self.view()?.body(sequence)?.operation == Operation::Put);
+        for sequence in self.view()?.revisions_under(uri, &Lines::all())? {
+            let body = self.view()?.body(sequence)?;
+            erasable += u64::from(body.operation == Operation::Put);
+            branches.push(body.record.branch);
         }
         if erasable == 0 {
-            return Err(Error::UriNotFound { uri: uri.to_string() });
+            return Err(not_found(uri));
         }
-        self.bury(Operation::Purge, uri)?;
+        branches.sort_unstable();
+        branches.dedup();
+        let marker = |branch| Pending::bury(Operation::Purge, uri.clone(), Envelope { branch, ..Envelope::default() });
+        self.write(branches.into_iter().map(marker).collect())?;
         Ok(erasable)
     }
 
@@ -234,63 +354,52 @@ impl Writer {
         maintain::compact(&mut self.capsule, progress)
     }
 
-    fn view(&mut self) -> Result<&View> {
+    /// The branch as it is now.
+    pub(crate) fn view(&mut self) -> Result<&View> {
         if self.view.is_none() {
-            self.view = Some(View::new(self.capsule.snapshot()?));
+            let main = View::new(self.capsule.snapshot()?);
+            let lines = main.lines_of(self.branch)?;
+            self.view = Some(main.with(lines));
         }
         Ok(self.view.as_ref().expect("made above"))
     }
 
-    /// Encodes records, giving each its sequence and those without a URI a new one.
-    fn entries(&mut self, records: Vec<NewRecord>, now: Micros) -> Result<Vec<Entry>> {
-        let snapshot = self.capsule.snapshot()?;
-        let first = snapshot.commit().next_sequence;
-        let id = snapshot.file().capsule_id;
-        Ok(in_parallel(first, records, &|sequence, record| Entry::put(sequence, record, &id, now)))
-    }
-
-    /// What will have happened to each record once they are committed.
-    fn describe(&mut self, entries: &[Entry]) -> Result<Vec<Put>> {
-        let mut known = HashMap::new();
-        let mut puts = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let exists = match known.get(&entry.uri) {
-                _ if entry.fresh => false,
-                Some(&exists) => exists,
-                None => self.is_visible(&entry.uri)?,
-            };
-            let change = match (entry.tombstone, exists) {
+    /// What each will change, once it is written. A record put under an alias goes to what that stands for.
+    fn changes(&mut self, all: &mut [Pending]) -> Result<Vec<Change>> {
+        let view = self.view()?;
+        let mut known: HashMap<Uri, bool> = HashMap::new();
+        let mut changes = Vec::with_capacity(all.len());
+        for pending in all {
+            let buries = matches!(pending.what, What::Bury(_));
+            let mut exists = false;
+            if let Name::Given(uri) = &mut pending.name {
+                let found = match known.get(uri) {
+                    Some(&exists) => (uri.clone(), exists),
+                    None if pending.envelope.branch == view.lines().own() => view.look_up(uri)?,
+                    None => (uri.clone(), false),
+                };
+                if matches!(pending.what, What::Put(_)) {
+                    *uri = found.0;
+                }
+                exists = found.1;
+                known.insert(uri.clone(), !buries);
+            }
+            changes.push(match (buries, exists) {
                 (true, _) => Change::Forgotten,
                 (false, true) => Change::Revised,
                 (false, false) => Change::Added,
-            };
-            if !entry.fresh {
-                known.insert(&entry.uri, !entry.tombstone);
-            }
-            puts.push(Put { uri: entry.uri.clone(), sequence: entry.sequence, change });
+            });
         }
-        Ok(puts)
-    }
-
-    fn is_visible(&mut self, uri: &Uri) -> Result<bool> {
-        let view = self.view()?;
-        Ok(match view.newest(uri)? {
-            None => false,
-            Some(sequence) => view.body(sequence)?.operation == Operation::Put,
-        })
-    }
-
-    fn visible(&mut self, uri: &Uri) -> Result<()> {
-        if self.is_visible(uri)? { Ok(()) } else { Err(Error::UriNotFound { uri: uri.to_string() }) }
+        Ok(changes)
     }
 
     /// Sequence of the newest revision of `uri`, if it says the same as `passage`.
     fn unchanged(&mut self, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>> {
         let view = self.view()?;
-        let Some(sequence) = view.newest(uri)? else { return Ok(None) };
-        let body = view.body(sequence)?;
-        let same = body.operation == Operation::Put && says_the_same(&body.record, passage);
-        Ok(same.then_some(sequence))
+        let Some(head) = view.newest(uri)? else { return Ok(None) };
+        let body = view.body(head.sequence)?;
+        let same = body.operation == Operation::Put && head.beside.is_empty() && says_the_same(&body.record, passage);
+        Ok(same.then_some(head.sequence))
     }
 
     /// URIs of the visible passages of a source.
@@ -301,22 +410,8 @@ impl Writer {
         sequences.into_iter().map(|sequence| Ok(view.record(sequence)?.uri)).collect()
     }
 
-    fn bury(&mut self, operation: Operation, uri: &Uri) -> Result<Put> {
-        let now = (self.options.clock)();
-        let sequence = self.capsule.snapshot()?.commit().next_sequence;
-        self.commit(vec![Entry::tombstone(operation, sequence, uri, now)], now)?;
-        Ok(Put { uri: uri.clone(), sequence, change: Change::Forgotten })
-    }
-
-    fn commit(&mut self, entries: Vec<Entry>, now: Micros) -> Result<()> {
-        self.commit_within(TAIL_RECORDS_MAX, entries, now)
-    }
-
     /// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it; then one sync.
     fn commit_within(&mut self, tail_max: u64, entries: Vec<Entry>, now: Micros) -> Result<()> {
-        if entries.is_empty() {
-            return Ok(());
-        }
         let snapshot = self.capsule.snapshot()?;
         let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
         let bytes = snapshot.tail_bytes() + entries.iter().map(|e| e.body.len() as u64).sum::<u64>();
@@ -342,22 +437,6 @@ impl Writer {
     }
 }
 
-/// Makes an entry of each record, on two threads when there are many.
-fn in_parallel(first: u64, mut records: Vec<NewRecord>, make: &(dyn Fn(u64, NewRecord) -> Entry + Sync)) -> Vec<Entry> {
-    let numbered = |first: u64, records: Vec<NewRecord>| (first..).zip(records).map(|(sequence, record)| make(sequence, record));
-    if records.len() < PARALLEL_RECORDS_MIN {
-        return numbered(first, records).collect();
-    }
-    let later = records.split_off(records.len() / 2);
-    let middle = first + records.len() as u64;
-    std::thread::scope(|scope| {
-        let later = scope.spawn(move || numbered(middle, later).collect::<Vec<_>>());
-        let mut entries: Vec<Entry> = numbered(first, records).collect();
-        entries.extend(later.join().expect("encoding a checked record does not panic"));
-        entries
-    })
-}
-
 fn append(transaction: &mut Transaction<'_>, entries: &[Entry]) -> Result<()> {
     for entry in entries {
         let sequence = transaction.append(&entry.body)?;
@@ -371,26 +450,6 @@ fn append_indexed(transaction: &mut Transaction<'_>, view: &View, entries: &[Ent
     index_batch(view, entries, || append(transaction, entries))
 }
 
-impl Entry {
-    fn put(sequence: u64, record: NewRecord, capsule_id: &[u8; 16], now: Micros) -> Entry {
-        let fresh = record.uri.is_none();
-        let uri = match &record.uri {
-            Some(uri) => uri.clone(),
-            None => crate::ids::fresh_uri(capsule_id, sequence, now, &record.text),
-        };
-        let body = codec::encode(&record, &uri, fresh, now);
-        let indexed = Indexed::of_new(&record, &uri, fresh, now);
-        Entry { sequence, uri, fresh, tombstone: false, body, text: record.text, indexed }
-    }
-
-    fn tombstone(operation: Operation, sequence: u64, uri: &Uri, now: Micros) -> Entry {
-        let body = codec::encode_tombstone(operation, uri, now);
-        let decoded = codec::decode(sequence, &body).expect("just encoded");
-        let indexed = Indexed::of_record(&decoded.record, false, operation == Operation::Purge);
-        Entry { sequence, uri: uri.clone(), fresh: false, tombstone: true, body, text: String::new(), indexed }
-    }
-}
-
 /// Whether a passage says what the record says. Lines may have moved; who puts it, and when, does not count.
 fn says_the_same(old: &Record, new: &NewRecord) -> bool {
     let origin = |source: &Option<Source>| source.as_ref().map(|s| (s.path.clone(), s.content_hash.clone()));
@@ -401,6 +460,10 @@ fn says_the_same(old: &Record, new: &NewRecord) -> bool {
         && origin(&old.source) == origin(&new.source)
 }
 
-fn misuse(reason: &str) -> Error {
+pub(crate) fn not_found(uri: &Uri) -> Error {
+    Error::UriNotFound { uri: uri.to_string() }
+}
+
+pub(crate) fn misuse(reason: &str) -> Error {
     Error::InvalidOperation { reason: reason.to_string() }
 }

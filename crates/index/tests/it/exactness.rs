@@ -174,7 +174,8 @@ fn a_search_as_of_then_ranks_as_then() {
         for _ in 0..10 {
             let query = Query::parse(&pieces(&mut random).text()).expect("short");
             let filter = Filter { seqs: Some(Sequences::new(vec![0..until as u64 + 1])), ..Filter::default() };
-            let hits = |searcher: &Searcher, filter: &Filter| searcher.search(&query, filter, 2000, &mut |_| true).expect("search");
+            let hits =
+                |searcher: &Searcher, filter: &Filter| searcher.search(&query, filter, 2000, &mut |_| true).expect("search");
             let (past, want) = (hits(&now, &filter), hits(&then, &Filter::default()));
             let mut seqs: Vec<[u64; 2]> = past.iter().zip(&want).map(|(a, b)| [a.seq, b.seq]).collect();
             assert_eq!(past.len(), want.len());
