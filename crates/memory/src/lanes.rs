@@ -26,10 +26,6 @@ impl Lane {
         Lane(branch.0 * 2 + u64::from(system))
     }
 
-    fn branch(self) -> BranchId {
-        BranchId(self.0 / 2)
-    }
-
     fn is_system(self) -> bool {
         self.0 % 2 == 1
     }
@@ -244,19 +240,6 @@ impl<B: TableBytes> LaneTable<B> {
         }
         Ok(())
     }
-
-    /// Branches that have records in this segment, ascending.
-    pub(crate) fn branches(&self) -> Result<Vec<BranchId>> {
-        let mut branches: Vec<BranchId> = Vec::new();
-        for index in 0..self.lanes {
-            branches.push(self.lane(index)?.0.branch());
-        }
-        branches.dedup();
-        if self.is_plain() {
-            branches.push(BranchId::MAIN);
-        }
-        Ok(branches)
-    }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -298,7 +281,6 @@ mod tests {
                 assert_eq!(held, expected, "{lines:?} {class:?}");
             }
         }
-        assert_eq!(table.branches().expect("whole"), [BranchId(0), BranchId(4), BranchId(9)]);
         let mut again = LaneRuns::default();
         again.add(Lane::default(), 0..100);
         table.add_to(&mut again, 0).expect("whole");

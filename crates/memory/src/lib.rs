@@ -25,18 +25,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod annals;
 pub mod branch;
 pub mod check;
+pub mod checkpoint;
 mod chronicle;
 mod codec;
 pub mod document;
 mod error;
+pub mod event;
 mod ids;
 mod index_batch;
 mod keys;
 mod lanes;
 mod lines;
 mod maintain;
+pub mod merge;
+mod moment;
 mod pending;
 mod read;
 pub mod record;
@@ -48,13 +53,18 @@ pub mod uri;
 mod view;
 mod write;
 
+pub use annals::{Blame, Difference, Undo, Undone};
 pub use branch::Branch;
+pub use checkpoint::{Checkpoint, NewCheckpoint};
 pub use error::{Error, Result};
+pub use event::{Event, EventRequest, EventType, NewEvent};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use lines::BRANCH_DEPTH_MAX;
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
+pub use merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
+pub use moment::AsOf;
 pub use read::Reader;
 pub use record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use request::{

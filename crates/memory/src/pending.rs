@@ -17,8 +17,6 @@ pub(crate) enum Name {
     Fresh,
     /// The event's own: `<spec>/<run>/event/<sequence>`.
     Event { spec: String, run: String },
-    /// The checkpoint's own.
-    Checkpoint,
 }
 
 /// What is to be written.
@@ -67,7 +65,6 @@ impl Pending {
             Name::Given(uri) => uri,
             Name::Fresh => crate::ids::fresh_uri(capsule_id, sequence, now, &text(&what)),
             Name::Event { spec, run } => Uri::event(&spec, &run, sequence),
-            Name::Checkpoint => Uri::checkpoint(&crate::ids::fresh_id(capsule_id, sequence, now, &text(&what))),
         };
         match what {
             What::Put(record) => put(sequence, *record, uri, fresh, now, envelope, None),

@@ -6,15 +6,21 @@ use std::path::Path;
 use kapsa_capsule::{Snapshot, Volume};
 use kapsa_index::{Candidate, Query};
 
+use crate::annals::{Blame, Difference};
+use crate::branch::Branch;
+use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
+use crate::event::{Event, EventRequest};
 use crate::lanes::Class;
+use crate::merge::{MergePlan, MergeRequest};
+use crate::moment::AsOf;
 use crate::record::Record;
 use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, Stats, TimelineRequest};
 use crate::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
 use crate::view::View;
 
 /// Kinds of what the capsule writes about itself: shown when asked for by name.
-pub(crate) const SYSTEM_KINDS: [&str; 3] = ["branch", "checkpoint", "event"];
+pub(crate) const SYSTEM_KINDS: [&str; 3] = [crate::branch::KIND, crate::checkpoint::KIND, crate::event::KIND];
 
 /// A consistent view of a capsule at one moment. Takes no lock, waits for nobody.
 #[derive(Debug)]
@@ -37,6 +43,99 @@ impl Reader {
     /// As [`Reader::open`].
     pub fn open_in(volume: &dyn Volume, path: &Path) -> Result<Reader> {
         Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
+    }
+
+    /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
+    ///
+    /// # Errors
+    /// `BranchNotFound`; `UnknownMoment` when nothing is meant by `as_of` on that branch.
+    pub fn on(&self, branch: &str, as_of: Option<&AsOf>) -> Result<Reader> {
+        let lines = self.view.lines_named(branch)?;
+        let view = self.view.with(lines);
+        let Some(as_of) = as_of else { return Ok(Reader { view }) };
+        let below = view.moment(as_of)?;
+        Ok(Reader { view: view.with(view.lines().before(below)) })
+    }
+
+    /// Name of the branch that is seen.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn branch(&self) -> Result<String> {
+        self.view.branch_name_of(self.view.lines().own())
+    }
+
+    /// Name of the branch that a record was written on.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn branch_of(&self, record: &Record) -> Result<String> {
+        self.view.branch_name_of(record.branch)
+    }
+
+    /// Every branch in the order in which they were made, `main` first, archived ones included.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn branches(&self) -> Result<Vec<Branch>> {
+        self.view.branches()
+    }
+
+    /// Checkpoints made on this branch, or on all of them, oldest first.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn checkpoints(&self, all_branches: bool) -> Result<Vec<Checkpoint>> {
+        self.view.checkpoints(all_branches)
+    }
+
+    /// The checkpoint with this id, URI or label that this view sees.
+    ///
+    /// # Errors
+    /// `UnknownMoment` when there is none.
+    pub fn checkpoint(&self, name: &str) -> Result<Checkpoint> {
+        let below = self.view.moment(&AsOf::checkpoint(name))?;
+        self.view.checkpoint_at(below - 1)
+    }
+
+    /// Events of this branch and of those merged into it, oldest first.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn events(&self, request: &EventRequest) -> Result<Vec<Event>> {
+        self.view.events(request)
+    }
+
+    /// What merging would do now, and where it would conflict.
+    ///
+    /// # Errors
+    /// `BranchNotFound`; `InvalidOperation` for a wrong direction.
+    pub fn plan_merge(&self, request: &MergeRequest) -> Result<MergePlan> {
+        crate::merge::plan(&self.view, request)
+    }
+
+    /// How `other`, a view of the same reader, differs from this one, by URI.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn differences(&self, other: &Reader) -> Result<Vec<Difference>> {
+        self.view.differences(&other.view)
+    }
+
+    /// What was written on this branch and those that it left (or on all), newest first, the capsule's own records included.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn log(&self, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
+        self.view.log(limit, all_branches)
+    }
+
+    /// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was decided.
+    ///
+    /// # Errors
+    /// `UriNotFound`.
+    pub fn blame(&self, uri: &Uri) -> Result<Vec<Blame>> {
+        self.view.blame(uri)
     }
 
     /// The newest revision of a URI, or of what it is an alias of. When [`Record::beside`] is not empty, those are contested revisions

@@ -136,6 +136,10 @@ impl View {
 
     /// Newest revision of a URI, tombstones included.
     pub(crate) fn newest(&self, uri: &Uri) -> Result<Option<Head>> {
+        if uri.is_reserved() {
+            // The capsule's own names are each given once, wherever that was.
+            return self.newest_under(uri, &Lines::all().before(self.lines.below()));
+        }
         let head = self.newest_under(uri, &self.lines)?;
         match &head {
             // Whoever purges leaves a marker on every branch that wrote the URI, but not on those that only inherit it.

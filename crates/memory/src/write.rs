@@ -354,6 +354,18 @@ impl Writer {
         maintain::compact(&mut self.capsule, progress)
     }
 
+    /// The branch that is written to.
+    pub(crate) fn branch_id(&self) -> BranchId {
+        self.branch
+    }
+
+    /// An id that nothing else has, for what is about to be written.
+    pub(crate) fn fresh_id(&mut self, text: &str) -> Result<String> {
+        let snapshot = self.capsule.snapshot()?;
+        let now = (self.options.clock)();
+        Ok(crate::ids::fresh_id(&snapshot.file().capsule_id, snapshot.commit().next_sequence, now, text))
+    }
+
     /// The branch as it is now.
     pub(crate) fn view(&mut self) -> Result<&View> {
         if self.view.is_none() {

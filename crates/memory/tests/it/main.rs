@@ -6,6 +6,7 @@ mod model;
 mod revisions;
 mod search;
 mod shared;
+mod versions;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};

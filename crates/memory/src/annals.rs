@@ -1,0 +1,295 @@
+//! What changed, who changed it, and how is it undone? Reading and reverting history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::branch;
+use crate::checkpoint::Checkpoint;
+use crate::codec::{Body, Envelope, Operation};
+use crate::error::Result;
+use crate::lanes::Class;
+use crate::lines::Lines;
+use crate::merge::{copy, same};
+use crate::pending::Pending;
+use crate::record::{BranchId, Decision, Origin, Record};
+use crate::request::Filter;
+use crate::uri::Uri;
+use crate::view::View;
+use crate::write::{Writer, misuse, not_found};
+
+/// How one URI differs between two views.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The URI.
+    pub uri: Uri,
+    /// What the first view has, none when nothing.
+    pub a: Option<Record>,
+    /// What the second view has.
+    pub b: Option<Record>,
+}
+
+/// One revision in the life of a URI.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blame {
+    /// The revision.
+    pub record: Record,
+    /// Branch that it was written on.
+    pub branch: String,
+    /// Whether it counts now, alone or beside others.
+    pub current: bool,
+    /// What it stands for, when it was merged, picked or brought back: the branch's name and the revision there.
+    pub from: Option<(String, Record)>,
+    /// The merge's checkpoint.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// What is to be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undo {
+    /// Everything that was committed together with this record.
+    Commit(u64),
+    /// Everything that came from a run: written in it, or merged from its branch.
+    Run(String),
+    /// Everything that was read from a source.
+    Source(String),
+}
+
+/// What undoing did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// URIs that have an earlier revision again.
+    pub restored: Vec<Uri>,
+    /// URIs that have nothing any more.
+    pub removed: Vec<Uri>,
+    /// URIs that somebody else has changed since: they stay as they are.
+    pub kept: Vec<Uri>,
+}
+
+impl View {
+    /// How `other` differs from this view, by URI.
+    pub(crate) fn differences(&self, other: &View) -> Result<Vec<Difference>> {
+        let (mine, theirs) = (self.sequences(self.lines(), Class::Memory)?, self.sequences(other.lines(), Class::Memory)?);
+        let mut uris = BTreeSet::new();
+        for seqs in [mine.difference(&theirs), theirs.difference(&mine)] {
+            for sequence in seqs.ranges().iter().flat_map(std::clone::Clone::clone) {
+                uris.insert(self.record(sequence)?.uri);
+            }
+        }
+        let mut differences = Vec::new();
+        for uri in uris {
+            let (a, b) = (self.visible(&uri)?, other.visible(&uri)?);
+            let equal = match (&a, &b) {
+                (Some(a), Some(b)) => a.record.sequence == b.record.sequence || same(a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            if !equal {
+                differences.push(Difference { uri, a: a.map(|a| a.record), b: b.map(|b| b.record) });
+            }
+        }
+        Ok(differences)
+    }
+
+    /// What was written on this branch and those that it left, newest first, the capsule's own records included.
+    pub(crate) fn log(&self, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
+        let lines = if all_branches { Lines::all().before(self.lines().below()) } else { self.lines().clone() };
+        let seqs = self.sequences(&lines, Class::Both)?;
+        let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
+        newest.map(|sequence| self.record(sequence)).collect()
+    }
+
+    /// The life of a URI as this view sees it, oldest first.
+    pub(crate) fn blame(&self, uri: &Uri) -> Result<Vec<Blame>> {
+        let head = self.newest(uri)?.ok_or_else(|| not_found(uri))?;
+        let current: Vec<u64> = head.all().collect();
+        let mut lives = Vec::new();
+        for sequence in self.revisions(uri)? {
+            let record = self.record(sequence)?;
+            let mut from = None;
+            let mut checkpoint = None;
+            if let Some(origin) = &record.origin {
+                from = Some((self.branch_name_of(origin.branch)?, self.record(origin.sequence)?));
+                if !matches!(origin.decision, Decision::Picked | Decision::Reverted) {
+                    checkpoint = self.checkpoint_after(record.branch, sequence)?;
+                }
+            }
+            let branch = self.branch_name_of(record.branch)?;
+            lives.push(Blame { current: current.contains(&sequence), branch, from, checkpoint, record });
+        }
+        Ok(lives)
+    }
+
+    /// The first checkpoint on a branch after a record: a merge's, for what it merged.
+    fn checkpoint_after(&self, branch: BranchId, sequence: u64) -> Result<Option<Checkpoint>> {
+        let filter = kapsa_index::Filter {
+            all: vec![vec![format!("kind:{}", crate::checkpoint::KIND)]],
+            seqs: Some(self.sequences(&Lines::alone(branch), Class::System)?),
+            ..kapsa_index::Filter::default()
+        };
+        let found = self.searcher()?.oldest(&filter, 1, Some(sequence), &mut |_| true)?;
+        found.first().map(|&sequence| self.checkpoint_at(sequence)).transpose()
+    }
+
+    /// Whether a revision is one of those to be undone.
+    fn is_undone(&self, undo: &Undo, record: &Record, spans: &Spans) -> bool {
+        match undo {
+            Undo::Commit(_) => spans.commit.contains(&record.sequence),
+            Undo::Run(run) => {
+                let merged = record.origin.as_ref().map(|origin| origin.branch);
+                record.run == *run || [Some(record.branch), merged].into_iter().flatten().any(|b| Some(b) == spans.branch)
+            }
+            Undo::Source(source) => record.source.as_ref().is_some_and(|from| from.path == *source),
+        }
+    }
+
+    /// URIs that may have to be restored.
+    fn touched(&self, undo: &Undo, spans: &Spans) -> Result<BTreeSet<Uri>> {
+        let mut uris = BTreeSet::new();
+        let mut filter = Filter::default();
+        match undo {
+            Undo::Commit(_) => {
+                for sequence in spans.commit.clone() {
+                    let record = self.record(sequence)?;
+                    if !record.system && !record.purged && self.lines().hold(record.branch, sequence) {
+                        uris.insert(record.uri);
+                    }
+                }
+                return Ok(uris);
+            }
+            Undo::Run(run) => filter.runs.push(run.clone()),
+            Undo::Source(source) => filter.sources.push(source.clone()),
+        }
+        let seqs = Some(self.sequences(self.lines(), Class::Memory)?);
+        let filter = kapsa_index::Filter { seqs, ..filter.to_index() };
+        let mut sequences = self.searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+        if let Some(branch) = spans.branch {
+            let own = self.sequences(&Lines::alone(branch), Class::Memory)?;
+            sequences.extend(own.ranges().iter().flat_map(std::clone::Clone::clone));
+        }
+        for sequence in sequences {
+            let record = self.record(sequence)?;
+            if !record.purged {
+                uris.insert(record.uri);
+            }
+        }
+        Ok(uris)
+    }
+
+    fn spans(&self, undo: &Undo) -> Result<Spans> {
+        let mut spans = Spans { commit: 0..0, branch: None };
+        match undo {
+            Undo::Source(_) => {}
+            Undo::Run(run) => spans.branch = self.find_branch(&branch::run_branch(run)?)?.map(|made| made.id),
+            Undo::Commit(sequence) => {
+                let time = self.record(*sequence)?.committed_at;
+                let next = self.snapshot().commit().next_sequence;
+                let at = |sequence: u64| -> Result<bool> { Ok(self.record(sequence)?.committed_at == time) };
+                let (mut first, mut end) = (*sequence, sequence + 1);
+                while first > 1 && at(first - 1)? {
+                    first -= 1;
+                }
+                while end < next && at(end)? {
+                    end += 1;
+                }
+                spans.commit = first..end;
+            }
+        }
+        Ok(spans)
+    }
+
+    /// The newest revision of a URI that is not to be undone, if the newest of all is to be.
+    fn earlier(&self, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
+        let Some(head) = self.newest(uri)? else { return Ok(Earlier::Nothing) };
+        let mut heads = Vec::new();
+        for sequence in head.all() {
+            heads.push(self.body(sequence)?);
+        }
+        let (undone, others): (Vec<Body>, Vec<Body>) =
+            heads.into_iter().partition(|body| self.is_undone(undo, &body.record, spans));
+        if undone.is_empty() {
+            let any = self.revisions(uri)?.into_iter().map(|s| self.record(s)).collect::<Result<Vec<_>>>()?;
+            let touched = any.iter().any(|record| self.is_undone(undo, record, spans));
+            return Ok(if touched { Earlier::Kept } else { Earlier::Nothing });
+        }
+        if let Some(body) = others.into_iter().next_back() {
+            return Ok(Earlier::Restore(undone[0].record.sequence, Box::new(body.record)));
+        }
+        for sequence in self.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
+            let body = self.body(sequence)?;
+            if !self.is_undone(undo, &body.record, spans) && body.operation != Operation::Purge {
+                return Ok(Earlier::Restore(head.sequence, Box::new(body.record)));
+            }
+        }
+        let gone = undone.iter().all(|body| body.record.tombstone);
+        Ok(if gone { Earlier::Nothing } else { Earlier::Remove(head.sequence) })
+    }
+}
+
+/// Where the revisions lie that are to be undone.
+struct Spans {
+    commit: std::ops::Range<u64>,
+    branch: Option<BranchId>,
+}
+
+/// What is to become of a URI.
+enum Earlier {
+    Nothing,
+    /// Changed since by somebody else.
+    Kept,
+    Restore(u64, Box<Record>),
+    Remove(u64),
+}
+
+impl Writer {
+    /// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
+    /// come from there, or is forgotten. What somebody else has changed since stays. One commit; history keeps everything.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when nothing came from there.
+    pub fn revert(&mut self, undo: &Undo, by: &str, note: &str) -> Result<Undone> {
+        let branch = self.branch_id();
+        let view = self.view()?;
+        let undo = match undo {
+            Undo::Run(run) => Undo::Run(branch::run_id(run)?.to_string()),
+            other => other.clone(),
+        };
+        let spans = view.spans(&undo)?;
+        let mut undone = Undone::default();
+        let mut all: BTreeMap<Uri, Pending> = BTreeMap::new();
+        for uri in view.touched(&undo, &spans)? {
+            let (sequence, record) = match view.earlier(&uri, &undo, &spans)? {
+                Earlier::Nothing => continue,
+                Earlier::Kept => {
+                    undone.kept.push(uri);
+                    continue;
+                }
+                Earlier::Restore(sequence, record) if !record.tombstone => {
+                    undone.restored.push(uri.clone());
+                    (sequence, Some(record))
+                }
+                Earlier::Restore(sequence, _) | Earlier::Remove(sequence) => {
+                    undone.removed.push(uri.clone());
+                    (sequence, None)
+                }
+            };
+            let origin = record.as_ref().map_or((branch, sequence), |record| (record.branch, record.sequence));
+            let origin = Origin {
+                branch: origin.0,
+                sequence: origin.1,
+                decision: Decision::Reverted,
+                by: by.to_string(),
+                note: note.to_string(),
+            };
+            let envelope = Envelope { branch, origin: Some(origin), ..Envelope::default() };
+            let pending = match record {
+                Some(record) => copy(&record, envelope),
+                None => Pending::bury(Operation::Tombstone, uri.clone(), envelope),
+            };
+            all.insert(uri, pending);
+        }
+        if all.is_empty() && undone.kept.is_empty() {
+            return Err(misuse("nothing that this branch sees came from there"));
+        }
+        self.write(all.into_values().collect())?;
+        Ok(undone)
+    }
+}

@@ -1,0 +1,428 @@
+//! Branches, checkpoints, time travel, merges, events: as a user of the library sees them.
+
+use kapsa_memory::request::Change;
+use kapsa_memory::{
+    AsOf, Choice, Decision, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult, Mode, NewCheckpoint,
+    NewEvent, NewRecord, Reader, Ruling, Selector, TimelineRequest, Undo, Writer,
+};
+
+use crate::{Fixture, named, uri};
+
+fn texts(reader: &Reader) -> Vec<String> {
+    let all = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
+    let mut texts: Vec<String> = reader.timeline(&all).expect("listed").into_iter().map(|record| record.text).collect();
+    let found = reader.find(&FindRequest { k: 10_000, ..FindRequest::new("fact") }).expect("found");
+    let mut hits: Vec<String> = found.hits.into_iter().map(|hit| hit.record.text).collect();
+    texts.sort();
+    hits.sort();
+    assert_eq!(texts, hits, "a listing and a search see the same");
+    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(texts.len() as u64));
+    texts
+}
+
+fn label(label: &str) -> NewCheckpoint {
+    NewCheckpoint { label: label.to_string(), ..NewCheckpoint::default() }
+}
+
+fn merge(from: &str) -> MergeRequest {
+    MergeRequest { from: from.to_string(), to: "main".to_string(), by: "reviewer".to_string(), ..MergeRequest::default() }
+}
+
+fn done(result: MergeResult) -> kapsa_memory::Merged {
+    match result {
+        MergeResult::Done(merged) => *merged,
+        MergeResult::Conflicts(plan) => panic!("{plan:?}"),
+    }
+}
+
+/// Runs a check on every layout: all in the tail, in segments, optimised, compacted.
+fn in_every_layout(fixture: &Fixture, check: impl Fn(&Reader)) {
+    check(&fixture.reader());
+    let filler = (0..200).map(|i| named(&format!("filler/{i}"), "padding only")).collect();
+    let mut writer = fixture.writer();
+    writer.create_branch("filler", "main", None).expect("made");
+    writer.switch("filler").expect("open");
+    writer.put_many(filler).expect("put");
+    check(&fixture.reader());
+    writer.optimize(&mut |_, _| {}).expect("optimises");
+    check(&fixture.reader());
+    writer.compact(&mut |_, _| {}).expect("compacts");
+    check(&fixture.reader());
+    fixture.assert_whole();
+}
+
+fn on(fixture: &Fixture, branch: &str) -> Writer {
+    let mut writer = fixture.writer();
+    writer.switch(branch).expect("a branch");
+    writer
+}
+
+#[test]
+fn run_branch_isolation_is_exact_in_every_layout() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("a", "fact a of before")).expect("put");
+    w.put(named("b", "fact b of before")).expect("put");
+    w.create_branch("run/1", "main", None).expect("made");
+    w.put(named("c", "fact c on main")).expect("put");
+    w.switch("run/1").expect("open");
+    w.put(named("a", "fact a of the run")).expect("put");
+    w.forget(&uri("b")).expect("forgotten");
+    w.put(named("d", "fact d of the run")).expect("put");
+    w.create_branch("run/1.task", "run/1", None).expect("made");
+    w.put(named("e", "fact e after the task left")).expect("put");
+    drop(w);
+    let mut w = on(&fixture, "run/1.task");
+    assert_eq!(w.put(named("d", "fact d of the task")).expect("put").change, Change::Revised);
+    assert_eq!(w.put(named("b", "fact b again")).expect("put").change, Change::Added);
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader), ["fact a of before", "fact b of before", "fact c on main"]);
+        let run = reader.on("run/1", None).expect("a branch");
+        assert_eq!(texts(&run), ["fact a of the run", "fact d of the run", "fact e after the task left"]);
+        let task = reader.on("run/1.task", None).expect("a branch");
+        assert_eq!(texts(&task), ["fact a of the run", "fact b again", "fact d of the task"]);
+        assert!(matches!(run.get(&uri("b")), Err(Error::UriNotFound { .. })));
+        assert_eq!(task.history(&uri("d")).expect("two").len(), 2);
+        assert!(matches!(reader.on("run/2", None), Err(Error::BranchNotFound { .. })));
+    });
+}
+
+#[test]
+fn a_branch_name_is_never_used_again_and_an_archived_one_is_closed() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    let made = w.create_branch("run/run_7", "main", None).expect("made");
+    assert_eq!(made.name, "run/7");
+    assert!(matches!(w.create_branch("run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    w.switch("run/7").expect("open");
+    w.put(named("x", "fact x")).expect("put");
+    w.archive_branch("run/7").expect("archived");
+    assert!(matches!(w.create_branch("run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(w.archive_branch("run/7"), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(w.archive_branch("main"), Err(Error::InvalidOperation { .. })));
+    drop(w);
+    assert!(matches!(fixture.writer().switch("run/7"), Err(Error::InvalidOperation { .. })));
+    in_every_layout(&fixture, |reader| {
+        let branches = reader.branches().expect("listed");
+        let run = branches.iter().find(|branch| branch.name == "run/7").expect("listed");
+        assert!(run.archived && run.parent.as_deref() == Some("main"));
+        assert_eq!(texts(&reader.on("run/7", None).expect("readable")), ["fact x"]);
+    });
+    for reserved in ["branch/x", "checkpoint/x", "s/r/event/1"] {
+        let refused = fixture.writer().put(named(reserved, "x"));
+        assert!(matches!(refused, Err(Error::InvalidOperation { .. })), "{reserved}");
+        assert!(fixture.writer().forget(&uri(reserved)).is_err());
+    }
+}
+
+#[test]
+fn time_travel_survives_reopen_and_sees_nothing_later() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    let first = w.put(named("a", "fact a one")).expect("put").sequence;
+    let one = w.checkpoint(&label("one")).expect("made");
+    w.put(named("a", "fact a two")).expect("put");
+    w.put(named("b", "fact b")).expect("put");
+    w.checkpoint(&label("two")).expect("made");
+    w.forget(&uri("a")).expect("forgotten");
+    w.create_branch("run/1", "main", None).expect("made");
+    w.switch("run/1").expect("open");
+    let foreign = w.checkpoint(&label("on the run")).expect("made");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        let then = |as_of: AsOf| texts(&reader.on("main", Some(&as_of)).expect("known"));
+        assert_eq!(texts(reader), ["fact b"]);
+        for one in [AsOf::checkpoint("one"), AsOf::checkpoint(&one.id), AsOf::checkpoint(one.uri.as_str()), AsOf::Sequence(first)]
+        {
+            assert_eq!(then(one), ["fact a one"]);
+        }
+        assert_eq!(then(AsOf::Time(one.timestamp)), ["fact a one"]);
+        assert_eq!(then(AsOf::checkpoint("two")), ["fact a two", "fact b"]);
+        let unknown = [
+            AsOf::checkpoint("three"),
+            AsOf::checkpoint("on the run"),
+            AsOf::checkpoint(&foreign.id),
+            AsOf::Sequence(0),
+            AsOf::Sequence(1_000_000),
+            AsOf::Time(0),
+        ];
+        for as_of in unknown {
+            assert!(matches!(reader.on("main", Some(&as_of)), Err(Error::UnknownMoment { .. })), "{as_of:?}");
+        }
+        assert_eq!(texts(&reader.on("run/1", Some(&AsOf::checkpoint("two"))).expect("inherited")), ["fact a two", "fact b"]);
+        assert_eq!(reader.get(&foreign.uri).expect("resolves from anywhere").label, "on the run");
+    });
+}
+
+#[test]
+fn label_uniqueness_is_scoped_to_the_branch() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("a", "fact")).expect("put");
+    let first = w.checkpoint(&label("release")).expect("made");
+    assert!(matches!(w.checkpoint(&label("release")), Err(Error::DuplicateLabel { .. })));
+    let forced = w.checkpoint(&NewCheckpoint { force: true, ..label("release") }).expect("forced");
+    assert_ne!(first.id, forced.id);
+    for odd in ["", "  ", "12", "#12"] {
+        assert!(matches!(w.checkpoint(&label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
+    }
+    w.create_branch("run/1", "main", None).expect("made");
+    w.switch("run/1").expect("open");
+    w.checkpoint(&label("release")).expect("another branch");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(reader.checkpoints(false).expect("listed").len(), 2);
+        assert_eq!(reader.checkpoints(true).expect("listed").len(), 3);
+        assert_eq!(reader.checkpoint("release").expect("the newest").id, forced.id);
+        assert_eq!(reader.on("run/1", None).expect("a branch").checkpoints(false).expect("listed").len(), 1);
+    });
+}
+
+#[test]
+fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    let stage = |stage: &str| NewCheckpoint {
+        stage: stage.to_string(),
+        spec: "S-1".to_string(),
+        run: "7".to_string(),
+        git_commit: "abc".to_string(),
+        ..NewCheckpoint::default()
+    };
+    let plan = w.checkpoint(&stage("plan")).expect("made");
+    w.checkpoint(&stage("plan")).expect("a stage may come again");
+    w.checkpoint(&stage("tasks")).expect("made");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        let listed = reader.checkpoints(false).expect("listed");
+        assert_eq!(listed.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["stage:plan", "stage:plan", "stage:tasks"]);
+        let found = &listed[0];
+        assert_eq!((&found.spec[..], &found.run[..], &found.git_commit[..], found.manual), ("S-1", "7", "abc", false));
+        let events = reader.events(&EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() }).expect("listed");
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[0].payload["checkpoint_id"], plan.id);
+        assert_eq!(reader.get(&events[0].uri).expect("resolves").kind, "event");
+        assert!(events[0].uri.as_str().starts_with("mv2://default/S-1/7/event/"));
+        assert!(texts(reader).is_empty(), "events and checkpoints are no memories");
+        let named = FindRequest { filter: kinds("event"), ..FindRequest::new("StageTransition") };
+        assert_eq!(reader.find(&named).expect("found").hits.len(), 3);
+    });
+}
+
+fn kinds(kind: &str) -> kapsa_memory::Filter {
+    kapsa_memory::Filter { kinds: vec![kind.to_string()], ..kapsa_memory::Filter::default() }
+}
+
+/// Two runs change the same fact; one is merged, the other conflicts.
+fn two_runs() -> Fixture {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("port", "fact: the port is 1")).expect("put");
+    w.put(named("old", "fact: old")).expect("put");
+    for run in ["run/1", "run/2"] {
+        w.create_branch(run, "main", None).expect("made");
+    }
+    drop(w);
+    let mut w = on(&fixture, "run/1");
+    w.put(named("port", "fact: the port is 2")).expect("put");
+    w.put(named("new", "fact: new")).expect("put");
+    w.put(NewRecord { kind: "debug".to_string(), ..named("noise", "fact: noise") }).expect("put");
+    w.forget(&uri("old")).expect("forgotten");
+    drop(w);
+    let mut w = on(&fixture, "run/2");
+    w.put(named("port", "fact: the port is 3")).expect("put");
+    drop(w);
+    fixture
+}
+
+#[test]
+fn a_merge_brings_what_only_one_side_changed_and_uris_stay() {
+    let fixture = two_runs();
+    let planned = fixture.reader().plan_merge(&merge("run/1")).expect("planned");
+    assert_eq!((planned.items.len(), planned.left_out, planned.conflicts().count()), (3, 1, 0));
+    let merged = done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    assert_eq!(merged.written, 3);
+    let again = done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    assert_eq!((again.written, again.plan.same), (0, 3));
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader), ["fact: new", "fact: the port is 2"]);
+        let port = reader.get(&uri("port")).expect("there");
+        let origin = port.origin.expect("merged");
+        assert_eq!((origin.decision, origin.by.as_str()), (Decision::Merged, "reviewer"));
+        assert_eq!(texts(&reader.on("main", Some(&AsOf::Sequence(2))).expect("known")), ["fact: old", "fact: the port is 1"]);
+        let labels: Vec<String> = reader.checkpoints(false).expect("listed").into_iter().map(|c| c.label).collect();
+        assert_eq!(labels, ["merge:run/1", "merge:run/1"]);
+    });
+    let full = MergeRequest { mode: Mode::Full, ..merge("run/1") };
+    assert_eq!(done(fixture.writer().merge(&full).expect("merged")).written, 1);
+}
+
+#[test]
+fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
+    for (choice, expected) in [
+        (Choice::Ours, vec!["fact: the port is 2"]),
+        (Choice::Theirs, vec!["fact: the port is 3"]),
+        (Choice::Contested, vec!["fact: the port is 2", "fact: the port is 3"]),
+        (Choice::Edited("fact: the port is 2 or 3".to_string()), vec!["fact: the port is 2 or 3"]),
+    ] {
+        let fixture = two_runs();
+        done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+        let before = std::fs::read(&fixture.path).expect("readable");
+        let MergeResult::Conflicts(plan) = fixture.writer().merge(&merge("run/2")).expect("planned") else {
+            panic!("a conflict")
+        };
+        assert_eq!(std::fs::read(&fixture.path).expect("readable"), before, "nothing is written");
+        let conflict = plan.conflicts().next().expect("one").clone();
+        assert_eq!(conflict.base.as_ref().expect("a base").text, "fact: the port is 1");
+        let seen = Some((conflict.ours.as_ref().map(|ours| ours.sequence), conflict.theirs.sequence));
+        let ruling = Ruling { choice: choice.clone(), note: "asked the owner".to_string(), seen };
+        let decided = MergeRequest { rulings: [(uri("port"), ruling.clone())].into(), ..merge("run/2") };
+        done(fixture.writer().merge(&decided).expect("merged"));
+        assert_eq!(done(fixture.writer().merge(&decided).expect("settled")).written, 0);
+        assert_eq!(done(fixture.writer().merge(&merge("run/2")).expect("settled")).written, 0);
+        in_every_layout(&fixture, |reader| {
+            let port: Vec<String> = texts(reader).into_iter().filter(|text| text.contains("port")).collect();
+            assert_eq!(port, expected);
+            let blame = reader.blame(&uri("port")).expect("known");
+            let last = blame.last().expect("revisions");
+            let origin = last.record.origin.as_ref().expect("merged");
+            assert_eq!((origin.note.as_str(), last.current), ("asked the owner", true));
+            assert_eq!(last.from.as_ref().expect("from the run").0, "run/2");
+            assert_eq!(last.checkpoint.as_ref().expect("the merge's").label, "merge:run/2");
+            assert_eq!(blame.iter().filter(|b| b.current).count(), expected.len());
+        });
+        let mut w = fixture.writer();
+        w.put(named("port", "fact: the port is 9")).expect("put");
+        assert_eq!(texts(&fixture.reader()), ["fact: new", "fact: the port is 9"], "a new revision settles it");
+        drop(w);
+        let mut w = on(&fixture, "run/2");
+        w.put(named("port", "fact: the port is 4")).expect("put");
+        assert!(matches!(w.merge(&merge("run/2")).expect("planned"), MergeResult::Conflicts(_)), "both have changed again");
+        assert!(matches!(w.merge(&decided), Err(Error::InvalidOperation { .. })), "a ruling is for what was seen");
+    }
+}
+
+#[test]
+fn a_merge_goes_to_the_branch_that_was_left_and_takes_what_is_selected() {
+    let fixture = two_runs();
+    let mut w = fixture.writer();
+    let wrong = [("main", "run/1"), ("run/1", "run/2"), ("main", "main")];
+    for (from, to) in wrong {
+        let request = MergeRequest { to: to.to_string(), ..merge(from) };
+        assert!(matches!(w.merge(&request), Err(Error::InvalidOperation { .. })), "{from} {to}");
+    }
+    let only = MergeRequest { include: vec![Selector::parse("n*")], mode: Mode::Full, ..merge("run/1") };
+    let only = MergeRequest { exclude: vec![Selector::parse("kind:debug")], ..only };
+    let merged = done(w.merge(&only).expect("merged"));
+    assert_eq!((merged.written, merged.plan.left_out), (1, 3));
+    assert_eq!(texts(&fixture.reader()), ["fact: new", "fact: old", "fact: the port is 1"]);
+}
+
+#[test]
+fn curated_merges_show_the_events_of_a_run_without_its_debris() {
+    let fixture = two_runs();
+    let mut w = on(&fixture, "run/1");
+    let gate = serde_json::from_str(r#"{"gate_name":"g","outcome":"Pass","stage":"s","blocking":true}"#).expect("JSON");
+    w.emit(vec![NewEvent { payload: gate, ..NewEvent::new(EventType::GateDecision) }, NewEvent::new(EventType::DebugTrace)])
+        .expect("told");
+    drop(w);
+    let types = |reader: &Reader, request: &EventRequest| {
+        reader.events(request).expect("listed").into_iter().map(|event| event.event_type).collect::<Vec<_>>()
+    };
+    assert!(types(&fixture.reader(), &EventRequest::default()).is_empty(), "a run's events are the run's");
+    done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    in_every_layout(&fixture, |reader| {
+        let all = EventRequest::default();
+        assert_eq!(types(reader, &all), [EventType::GateDecision, EventType::BranchMerged]);
+        assert_eq!(types(&reader.on("run/1", None).expect("a branch"), &all), [EventType::GateDecision, EventType::DebugTrace]);
+        let limited = EventRequest { limit: Some(1), ..EventRequest::default() };
+        assert_eq!(types(reader, &limited), [EventType::BranchMerged]);
+    });
+    done(fixture.writer().merge(&MergeRequest { mode: Mode::Full, ..merge("run/1") }).expect("merged"));
+    assert!(types(&fixture.reader(), &EventRequest::default()).contains(&EventType::DebugTrace));
+}
+
+#[test]
+fn an_alias_resolves_and_moves_with_its_branch() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("new", "fact one")).expect("put");
+    w.put(named("old", "fact to be moved")).expect("put");
+    w.alias(&uri("old"), &uri("new")).expect("aliased");
+    w.alias(&uri("older"), &uri("old")).expect("aliased");
+    assert!(matches!(w.alias(&uri("new"), &uri("older")), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(w.alias(&uri("x"), &uri("nothing")), Err(Error::UriNotFound { .. })));
+    let put = w.put(named("older", "fact two")).expect("put");
+    assert_eq!((put.uri, put.change), (uri("new"), Change::Revised));
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader), ["fact two"]);
+        for name in ["new", "old", "older"] {
+            assert_eq!(reader.get(&uri(name)).expect("resolves").uri, uri("new"));
+        }
+        let before = reader.on("main", Some(&AsOf::Sequence(2))).expect("known");
+        assert_eq!(before.get(&uri("old")).expect("there").text, "fact to be moved");
+    });
+    fixture.writer().forget(&uri("old")).expect("the alias is forgotten");
+    assert!(fixture.reader().get(&uri("old")).is_err());
+    assert!(fixture.reader().get(&uri("new")).is_ok());
+}
+
+#[test]
+fn what_is_purged_is_hidden_from_every_branch_and_from_the_past() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("secret", "fact: secret")).expect("put");
+    w.put(named("open", "fact: open")).expect("put");
+    w.create_branch("run/1", "main", None).expect("made");
+    w.switch("run/1").expect("open");
+    w.put(named("secret", "fact: secret again")).expect("put");
+    w.create_branch("run/2", "main", Some(3)).expect("made");
+    w.purge(&uri("secret")).expect("purged");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        for (branch, as_of) in [("main", None), ("run/1", None), ("run/2", None), ("main", Some(AsOf::Sequence(2)))] {
+            let view = reader.on(branch, as_of.as_ref()).expect("known");
+            assert_eq!(texts(&view), ["fact: open"], "{branch} {as_of:?}");
+            assert!(matches!(view.get(&uri("secret")), Err(Error::UriNotFound { .. })), "{branch}");
+        }
+    });
+}
+
+#[test]
+fn reverting_a_run_brings_back_what_was_before_and_leaves_what_others_did() {
+    let fixture = two_runs();
+    done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    let mut w = fixture.writer();
+    w.put(named("new", "fact: new, and touched by hand")).expect("put");
+    let undone = w.revert(&Undo::Run("1".to_string()), "reviewer", "it was wrong").expect("reverted");
+    assert_eq!((undone.restored, undone.removed, undone.kept), (vec![uri("old"), uri("port")], vec![], vec![uri("new")]));
+    assert!(matches!(w.revert(&Undo::Run("99".to_string()), "", ""), Err(Error::InvalidOperation { .. })));
+    drop(w);
+    let expected = ["fact: new, and touched by hand", "fact: old", "fact: the port is 1"];
+    assert_eq!(texts(&fixture.reader()), expected);
+    assert_eq!(done(fixture.writer().merge(&merge("run/1")).expect("merged")).written, 0, "what was reverted stays so");
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), expected));
+    let mut w = fixture.writer();
+    let put = w.put_many(vec![named("x", "fact x"), named("old", "fact: older")]).expect("put");
+    let undone = w.revert(&Undo::Commit(put[0].sequence), "", "").expect("reverted");
+    assert_eq!((undone.restored, undone.removed), (vec![uri("old")], vec![uri("x")]));
+    assert_eq!(texts(&fixture.reader()), expected);
+}
+
+#[test]
+fn differences_and_picks() {
+    let fixture = two_runs();
+    let reader = fixture.reader();
+    let (one, two) = (reader.on("run/1", None).expect("a branch"), reader.on("run/2", None).expect("a branch"));
+    let changed: Vec<String> = one.differences(&two).expect("told").into_iter().map(|d| d.uri.short().to_string()).collect();
+    assert_eq!(changed, ["new", "noise", "old", "port"]);
+    assert!(one.differences(&one).expect("told").is_empty());
+    let put = fixture.writer().cherry_pick(&uri("new"), "run/1", "me", "useful").expect("picked");
+    assert_eq!(put.change, Change::Added);
+    assert_eq!(done(fixture.writer().merge(&MergeRequest { ..merge("run/1") }).expect("merged")).plan.same, 1);
+    let log = fixture.reader().log(100, false).expect("told");
+    assert!(log.is_sorted_by(|a, b| a.sequence > b.sequence));
+    assert_eq!(log.iter().filter(|record| record.kind == "branch").count(), 2);
+}
