@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::{Holder, Reader, Uri, WriteOptions, Writer};
 
 use crate::args::Global;
@@ -37,14 +38,53 @@ impl App {
         locate::capsule(self.global.capsule.as_deref())
     }
 
-    /// A reader of the capsule that is meant.
+    /// A reader of the branch that is meant.
     pub(crate) fn reader(&self) -> Result<Reader> {
+        self.reader_as_of(None)
+    }
+
+    /// A reader of the capsule that is meant, whatever the branch.
+    pub(crate) fn whole_reader(&self) -> Result<Reader> {
         Ok(Reader::open(&self.capsule()?)?)
     }
 
-    /// The writer of the capsule at `path`; waits its turn.
+    /// A reader of the branch that is meant, as of then.
+    pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<Reader> {
+        let path = self.capsule()?;
+        let reader = Reader::open(&path)?;
+        let branch = self.branch(&path)?;
+        if branch.is_none() && as_of.is_none() {
+            return Ok(reader);
+        }
+        let as_of = as_of.map(moment::as_of);
+        Ok(reader.on(branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
+    }
+
+    /// The writer of the branch that is meant, in the capsule at `path`; waits its turn.
     pub(crate) fn writer(&self, path: &Path, run: Option<&str>) -> Result<Writer> {
-        Ok(Writer::open(path, self.write_options(run))?)
+        let branch = self.branch(path)?;
+        let mut options = self.write_options(run);
+        options.holder.branch.clone_from(&branch);
+        let mut writer = Writer::open(path, options)?;
+        if let Some(branch) = branch {
+            writer.switch(&branch)?;
+        }
+        Ok(writer)
+    }
+
+    /// The writer of a capsule as a whole, whatever the branch.
+    pub(crate) fn keeper(&self, path: &Path) -> Result<Writer> {
+        Ok(Writer::open(path, self.write_options(None))?)
+    }
+
+    /// The branch that is meant: the one asked for, else the capsule's current one; none for `main`.
+    pub(crate) fn branch(&self, capsule: &Path) -> Result<Option<String>> {
+        let asked = self.global.branch.as_deref().filter(|name| !name.trim().is_empty());
+        let name = match asked {
+            Some(name) => Some(branch_name(name)?),
+            None => locate::current_branch(capsule)?,
+        };
+        Ok(name.filter(|name| name != MAIN))
     }
 
     /// How a capsule is opened for writing by this call.

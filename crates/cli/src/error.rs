@@ -103,6 +103,17 @@ impl From<Error> for CliError {
             Error::DamagedRecord { sequence, .. } => {
                 CliError::system("damaged_record", message).hint("kapsa verify").field("sequence", sequence)
             }
+            Error::BranchNotFound { name } => {
+                let hint = format!("kapsa branch lists them, kapsa branch create {name} makes it");
+                CliError::user("branch_not_found", message).hint(hint).field("branch", name)
+            }
+            Error::UnknownMoment { branch, .. } => CliError::user("unknown_moment", message)
+                .hint("kapsa checkpoints lists them, kapsa log the sequences")
+                .field("branch", branch),
+            Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
+                .hint("choose another label, or --force")
+                .field("error_code", "DUPLICATE_LABEL")
+                .field("label", label),
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
             Error::Source { .. } => CliError::user("source_unreadable", message),
             _ => CliError::system("internal", message),

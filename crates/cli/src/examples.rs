@@ -167,3 +167,95 @@ pub(crate) const MAN: &str = "\
 Examples:
   kapsa man | man -l -
   kapsa man --out ~/.local/share/man/man1";
+
+pub(crate) const BRANCH: &str = "\
+Examples:
+  kapsa branch                          list; * marks the current one
+  kapsa branch create run/17 --switch   make it and write to it from now on
+  kapsa branch create try --as-of v1    leave at a checkpoint
+  kapsa --branch run/17 put --text \"only this run knows\"
+  kapsa branch switch main
+  kapsa branch archive run/17
+
+Which branch: --branch, else KAPSA_BRANCH, else the one switched to, else main. A branch sees what its
+parent had when it left. Making one costs what a put costs.";
+
+pub(crate) const COMMIT: &str = "\
+Examples:
+  kapsa commit --label v1
+  kapsa find \"which port\" --as-of v1
+  kapsa commit --stage implement --spec S-12 --run 17 --git-commit $(git rev-parse HEAD)";
+
+pub(crate) const CHECKPOINTS: &str = "\
+Examples:
+  kapsa checkpoints
+  kapsa checkpoints --branch run/17 --json
+  kapsa checkpoints --all";
+
+pub(crate) const EVENTS: &str = "\
+Examples:
+  kapsa events --limit 20
+  kapsa events --type GateDecision --type ErrorEvent --stage implement
+  kapsa events --since-checkpoint v1 --audit-only --json
+  kapsa events --branch run/17";
+
+pub(crate) const EVENT: &str = "\
+Examples:
+  kapsa event emit GateDecision --stage review \\
+      --payload '{\"gate_name\":\"tests\",\"outcome\":\"Pass\",\"stage\":\"review\",\"blocking\":true}'
+  kapsa event emit DebugTrace --payload '{\"note\":\"x\"}' --best-effort
+
+The payload is checked against its type; an error names the field.";
+
+pub(crate) const MERGE: &str = "\
+Examples:
+  kapsa merge --from run/17 --dry-run
+  kapsa merge --from run/17                      conflicts: asked on a terminal, else exit code 1
+  kapsa merge --from run/17 --theirs --note \"newer\" --by ana
+  kapsa merge --from run/17 --include 'decision/*' --exclude kind:note
+  kapsa merge --from run/17 --plan review.json   decide in the file, then
+  kapsa merge --apply review.json
+
+Changed on one side wins; changed on both is a conflict. Nothing is written while one is open.";
+
+pub(crate) const DIFF: &str = "\
+Examples:
+  kapsa diff main run/17
+  kapsa diff v1                    what changed since the checkpoint v1
+  kapsa diff main@2026-11-01 main --names
+  kapsa diff 120 --json            what changed since #120";
+
+pub(crate) const LOG: &str = "\
+Examples:
+  kapsa log
+  kapsa log --graph --all
+  kapsa log --as-of v1 --limit 10";
+
+pub(crate) const BLAME: &str = "\
+Examples:
+  kapsa blame config/port
+  kapsa blame config/port --json";
+
+pub(crate) const REVERT: &str = "\
+Examples:
+  kapsa revert --run 17 --note \"it measured the wrong host\"
+  kapsa revert --source session-4.jsonl
+  kapsa revert 120                 all that was committed together with #120
+
+History keeps everything; what somebody changed since stays as it is and is listed.";
+
+pub(crate) const CHERRY_PICK: &str = "\
+Examples:
+  kapsa cherry-pick decision/locks --from run/17
+  kapsa --branch run/18 cherry-pick decision/locks --from run/17 --note \"needed here too\"";
+
+pub(crate) const ALIAS: &str = "\
+Examples:
+  kapsa alias note/old-name note/new-name
+  kapsa get note/old-name          shows note/new-name";
+
+pub(crate) const RESOLVE_URI: &str = "\
+Examples:
+  kapsa resolve-uri mv2://default/S-12/17/artifact/plan.md
+  kapsa resolve-uri checkpoint/3k2m9x0q1w4t7 --json
+  kapsa resolve-uri note/x --as-of v1 --out x.md";

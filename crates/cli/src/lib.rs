@@ -16,6 +16,7 @@ mod holder;
 mod json_input;
 mod lines;
 mod locate;
+mod log_graph;
 mod moment;
 mod output;
 mod progress;

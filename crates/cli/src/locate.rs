@@ -1,6 +1,10 @@
 //! Which capsule is meant? Found as git finds its repository.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use kapsa_memory::branch::branch_name;
 
 use crate::error::{CliError, Result};
 
@@ -29,6 +33,36 @@ pub(crate) fn capsule_to_make(asked: Option<&Path>) -> PathBuf {
 /// This folder's capsule, whether or not it exists.
 pub(crate) fn workspace() -> PathBuf {
     Path::new(WORKSPACE_FOLDER).join(WORKSPACE_FILE)
+}
+
+/// Longest name of a current branch that is read back, in bytes.
+const BRANCH_BYTES_MAX: u64 = 1024;
+
+/// The file beside a capsule that names its current branch.
+fn branch_file(capsule: &Path) -> PathBuf {
+    let mut name = capsule.as_os_str().to_os_string();
+    name.push(".branch");
+    PathBuf::from(name)
+}
+
+/// The branch that the capsule was switched to; none when it never was.
+pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
+    let path = branch_file(capsule);
+    let mut text = String::new();
+    match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
+        Ok(_) => Ok(Some(branch_name(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error).hint("remove it to be on main again")),
+    }
+}
+
+/// Makes a branch the capsule's current one, for every later command.
+pub(crate) fn set_current_branch(capsule: &Path, name: &str) -> Result<()> {
+    let path = branch_file(capsule);
+    let mut temporary = path.as_os_str().to_os_string();
+    temporary.push(".new");
+    let written = std::fs::write(&temporary, format!("{name}\n")).and_then(|()| std::fs::rename(&temporary, &path));
+    written.map_err(|error| CliError::io(&format!("write {}", path.display()), &error))
 }
 
 /// An empty path counts as none, since an empty variable means "not set" to most people.

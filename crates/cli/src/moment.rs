@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use kapsa_memory::Micros;
+use kapsa_memory::{AsOf, Micros};
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
@@ -29,6 +29,15 @@ pub(crate) fn readable(at: Micros) -> String {
 /// Whether `at` lies in the calendar that [`rfc3339`] can write.
 pub(crate) fn is_valid(at: Micros) -> bool {
     Timestamp::from_microsecond(at).is_ok()
+}
+
+/// Reads what `--as-of` says: a sequence, or a checkpoint, or else a time.
+pub(crate) fn as_of(text: &str) -> AsOf {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    match digits.parse::<u64>().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit())) {
+        Some(sequence) => AsOf::Sequence(sequence),
+        None => AsOf::Named { name: text.to_string(), or: parse_arg(text).ok() },
+    }
 }
 
 /// Reads a moment as it is typed: RFC 3339, a date, or a span back from now.

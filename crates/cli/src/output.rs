@@ -139,6 +139,11 @@ fn error_for_people(error: &CliError) -> String {
     text
 }
 
+/// Asks for a line on the terminal.
+pub(crate) fn prompt(question: &str) {
+    complain(&escape::line(question));
+}
+
 /// Prints a text of several lines to standard error, such as how a command is called.
 pub(crate) fn usage(text: &str) {
     complain(&escape::body(text));

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use kapsa_memory::Record;
 use kapsa_memory::record::Source;
 use kapsa_memory::request::Hit;
+use kapsa_memory::{Decision, Origin, Record};
 
 use crate::error::Result;
 use crate::escape;
@@ -28,6 +28,21 @@ pub(crate) fn record(out: &mut Output, record: &Record) -> Result<()> {
     out.text("\n")?;
     out.text(&record.text)?;
     if record.text.ends_with('\n') { Ok(()) } else { out.text("\n") }
+}
+
+/// Why a revision that was not simply put is what it is.
+pub(crate) fn decision(origin: &Origin) -> String {
+    let what = match origin.decision {
+        Decision::Merged => "merged from",
+        Decision::Theirs => "conflict decided for",
+        Decision::Ours => "conflict decided against",
+        Decision::Contested => "left contested with",
+        Decision::Edited => "conflict decided by hand with",
+        Decision::Picked => "picked from",
+        Decision::Reverted => "reverted to what was before, or at,",
+    };
+    let by = if origin.by.is_empty() { String::new() } else { format!("by {}: ", escape::line(&origin.by)) };
+    format!("{by}{what}")
 }
 
 fn state_or_kind(record: &Record) -> std::borrow::Cow<'_, str> {
@@ -59,6 +74,13 @@ fn fields(record: &Record) -> Vec<(&'static str, String)> {
     }
     if let Some(source) = &record.source {
         fields.push(("source", place(source)));
+    }
+    if !record.beside.is_empty() {
+        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+        fields.push(("contested", format!("with {}", rivals.join(", "))));
+    }
+    if let Some(origin) = &record.origin {
+        fields.push(("origin", format!("{} #{}", decision(origin), origin.sequence)));
     }
     if !record.metadata.is_empty() {
         fields.push(("metadata", serde_json::Value::Object(record.metadata.clone()).to_string()));

@@ -191,6 +191,20 @@ impl View {
         Ok(branches)
     }
 
+    /// The branch called `name`.
+    pub(crate) fn branch_info(&self, name: &str) -> Result<Branch> {
+        let made = self.branch(name)?;
+        let main = made.id == BranchId::MAIN;
+        Ok(Branch {
+            id: made.id,
+            name: self.branch_name_of(made.id)?,
+            parent: if main { None } else { Some(self.branch_name_of(made.parent)?) },
+            fork: made.fork.saturating_sub(1),
+            created_at: if main { 0 } else { self.record(made.id.0)?.committed_at },
+            archived: made.archived,
+        })
+    }
+
     /// What the branch `name` sees now.
     pub(crate) fn lines_named(&self, name: &str) -> Result<Lines> {
         self.lines_of(self.branch(name)?.id)

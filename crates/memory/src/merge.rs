@@ -126,6 +126,8 @@ pub struct MergeRequest {
     pub rule: Option<Choice>,
     /// How single conflicts are decided.
     pub rulings: BTreeMap<Uri, Ruling>,
+    /// Whether nothing is merged but what has a ruling, or is in conflict: for a review that listed everything.
+    pub only_listed: bool,
     /// Who decides, may be empty.
     pub by: String,
     /// Why, may be empty.
@@ -366,6 +368,7 @@ pub(crate) fn plan(view: &View, request: &MergeRequest) -> Result<MergePlan> {
             continue;
         }
         match sides.item(uri, theirs)? {
+            Some(item) if is_unlisted(request, &item) => plan.left_out += 1,
             Some(item) => plan.items.push(decided(item, request)?),
             None => plan.same += 1,
         }
@@ -377,6 +380,11 @@ fn wanted(request: &MergeRequest, theirs: &Record) -> bool {
     let matched = |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(theirs));
     let kept = request.mode == Mode::Full || !UNCURATED_KINDS.contains(&theirs.kind.as_str());
     kept && (request.include.is_empty() || matched(&request.include)) && !matched(&request.exclude)
+}
+
+/// What came after the review is not part of it.
+fn is_unlisted(request: &MergeRequest, item: &MergeItem) -> bool {
+    request.only_listed && item.outcome != Outcome::Conflict && !request.rulings.contains_key(&item.uri)
 }
 
 fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {

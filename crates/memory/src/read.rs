@@ -73,6 +73,14 @@ impl Reader {
         self.view.branch_name_of(record.branch)
     }
 
+    /// The branch called `name`, archived or not.
+    ///
+    /// # Errors
+    /// `BranchNotFound`.
+    pub fn branch_info(&self, name: &str) -> Result<Branch> {
+        self.view.branch_info(name)
+    }
+
     /// Every branch in the order in which they were made, `main` first, archived ones included.
     ///
     /// # Errors

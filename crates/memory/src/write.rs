@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::index_batch::{Entry, index_batch};
 use crate::lines::Lines;
 use crate::maintain;
+use crate::moment::AsOf;
 use crate::pending::{self, Name, Pending, What};
 use crate::record::{BranchId, KIND_DEFAULT, Micros, NewRecord, Record, Source};
 use crate::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
@@ -151,12 +152,12 @@ impl Writer {
         self.view()?.branch_name_of(branch)
     }
 
-    /// Makes a branch that sees what `parent` sees now, or as of before the sequence `below`. Costs what a put costs.
+    /// Makes a branch that sees what `parent` sees now, or as of then. Costs what a put costs.
     ///
     /// # Errors
     /// `InvalidOperation` when the name is none, is taken, also by an archived branch, or the parent has too many ancestors;
-    /// `BranchNotFound`.
-    pub fn create_branch(&mut self, name: &str, parent: &str, below: Option<u64>) -> Result<Branch> {
+    /// `BranchNotFound`; `UnknownMoment`.
+    pub fn create_branch(&mut self, name: &str, parent: &str, as_of: Option<&AsOf>) -> Result<Branch> {
         let name = branch::branch_name(name)?;
         let view = self.view()?;
         if name == branch::MAIN || view.find_branch(&name)?.is_some() {
@@ -164,8 +165,9 @@ impl Writer {
         }
         let next = view.snapshot().commit().next_sequence;
         let parent_made = view.branch(parent)?;
-        branch::check_depth(&view.lines_of(parent_made.id)?)?;
-        let fork = below.unwrap_or(next).min(next);
+        let lines = view.lines_of(parent_made.id)?;
+        branch::check_depth(&lines)?;
+        let fork = as_of.map_or(Ok(next), |as_of| view.with(lines).moment(as_of))?;
         let record = Made::record(&name, parent_made.id, fork, None, false)?;
         let puts = self.write(vec![self.branch_record(record, parent_made.id, Some(fork))])?;
         let parent = self.view()?.branch_name_of(parent_made.id)?;

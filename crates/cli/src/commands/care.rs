@@ -18,7 +18,7 @@ use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, Ver
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let stats = app.reader()?.stats(args.count)?;
+    let stats = app.reader_as_of(args.when.as_of.as_deref())?.stats(args.count)?;
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats));
     }
@@ -172,7 +172,7 @@ pub(crate) fn optimize(app: &mut App) -> Result<()> {
 pub(crate) fn compact(app: &mut App) -> Result<()> {
     let path = app.capsule()?;
     let mut progress = Progress::new("compacting", &app.out);
-    let report = app.writer(&path, None)?.compact(&mut |done, total| progress.set(done, total))?;
+    let report = app.keeper(&path)?.compact(&mut |done, total| progress.set(done, total))?;
     drop(progress);
     maintained(app, &path, &report)
 }

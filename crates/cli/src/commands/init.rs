@@ -85,7 +85,7 @@ fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
         return Err(CliError::user("not_a_capsule", format!("{} is no regular file", path.display())).hint("it was not touched"));
     }
-    let writer = match app.writer(path, None) {
+    let writer = match app.keeper(path) {
         Ok(writer) => Some(writer),
         Err(error) if error.code == "locked_by_writer" => return Err(error),
         Err(_) => refuse_if_locked(path)?,

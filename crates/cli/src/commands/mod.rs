@@ -2,16 +2,19 @@
 
 mod care;
 mod documents;
+mod events;
 mod find;
 mod init;
+mod merge;
 mod put;
 mod records;
 mod shell;
 mod svc;
 mod tour;
+mod versions;
 
 use crate::app::{App, Status};
-use crate::args::Verb;
+use crate::args::{EventVerb, Verb};
 use crate::error::Result;
 
 /// Does what was asked.
@@ -28,6 +31,21 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Timeline(args) => records::timeline(app, *args),
         Verb::Forget(args) => records::forget(app, &args),
         Verb::History(args) => records::history(app, &args),
+        Verb::Blame(args) => versions::blame(app, &args),
+        Verb::Alias(args) => versions::alias(app, &args),
+        Verb::ResolveUri(args) => versions::resolve_uri(app, &args),
+        Verb::Branch(args) => versions::branch(app, args),
+        Verb::Commit(args) => versions::commit(app, args),
+        Verb::Checkpoints(args) => versions::checkpoints(app, &args),
+        Verb::Merge(args) => merge::run(app, &args),
+        Verb::Diff(args) => versions::diff(app, &args),
+        Verb::Log(args) => versions::log(app, &args),
+        Verb::Revert(args) => versions::revert(app, args),
+        Verb::CherryPick(args) => versions::cherry_pick(app, args),
+        Verb::Events(args) => events::list(app, *args),
+        Verb::Event(args) => match args.verb {
+            EventVerb::Emit(args) => events::emit(app, *args),
+        },
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
         Verb::Optimize => care::optimize(app),

@@ -16,7 +16,7 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     if args.raw && app.out.is_json() {
         return Err(CliError::usage("--raw and --json exclude each other"));
     }
-    let reader = app.reader()?;
+    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
     let record = match args.seq {
         Some(sequence) => revision_of(&uri, reader.record(sequence)?)?,
         None => reader.get(&uri)?,
@@ -24,7 +24,8 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     if args.raw {
         app.out.exact(&record.text)
     } else if app.out.is_json() {
-        app.out.json(&RecordOut::whole(&record))
+        let branch = reader.branch_of(&record)?;
+        app.out.json(&RecordOut::whole(&record).on(&branch))
     } else {
         render::record(&mut app.out, &record)
     }
@@ -43,7 +44,7 @@ fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
 /// `kapsa timeline`.
 pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     let request = TimelineRequest { filter: find::filter(args.filters), limit: args.limit, reverse: args.reverse };
-    let records = app.reader()?.timeline(&request)?;
+    let records = app.reader_as_of(args.when.as_of.as_deref())?.timeline(&request)?;
     if app.out.is_json() {
         return app.out.json(&Records::of(None, &records));
     }

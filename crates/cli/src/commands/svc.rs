@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{FIND_K_MAX, FindRequest, Hit, TimelineRequest};
-use kapsa_memory::{NewRecord, Reader};
+use kapsa_memory::{NewRecord, Reader, Writer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     }
     let record = document(&bytes, strict)?;
     record.check()?;
-    let put = app.writer(path, Some(&record.run))?.put(record)?;
+    let put = Writer::open(path, app.write_options(Some(&record.run)))?.put(record)?;
     app.out.json(&json!({ "frame_id": put.sequence }))
 }
 

@@ -151,7 +151,7 @@ fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
 fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let (texts, from) = sources()?;
     let begun = Instant::now();
-    let mut writer = app.writer(path, None)?;
+    let mut writer = app.keeper(path)?;
     for (name, text) in &texts {
         let put = writer.put_source(name, document::cut(name, text))?;
         report.documents.push(DocumentOut { name: name.clone(), passages: put.puts.len() });
@@ -248,7 +248,7 @@ fn innermost(heading: &str, chars_max: usize) -> String {
 fn revise(app: &mut App, path: &Path, report: &mut Report) -> Result<[Put; 2]> {
     let note = |text: &str| NewRecord { uri: Uri::parse(NOTE_URI).ok(), ..NewRecord::text(text) };
     let begun = Instant::now();
-    let mut writer = app.writer(path, None)?;
+    let mut writer = app.keeper(path)?;
     let puts = [writer.put(note(FIRST_THOUGHT))?, writer.put(note(SECOND_THOUGHT))?];
     drop(writer);
     report.step(&mut app.out, "revise", "Change your mind: two durable writes to one URI", begun.elapsed())?;

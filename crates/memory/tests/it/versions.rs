@@ -378,7 +378,7 @@ fn what_is_purged_is_hidden_from_every_branch_and_from_the_past() {
     w.create_branch("run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
     w.put(named("secret", "fact: secret again")).expect("put");
-    w.create_branch("run/2", "main", Some(3)).expect("made");
+    w.create_branch("run/2", "main", Some(&AsOf::Sequence(2))).expect("made");
     w.purge(&uri("secret")).expect("purged");
     drop(w);
     in_every_layout(&fixture, |reader| {

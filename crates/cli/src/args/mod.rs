@@ -14,6 +14,13 @@ use serde_json::{Map, Value};
 use crate::examples;
 use crate::moment;
 
+mod versions;
+
+pub(crate) use versions::{
+    Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs, Log, Merge,
+    MergeMode, ResolveUri, Revert, When,
+};
+
 /// Records that go into one commit of a bulk put unless told otherwise.
 pub(crate) const BATCH_RECORDS_DEFAULT: usize = BATCH_RECORDS_MAX;
 
@@ -40,6 +47,9 @@ pub(crate) struct Global {
     /// The capsule to use [default: .kapsa/workspace.kapsa here or in a parent folder]
     #[arg(long, global = true, value_name = "PATH", env = "KAPSA_CAPSULE", hide_env_values = true)]
     pub(crate) capsule: Option<PathBuf>,
+    /// The branch to read or write [default: the capsule's current branch, else main]
+    #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
+    pub(crate) branch: Option<String>,
     /// Print JSON for programs, errors included
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -75,6 +85,45 @@ pub(crate) enum Verb {
     /// Show every revision of a record
     #[command(after_help = examples::HISTORY)]
     History(OneUri),
+    /// Show how a record came to be what it is: who, when, from where, by whose decision
+    #[command(after_help = examples::BLAME)]
+    Blame(OneUri),
+    /// Let one URI stand for another
+    #[command(after_help = examples::ALIAS)]
+    Alias(Alias),
+    /// Print what a URI names, byte for byte
+    #[command(after_help = examples::RESOLVE_URI)]
+    ResolveUri(ResolveUri),
+    /// List, make, archive and switch branches
+    #[command(visible_alias = "branches", after_help = examples::BRANCH)]
+    Branch(BranchArgs),
+    /// Give this moment a name: a checkpoint
+    #[command(after_help = examples::COMMIT)]
+    Commit(Commit),
+    /// List the checkpoints
+    #[command(after_help = examples::CHECKPOINTS)]
+    Checkpoints(Checkpoints),
+    /// Merge a branch into the one that it left
+    #[command(after_help = examples::MERGE)]
+    Merge(Box<Merge>),
+    /// Show how two branches or moments differ
+    #[command(after_help = examples::DIFF)]
+    Diff(Diff),
+    /// Show what was written, newest first
+    #[command(after_help = examples::LOG)]
+    Log(Log),
+    /// Undo what came from one commit, run or source
+    #[command(after_help = examples::REVERT)]
+    Revert(Revert),
+    /// Copy one record from another branch
+    #[command(after_help = examples::CHERRY_PICK)]
+    CherryPick(CherryPick),
+    /// List what happened
+    #[command(after_help = examples::EVENTS)]
+    Events(Box<EventsArgs>),
+    /// Tell that something happened
+    #[command(after_help = examples::EVENT, subcommand_required = true, arg_required_else_help = true)]
+    Event(EventArgs),
     /// Show sizes and counts
     #[command(visible_alias = "info", after_help = examples::STATS)]
     Stats(Stats),
@@ -196,6 +245,8 @@ pub(crate) struct Get {
     /// Only the text, byte for byte
     #[arg(long)]
     pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) when: When,
 }
 
 #[derive(Debug, Args)]
@@ -214,6 +265,8 @@ pub(crate) struct Find {
     pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) filters: Filters,
+    #[command(flatten)]
+    pub(crate) when: When,
 }
 
 #[derive(Debug, Args)]
@@ -226,6 +279,8 @@ pub(crate) struct Timeline {
     pub(crate) reverse: bool,
     #[command(flatten)]
     pub(crate) filters: Filters,
+    #[command(flatten)]
+    pub(crate) when: When,
 }
 
 // Which records to show at all. A flag given twice allows either value; a tag given twice asks for both.
@@ -275,6 +330,8 @@ pub(crate) struct Stats {
     /// Count the live URIs too, which reads the whole index
     #[arg(long)]
     pub(crate) count: bool,
+    #[command(flatten)]
+    pub(crate) when: When,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,8 @@
 //!
 //! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written as `\uXXXX`.
 
+pub(crate) mod versions;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,7 +11,7 @@ use kapsa_memory::record::Source;
 use kapsa_memory::request::{
     Change, Diagnosis, Found, Hit, Level, MaintenanceReport, Problem, Put, SalvageReport, Stats, VerifyReport,
 };
-use kapsa_memory::{Micros, Record};
+use kapsa_memory::{Micros, Record, Uri};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -153,6 +155,16 @@ pub(crate) struct RecordOut<'a> {
     /// Present and true for a revision that was erased for good.
     #[serde(skip_serializing_if = "is_false")]
     purged: bool,
+    /// Branch that it was written on, where that is not the one asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    /// Sequences of the revisions of the same URI that count as much as this one.
+    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+    contested_with: &'a [u64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<versions::OriginOut<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias_of: Option<&'a str>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -187,7 +199,16 @@ impl<'a> RecordOut<'a> {
             source: record.source.as_ref().map(SourceOut::from),
             tombstone: record.tombstone,
             purged: record.purged,
+            branch: None,
+            contested_with: &record.beside,
+            origin: record.origin.as_ref().map(versions::OriginOut::from),
+            alias_of: record.alias.as_ref().map(Uri::as_str),
         }
+    }
+
+    /// The record with the name of its branch.
+    pub(crate) fn on(self, branch: &'a str) -> RecordOut<'a> {
+        RecordOut { branch: Some(branch), ..self }
     }
 }
 

@@ -1,0 +1,95 @@
+//! `events` and `event emit`: what happened.
+
+use kapsa_memory::{Event, EventRequest, EventType, NewEvent};
+
+use crate::app::App;
+use crate::args::{Emit, EventsArgs};
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::moment::readable;
+use crate::output::{self, ErrorStyle};
+use crate::wire::versions::{EventOut, EventsOut, Filters};
+
+/// `kapsa events`.
+pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
+    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
+    let after = match &args.since_checkpoint {
+        Some(name) => Some(reader.checkpoint(name)?.sequence),
+        None => None,
+    };
+    let request = EventRequest {
+        types: args.types.iter().map(|name| event_type(name)).collect::<Result<_>>()?,
+        spec: args.spec.clone(),
+        run: args.run.clone(),
+        stage: args.stage.clone(),
+        after,
+        audit_only: args.audit_only,
+        curated_only: args.curated_only,
+        all_branches: args.all,
+        limit: args.limit,
+    };
+    let events = reader.events(&request)?;
+    if app.out.is_json() {
+        return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
+    }
+    if events.is_empty() {
+        app.out.note("nothing happened yet that fits");
+    }
+    events.iter().try_for_each(|event| line(app, event))
+}
+
+fn line(app: &mut App, event: &Event) -> Result<()> {
+    app.out.text(&format!("#{:<6} {}  ", event.sequence, readable(event.timestamp)))?;
+    app.out.strong(event.event_type.name())?;
+    let mut rest = String::new();
+    for (name, value) in [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)] {
+        if !value.is_empty() && !value.starts_with('_') {
+            rest.push_str(&format!("  {name} {}", escape::line(value)));
+        }
+    }
+    let payload = serde_json::Value::Object(event.payload.clone()).to_string();
+    app.out.line(&format!("{rest}  {}", escape::line(&crate::render::shortened(&payload, 100))))
+}
+
+fn event_type(name: &str) -> Result<EventType> {
+    EventType::named(name).ok_or_else(|| {
+        let valid: Vec<&str> = EventType::ALL.iter().map(|known| known.name()).collect();
+        CliError::user("unknown_event_type", format!("`{name}` is no type of event"))
+            .hint(format!("one of {}", valid.join(", ")))
+            .field("valid_types", valid)
+    })
+}
+
+/// `kapsa event emit`.
+pub(crate) fn emit(app: &mut App, args: Emit) -> Result<()> {
+    let (best_effort, style) = (args.best_effort, if app.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People });
+    match try_emit(app, args) {
+        Err(error) if best_effort => {
+            output::error(&error, style);
+            Ok(())
+        }
+        ended => ended,
+    }
+}
+
+fn try_emit(app: &mut App, args: Emit) -> Result<()> {
+    let event_type = event_type(&args.event_type)?;
+    let path = app.capsule()?;
+    let event = NewEvent {
+        spec: args.spec.unwrap_or_default(),
+        run: args.run.unwrap_or_default(),
+        stage: args.stage.unwrap_or_default(),
+        agent: args.agent.unwrap_or_default(),
+        payload: args.payload.unwrap_or_default(),
+        ..NewEvent::new(event_type)
+    };
+    let events = app.writer(&path, Some(&event.run))?.emit(vec![event])?;
+    for event in &events {
+        if app.out.is_json() {
+            app.out.json(&EventOut::of(event))?;
+        } else {
+            app.out.line(&format!("{}  #{}", event.uri.short(), event.sequence))?;
+        }
+    }
+    Ok(())
+}

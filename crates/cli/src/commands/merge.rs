@@ -1,0 +1,291 @@
+//! `merge`: by rule, by a review file, or by asking about each conflict on the terminal.
+//!
+//! A review file is a JSON object that `merge --plan` writes and `merge --apply` reads:
+//! `{"kapsa_merge_plan":1,"from","to","mode","by"?,"note"?,"items":[{"uri","outcome","decision","text"?,"note"?,"theirs","ours"?,"base"?}]}`.
+//! `decision` is one of `take` (not for conflicts), `ours`, `theirs`, `contested`, `edited` (with `text`), `skip`, or null while it is open.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use kapsa_memory::merge::{MergeItem, Outcome};
+use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::app::App;
+use crate::args::{Merge, MergeMode};
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::render::counted;
+use crate::wire::versions::{MergeOut, choice_name, outcome_name};
+
+/// Largest review file that is read.
+const PLAN_BYTES_MAX: u64 = 256 << 20;
+/// Lines of a text that are shown while asking.
+const SHOWN_LINES_MAX: usize = 12;
+
+/// `kapsa merge`.
+pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
+    let path = app.capsule()?;
+    let mut request = match &args.apply {
+        Some(file) => from_file(file)?,
+        None => from_flags(app, args)?,
+    };
+    if let Some(by) = &args.by {
+        request.by.clone_from(by);
+    }
+    if let Some(note) = &args.note {
+        request.note.clone_from(note);
+    }
+    if args.dry_run || args.plan.is_some() {
+        let plan = app.whole_reader()?.plan_merge(&request)?;
+        return match &args.plan {
+            Some(file) => write_plan(app, &plan, &request, file),
+            None => show(app, &plan),
+        };
+    }
+    loop {
+        let result = app.keeper(&path)?.merge(&request)?;
+        let plan = match result {
+            MergeResult::Done(merged) => {
+                if app.out.is_json() {
+                    return app.out.json(&MergeOut::done(&merged));
+                }
+                let what =
+                    format!("merged {} of {} into {}", counted(merged.written, "record"), merged.plan.from, merged.plan.to);
+                return app.out.line(&format!("{what}, checkpoint {}", merged.checkpoint));
+            }
+            MergeResult::Conflicts(plan) => plan,
+        };
+        let can_ask = !app.out.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal();
+        if !can_ask || !review(app, &plan, &mut request)? {
+            return refuse(app, &plan);
+        }
+    }
+}
+
+fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
+    let from = args.from.clone().unwrap_or_default();
+    let to = match &args.to {
+        Some(to) => to.clone(),
+        None => parent_of(app, &from)?,
+    };
+    let rules = [(args.ours, Choice::Ours), (args.theirs, Choice::Theirs), (args.contested, Choice::Contested)];
+    Ok(MergeRequest {
+        from,
+        to,
+        mode: match args.mode {
+            MergeMode::Curated => Mode::Curated,
+            MergeMode::Full => Mode::Full,
+        },
+        include: args.include.iter().map(|text| Selector::parse(text)).collect(),
+        exclude: args.exclude.iter().map(|text| Selector::parse(text)).collect(),
+        rule: rules.into_iter().find(|(asked, _)| *asked).map(|(_, choice)| choice),
+        ..MergeRequest::default()
+    })
+}
+
+fn parent_of(app: &App, from: &str) -> Result<String> {
+    let branch = app.whole_reader()?.branch_info(from)?;
+    branch.parent.ok_or_else(|| CliError::user("invalid_operation", "main left no branch that it could be merged into"))
+}
+
+/// Tells of conflicts and fails.
+fn refuse(app: &mut App, plan: &MergePlan) -> Result<()> {
+    show(app, plan)?;
+    app.out.flush()?;
+    let count = plan.conflicts().count() as u64;
+    let message = format!("nothing was merged: {} to be decided", counted(count, "conflict"));
+    let hint = format!("--ours, --theirs, --contested, or kapsa merge --from {} --plan FILE, then --apply FILE", plan.from);
+    Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", count))
+}
+
+fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&MergeOut::planned(plan));
+    }
+    for item in &plan.items {
+        let decided = item.choice.as_ref().map_or_else(String::new, |choice| format!(" → {}", choice_name(choice)));
+        app.out.text(&format!("{:<10} ", outcome_name(item.outcome)))?;
+        app.out.strong(&escape::line(item.uri.short()))?;
+        app.out.line(&decided)?;
+        if item.outcome == Outcome::Conflict {
+            sides(app, item)?;
+        }
+    }
+    let rest = format!("{} left out, {} the same on both sides", plan.left_out, plan.same);
+    app.out.line(&format!("{} to merge from {} into {}; {rest}", counted(plan.items.len() as u64, "record"), plan.from, plan.to))
+}
+
+fn sides(app: &mut App, item: &MergeItem) -> Result<()> {
+    for (name, side) in [("base", &item.base), ("ours", &item.ours), ("theirs", &Some(item.theirs.clone()))] {
+        let Some(record) = side else { continue };
+        let by = if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
+        app.out.faint(&format!("  {name:<7}#{}{}", record.sequence, escape::line(&by)))?;
+        app.out.line("")?;
+        for line in shown(record).lines().take(SHOWN_LINES_MAX) {
+            app.out.line(&format!("    {}", escape::line(line)))?;
+        }
+    }
+    Ok(())
+}
+
+fn shown(record: &Record) -> &str {
+    if record.tombstone { "(forgotten)" } else { &record.text }
+}
+
+/// Asks about each conflict. False when the review was given up.
+fn review(app: &mut App, plan: &MergePlan, request: &mut MergeRequest) -> Result<bool> {
+    let total = plan.conflicts().count();
+    for (at, item) in plan.conflicts().enumerate() {
+        app.out.line(&format!("\nconflict {} of {total}: {}", at + 1, escape::line(item.uri.short())))?;
+        sides(app, item)?;
+        app.out.flush()?;
+        let Some(choice) = ask()? else { return Ok(false) };
+        let note =
+            if matches!(choice, Choice::Skip) { String::new() } else { answer("why (may be empty): ")?.unwrap_or_default() };
+        request.rulings.insert(item.uri.clone(), Ruling { choice, note, seen: Some(seen(item)) });
+    }
+    Ok(true)
+}
+
+fn seen(item: &MergeItem) -> (Option<u64>, u64) {
+    (item.ours.as_ref().map(|ours| ours.sequence), item.theirs.sequence)
+}
+
+fn ask() -> Result<Option<Choice>> {
+    loop {
+        let Some(typed) = answer("[o]urs, [t]heirs, [c]ontested, [e]dit, [s]kip, [q]uit: ")? else { return Ok(None) };
+        return Ok(Some(match typed.as_str() {
+            "o" | "ours" => Choice::Ours,
+            "t" | "theirs" => Choice::Theirs,
+            "c" | "contested" => Choice::Contested,
+            "s" | "skip" => Choice::Skip,
+            "q" | "quit" => return Ok(None),
+            "e" | "edit" => match answer("the text: ")? {
+                Some(text) if !text.is_empty() => Choice::Edited(text),
+                _ => continue,
+            },
+            _ => continue,
+        }));
+    }
+}
+
+/// One line from the terminal; none at its end.
+fn answer(question: &str) -> Result<Option<String>> {
+    crate::output::prompt(question);
+    let mut line = String::new();
+    let read = io::stdin().read_line(&mut line).map_err(|error| CliError::io("read the terminal", &error))?;
+    Ok((read > 0).then(|| line.trim().to_string()))
+}
+
+fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Path) -> Result<()> {
+    let side = |record: &Record| {
+        let mut side = Map::new();
+        side.insert("sequence".to_string(), record.sequence.into());
+        if record.tombstone {
+            side.insert("tombstone".to_string(), true.into());
+        } else {
+            side.insert("text".to_string(), record.text.clone().into());
+            side.insert("agent".to_string(), record.agent.clone().into());
+            side.insert("title".to_string(), record.title.clone().into());
+        }
+        Value::Object(side)
+    };
+    let item = |item: &MergeItem| {
+        let decision = if item.outcome == Outcome::Conflict { Value::Null } else { "take".into() };
+        json!({ "uri": item.uri.as_str(), "outcome": outcome_name(item.outcome), "decision": decision, "note": "",
+            "theirs": side(&item.theirs), "ours": item.ours.as_ref().map(side), "base": item.base.as_ref().map(side) })
+    };
+    let whole = json!({ "kapsa_merge_plan": 1, "from": plan.from, "to": plan.to, "mode": plan.mode.name(), "by": request.by,
+        "note": request.note, "choices": ["take", "ours", "theirs", "contested", "edited", "skip"],
+        "items": plan.items.iter().map(item).collect::<Vec<_>>() });
+    let text = serde_json::to_string_pretty(&whole).map_err(|error| CliError::io("write the plan", &error.into()))?;
+    fs::write(file, format!("{text}\n")).map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
+    let conflicts = plan.conflicts().count() as u64;
+    if app.out.is_json() {
+        return app
+            .out
+            .json(&json!({ "plan": file.display().to_string(), "items": plan.items.len(), "conflict_count": conflicts }));
+    }
+    let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
+    app.out.line(&format!("{} and {}; {apply}", counted(plan.items.len() as u64, "record"), counted(conflicts, "conflict")))
+}
+
+#[derive(Deserialize)]
+struct PlanIn {
+    kapsa_merge_plan: u64,
+    from: String,
+    to: String,
+    mode: String,
+    #[serde(default)]
+    by: String,
+    #[serde(default)]
+    note: String,
+    items: Vec<ItemIn>,
+}
+
+#[derive(Deserialize)]
+struct ItemIn {
+    uri: String,
+    decision: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    note: String,
+    theirs: SideIn,
+    ours: Option<SideIn>,
+}
+
+#[derive(Deserialize)]
+struct SideIn {
+    sequence: u64,
+}
+
+/// The merge that a review file decides. What it does not list is left alone.
+fn from_file(file: &Path) -> Result<MergeRequest> {
+    let odd = |message: String| CliError::user("invalid_plan", format!("{}: {message}", file.display()));
+    let size = fs::metadata(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?.len();
+    if size > PLAN_BYTES_MAX {
+        return Err(odd("it is larger than 256 MiB".to_string()));
+    }
+    let bytes = fs::read(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?;
+    let plan: PlanIn = serde_json::from_slice(&bytes).map_err(|error| odd(format!("it is no merge plan: {error}")))?;
+    if plan.kapsa_merge_plan != 1 {
+        return Err(odd(format!("version {} of merge plans is not known", plan.kapsa_merge_plan)));
+    }
+    let mode = match plan.mode.as_str() {
+        "curated" => Mode::Curated,
+        "full" => Mode::Full,
+        other => return Err(odd(format!("`{other}` is no mode: curated or full"))),
+    };
+    let mut rulings = BTreeMap::new();
+    for item in plan.items {
+        let uri = Uri::parse(&item.uri)?;
+        let choice = match (item.decision.as_deref(), item.text) {
+            (Some("ours"), _) => Choice::Ours,
+            (Some("take" | "theirs"), _) => Choice::Theirs,
+            (Some("contested"), _) => Choice::Contested,
+            (Some("skip"), _) => Choice::Skip,
+            (Some("edited"), Some(text)) if !text.is_empty() => Choice::Edited(text),
+            (Some("edited"), _) => return Err(odd(format!("{} is edited, but its `text` is missing", item.uri))),
+            (Some(other), _) => return Err(odd(format!("`{other}` is no decision about {}", item.uri))),
+            (None, _) => continue,
+        };
+        let seen = Some((item.ours.map(|side| side.sequence), item.theirs.sequence));
+        rulings.insert(uri, Ruling { choice, note: item.note, seen });
+    }
+    let only_listed = true;
+    Ok(MergeRequest {
+        from: plan.from,
+        to: plan.to,
+        mode,
+        rulings,
+        only_listed,
+        by: plan.by,
+        note: plan.note,
+        ..MergeRequest::default()
+    })
+}

@@ -1,0 +1,335 @@
+//! `branch`, `commit`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
+
+use std::fs;
+
+use kapsa_memory::branch::MAIN;
+use kapsa_memory::{AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo};
+
+use crate::app::{self, App};
+use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Commit, Diff, Log, OneUri, ResolveUri, Revert};
+use crate::commands::put;
+use crate::error::{CliError, Result};
+use crate::moment::{self, readable};
+use crate::render::{self, counted, headline};
+use crate::wire::versions::{
+    BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+};
+use crate::{escape, locate, log_graph};
+
+/// Bytes of a resolved URI that are shown to programs.
+const PREVIEW_BYTES: usize = 200;
+
+/// `kapsa branch`.
+pub(crate) fn branch(app: &mut App, args: BranchArgs) -> Result<()> {
+    match args.verb.unwrap_or(BranchVerb::List { all: false }) {
+        BranchVerb::List { all } => list_branches(app, all),
+        BranchVerb::Create { name, parent, as_of, switch } => create(app, &name, parent, as_of.as_deref(), switch),
+        BranchVerb::Archive { name } => archive(app, &name),
+        BranchVerb::Switch { name } => switch(app, &name),
+    }
+}
+
+fn list_branches(app: &mut App, all: bool) -> Result<()> {
+    let path = app.capsule()?;
+    let current = app.branch(&path)?.unwrap_or_else(|| MAIN.to_string());
+    let mut branches = Reader::open(&path)?.branches()?;
+    branches.retain(|branch| all || !branch.archived);
+    if app.out.is_json() {
+        return app.out.json(&BranchesOut::of(&current, &branches));
+    }
+    branches.iter().try_for_each(|branch| branch_line(app, branch, &current))
+}
+
+fn branch_line(app: &mut App, branch: &Branch, current: &str) -> Result<()> {
+    app.out.text(if branch.name == current { "* " } else { "  " })?;
+    app.out.strong(&escape::line(&branch.name))?;
+    let from = branch
+        .parent
+        .as_deref()
+        .map(|parent| format!("  left {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
+    let archived = if branch.archived { "  (archived)" } else { "" };
+    app.out.line(&format!("{}{archived}", from.unwrap_or_default()))
+}
+
+fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>, switch: bool) -> Result<()> {
+    let path = app.capsule()?;
+    let parent = match parent {
+        Some(parent) => parent,
+        None => app.branch(&path)?.unwrap_or_else(|| MAIN.to_string()),
+    };
+    let mut writer = app.keeper(&path)?;
+    let made = writer.create_branch(name, &parent, as_of.map(moment::as_of).as_ref())?;
+    drop(writer);
+    if switch {
+        locate::set_current_branch(&path, &made.name)?;
+    }
+    if app.out.is_json() {
+        return app.out.json(&MadeBranch::of(&made, switch));
+    }
+    let now = if switch { ", and switched to it" } else { "" };
+    app.out.line(&format!("made {}, which leaves {parent} at #{}{now}", made.name, made.fork))
+}
+
+fn archive(app: &mut App, name: &str) -> Result<()> {
+    let path = app.capsule()?;
+    app.keeper(&path)?.archive_branch(name)?;
+    if app.out.is_json() {
+        return app.out.json(&serde_json::json!({ "branch": name, "archived": true }));
+    }
+    app.out.line(&format!("archived {name}"))
+}
+
+fn switch(app: &mut App, name: &str) -> Result<()> {
+    let path = app.capsule()?;
+    let branch = Reader::open(&path)?.on(name, None)?.branch()?;
+    locate::set_current_branch(&path, &branch)?;
+    if app.out.is_json() {
+        return app.out.json(&serde_json::json!({ "branch": branch, "switched": true }));
+    }
+    app.out.line(&format!("on {branch} now"))
+}
+
+/// `kapsa commit`.
+pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
+    let path = app.capsule()?;
+    let run = if args.stage.is_some() { args.run.unwrap_or_default() } else { String::new() };
+    let new = NewCheckpoint {
+        label: args.label.unwrap_or_default(),
+        stage: args.stage.unwrap_or_default(),
+        spec: args.spec.unwrap_or_default(),
+        run,
+        git_commit: args.git_commit.unwrap_or_default(),
+        force: args.force,
+    };
+    let made = app.writer(&path, Some(&new.run))?.checkpoint(&new)?;
+    if app.out.is_json() {
+        return app.out.json(&MadeCheckpoint::of(&made));
+    }
+    app.out.line(&format!("{}  #{}  {}", made.id, made.sequence, escape::line(&made.label)))
+}
+
+/// `kapsa checkpoints`.
+pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()> {
+    let found = app.reader()?.checkpoints(args.all)?;
+    if app.out.is_json() {
+        return app.out.json(&CheckpointsOut::of(&found));
+    }
+    if found.is_empty() {
+        app.out.note("no checkpoints yet; kapsa commit --label NAME makes one");
+    }
+    found.iter().try_for_each(|found| checkpoint_line(app, found, args.all))
+}
+
+fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bool) -> Result<()> {
+    app.out.text(&format!("{}  #{:<6} {}  ", found.id, found.sequence, readable(found.timestamp)))?;
+    app.out.strong(&escape::line(&found.label))?;
+    let mut rest = String::new();
+    for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
+        if !value.is_empty() {
+            rest.push_str(&format!("  {name} {}", escape::line(value)));
+        }
+    }
+    if with_branch {
+        rest.push_str(&format!("  on {}", escape::line(&found.branch)));
+    }
+    app.out.line(&rest)
+}
+
+/// `kapsa diff`.
+pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
+    let path = app.capsule()?;
+    let reader = Reader::open(&path)?;
+    let current = app.branch(&path)?.unwrap_or_else(|| MAIN.to_string());
+    let side = |text: &str| view_of(&reader, text, &current);
+    let a = side(&args.a)?;
+    let b = args.b.as_deref().map_or_else(|| Ok(reader.on(&current, None)?), side)?;
+    let found = a.differences(&b)?;
+    if app.out.is_json() {
+        return app.out.json(&DiffOut::of(&found, args.names));
+    }
+    if found.is_empty() {
+        app.out.note("no difference");
+    }
+    found.iter().try_for_each(|difference| difference_for_people(app, difference, args.names))
+}
+
+/// The view that a side of a comparison names: `BRANCH`, `MOMENT` on the current branch, or `BRANCH@MOMENT`.
+fn view_of(reader: &Reader, text: &str, current: &str) -> Result<Reader> {
+    let at = |branch: &str, moment: &str| Ok(reader.on(branch, Some(&moment::as_of(moment)))?);
+    match text.split_once('@') {
+        Some(("", moment)) => at(current, moment),
+        Some((branch, moment)) => at(branch, moment),
+        None => match reader.on(text, None) {
+            Ok(view) => Ok(view),
+            Err(_) => at(current, text),
+        },
+    }
+}
+
+fn difference_for_people(app: &mut App, difference: &Difference, names: bool) -> Result<()> {
+    let sign = match (&difference.a, &difference.b) {
+        (None, _) => "A",
+        (_, None) => "D",
+        _ => "M",
+    };
+    app.out.text(&format!("{sign}  "))?;
+    app.out.strong(&escape::line(difference.uri.short()))?;
+    app.out.line("")?;
+    if names {
+        return Ok(());
+    }
+    for (sign, side) in [("-", &difference.a), ("+", &difference.b)] {
+        for line in side.iter().flat_map(|record| record.text.lines()) {
+            app.out.line(&format!("   {sign} {}", escape::line(line)))?;
+        }
+    }
+    Ok(())
+}
+
+/// `kapsa log`.
+pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
+    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
+    let records = reader.log(args.limit, args.all || args.graph)?;
+    let mut lines = Vec::with_capacity(records.len());
+    for record in records {
+        lines.push((reader.branch_of(&record)?, record));
+    }
+    if app.out.is_json() {
+        return app.out.json(&LogOut::of(&lines));
+    }
+    let drawn = if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
+    let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
+    for (lanes, (branch, record)) in drawn.iter().zip(&lines) {
+        let sequence = format!("#{}", record.sequence);
+        app.out.text(&format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1))?;
+        app.out.faint(&format!("{}  ", escape::line(branch)))?;
+        app.out.strong(&escape::line(record.uri.short()))?;
+        app.out.line(&format!("  {}", what_it_did(record)))?;
+    }
+    Ok(())
+}
+
+fn what_it_did(record: &Record) -> String {
+    let by = record.origin.as_ref().map(|origin| format!(" ({})", render::decision(origin))).unwrap_or_default();
+    match (record.purged, record.tombstone, &record.alias) {
+        (true, ..) => "(erased)".to_string(),
+        (_, true, _) => format!("(forgotten){by}"),
+        (.., Some(target)) => format!("stands for {}", escape::line(target.short())),
+        _ => format!("{}{by}", headline(record)),
+    }
+}
+
+/// `kapsa blame`.
+pub(crate) fn blame(app: &mut App, args: &OneUri) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let lives = app.reader()?.blame(&uri)?;
+    if app.out.is_json() {
+        return app.out.json(&BlameOut::of(&uri, &lives));
+    }
+    lives.iter().try_for_each(|life| life_for_people(app, life))
+}
+
+fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
+    let record = &life.record;
+    app.out.text(if life.current { "* " } else { "  " })?;
+    app.out.strong(&format!("#{}", record.sequence))?;
+    app.out.line(&format!("  {}  on {}{}", readable(record.committed_at), escape::line(&life.branch), writer_of(record)))?;
+    let text = match (record.purged, record.tombstone, &record.alias) {
+        (true, ..) => "(erased)".to_string(),
+        (_, true, _) => "(forgotten)".to_string(),
+        (.., Some(target)) => format!("stands for {}", escape::line(target.short())),
+        _ => headline(record),
+    };
+    app.out.line(&format!("      {text}"))?;
+    if let (Some(origin), Some((branch, from))) = (&record.origin, &life.from) {
+        let merge = life.checkpoint.as_ref().map(|at| format!(", checkpoint {} {}", at.id, at.label)).unwrap_or_default();
+        let said = format!("{} {}#{}{}{merge}", render::decision(origin), branch, from.sequence, writer_of(from));
+        app.out.line(&format!("      {}", escape::line(&said)))?;
+        if !origin.note.is_empty() {
+            app.out.line(&format!("      because: {}", escape::line(&origin.note)))?;
+        }
+    }
+    if !record.beside.is_empty() {
+        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+        app.out.line(&format!("      contested with {}", rivals.join(", ")))?;
+    }
+    if let Some(source) = &record.source {
+        app.out.line(&format!("      read from {}", escape::line(&render::place(source))))?;
+    }
+    Ok(())
+}
+
+fn writer_of(record: &Record) -> String {
+    let agent = if record.agent.is_empty() { String::new() } else { format!(" by {}", escape::line(&record.agent)) };
+    let run = if record.run.is_empty() { String::new() } else { format!(" in run {}", escape::line(&record.run)) };
+    format!("{agent}{run}")
+}
+
+/// `kapsa revert`.
+pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
+    let path = app.capsule()?;
+    let what = args.what;
+    let undo = match (what.run, what.source, what.commit) {
+        (Some(run), ..) => Undo::Run(run),
+        (_, Some(source), _) => Undo::Source(source),
+        (.., Some(commit)) => match moment::as_of(&commit) {
+            AsOf::Sequence(sequence) => Undo::Commit(sequence),
+            _ => Undo::Commit(app.reader()?.checkpoint(&commit)?.sequence),
+        },
+        _ => return Err(CliError::usage("nothing to revert: give a sequence, --run or --source")),
+    };
+    let undone = app.writer(&path, None)?.revert(&undo, &args.why.by.unwrap_or_default(), &args.why.note.unwrap_or_default())?;
+    if app.out.is_json() {
+        return app.out.json(&RevertOut::of(&undone));
+    }
+    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept, changed since", &undone.kept)] {
+        for uri in uris {
+            app.out.line(&format!("{what}  {}", escape::line(uri.short())))?;
+        }
+    }
+    let total = (undone.restored.len() + undone.removed.len()) as u64;
+    app.out.line(&format!("undid {}", counted(total, "change")))
+}
+
+/// `kapsa cherry-pick`.
+pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let path = app.capsule()?;
+    let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
+    let put = app.writer(&path, None)?.cherry_pick(&uri, &args.from, &by, &note)?;
+    put::tell_one(&mut app.out, &put)
+}
+
+/// `kapsa alias`.
+pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
+    let path = app.capsule()?;
+    let (old, new) = (app::uri(&args.old)?, app::uri(&args.new)?);
+    let put = app.writer(&path, None)?.alias(&old, &new)?;
+    put::tell_one(&mut app.out, &put)
+}
+
+/// `kapsa resolve-uri`.
+pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
+    let uri = app::uri(&args.uri)?;
+    let record = app.reader_as_of(args.when.as_of.as_deref())?.get(&uri)?;
+    let content =
+        if record.system { serde_json::Value::Object(record.metadata.clone()).to_string() } else { record.text.clone() };
+    if let Some(out) = &args.out {
+        fs::write(out, &content).map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
+    }
+    if app.out.is_json() {
+        let end = content.floor_char_boundary(PREVIEW_BYTES);
+        let out_path = args.out.as_ref().map(|out| out.display().to_string());
+        let as_of = args.when.as_of.as_deref();
+        return app.out.json(&Resolved {
+            uri: record.uri.as_str(),
+            asked: uri.as_str(),
+            as_of,
+            sequence: record.sequence,
+            size_bytes: content.len(),
+            content_preview: &content[..end],
+            out_path,
+        });
+    }
+    if args.out.is_some() { Ok(()) } else { app.out.exact(&content) }
+}
