@@ -230,6 +230,11 @@ mod tests {
             run: String::new(),
             confidence: None,
             source: None,
+            branch: kapsa_memory::BranchId::MAIN,
+            system: false,
+            beside: Vec::new(),
+            origin: None,
+            alias: None,
         };
         Hit { record, score: 1.0, snippet: snippet.to_string(), marks: marks.to_vec() }
     }

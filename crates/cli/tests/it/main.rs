@@ -12,3 +12,4 @@ mod support;
 mod svc;
 mod terminal;
 mod tour;
+mod versions;

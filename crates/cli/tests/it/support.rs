@@ -54,7 +54,9 @@ impl Sandbox {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kapsa"));
         command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path());
-        for name in ["KAPSA_CAPSULE", "KAPSA_AGENT", "KAPSA_RUN", "NO_COLOR", "CLICOLOR_FORCE"] {
+        for name in
+            ["KAPSA_CAPSULE", "KAPSA_AGENT", "KAPSA_RUN", "KAPSA_BRANCH", "KAPSA_PASSPHRASE", "NO_COLOR", "CLICOLOR_FORCE"]
+        {
             command.env_remove(name);
         }
         command
