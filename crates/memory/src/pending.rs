@@ -53,6 +53,11 @@ impl Pending {
         Pending { name: Name::Given(uri), what: What::Bury(operation), envelope }
     }
 
+    /// Whether it is something to be remembered, not what the capsule writes about itself.
+    pub(crate) fn is_memory(&self) -> bool {
+        !self.envelope.system
+    }
+
     /// What goes to disk under `sequence`.
     pub(crate) fn entry(self, sequence: u64, capsule_id: &[u8; 16], now: Micros) -> Entry {
         let Pending { name, what, envelope } = self;

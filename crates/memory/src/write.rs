@@ -386,10 +386,11 @@ impl Writer {
         for pending in all {
             let buries = matches!(pending.what, What::Bury(_));
             let mut exists = false;
+            let looked_up = pending.is_memory() && pending.envelope.branch == view.lines().own();
             if let Name::Given(uri) = &mut pending.name {
                 let found = match known.get(uri) {
                     Some(&exists) => (uri.clone(), exists),
-                    None if pending.envelope.branch == view.lines().own() => view.look_up(uri)?,
+                    None if looked_up => view.look_up(uri)?,
                     None => (uri.clone(), false),
                 };
                 if matches!(pending.what, What::Put(_)) {
