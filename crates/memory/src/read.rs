@@ -12,6 +12,7 @@ use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::event::{Event, EventRequest};
 use crate::lanes::Class;
+use crate::lines::Lines;
 use crate::merge::{MergePlan, MergeRequest};
 use crate::moment::AsOf;
 use crate::record::Record;
@@ -223,6 +224,17 @@ impl Reader {
         sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
     }
 
+    /// How many records of a kind the capsule has written about itself.
+    fn count_system(&self, kind: &str) -> Result<u64> {
+        let lines = Lines::all().before(self.view.lines().below());
+        let filter = kapsa_index::Filter {
+            all: vec![vec![format!("kind:{kind}")]],
+            seqs: Some(self.view.sequences(&lines, Class::System)?),
+            ..kapsa_index::Filter::default()
+        };
+        Ok(self.view.searcher()?.newest(&filter, usize::MAX >> 8, None, &mut |_| true)?.len() as u64)
+    }
+
     /// Sizes and counts; `count_uris` reads the tables of the whole index.
     ///
     /// # Errors
@@ -246,6 +258,9 @@ impl Reader {
             index_bytes: snapshot.segments().iter().map(|s| s.payload_len).sum(),
             torn_bytes: file.file_bytes - file.committed_bytes,
             uri_count: if count_uris { Some(self.view.visible_count()?) } else { None },
+            branch_count: if count_uris { Some(self.view.branches()?.len() as u64) } else { None },
+            checkpoint_count: if count_uris { Some(self.count_system(crate::checkpoint::KIND)?) } else { None },
+            event_count: if count_uris { Some(self.count_system(crate::event::KIND)?) } else { None },
         })
     }
 }

@@ -155,8 +155,14 @@ pub struct Stats {
     pub index_bytes: u64,
     /// Bytes after the newest commit, left by an interrupted write.
     pub torn_bytes: u64,
-    /// Live URIs; counted only when asked for, since it reads the whole index.
+    /// Live URIs of the view; counted only when asked for, as the counts below, since it reads the whole index.
     pub uri_count: Option<u64>,
+    /// Branches, `main` included, archived ones too.
+    pub branch_count: Option<u64>,
+    /// Checkpoints on any branch, as far as the view goes.
+    pub checkpoint_count: Option<u64>,
+    /// Events on any branch, as far as the view goes.
+    pub event_count: Option<u64>,
 }
 
 /// Result of checking every byte of a capsule.

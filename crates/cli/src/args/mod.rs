@@ -327,7 +327,7 @@ pub(crate) struct OneUri {
 
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// Count the live URIs too, which reads the whole index
+    /// Count the live URIs, branches, checkpoints and events too, which reads the whole index
     #[arg(long)]
     pub(crate) count: bool,
     #[command(flatten)]

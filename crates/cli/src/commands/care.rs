@@ -15,6 +15,9 @@ use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
 
+/// Line of `stats` that the counts come before.
+const COUNTS_AT: usize = 7;
+
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
@@ -55,8 +58,16 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
     if stats.torn_bytes > 0 {
         lines.push(("torn", format!("{} after the newest commit, cut off by the next put", size(stats.torn_bytes))));
     }
-    if let Some(count) = stats.uri_count {
-        lines.insert(7, ("live URIs", count.to_string()));
+    let counts = [
+        ("live URIs", stats.uri_count),
+        ("branches", stats.branch_count),
+        ("checkpoints", stats.checkpoint_count),
+        ("events", stats.event_count),
+    ];
+    for (at, (name, count)) in counts.into_iter().enumerate() {
+        if let Some(count) = count {
+            lines.insert(COUNTS_AT + at, (name, count.to_string()));
+        }
     }
     lines
 }

@@ -295,6 +295,12 @@ pub(crate) struct StatsOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     uri_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    branch_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     last_commit_at: Option<String>,
     chain: &'a str,
     segment_count: usize,
@@ -315,6 +321,9 @@ impl<'a> StatsOut<'a> {
             record_count: stats.record_count,
             commit_count: stats.commit_count,
             uri_count: stats.uri_count,
+            branch_count: stats.branch_count,
+            checkpoint_count: stats.checkpoint_count,
+            event_count: stats.event_count,
             last_commit_at: stats.last_commit_at.map(rfc3339 as fn(Micros) -> String),
             chain: &stats.chain,
             segment_count: stats.segment_count,
