@@ -72,6 +72,12 @@ impl Sequences {
     }
 }
 
+impl From<Range<u64>> for Sequences {
+    fn from(range: Range<u64>) -> Sequences {
+        Sequences::new(std::iter::once(range).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,8 @@ const WORDS: [&str; 24] = [
     "review", "agent", "trace", "budget", "latency", "queue", "worker", "backup", "restore", "signal", "timeout",
 ];
 const ROUNDS: usize = 41;
+/// Branches between two mergers of the index, as a long-lived owner would order them.
+const OPTIMISE_EVERY: u64 = 500;
 
 fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
@@ -42,8 +44,10 @@ fn load(path: &Path, branches: u64, each: u64, apart: bool) -> Result<()> {
         }
         let records = (0..each).map(|number| record(branch, number, each)).collect::<Result<Vec<_>>>()?;
         writer.put_many(records)?;
+        if branch % OPTIMISE_EVERY == 0 || branch + 1 == branches {
+            writer.optimize(&mut |_, _| {})?;
+        }
     }
-    writer.optimize(&mut |_, _| {})?;
     Ok(())
 }
 

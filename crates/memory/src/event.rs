@@ -372,7 +372,7 @@ impl View {
         limit: usize,
     ) -> Result<Vec<u64>> {
         let first = after.map_or(0, |after| after.saturating_add(1));
-        let seqs = Sequences::new(ranges).intersection(&Sequences::new(vec![first..u64::MAX]));
+        let seqs = Sequences::new(ranges).difference(&Sequences::from(0..first));
         let filter = kapsa_index::Filter { seqs: Some(seqs), ..filter.clone() };
         Ok(self.searcher()?.newest(&filter, limit, None, &mut |_| true)?)
     }

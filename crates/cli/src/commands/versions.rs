@@ -318,7 +318,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
         fs::write(out, &content).map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
     }
     if app.out.is_json() {
-        let end = content.floor_char_boundary(PREVIEW_BYTES);
+        let end = (0..=PREVIEW_BYTES.min(content.len())).rev().find(|&at| content.is_char_boundary(at)).unwrap_or(0);
         let out_path = args.out.as_ref().map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
