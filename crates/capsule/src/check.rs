@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
+use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
 use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
@@ -389,10 +389,4 @@ impl<'a> Checker<'a> {
         let matches = *hasher.finalize().as_bytes() == frame.digest;
         Ok(if matches { Ok(()) } else { Err("its hash does not match".to_string()) })
     }
-}
-
-fn chain_of(prev: &Hash, number: u64, time_us: i64, first: u64, hashes: &[Hash]) -> Hash {
-    let mut chain = ChainHasher::new(prev, number, time_us, first, hashes.len() as u64);
-    hashes.iter().for_each(|hash| chain.record(hash));
-    chain.finish()
 }

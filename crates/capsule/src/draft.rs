@@ -296,7 +296,7 @@ impl Draft {
             ..Commit::default()
         };
         match *end {
-            Ending::Next { time_us } => self.chain_on(&mut commit, time_us),
+            Ending::Next { time_us, .. } => self.chain_on(&mut commit, time_us),
             Ending::Base { number, time_us, chain } => {
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
@@ -344,10 +344,19 @@ impl Draft {
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
-    /// The next commit of the history.
-    Next { time_us: i64 },
+    /// The next commit of the history; only if its chain comes out as expected, where something is.
+    Next { time_us: i64, expected: Option<Hash> },
     /// The first commit of a compacted file, which stands for the whole history so far.
     Base { number: u64, time_us: i64, chain: Hash },
+}
+
+impl Ending {
+    pub(crate) fn expected(&self) -> Option<Hash> {
+        match self {
+            Ending::Next { expected, .. } => *expected,
+            Ending::Base { .. } => None,
+        }
+    }
 }
 
 /// What a commit needs to know of the tail that earlier commits left; only when it indexes a part of it.

@@ -1,6 +1,7 @@
 //! Which commits has the capsule seen? The folded ones from the history frame, the others from their frames.
 
 use crate::error::Result;
+use crate::format::Hash;
 use crate::format::commit::Commit;
 use crate::format::frame::Kind;
 use crate::format::history::{PastCommit, decode};
@@ -9,16 +10,34 @@ use crate::snapshot::Snapshot;
 
 /// Every commit with records, oldest first.
 pub(crate) fn past_commits(snapshot: &Snapshot) -> Result<Vec<PastCommit>> {
-    let mut newest_first = Vec::new();
+    Ok(past(snapshot)?.commits)
+}
+
+/// The commits of a capsule, and the chains that its frames tell.
+pub(crate) struct Past {
+    /// Every commit with records, oldest first.
+    pub(crate) commits: Vec<PastCommit>,
+    /// How many of them compaction folded away: only the chain after the last of these is known.
+    pub(crate) folded: usize,
+    /// The chains after the last folded commit and after each later one.
+    pub(crate) chains: Vec<Hash>,
+}
+
+/// Walks the commits from the newest back.
+pub(crate) fn past(snapshot: &Snapshot) -> Result<Past> {
+    let (mut newest_first, mut chains) = (Vec::new(), Vec::new());
     let mut commit = snapshot.head().commit;
     let folded = loop {
         if commit.serial <= 1 && commit.history_offset != 0 {
+            chains.push(commit.chain);
             break folded(snapshot, commit.history_offset)?;
         }
         if commit.next_sequence > commit.first_sequence {
             newest_first.push(PastCommit { time_us: commit.time_us, records: commit.next_sequence - commit.first_sequence });
+            chains.push(commit.chain);
         }
         if commit.serial <= 1 {
+            chains.push([0; 32]);
             break Vec::new();
         }
         let offset = commit.prev_offset;
@@ -29,9 +48,11 @@ pub(crate) fn past_commits(snapshot: &Snapshot) -> Result<Vec<PastCommit>> {
         }
         commit = previous;
     };
+    chains.reverse();
+    let count = folded.len();
     let mut commits = folded;
     commits.extend(newest_first.into_iter().rev());
-    Ok(commits)
+    Ok(Past { commits, folded: count, chains })
 }
 
 fn folded(snapshot: &Snapshot, offset: u64) -> Result<Vec<PastCommit>> {

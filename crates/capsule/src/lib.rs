@@ -33,6 +33,7 @@ mod lock;
 mod log;
 mod map;
 mod pack;
+mod replicate;
 mod salvage;
 mod section;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
@@ -49,6 +50,7 @@ pub use format::{
     RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use lock::{Holder, LockState, lock_path, lock_state};
+pub use replicate::{CommitSpan, common};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]

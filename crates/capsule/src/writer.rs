@@ -10,7 +10,7 @@ use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
 use crate::format::hint::Hint;
 use crate::format::records::Stored;
-use crate::format::{LOG_START, SegmentMeta};
+use crate::format::{Hash, LOG_START, SegmentMeta};
 use crate::lock::{Holder, Lock};
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
@@ -465,7 +465,12 @@ impl Core {
             }
         }
         let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
+        let expected = end.expected();
         let (bytes, offset, head) = draft.finish(end, tail, dictionary);
+        if expected.is_some_and(|chain| chain != head.commit.chain) {
+            self.packer.reset();
+            return Err(Error::Misuse { reason: "the records and the time do not make the chain that they should" });
+        }
         self.publish(&bytes, offset, head)?;
         Ok(self.info())
     }
@@ -557,7 +562,19 @@ impl Transaction<'_> {
     /// What the system says.
     pub fn commit(mut self, time_us: i64) -> Result<CommitInfo> {
         let draft = self.draft.take().expect("present until the commit");
-        let committed = self.core.commit(draft, Ending::Next { time_us });
+        let committed = self.core.commit(draft, Ending::Next { time_us, expected: None });
+        self.core.clean &= committed.is_ok();
+        committed
+    }
+
+    /// As [`Transaction::commit`], for a commit that another capsule made: nothing is written unless the chain comes out as `expected`,
+    /// and so the history up to here is that capsule's.
+    ///
+    /// # Errors
+    /// `Misuse` when it does not; what the system says.
+    pub fn commit_as(mut self, time_us: i64, expected: &Hash) -> Result<CommitInfo> {
+        let draft = self.draft.take().expect("present until the commit");
+        let committed = self.core.commit(draft, Ending::Next { time_us, expected: Some(*expected) });
         self.core.clean &= committed.is_ok();
         committed
     }

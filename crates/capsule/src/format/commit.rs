@@ -116,3 +116,10 @@ impl ChainHasher {
         *self.0.finalize().as_bytes()
     }
 }
+
+/// The chain of a commit whose records have these hashes.
+pub(crate) fn chain_of(prev: &Hash, number: u64, time_us: i64, first: u64, hashes: &[Hash]) -> Hash {
+    let mut chain = ChainHasher::new(prev, number, time_us, first, hashes.len() as u64);
+    hashes.iter().for_each(|hash| chain.record(hash));
+    chain.finish()
+}

@@ -8,6 +8,7 @@ mod damage;
 mod faults;
 mod golden;
 mod harness;
+mod replicate;
 #[cfg(feature = "seeded-faults")]
 mod seeded;
 
