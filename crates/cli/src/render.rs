@@ -234,6 +234,7 @@ mod tests {
             system: false,
             beside: Vec::new(),
             origin: None,
+            pulled: None,
             alias: None,
         };
         Hit { record, score: 1.0, snippet: snippet.to_string(), marks: marks.to_vec() }

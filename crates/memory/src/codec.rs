@@ -26,6 +26,7 @@ const SOURCE: u8 = 31;
 const BRANCH: u8 = 32;
 const ORIGIN: u8 = 33;
 const SYSTEM: u8 = 34;
+const PULLED: u8 = 35;
 const BESIDE: u8 = 36;
 
 /// What a revision does to its URI.
@@ -46,6 +47,8 @@ pub(crate) struct Envelope {
     pub(crate) system: bool,
     pub(crate) beside: Vec<u64>,
     pub(crate) origin: Option<Origin>,
+    /// Its sequence in the capsule that it was pulled from.
+    pub(crate) pulled: Option<u64>,
 }
 
 /// A decoded body.
@@ -81,6 +84,9 @@ impl Encoder {
         }
         if envelope.system {
             self.field(SYSTEM, &[]);
+        }
+        if let Some(sequence) = envelope.pulled {
+            self.field(PULLED, &leb128([sequence]));
         }
         if !envelope.beside.is_empty() {
             self.field(BESIDE, &leb128(envelope.beside.iter().copied()));
@@ -263,6 +269,7 @@ impl Decoder {
             BRANCH => record.branch = branch_of(value)?,
             ORIGIN => record.origin = Some(origin_of(value)?),
             SYSTEM => record.system = true,
+            PULLED => record.pulled = numbers_of(value)?.first().copied(),
             BESIDE => record.beside = numbers_of(value)?,
             _ if tag.is_multiple_of(2) => return Err("it holds a field that a newer Kapsa must explain"),
             _ => {}
@@ -309,6 +316,7 @@ pub(crate) fn blank(sequence: u64) -> Record {
         system: false,
         beside: Vec::new(),
         origin: None,
+        pulled: None,
         alias: None,
     }
 }
@@ -440,7 +448,7 @@ mod tests {
             by: "reviewer".to_string(),
             note: "because é".to_string(),
         };
-        Envelope { branch: BranchId(129), system: true, beside: vec![2, 500], origin: Some(origin) }
+        Envelope { branch: BranchId(129), system: true, beside: vec![2, 500], origin: Some(origin), pulled: Some(70) }
     }
 
     #[test]
@@ -448,7 +456,7 @@ mod tests {
         let uri = Uri::parse("note/x").expect("valid");
         let bytes = encode(&full(), &uri, false, 1, &enveloped());
         let r = decode(600, &bytes).expect("decodes").record;
-        let back = Envelope { branch: r.branch, system: r.system, beside: r.beside, origin: r.origin };
+        let back = Envelope { branch: r.branch, system: r.system, beside: r.beside, origin: r.origin, pulled: r.pulled };
         assert_eq!(back, enveloped());
         let brief = brief(&bytes).expect("whole");
         let known = (brief.uri, brief.branch, brief.system, brief.beside.as_slice(), brief.purge);

@@ -49,6 +49,7 @@ pub mod request;
 mod salvage;
 mod segments;
 mod shared;
+mod sync;
 pub mod uri;
 mod view;
 mod write;
@@ -73,6 +74,7 @@ pub use request::{
 };
 pub use salvage::salvage;
 pub use shared::SharedWriter;
+pub use sync::{Pulled, Relation, clone};
 pub use uri::{InRun, Uri, UriType};
 pub use write::{
     ALIASES_MAX, BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX,

@@ -129,7 +129,7 @@ fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
     MaintenanceReport { segments_after: after.segments().len(), bytes_after: after.file().file_bytes, ..report }
 }
 
-fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let snapshot = writer.snapshot()?;
     if snapshot.tail().is_empty() {
         return Ok(());

@@ -540,7 +540,7 @@ impl Merging<'_> {
             by: self.by.to_string(),
             note: self.item.note.clone(),
         };
-        Envelope { branch: self.to, system: false, beside, origin: Some(origin) }
+        Envelope { branch: self.to, beside, origin: Some(origin), ..Envelope::default() }
     }
 }
 
@@ -557,7 +557,7 @@ pub(crate) fn copy(record: &Record, envelope: Envelope) -> Pending {
     Pending { name, what, envelope }
 }
 
-fn as_new(record: &Record) -> NewRecord {
+pub(crate) fn as_new(record: &Record) -> NewRecord {
     NewRecord {
         uri: None,
         title: record.title.clone(),

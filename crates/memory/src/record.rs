@@ -239,6 +239,8 @@ pub struct Record {
     pub beside: Vec<u64>,
     /// Where it came from, unless it was simply put.
     pub origin: Option<Origin>,
+    /// Its sequence in the capsule that it was pulled from, if it was.
+    pub pulled: Option<u64>,
     /// The URI that this one stands for, if it is an alias.
     pub alias: Option<Uri>,
 }

@@ -361,6 +361,16 @@ impl Writer {
         self.branch
     }
 
+    /// The file itself, for those who commit past this type; they call [`Writer::forget_view`] first.
+    pub(crate) fn capsule_mut(&mut self) -> &mut kapsa_capsule::Writer {
+        &mut self.capsule
+    }
+
+    /// Lets go of the view of before a commit.
+    pub(crate) fn forget_view(&mut self) {
+        self.view = None;
+    }
+
     /// An id that nothing else has, for what is about to be written.
     pub(crate) fn fresh_id(&mut self, text: &str) -> Result<String> {
         let snapshot = self.capsule.snapshot()?;

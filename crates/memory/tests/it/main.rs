@@ -6,6 +6,7 @@ mod model;
 mod revisions;
 mod search;
 mod shared;
+mod sync;
 mod versions;
 
 use std::path::PathBuf;
