@@ -164,14 +164,14 @@ Examples:
   printf '%s\\n' 'put --text \"tests pass\"' /stats | kapsa shell
   kapsa shell --stop --json < script.txt
 
-A line is a verb and its arguments, with or without a `/` before it, in words as a shell splits them.
+A line is a verb and its arguments, with or without a `/` before it, in words and quotes as in sh.
 --capsule, --branch, --json and --lock-timeout hold for every line that does not give its own.
 
-When standard input is no terminal it is a script: empty lines and lines that begin with # are passed
-over, every line is run, and the exit code is that of the first one that failed.
+When standard input is no terminal it is a script: empty lines and lines that begin with # are
+passed over, every line is run, and the exit code is that of the first one that failed.
 
-The history of a terminal is kept in $XDG_STATE_HOME/kapsa/history, or in .local/state below the home
-folder, for its owner only; a line that begins with a space is not kept.";
+The history of a terminal is kept in $XDG_STATE_HOME/kapsa/history, or in .local/state below the
+home folder, for its owner only; a line that begins with a space is not kept.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

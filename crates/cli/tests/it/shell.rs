@@ -204,7 +204,7 @@ fn tab_completes_and_the_history_is_the_owners() {
     typist.types("get note/f\t");
     typist.sees("note/first ");
     typist.types("--raw\r");
-    typist.sees("what is remembered");
+    typist.sees("what is remembered\r\n");
     typist.sees("kapsa workspace> ");
     typist.types(" stats\r");
     typist.sees("kapsa workspace> ");
