@@ -19,6 +19,19 @@ pub(crate) enum Status {
     Done,
     /// It did what was asked, and found the capsule unwell: exit code 2.
     Unwell,
+    /// It did several things of which one failed and was told of: this exit code.
+    Told(u8),
+}
+
+impl Status {
+    /// The exit code of the process.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Status::Done => 0,
+            Status::Unwell => 2,
+            Status::Told(code) => code,
+        }
+    }
 }
 
 /// One call of the command line.

@@ -86,6 +86,26 @@ impl CliError {
     }
 }
 
+/// Line of a script that a call stands on; none for a call of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place(pub(crate) Option<u64>);
+
+impl Place {
+    /// The failure, with its place.
+    pub(crate) fn of(self, mut error: CliError) -> CliError {
+        let Some(line) = self.0 else { return error };
+        error.message = format!("line {line}: {}", error.message);
+        error.fields.entry("line").or_insert_with(|| line.into());
+        error
+    }
+
+    /// What the parser says, with its place.
+    pub(crate) fn before(self, text: &str) -> String {
+        let Some(line) = self.0 else { return text.to_string() };
+        text.strip_prefix("error: ").map_or_else(|| format!("line {line}: {text}"), |rest| format!("error: line {line}: {rest}"))
+    }
+}
+
 const HINT_DISK_FULL: &str = "free some space; what was stored before is safe";
 
 impl From<Error> for CliError {

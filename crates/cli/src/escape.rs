@@ -19,6 +19,11 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escape(text, hidden)
 }
 
+/// Whether text can be shown as it is, on one line.
+pub(crate) fn is_plain(text: &str) -> bool {
+    !text.contains(hidden)
+}
+
 fn hidden(c: char) -> bool {
     c.is_control() || is_invisible(c)
 }

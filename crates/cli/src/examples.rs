@@ -157,6 +157,22 @@ pub(crate) const SVC_INFO: &str = "\
 Examples:
   kapsa svc info t1.mv2                 {\"path\":…,\"frames\":3,\"size_bytes\":16384}";
 
+pub(crate) const SHELL: &str = "\
+Examples:
+  kapsa shell                           on a terminal: Tab completes, Ctrl-D ends
+  kapsa --capsule team.kapsa shell
+  printf '%s\\n' 'put --text \"tests pass\"' /stats | kapsa shell
+  kapsa shell --stop --json < script.txt
+
+A line is a verb and its arguments, with or without a `/` before it, in words and quotes as in sh.
+--capsule, --branch, --json and --lock-timeout hold for every line that does not give its own.
+
+When standard input is no terminal it is a script: empty lines and lines that begin with # are
+passed over, every line is run, and the exit code is that of the first one that failed.
+
+The history of a terminal is kept in $XDG_STATE_HOME/kapsa/history, or in .local/state below the
+home folder, for its owner only; a line that begins with a space is not kept.";
+
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
   kapsa completions bash > ~/.local/share/bash-completion/completions/kapsa

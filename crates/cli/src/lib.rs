@@ -21,6 +21,9 @@ mod moment;
 mod output;
 mod progress;
 mod render;
+#[allow(dead_code, reason = "the verbs that export and import capsules will call it")]
+mod sealed;
+mod shell;
 mod sys;
 mod wire;
 
@@ -33,7 +36,7 @@ use clap::{Args, Command, CommandFactory, FromArgMatches};
 
 use crate::app::{App, Status};
 use crate::args::{Cli, Global, Verb};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Place, Result};
 use crate::output::ErrorStyle;
 
 /// Exit code of a wrong call of `svc`, as the clients of that interface know it.
@@ -46,15 +49,10 @@ pub fn main() -> ExitCode {
     let typed = arguments(std::env::args_os().skip(1));
     let style = error_style(&typed);
     let parsed = parse(&typed);
-    let ended = match parsed {
-        Ok(cli) => run(cli),
-        Err(error) => return refuse(&error, style, &typed),
-    };
-    match ended {
-        Ok(Status::Done) => ExitCode::SUCCESS,
-        Ok(Status::Unwell) => ExitCode::from(2),
-        Err(error) => fail(&error, style),
-    }
+    ExitCode::from(match parsed {
+        Ok(cli) => run(cli).map_or_else(|error| fail(&error, style), Status::exit_code),
+        Err(error) => refuse(&error, style, &typed, Place::default()),
+    })
 }
 
 fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
@@ -122,30 +120,32 @@ fn error_style(typed: &[OsString]) -> ErrorStyle {
     }
 }
 
-fn fail(error: &CliError, style: ErrorStyle) -> ExitCode {
+/// Tells of a failure. Gives the exit code.
+fn fail(error: &CliError, style: ErrorStyle) -> u8 {
     if error.kind == error::Kind::Quiet {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     output::error(error, style);
     match style {
-        ErrorStyle::Svc => ExitCode::from(1),
-        ErrorStyle::People | ErrorStyle::Json => ExitCode::from(error.exit_code()),
+        ErrorStyle::Svc => 1,
+        ErrorStyle::People | ErrorStyle::Json => error.exit_code(),
     }
 }
 
-/// Answers a call that is no command: help, version, or a mistake.
-fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString]) -> ExitCode {
+/// Answers a call that is no command: help, version, or a mistake. Gives the exit code.
+fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Place) -> u8 {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::help(&error.render()).map_or_else(|error| fail(&error, style), |()| ExitCode::SUCCESS);
+        return output::help(&error.render()).map_or_else(|error| fail(&error, style), |()| 0);
     }
     let text = error.render().to_string();
+    let placed = place.before(&text);
     match style {
-        ErrorStyle::Json => output::error(&usage_error(&text), style),
-        ErrorStyle::People => output::usage(&text),
-        ErrorStyle::Svc if text.contains("Usage:") => output::usage(&text),
-        ErrorStyle::Svc => output::usage(&format!("{text}\n{}\n", svc_usage(typed))),
+        ErrorStyle::Json => output::error(&place.of(usage_error(&text)), style),
+        ErrorStyle::People => output::usage(&placed),
+        ErrorStyle::Svc if text.contains("Usage:") => output::usage(&placed),
+        ErrorStyle::Svc => output::usage(&format!("{placed}\n{}\n", svc_usage(typed))),
     }
-    ExitCode::from(if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 })
+    if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 }
 }
 
 /// How the verb of `svc` that was typed is called.

@@ -73,9 +73,14 @@ impl Output {
         self.bytes(after.as_bytes())
     }
 
-    /// Prints bytes exactly, for a file or a pipe; a terminal gets them escaped.
+    /// Prints bytes exactly, for a file or a pipe; a terminal gets them escaped, and their last line ended: a prompt that follows
+    /// on the same line may take its place.
     pub(crate) fn exact(&mut self, text: &str) -> Result<()> {
-        if io::stdout().is_terminal() { self.text(text) } else { self.bytes(text.as_bytes()) }
+        match text {
+            _ if !io::stdout().is_terminal() => self.bytes(text.as_bytes()),
+            "" => Ok(()),
+            _ => self.line(text.strip_suffix('\n').unwrap_or(text)),
+        }
     }
 
     /// Prints text that this program made itself, such as a manual page.

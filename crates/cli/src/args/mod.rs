@@ -41,7 +41,7 @@ pub(crate) struct Cli {
 }
 
 // Flags that every verb takes. A documentation comment here would take the place of a verb's description, as in the other flattened groups below.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every verb")]
 pub(crate) struct Global {
     /// The capsule to use [default: .kapsa/workspace.kapsa here or in a parent folder]
@@ -151,6 +151,9 @@ pub(crate) enum Verb {
     /// The interface for programs that keep one store per run and task
     #[command(after_help = examples::SVC, subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Svc(Svc),
+    /// Type verbs without `kapsa` before them, or run a script of them
+    #[command(after_help = examples::SHELL)]
+    Shell(ShellArgs),
     /// Print the completions for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
@@ -347,6 +350,13 @@ pub(crate) struct Purge {
     /// Do not ask
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShellArgs {
+    /// Stop a script at the first line that fails
+    #[arg(long)]
+    pub(crate) stop: bool,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Verify => return care::verify(app),
         Verb::Doctor => return care::doctor(app),
         Verb::Salvage(args) => return care::salvage(app, &args),
+        Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),
         Verb::Create(args) => init::create(app, &args),
         Verb::Put(args) => put::run(app, *args),

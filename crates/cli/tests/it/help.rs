@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 18] = [
+const VERBS: [&str; 19] = [
     "init",
     "create",
     "put",
@@ -19,6 +19,7 @@ const VERBS: [&str; 18] = [
     "purge",
     "tour",
     "svc",
+    "shell",
     "completions",
     "man",
 ];

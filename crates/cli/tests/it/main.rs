@@ -8,6 +8,7 @@ mod lock;
 mod put;
 mod read;
 mod salvage;
+mod shell;
 mod support;
 mod svc;
 mod terminal;

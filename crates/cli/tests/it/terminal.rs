@@ -91,15 +91,20 @@ fn file_names_are_shown_escaped() {
     }
 }
 
-/// Runs with standard output on a terminal of its own; gives what the terminal received.
-fn on_a_terminal(sandbox: &Sandbox, args: &[&str], no_color: bool) -> String {
+/// A new terminal: the side that a person would be on, and the side that a program is on.
+pub(crate) fn open_terminal() -> (File, File) {
     let (mut master, mut slave) = (0, 0);
     // SAFETY: both pointers are to live integers, and null stands for the defaults of the others.
     let opened =
         unsafe { libc::openpty(&raw mut master, &raw mut slave, std::ptr::null_mut(), std::ptr::null(), std::ptr::null()) };
     assert_eq!(opened, 0, "a terminal opens");
     // SAFETY: openpty gave both descriptors to us alone.
-    let (mut master, slave) = unsafe { (File::from_raw_fd(master), File::from_raw_fd(slave)) };
+    unsafe { (File::from_raw_fd(master), File::from_raw_fd(slave)) }
+}
+
+/// Runs with standard output on a terminal of its own; gives what the terminal received.
+fn on_a_terminal(sandbox: &Sandbox, args: &[&str], no_color: bool) -> String {
+    let (mut master, slave) = open_terminal();
     let mut command = sandbox.command();
     command.args(args).stdin(Stdio::null()).stdout(slave).stderr(Stdio::null());
     if no_color {
