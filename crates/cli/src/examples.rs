@@ -275,3 +275,19 @@ Examples:
   kapsa resolve-uri mv2://default/S-12/17/artifact/plan.md
   kapsa resolve-uri checkpoint/3k2m9x0q1w4t7 --json
   kapsa resolve-uri note/x --as-of v1 --out x.md";
+
+pub(crate) const CLONE: &str = "\
+Examples:
+  kapsa clone backup.kapsa
+  kapsa clone ../other-machine/.kapsa/workspace.kapsa
+
+The copy is checked, byte for byte, before it gets its name.";
+
+pub(crate) const PULL: &str = "\
+Examples:
+  kapsa pull ../other/.kapsa/workspace.kapsa
+  kapsa push backup.kapsa
+  kapsa pull ana.kapsa --as ana && kapsa merge --from ana/main
+
+Only what is missing is copied, and the chain proves that both have the same history up to there. Where both
+went on, the other's records come as branches NAME/main, NAME/run/17 and so on; merging them is up to you.";

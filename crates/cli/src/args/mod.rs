@@ -17,8 +17,8 @@ use crate::moment;
 mod versions;
 
 pub(crate) use versions::{
-    Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs, Log, Merge,
-    MergeMode, ResolveUri, Revert, When,
+    Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
+    Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
 /// Records that go into one commit of a bulk put unless told otherwise.
@@ -118,6 +118,15 @@ pub(crate) enum Verb {
     /// Copy one record from another branch
     #[command(after_help = examples::CHERRY_PICK)]
     CherryPick(CherryPick),
+    /// Copy the whole capsule, while others may write to it
+    #[command(after_help = examples::CLONE)]
+    Clone(CloneArgs),
+    /// Bring what another capsule has and this one misses
+    #[command(after_help = examples::PULL)]
+    Pull(Exchange),
+    /// Bring what this capsule has to another that misses it
+    #[command(after_help = examples::PULL)]
+    Push(Exchange),
     /// List what happened
     #[command(after_help = examples::EVENTS)]
     Events(Box<EventsArgs>),

@@ -301,3 +301,18 @@ pub(crate) struct ResolveUri {
     #[command(flatten)]
     pub(crate) when: When,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct CloneArgs {
+    /// The new capsule; nothing may be there yet
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Exchange {
+    /// The other capsule
+    pub(crate) path: PathBuf,
+    /// Name before the branches that come where both capsules went on [default: the giving one's folder or file]
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}

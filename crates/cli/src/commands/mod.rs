@@ -10,6 +10,7 @@ mod put;
 mod records;
 mod shell;
 mod svc;
+mod sync;
 mod tour;
 mod versions;
 
@@ -43,6 +44,9 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Log(args) => versions::log(app, &args),
         Verb::Revert(args) => versions::revert(app, args),
         Verb::CherryPick(args) => versions::cherry_pick(app, args),
+        Verb::Clone(args) => sync::clone(app, &args),
+        Verb::Pull(args) => sync::pull(app, &args),
+        Verb::Push(args) => sync::push(app, &args),
         Verb::Events(args) => events::list(app, *args),
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),

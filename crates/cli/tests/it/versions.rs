@@ -216,3 +216,28 @@ fn reverting_and_picking() {
     sandbox.ok(&["alias", "config/old-port", "config/port"]);
     assert_eq!(sandbox.ok(&["get", "config/old-port", "--raw"]), "the port is 7000");
 }
+
+#[test]
+fn clones_pull_and_push_what_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "a", "--text", "the first"]);
+    sandbox.ok(&["clone", "copy.kapsa"]);
+    sandbox.fails(&["clone", "copy.kapsa"], 1, "invalid_operation");
+    sandbox.ok(&["put", "--uri", "a", "--text", "the second"]);
+    assert_eq!(sandbox.json(&["push", "copy.kapsa"])["relation"], "fast_forward");
+    assert_eq!(sandbox.ok(&["get", "a", "--raw", "--capsule", "copy.kapsa"]), "the second");
+    assert_eq!(sandbox.json(&["pull", "copy.kapsa"])["relation"], "up_to_date");
+    sandbox.ok(&["put", "--uri", "a", "--text", "here"]);
+    sandbox.ok(&["put", "--uri", "a", "--text", "there", "--capsule", "copy.kapsa"]);
+    let pulled = sandbox.json(&["pull", "copy.kapsa"]);
+    assert_eq!((&pulled["relation"], &pulled["branches"][0]), (&"forked".into(), &"copy/main".into()));
+    assert_eq!(sandbox.ok(&["get", "a", "--raw", "--branch", "copy/main"]), "there");
+    assert_eq!(sandbox.run(&["merge", "--from", "copy/main"]).code, Some(1));
+    sandbox.ok(&["merge", "--from", "copy/main", "--theirs"]);
+    assert_eq!(sandbox.ok(&["get", "a", "--raw"]), "there");
+    sandbox.ok(&["create", "stranger.kapsa"]);
+    sandbox.ok(&["put", "--text", "x", "--capsule", "stranger.kapsa"]);
+    sandbox.fails(&["pull", "stranger.kapsa"], 1, "invalid_operation");
+    sandbox.fails(&["pull", "missing.kapsa"], 1, "capsule_not_found");
+    sandbox.ok(&["verify"]);
+}

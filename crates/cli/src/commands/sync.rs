@@ -1,0 +1,80 @@
+//! `clone`, `pull` and `push`: a capsule and its copies.
+
+use std::path::Path;
+
+use kapsa_memory::uri::slug;
+use kapsa_memory::{Pulled, Relation};
+use serde_json::json;
+
+use crate::app::App;
+use crate::args::{CloneArgs, Exchange};
+use crate::error::Result;
+use crate::locate::{WORKSPACE_FILE, WORKSPACE_FOLDER};
+use crate::progress::Progress;
+use crate::render::counted;
+
+/// `kapsa clone`.
+pub(crate) fn clone(app: &mut App, args: &CloneArgs) -> Result<()> {
+    let from = app.capsule()?;
+    let mut progress = Progress::new("copying", &app.out);
+    kapsa_memory::clone(&from, &args.to, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    let to = args.to.display().to_string();
+    if app.out.is_json() {
+        return app.out.json(&json!({ "cloned": true, "capsule_path": from.display().to_string(), "clone_path": to }));
+    }
+    app.out.line(&format!("cloned to {to}"))
+}
+
+/// `kapsa pull`.
+pub(crate) fn pull(app: &mut App, args: &Exchange) -> Result<()> {
+    let here = app.capsule()?;
+    exchange(app, &args.path, &here, args.name.as_deref())
+}
+
+/// `kapsa push`.
+pub(crate) fn push(app: &mut App, args: &Exchange) -> Result<()> {
+    let here = app.capsule()?;
+    exchange(app, &here, &args.path, args.name.as_deref())
+}
+
+fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result<()> {
+    let name = name.map_or_else(|| name_of(from), str::to_string);
+    let mut progress = Progress::new("copying", &app.out);
+    let pulled = app.keeper(to)?.pull(from, &name, &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    tell(app, &pulled)
+}
+
+/// A name for a capsule: its project's folder, or its own file name.
+fn name_of(capsule: &Path) -> String {
+    let capsule = capsule.canonicalize().unwrap_or_else(|_| capsule.to_path_buf());
+    let folder = capsule.parent();
+    let is_workspace = capsule.file_name().is_some_and(|name| name == WORKSPACE_FILE);
+    let project = folder.filter(|folder| is_workspace && folder.ends_with(WORKSPACE_FOLDER)).and_then(Path::parent);
+    let named = project.and_then(Path::file_name).or_else(|| capsule.file_stem());
+    named.map_or_else(|| "other".to_string(), |name| slug(&name.to_string_lossy()))
+}
+
+fn tell(app: &mut App, pulled: &Pulled) -> Result<()> {
+    let relation = match pulled.relation {
+        Relation::UpToDate => "up_to_date",
+        Relation::FastForward => "fast_forward",
+        Relation::Forked => "forked",
+    };
+    if app.out.is_json() {
+        return app.out.json(&json!({ "relation": relation, "records": pulled.records, "commits_in_common": pulled.common,
+            "branches": pulled.branches }));
+    }
+    let records = counted(pulled.records, "record");
+    match pulled.relation {
+        Relation::UpToDate => app.out.line("nothing is missing"),
+        Relation::FastForward => app.out.line(&format!("{records} came; both have the same history now")),
+        Relation::Forked => {
+            app.out.line(&format!("{records} came as branches, since both had gone on:"))?;
+            pulled.branches.iter().try_for_each(|branch| app.out.line(&format!("  {branch}")))?;
+            app.out.note("kapsa merge --from BRANCH brings them together");
+            Ok(())
+        }
+    }
+}
