@@ -22,6 +22,10 @@ const MAGIC: &[u8] = b"age-encryption.org/";
 const WORK: u8 = 17;
 /// Most work that a file may ask for: 1 GiB of memory and some seconds. A file from a stranger could ask for hours.
 const WORK_MAX: u8 = 20;
+/// Longest header of a sealed file, in bytes; one for a passphrase takes some 150. The format itself knows no limit.
+const HEADER_BYTES_MAX: u64 = 4096;
+/// What the last line of a header begins with.
+const HEADER_END: &[u8] = b"\n---";
 /// Bytes that are read at a time: a block of the format.
 const BLOCK_BYTES: usize = 64 << 10;
 
@@ -100,7 +104,7 @@ fn seal_with_work(work: u8, passphrase: &Passphrase, plain: impl Read, sealed: i
 /// hold a true beginning of the file. Whoever calls this writes to a temporary file, renames it at the end, and removes it
 /// after an error.
 pub(crate) fn open(passphrase: &Passphrase, sealed: impl Read, plain: impl Write) -> Result<u64> {
-    let decryptor = Decryptor::new_buffered(io::BufReader::with_capacity(BLOCK_BYTES, sealed)).map_err(refused)?;
+    let decryptor = Decryptor::new_buffered(bounded(sealed)?).map_err(refused)?;
     if !decryptor.is_scrypt() {
         return Err(CliError::user("sealed_for_a_key", "the file is sealed for a key, not with a passphrase")
             .hint("open it with the age tool and its key"));
@@ -112,6 +116,16 @@ pub(crate) fn open(passphrase: &Passphrase, sealed: impl Read, plain: impl Write
     let bytes = copy(reader, &mut plain, unreadable)?;
     plain.flush().map_err(unwritable)?;
     Ok(bytes)
+}
+
+/// The same bytes, once it is known that the header ends: an endless one would be read into memory.
+fn bounded<R: Read>(mut sealed: R) -> Result<impl io::BufRead> {
+    let mut first = Vec::new();
+    sealed.by_ref().take(HEADER_BYTES_MAX).read_to_end(&mut first).map_err(unreadable)?;
+    if !is_sealed(&first) || !first.windows(HEADER_END.len()).any(|at| at == HEADER_END) {
+        return Err(damaged());
+    }
+    Ok(io::BufReader::with_capacity(BLOCK_BYTES, io::Cursor::new(first).chain(sealed)))
 }
 
 /// Copies to the end; tells a failure to read from one to write.
@@ -164,6 +178,13 @@ fn damaged() -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_endless_header_is_refused() {
+        let passphrase = Passphrase("x".to_string().into());
+        let endless = MAGIC.chain(io::repeat(b'a'));
+        assert_eq!(open(&passphrase, endless, io::sink()).expect_err("no end").code, "sealed_damaged");
+    }
 
     /// Enough for a test: what the work protects is not secret here.
     const WORK_OF_TESTS: u8 = 2;

@@ -51,12 +51,14 @@ pub(crate) enum BranchVerb {
     #[command(after_help = examples::BRANCH)]
     Archive {
         /// Its name
+        #[arg(value_name = "BRANCH")]
         name: String,
     },
     /// Make a branch the current one of this capsule
     #[command(after_help = examples::BRANCH)]
     Switch {
         /// Its name
+        #[arg(value_name = "BRANCH")]
         name: String,
     },
 }

@@ -12,7 +12,17 @@ use crate::output::ErrorStyle;
 pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
     let mut failed = None;
     let mut number = 0;
-    while let Some(bytes) = next_line(number + 1)? {
+    loop {
+        let bytes = match next_line(number + 1) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => break,
+            Err(error) if failed.is_none() => return Err(error),
+            // What failed first decides the exit code; that the rest cannot be read is told all the same.
+            Err(error) => {
+                crate::fail(&error, if app.global.json { ErrorStyle::Json } else { ErrorStyle::People });
+                break;
+            }
+        };
         number += 1;
         match run_line(&bytes, app, Place(Some(number))) {
             Ended::Shell => break,
