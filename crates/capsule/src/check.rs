@@ -13,6 +13,7 @@ use crate::format::header::Header;
 use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
 use crate::format::segment::{Layout, decode_sections};
 use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum};
+use crate::history::{FoldedChains, folded_spans};
 use crate::log::{Head, expect_torn, follows, locate, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
@@ -316,19 +317,11 @@ impl<'a> Checker<'a> {
     /// The chain over all folded commits.
     fn folded_chain(&mut self, commit: &Commit) -> Result<Hash, String> {
         let payload = self.folded.take().ok_or("its history frame is missing")?;
-        let commits = history::decode(&payload)?;
-        let mut hashes = self.transaction.hashes.as_slice();
-        let mut chain = [0; 32];
-        for (index, past) in commits.iter().enumerate() {
-            let records = usize::try_from(past.records).ok().filter(|&n| n <= hashes.len());
-            let (own, rest) = hashes.split_at(records.ok_or("its history counts more records than there are")?);
-            let first = commit.next_sequence - hashes.len() as u64;
-            chain = chain_of(&chain, index as u64 + 1, past.time_us, first, own);
-            hashes = rest;
-        }
-        self.report.commits += commits.len() as u64;
-        let whole = hashes.is_empty() && commits.len() as u64 == commit.number;
-        if whole { Ok(chain) } else { Err("its history does not account for every record".to_string()) }
+        let spans = folded_spans(commit, &history::decode(&payload)?)?;
+        let mut chains = FoldedChains::new(&spans);
+        self.transaction.hashes.iter().try_for_each(|hash| chains.record(hash))?;
+        self.report.commits += spans.len() as u64;
+        Ok(*chains.finish()?.last().expect("a folded history is never empty"))
     }
 
     fn check_manifest(&mut self, commit: &Commit) -> Result<Result<(), String>> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, ChainHasher, Commit};
+use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
@@ -296,7 +296,7 @@ impl Draft {
             ..Commit::default()
         };
         match *end {
-            Ending::Next { time_us, .. } => self.chain_on(&mut commit, time_us),
+            Ending::Next { time_us } => self.chain_on(&mut commit, time_us),
             Ending::Base { number, time_us, chain } => {
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
@@ -308,15 +308,22 @@ impl Draft {
     fn chain_on(&self, commit: &mut Commit, time_us: i64) {
         let previous = &self.base.commit;
         commit.prev_chain = previous.chain;
-        (commit.number, commit.time_us, commit.chain) = (previous.number, previous.time_us, previous.chain);
-        if !self.hashes.is_empty() {
-            commit.number += 1;
-            commit.time_us = time_us;
-            let count = self.hashes.len() as u64;
-            let mut chain = ChainHasher::new(&previous.chain, commit.number, time_us, previous.next_sequence, count);
-            self.hashes.iter().for_each(|hash| chain.record(hash));
-            commit.chain = chain.finish();
+        (commit.number, commit.chain) = (self.number(), self.chain(time_us));
+        commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
+    }
+
+    /// The number of the commit that the transaction makes.
+    pub(crate) fn number(&self) -> u64 {
+        self.base.commit.number + u64::from(!self.hashes.is_empty())
+    }
+
+    /// The chain after it.
+    pub(crate) fn chain(&self, time_us: i64) -> Hash {
+        let previous = &self.base.commit;
+        if self.hashes.is_empty() {
+            return previous.chain;
         }
+        chain_of(&previous.chain, self.number(), time_us, previous.next_sequence, &self.hashes)
     }
 
     fn tail_fields(&self, commit: &mut Commit, tail: Tail<'_>) {
@@ -344,19 +351,10 @@ impl Draft {
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
-    /// The next commit of the history; only if its chain comes out as expected, where something is.
-    Next { time_us: i64, expected: Option<Hash> },
+    /// The next commit of the history.
+    Next { time_us: i64 },
     /// The first commit of a compacted file, which stands for the whole history so far.
     Base { number: u64, time_us: i64, chain: Hash },
-}
-
-impl Ending {
-    pub(crate) fn expected(&self) -> Option<Hash> {
-        match self {
-            Ending::Next { expected, .. } => *expected,
-            Ending::Base { .. } => None,
-        }
-    }
 }
 
 /// What a commit needs to know of the tail that earlier commits left; only when it indexes a part of it.

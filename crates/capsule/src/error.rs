@@ -85,6 +85,12 @@ pub enum Error {
         /// Path of the capsule.
         path: PathBuf,
     },
+    /// A commit that was to repeat one of another capsule would not be the same; it was not made.
+    #[error("commit {number} would not be the one it repeats: its records, its time or what comes before it differ")]
+    ChainMismatch {
+        /// Number it would have.
+        number: u64,
+    },
     /// A call that breaks the order of operations, such as a segment that does not join the others.
     #[error("misuse: {reason}")]
     Misuse {

@@ -33,7 +33,6 @@ mod lock;
 mod log;
 mod map;
 mod pack;
-mod replicate;
 mod salvage;
 mod section;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
@@ -49,8 +48,8 @@ pub use format::{
     BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX,
     RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
+pub use history::{CommitSpan, common};
 pub use lock::{Holder, LockState, lock_path, lock_state};
-pub use replicate::{CommitSpan, common};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]

@@ -74,6 +74,8 @@ struct Inner {
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
+    /// The chains of the commits that compaction folded away.
+    folded_chains: OnceLock<Vec<Hash>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
     recent: Mutex<Option<(u64, Arc<Block>)>>,
 }
@@ -137,6 +139,7 @@ impl Snapshot {
             on_disk: Vec::new(),
             map: OnceLock::new(),
             tail: OnceLock::new(),
+            folded_chains: OnceLock::new(),
             unpackers: Mutex::default(),
             recent: Mutex::default(),
         };
@@ -292,6 +295,16 @@ impl Snapshot {
     /// Reads and checks a whole frame.
     pub(crate) fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
         self.inner.frame(offset, kind)
+    }
+
+    /// Calls `each` for every records frame in a range of the file, unpacked; none is kept.
+    pub(crate) fn each_block(&self, range: Range<u64>, each: &mut dyn FnMut(u64, &Block) -> Result<()>) -> Result<()> {
+        self.inner.walk_records(range, &mut |offset, payload| each(offset, &self.inner.decode_block(offset, &payload)?))
+    }
+
+    /// Where the chains of the folded commits are kept once they are known.
+    pub(crate) fn folded_chains(&self) -> &OnceLock<Vec<Hash>> {
+        &self.inner.folded_chains
     }
 
     /// Unpacks and checks the payload of a records frame.
@@ -509,16 +522,22 @@ impl Inner {
 
     /// Calls `each` for every records frame from the tail's offset to the end.
     fn walk_tail(&self, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
-        let mut offset = self.head.commit.tail_offset;
+        let offset = self.head.commit.tail_offset;
         if offset < LOG_START || offset > self.head.end {
             return Err(self.corrupt(self.head.offset, "the commit's tail offset is outside the log"));
         }
+        self.walk_records(offset..self.head.end, each)
+    }
+
+    /// Calls `each` for every records frame in a range of the file that ends with a frame.
+    fn walk_records(&self, range: Range<u64>, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
         // One read serves a whole tail: it is bounded, and frames that are not records are skipped by their length.
-        let window = self.read_window(offset)?;
-        while offset < self.head.end {
+        let window = self.read_window(&range)?;
+        let mut offset = range.start;
+        while offset < range.end {
             let frame = self.frame_header(offset, &window)?;
-            if frame.end() > self.head.end {
-                return Err(self.corrupt(offset, "a frame reaches past the newest commit"));
+            if frame.end() > range.end {
+                return Err(self.corrupt(offset, "a frame reaches past the commit it was made for"));
             }
             if frame.kind == Kind::Records {
                 each(offset, self.frame_in(&frame, &window)?)?;
@@ -528,10 +547,10 @@ impl Inner {
         Ok(())
     }
 
-    fn read_window(&self, offset: u64) -> Result<(u64, Bytes)> {
-        const TAIL_WINDOW_BYTES: u64 = 1 << 20;
-        let len = (self.head.end - offset).min(TAIL_WINDOW_BYTES) as usize;
-        Ok((offset, Bytes::from(self.read(offset, len)?)))
+    fn read_window(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
+        const WINDOW_BYTES: u64 = 1 << 20;
+        let len = (range.end - range.start).min(WINDOW_BYTES) as usize;
+        Ok((range.start, Bytes::from(self.read(range.start, len)?)))
     }
 
     fn frame_header(&self, offset: u64, (start, window): &(u64, Bytes)) -> Result<Frame> {

@@ -465,12 +465,7 @@ impl Core {
             }
         }
         let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
-        let expected = end.expected();
         let (bytes, offset, head) = draft.finish(end, tail, dictionary);
-        if expected.is_some_and(|chain| chain != head.commit.chain) {
-            self.packer.reset();
-            return Err(Error::Misuse { reason: "the records and the time do not make the chain that they should" });
-        }
         self.publish(&bytes, offset, head)?;
         Ok(self.info())
     }
@@ -562,21 +557,23 @@ impl Transaction<'_> {
     /// What the system says.
     pub fn commit(mut self, time_us: i64) -> Result<CommitInfo> {
         let draft = self.draft.take().expect("present until the commit");
-        let committed = self.core.commit(draft, Ending::Next { time_us, expected: None });
+        let committed = self.core.commit(draft, Ending::Next { time_us });
         self.core.clean &= committed.is_ok();
         committed
     }
 
-    /// As [`Transaction::commit`], for a commit that another capsule made: nothing is written unless the chain comes out as `expected`,
-    /// and so the history up to here is that capsule's.
+    /// Repeats a commit of another capsule: as [`Transaction::commit`], if the chain after it comes out as
+    /// `expected_chain`. Then it and all before it are the same as there.
     ///
     /// # Errors
-    /// `Misuse` when it does not; what the system says.
-    pub fn commit_as(mut self, time_us: i64, expected: &Hash) -> Result<CommitInfo> {
-        let draft = self.draft.take().expect("present until the commit");
-        let committed = self.core.commit(draft, Ending::Next { time_us, expected: Some(*expected) });
-        self.core.clean &= committed.is_ok();
-        committed
+    /// `ChainMismatch` when it would be another commit: nothing of the transaction exists, as if it had been dropped.
+    /// Otherwise what the system says.
+    pub fn commit_as(self, time_us: i64, expected_chain: &Hash) -> Result<CommitInfo> {
+        let draft = self.draft.as_ref().expect("present until the commit");
+        if draft.chain(time_us) != *expected_chain {
+            return Err(Error::ChainMismatch { number: draft.number() });
+        }
+        self.commit(time_us)
     }
 }
 

@@ -161,6 +161,9 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
         CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor"),
         CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message).hint("kapsa verify").field("offset", offset),
         CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
+        CapsuleError::ChainMismatch { number } => {
+            CliError::system("chain_mismatch", message).hint("kapsa verify").field("commit", number)
+        }
         CapsuleError::Misuse { .. } => CliError::user("invalid_operation", message),
         CapsuleError::TooLarge { .. } => CliError::user("too_large", message),
         CapsuleError::Replaced { .. } => CliError::system("replaced", message).hint("try again; it will be opened anew"),

@@ -149,10 +149,10 @@ impl Writer {
 
     /// Appends the commits after `common` as they are.
     fn fast_forward(&mut self, theirs: &Snapshot, common: u64, progress: Progress<'_>) -> Result<u64> {
-        let (chains, spans) = (theirs.chains()?, theirs.commits()?);
+        let chains = theirs.chains(common + 1)?;
         let total = theirs.commit().next_sequence;
         let first = self.capsule_mut().snapshot()?.commit().next_sequence;
-        for span in spans.into_iter().filter(|span| span.number > common) {
+        for (span, chain) in theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains) {
             progress(span.first_sequence - first, Some(total - first));
             self.forget_view();
             let capsule = self.capsule_mut();
@@ -160,7 +160,7 @@ impl Writer {
             for record in theirs.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize) {
                 transaction.append_stored(record?.stored())?;
             }
-            transaction.commit_as(span.time_us, &chains[span.number as usize])?;
+            transaction.commit_as(span.time_us, chain)?;
             if capsule.snapshot()?.tail().count() >= BATCH_RECORDS_MAX {
                 maintain::index_tail(capsule, span.time_us)?;
             }

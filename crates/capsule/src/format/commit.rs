@@ -94,6 +94,13 @@ impl Commit {
     }
 }
 
+/// The chain after a commit of records that have these hashes.
+pub(crate) fn chain_of(prev: &Hash, number: u64, time_us: i64, first_sequence: u64, hashes: &[Hash]) -> Hash {
+    let mut chain = ChainHasher::new(prev, number, time_us, first_sequence, hashes.len() as u64);
+    hashes.iter().for_each(|hash| chain.record(hash));
+    chain.finish()
+}
+
 /// Computes the chain of one commit from the hashes of its records.
 pub(crate) struct ChainHasher(blake3::Hasher);
 
@@ -115,11 +122,4 @@ impl ChainHasher {
     pub(crate) fn finish(self) -> Hash {
         *self.0.finalize().as_bytes()
     }
-}
-
-/// The chain of a commit whose records have these hashes.
-pub(crate) fn chain_of(prev: &Hash, number: u64, time_us: i64, first: u64, hashes: &[Hash]) -> Hash {
-    let mut chain = ChainHasher::new(prev, number, time_us, first, hashes.len() as u64);
-    hashes.iter().for_each(|hash| chain.record(hash));
-    chain.finish()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kapsa_capsule::{Buffers, Error, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, create_unlocked, verify_in};
+use kapsa_capsule::{Buffers, Error, Hash, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, create_unlocked, verify_in};
 use kapsa_testkit::{Crash, Disk, Operation, Random};
 
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -25,6 +25,8 @@ pub enum Step {
     Put(u64),
     /// One record of some kilobytes.
     PutLarge,
+    /// So many records in one commit, the repetition of one that a copy of the capsule has made.
+    Replicate(u64),
     /// A segment over the records `.0` to `.1`, the latter excluded.
     Index(u64, u64),
     /// A transaction of so many records, given up.
@@ -75,6 +77,7 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("large puts of two writers", PREPARED, &[Step::PutLarge, Step::Reopen, Step::PutLarge]),
     scenario("tail to segment", PREPARED, &[Step::Index(1, 4), Step::Put(1)]),
     scenario("segment merge", INDEXED, &[Step::Index(1, 4), Step::Put(1)]),
+    scenario("replication", PREPARED, &[Step::Replicate(1), Step::Replicate(2)]),
     scenario("rewrite", PREPARED, &[Step::Rewrite, Step::Put(1)]),
     scenario("rewrite of an indexed capsule", INDEXED, &[Step::Put(1), Step::Rewrite, Step::Put(1)]),
     Scenario { small_buffers: true, ..scenario("bulk load", PREPARED, &[Step::Put(6), Step::Put(6)]) },
@@ -230,10 +233,11 @@ impl World {
                     None => self.open()?,
                 };
                 let done = match step {
-                    Step::Put(count) => self.put(&mut writer, count),
+                    Step::Put(count) => self.put(&mut writer, count, false),
+                    Step::Replicate(count) => self.put(&mut writer, count, true),
                     Step::PutLarge => {
                         self.next_body = self.next_body.next_multiple_of(LARGE);
-                        self.put(&mut writer, 1)
+                        self.put(&mut writer, 1, false)
                     }
                     Step::GiveUp(count) => self.give_up(&mut writer, count),
                     Step::Index(first, next) => index(&mut writer, first, next),
@@ -257,16 +261,20 @@ impl World {
         (self.next_body - count..self.next_body).collect()
     }
 
-    fn put(&mut self, writer: &mut Writer, count: u64) -> Result<(), Error> {
+    fn put(&mut self, writer: &mut Writer, count: u64, replicated: bool) -> Result<(), Error> {
         let bodies = self.bodies(count);
         let mut transaction = writer.begin()?;
+        let chain = replicated.then(|| chain_in_a_copy(&self.disk.files(), &bodies)).transpose()?;
         let mut ledger = self.ledger().clone();
         let beyond = (transaction.next_sequence() - 1) as usize - ledger.safe.len();
         let seen = ledger.beyond(beyond).unwrap_or_default();
         ledger.may.push([seen.clone(), vec![bodies.clone()]].concat());
         self.note(ledger.clone());
         let mut committed = bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop));
-        committed = committed.and_then(|()| transaction.commit(1).map(drop));
+        committed = committed.and_then(|()| match chain {
+            Some(chain) => transaction.commit_as(1, &chain).map(drop),
+            None => transaction.commit(1).map(drop),
+        });
         match committed {
             Ok(()) => {
                 ledger.safe.extend(seen.into_iter().flatten().chain(bodies));
@@ -321,6 +329,14 @@ impl World {
         prepare().map_err(|e| format!("the second recovery failed: {e}"))?;
         if self.disk.files() == once { Ok(()) } else { Err("a second recovery changed the file".to_string()) }
     }
+}
+
+/// The chain after a commit of `bodies` that is made in a copy.
+fn chain_in_a_copy(files: &Files, bodies: &[Body]) -> Result<Hash, Error> {
+    let mut copy = Writer::open_unlocked(Arc::new(Disk::with_files(files)), path())?;
+    let mut transaction = copy.begin()?;
+    bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop))?;
+    transaction.commit(1).map(|commit| commit.chain)
 }
 
 fn index(writer: &mut Writer, first: u64, next: u64) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 
 mod damage;
 mod model;
+mod model_versions;
 mod revisions;
 mod search;
 mod shared;
