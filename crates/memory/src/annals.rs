@@ -180,17 +180,11 @@ impl View {
             Undo::Source(_) => {}
             Undo::Run(run) => spans.branch = self.find_branch(&branch::run_branch(run)?)?.map(|made| made.id),
             Undo::Commit(sequence) => {
-                let time = self.record(*sequence)?.committed_at;
-                let next = self.snapshot().commit().next_sequence;
-                let at = |sequence: u64| -> Result<bool> { Ok(self.record(sequence)?.committed_at == time) };
-                let (mut first, mut end) = (*sequence, sequence + 1);
-                while first > 1 && at(first - 1)? {
-                    first -= 1;
-                }
-                while end < next && at(end)? {
-                    end += 1;
-                }
-                spans.commit = first..end;
+                // Fails for a sequence that does not exist.
+                self.record(*sequence)?;
+                let commits = self.snapshot().commits()?;
+                let of = |commit: &&kapsa_capsule::CommitSpan| (commit.first_sequence..commit.next_sequence).contains(sequence);
+                spans.commit = commits.iter().find(of).map_or(0..0, |commit| commit.first_sequence..commit.next_sequence);
             }
         }
         Ok(spans)
@@ -215,7 +209,11 @@ impl View {
         }
         for sequence in self.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
             let body = self.body(sequence)?;
-            if !self.is_undone(undo, &body.record, spans) && body.operation != Operation::Purge {
+            // What was purged does not come back, erased or not yet.
+            if body.operation == Operation::Purge || self.is_purged(uri, sequence)? {
+                break;
+            }
+            if !self.is_undone(undo, &body.record, spans) {
                 return Ok(Earlier::Restore(head.sequence, Box::new(body.record)));
             }
         }

@@ -238,16 +238,21 @@ pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -
     part.finish()
 }
 
-/// Sequences whose content a purge marker asks to erase.
+/// Sequences whose content a purge marker asks to erase: all before it but other markers, which say no more than the marker itself, and
+/// without which a branch would no longer know that something was purged on it.
 fn purged(view: &View) -> Result<HashSet<u64>> {
     let filter = kapsa_index::Filter { all: vec![vec![PURGE_TERM.to_string()]], ..kapsa_index::Filter::default() };
     let markers = view.searcher()?.newest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
     let mut erase = HashSet::new();
-    for marker in markers {
+    for &marker in &markers {
         let body = view.body(marker)?;
         if body.operation == Operation::Purge {
-            erase
-                .extend(view.revisions_under(&body.record.uri, &Lines::all())?.into_iter().filter(|&sequence| sequence < marker));
+            erase.extend(view.revisions_under(&body.record.uri, &Lines::all().before(marker))?);
+        }
+    }
+    for marker in markers {
+        if view.body(marker)?.operation == Operation::Purge {
+            erase.remove(&marker);
         }
     }
     Ok(erase)

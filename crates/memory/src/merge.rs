@@ -286,7 +286,10 @@ impl Sides {
         for sequence in &theirs.record.beside {
             beside.push(self.from.record(*sequence)?);
         }
-        let base = base.map(|sequence| self.to.record(sequence)).transpose()?;
+        let base = match base {
+            Some(sequence) if !self.to.is_purged(&uri, sequence)? => Some(self.to.record(sequence)?),
+            _ => None,
+        };
         let ours_heads = head.iter().flat_map(|head| head.all().collect::<Vec<_>>()).collect();
         let (theirs, ours) = (theirs.record, ours.map(|body| body.record));
         Ok(Some(MergeItem { uri, outcome, theirs, ours, base, choice: None, note: String::new(), beside, ours_heads }))

@@ -340,13 +340,13 @@ impl Store {
     }
 
     /// Whether the content of a revision is to be erased, on whatever branch that was said.
-    fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
-        let in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
-        if in_tail.into_iter().any(|body| body.operation == Operation::Purge) {
-            return Ok(true);
-        }
+    pub(crate) fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
         if self.body(sequence)?.operation != Operation::Put {
             return Ok(false);
+        }
+        let mut in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
+        if in_tail.any(|body| body.operation == Operation::Purge) {
+            return Ok(true);
         }
         for table in self.replaced()? {
             for new in table.replacements(sequence)? {

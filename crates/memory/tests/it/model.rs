@@ -75,6 +75,8 @@ struct Model {
     revisions: Vec<(u8, Option<String>)>,
     erased: Vec<u64>,
     to_erase: Vec<u64>,
+    /// What asked for erasure: it stays.
+    markers: Vec<u64>,
 }
 
 impl Model {
@@ -204,8 +206,10 @@ fn apply(mut w: Writer, model: &mut Model, operation: &Operation) -> Option<Writ
             match w.purge(&uri(&name(*key))) {
                 Ok(count) => {
                     assert_eq!(count as usize, erasable.len());
-                    model.to_erase.extend(model.sequences_of(*key));
+                    let erased = model.sequences_of(*key).into_iter().filter(|s| !model.markers.contains(s));
+                    model.to_erase.extend(erased.collect::<Vec<_>>());
                     model.put(*key, None);
+                    model.markers.push(model.revisions.len() as u64);
                 }
                 Err(Error::UriNotFound { .. }) => assert!(erasable.is_empty()),
                 Err(error) => panic!("{error}"),

@@ -16,7 +16,7 @@ use kapsa_testkit::{Disk, Random, one_crash};
 
 use crate::{clock, named, uri};
 
-const LISTS: u64 = 3_000;
+const LISTS: u64 = 5_000;
 const OPERATIONS_MAX: u64 = 26;
 const KEYS: u64 = 6;
 const BRANCHES_MAX: usize = 6;
@@ -123,6 +123,12 @@ impl Model {
         }
     }
 
+    /// Nothing when the newest is a text that was purged elsewhere.
+    fn unpurged(&self, heads: Vec<u64>) -> Vec<u64> {
+        let purged = |head: u64| matches!(self.entry(head).what, What::Put(_)) && self.is_purged(head);
+        if heads.last().is_some_and(|&head| purged(head)) { Vec::new() } else { heads }
+    }
+
     /// The memories that a branch shows: key, sequence and text.
     fn visible(&self, branch: usize, below: u64) -> BTreeMap<u64, (u8, String)> {
         let mut visible = BTreeMap::new();
@@ -136,6 +142,10 @@ impl Model {
             }
         }
         visible
+    }
+
+    fn numbered(&self) -> Vec<(u64, &Entry)> {
+        (1..).zip(&self.entries).collect()
     }
 
     fn says(&self, heads: &[u64]) -> Option<(What, usize)> {
@@ -156,12 +166,7 @@ impl Model {
             if self.entry(tip).what == What::Purge {
                 continue;
             }
-            let heads = if self.branches[to].name == "main" {
-                self.heads(to, u64::MAX, key)
-            } else {
-                let heads = self.heads(to, u64::MAX, key);
-                if heads.last().is_some_and(|&head| self.is_purged(head)) { Vec::new() } else { heads }
-            };
+            let heads = self.unpurged(self.heads(to, u64::MAX, key));
             let ours = self.says(&heads);
             let theirs = Some((self.entry(tip).what.clone(), self.entry(tip).beside.len().min(1) + 1));
             let gone = |side: &Option<(What, usize)>| {
@@ -195,10 +200,7 @@ impl Model {
         let to = self.branches[from].parent;
         for (key, tip, conflict) in self.merge_plan(from) {
             let theirs = self.entry(tip).clone();
-            let mut heads = self.heads(to, u64::MAX, key);
-            if to != 0 && heads.last().is_some_and(|&head| self.is_purged(head)) {
-                heads.clear();
-            }
+            let heads = self.unpurged(self.heads(to, u64::MAX, key));
             let live = |model: &Model, s: u64| matches!(model.entry(s).what, What::Put(_));
             let copy = |model: &mut Model, of: &Entry, beside: Vec<u64>| {
                 let what = if of.what == What::Purge { What::Tombstone } else { of.what.clone() };
@@ -387,7 +389,7 @@ impl World {
             Operation::Optimize => drop(self.writer(0).optimize(&mut |_, _| {}).expect("optimises")),
             Operation::Compact => {
                 self.writer(0).compact(&mut |_, _| {}).expect("compacts");
-                let erased = |s: &u64| self.model.is_purged(*s) && self.model.entry(*s).what != What::System;
+                let erased = |s: &u64| self.model.is_purged(*s) && self.model.entry(*s).what != What::Purge;
                 self.model.erased = (1..self.model.next()).filter(erased).collect();
             }
             Operation::Reopen | Operation::Crash | Operation::Interrupted(_) => unreachable!("the world does those"),
@@ -453,7 +455,8 @@ impl World {
         let told = self.reader().plan_merge(&request).expect("planned");
         let conflicts =
             |conflict: bool| plan.iter().filter(|item| item.2 == conflict).map(|item| name(item.0)).collect::<Vec<_>>();
-        assert_eq!(told.conflicts().map(|item| item.uri.short().to_string()).collect::<Vec<_>>(), conflicts(true));
+        let reported: Vec<String> = told.conflicts().map(|item| item.uri.short().to_string()).collect();
+        assert_eq!(reported, conflicts(true), "{plan:?} {:?} {:?}", self.model.branches, self.model.numbered());
         assert_eq!(told.items.len(), plan.len(), "{plan:?} {told:?}");
         if plan.iter().any(|item| item.2) {
             let before = self.disk.operations().len();
@@ -499,11 +502,9 @@ impl World {
             let other = heads.iter().rev().find(|head| !inside.contains(head)).copied();
             let newest = *heads.last().expect("one is inside");
             let earlier = || {
-                self.model
-                    .revisions(branch, newest, key)
-                    .into_iter()
-                    .rev()
-                    .find(|s| !inside.contains(s) && self.model.entry(*s).what != What::Purge)
+                let before = self.model.revisions(branch, newest, key).into_iter().rev();
+                let alive = |s: &u64| self.model.entry(*s).what != What::Purge && !self.model.is_purged(*s);
+                before.take_while(alive).find(|s| !inside.contains(s))
             };
             let what = other.or_else(earlier).map_or(What::Tombstone, |s| self.model.entry(s).what.clone());
             let from = other.or_else(earlier);
@@ -588,6 +589,9 @@ fn run(seed: u64) {
     let count = 1 + random.below(OPERATIONS_MAX);
     for number in 0..count {
         let operation = world.operation(&mut random);
+        if std::env::var_os("KAPSA_MODEL_SHOW").is_some() {
+            println!("{} {operation:?}", world.model.next());
+        }
         world.step(&operation, &mut random);
         if number + 1 == count || random.below(5) == 0 {
             world.check(&mut random);

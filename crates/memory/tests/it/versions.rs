@@ -412,6 +412,23 @@ fn reverting_a_run_brings_back_what_was_before_and_leaves_what_others_did() {
 }
 
 #[test]
+fn reverting_brings_back_no_purged_text_and_undoes_a_whole_commit_around_what_was_erased() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("secret", "fact: secret")).expect("put");
+    w.purge(&uri("secret")).expect("purged");
+    let batch = w.put_many(["a", "gone", "b"].map(|name| named(name, "fact of the batch")).to_vec()).expect("put");
+    let again = w.put(named("secret", "fact: harmless")).expect("put").sequence;
+    w.revert(&Undo::Commit(again), "", "").expect("reverted");
+    assert!(matches!(fixture.reader().get(&uri("secret")), Err(Error::UriNotFound { .. })));
+    w.purge(&uri("gone")).expect("purged");
+    w.compact(&mut |_, _| {}).expect("compacts");
+    let undone = fixture.writer().revert(&Undo::Commit(batch[0].sequence), "", "").expect("reverted");
+    assert_eq!(undone.removed, [uri("a"), uri("b")]);
+    assert!(texts(&fixture.reader()).is_empty());
+}
+
+#[test]
 fn differences_and_picks() {
     let fixture = two_runs();
     let reader = fixture.reader();
