@@ -34,6 +34,7 @@ mod codec;
 pub mod document;
 mod error;
 pub mod event;
+mod export;
 mod ids;
 mod index_batch;
 mod keys;
@@ -59,6 +60,7 @@ pub use branch::Branch;
 pub use checkpoint::{Checkpoint, NewCheckpoint};
 pub use error::{Error, Result};
 pub use event::{Event, EventRequest, EventType, NewEvent};
+pub use export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use lines::BRANCH_DEPTH_MAX;
 pub use maintain::{

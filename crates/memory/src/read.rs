@@ -46,6 +46,10 @@ impl Reader {
         Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
     }
 
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
     /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
     ///
     /// # Errors
