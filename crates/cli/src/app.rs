@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::branch::{MAIN, branch_name};
-use kapsa_memory::{Holder, Reader, Uri, WriteOptions, Writer};
+use kapsa_memory::{Error, Holder, Reader, Record, Uri, WriteOptions, Writer};
 
-use crate::args::Global;
+use crate::args::{Global, When};
+use crate::commands::transfer;
 use crate::error::Result;
 use crate::output::Output;
 use crate::{locate, moment, sys};
@@ -54,6 +55,35 @@ impl App {
     /// A reader of the branch that is meant.
     pub(crate) fn reader(&self) -> Result<Reader> {
         self.reader_as_of(None)
+    }
+
+    /// A reader of what a reading verb is told to look at.
+    pub(crate) fn reader_when(&self, when: &When) -> Result<Reader> {
+        let Some(mount) = &when.mount else { return self.reader_as_of(when.as_of.as_deref()) };
+        let reader = Reader::open(&transfer::mount_path(&self.capsule()?, mount)?)?;
+        match &when.as_of {
+            Some(as_of) => Ok(reader.on(MAIN, Some(&moment::as_of(as_of)))?),
+            None => Ok(reader),
+        }
+    }
+
+    /// The newest revision of a URI, and who reads it. What this capsule does not know is looked for in what was imported.
+    pub(crate) fn record(&mut self, uri: &Uri, when: &When) -> Result<(Reader, Record)> {
+        let reader = self.reader_when(when)?;
+        let missing = match reader.get(uri) {
+            Ok(record) => return Ok((reader, record)),
+            Err(error @ Error::UriNotFound { .. }) if when.mount.is_none() && when.as_of.is_none() => error,
+            Err(error) => return Err(error.into()),
+        };
+        let capsule = self.capsule()?;
+        for name in transfer::mount_names(&capsule)? {
+            let reader = Reader::open(&transfer::mount_path(&capsule, &name)?)?;
+            if let Ok(record) = reader.get(uri) {
+                self.out.note(&format!("from the mount {name}"));
+                return Ok((reader, record));
+            }
+        }
+        Err(missing.into())
     }
 
     /// A reader of the capsule that is meant, whatever the branch.

@@ -291,3 +291,28 @@ Examples:
 
 Only what is missing is copied, and the chain proves that both have the same history up to there. Where both
 went on, the other's records come as branches NAME/main, NAME/run/17 and so on; merging them is up to you.";
+
+pub(crate) const EXPORT: &str = "\
+Examples:
+  kapsa export --out all.kapsa
+  kapsa export --run 17                          sealed; asks for a passphrase, or takes KAPSA_PASSPHRASE
+  kapsa export --run 17 --no-encrypt --json
+  kapsa export --format markdown --out notes/
+  kapsa export --format jsonl --as-of v1 --out v1.jsonl
+
+The same content makes the same bytes. Left out unless --unsafe: whole model calls, debug traces, and the
+folders of sources.";
+
+pub(crate) const IMPORT: &str = "\
+Examples:
+  kapsa import run-17.kapsa.age --mount-as run17
+  kapsa mounts
+  kapsa find \"which port\" --mount run17
+
+Everything is checked before it is mounted. The same file again changes nothing; get and resolve-uri look into
+mounts for what the capsule itself does not know.";
+
+pub(crate) const GC: &str = "\
+Examples:
+  kapsa gc --dry-run
+  kapsa gc --retention-days 90";

@@ -21,7 +21,6 @@ mod moment;
 mod output;
 mod progress;
 mod render;
-#[allow(dead_code, reason = "the verbs that export and import capsules will call it")]
 mod sealed;
 mod shell;
 mod sys;

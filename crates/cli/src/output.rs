@@ -174,7 +174,8 @@ fn complain(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok();
 }
 
-fn write_json(writer: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+/// Writes one JSON value and a newline, with nothing in it that acts on a terminal.
+pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut *writer, SafeJson)).map_err(io::Error::from)?;
     writer.write_all(b"\n")
 }

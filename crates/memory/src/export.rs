@@ -88,9 +88,10 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
     for sequence in view.sequences(view.lines(), Class::Both)?.ranges().iter().flat_map(Clone::clone) {
         let record = view.record(sequence)?;
         let branches = record.system && record.kind == branch::KIND;
-        if !record.purged && !branches && !(!record.system && view.is_purged(&record.uri, sequence)?) {
-            all.push(record);
+        if record.purged || branches || !record.system && view.is_purged(&record.uri, sequence)? {
+            continue;
         }
+        all.push(record);
     }
     // A tombstone or an alias says nothing of its run; it goes where its URI goes.
     let uris: BTreeSet<Uri> = all.iter().filter(|record| belongs(record)).map(|record| record.uri.clone()).collect();

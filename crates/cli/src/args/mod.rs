@@ -18,7 +18,7 @@ mod versions;
 
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
-    Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
+    Exchange, ExportArgs, ExportFormat, Gc, Import, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
 /// Records that go into one commit of a bulk put unless told otherwise.
@@ -127,6 +127,18 @@ pub(crate) enum Verb {
     /// Bring what this capsule has to another that misses it
     #[command(after_help = examples::PULL)]
     Push(Exchange),
+    /// Write a part of the memory to a file of its own
+    #[command(after_help = examples::EXPORT)]
+    Export(Box<ExportArgs>),
+    /// Mount an exported capsule beside this one, to be read only
+    #[command(after_help = examples::IMPORT)]
+    Import(Import),
+    /// List what was imported
+    #[command(after_help = examples::IMPORT)]
+    Mounts,
+    /// Delete old exports and what interrupted work left
+    #[command(after_help = examples::GC)]
+    Gc(Gc),
     /// List what happened
     #[command(after_help = examples::EVENTS)]
     Events(Box<EventsArgs>),

@@ -10,11 +10,14 @@ use crate::examples;
 
 // The moment that a reading verb looks at.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Time travel")]
+#[command(next_help_heading = "Which memory")]
 pub(crate) struct When {
     /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
+    /// Read what was imported under this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mount: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -317,4 +320,64 @@ pub(crate) struct Exchange {
     /// Name before the branches that come where both capsules went on [default: the giving one's folder or file]
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A capsule with every revision, checkpoint and event
+    #[default]
+    Capsule,
+    /// What is visible, one record a line, as put takes it back
+    Jsonl,
+    /// What is visible, a folder of readable files
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Only what belongs to this spec
+    #[arg(long, value_name = "ID")]
+    pub(crate) spec: Option<String>,
+    /// Only what belongs to this run; read from its branch, and sealed with a passphrase
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    /// Where to [default: exports/ beside the capsule]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// As what
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: ExportFormat,
+    /// Do not seal the export of a run
+    #[arg(long)]
+    pub(crate) no_encrypt: bool,
+    /// Leave nothing out: whole model calls, debug traces and paths of sources too
+    #[arg(long = "unsafe")]
+    pub(crate) is_unsafe: bool,
+    /// Take the place of what is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) when: When,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The capsule that was exported, sealed or not
+    pub(crate) file: PathBuf,
+    /// Name to read it under: letters, digits, _ and - [default: from the file's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) mount_as: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gc {
+    /// Keep exports that are younger
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub(crate) retention_days: u64,
+    /// Show what would be deleted, delete nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Delete pinned exports too (a file NAME.pin beside one pins it)
+    #[arg(long)]
+    pub(crate) no_keep_pinned: bool,
 }

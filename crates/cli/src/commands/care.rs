@@ -21,7 +21,7 @@ const COUNTS_AT: usize = 7;
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let stats = app.reader_as_of(args.when.as_of.as_deref())?.stats(args.count)?;
+    let stats = app.reader_when(&args.when)?.stats(args.count)?;
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats));
     }

@@ -12,7 +12,7 @@ use crate::wire::versions::{EventOut, EventsOut, Filters};
 
 /// `kapsa events`.
 pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
-    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
+    let reader = app.reader_when(&args.when)?;
     let after = match &args.since_checkpoint {
         Some(name) => Some(reader.checkpoint(name)?.sequence),
         None => None,

@@ -12,7 +12,7 @@ use crate::wire::FoundOut;
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let query = args.query.join(" ");
     let request = FindRequest { filter: filter(args.filters), k: args.k, fallback: args.fallback, ..FindRequest::new(query) };
-    let found = app.reader_as_of(args.when.as_of.as_deref())?.find(&request)?;
+    let found = app.reader_when(&args.when)?.find(&request)?;
     if app.out.is_json() {
         return app.out.json(&FoundOut::of(&request.query, &found, args.full));
     }

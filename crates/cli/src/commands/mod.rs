@@ -12,6 +12,7 @@ mod shell;
 mod svc;
 mod sync;
 mod tour;
+pub(crate) mod transfer;
 mod versions;
 
 use crate::app::{App, Status};
@@ -47,6 +48,10 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Clone(args) => sync::clone(app, &args),
         Verb::Pull(args) => sync::pull(app, &args),
         Verb::Push(args) => sync::push(app, &args),
+        Verb::Export(args) => transfer::export(app, &args),
+        Verb::Import(args) => transfer::import(app, &args),
+        Verb::Mounts => transfer::mounts(app),
+        Verb::Gc(args) => transfer::gc(app, &args),
         Verb::Events(args) => events::list(app, *args),
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),

@@ -16,10 +16,13 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     if args.raw && app.out.is_json() {
         return Err(CliError::usage("--raw and --json exclude each other"));
     }
-    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
-    let record = match args.seq {
-        Some(sequence) => revision_of(&uri, reader.record(sequence)?)?,
-        None => reader.get(&uri)?,
+    let (reader, record) = match args.seq {
+        Some(sequence) => {
+            let reader = app.reader_when(&args.when)?;
+            let record = revision_of(&uri, reader.record(sequence)?)?;
+            (reader, record)
+        }
+        None => app.record(&uri, &args.when)?,
     };
     if args.raw {
         app.out.exact(&record.text)
@@ -44,7 +47,7 @@ fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
 /// `kapsa timeline`.
 pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     let request = TimelineRequest { filter: find::filter(args.filters), limit: args.limit, reverse: args.reverse };
-    let records = app.reader_as_of(args.when.as_of.as_deref())?.timeline(&request)?;
+    let records = app.reader_when(&args.when)?.timeline(&request)?;
     if app.out.is_json() {
         return app.out.json(&Records::of(None, &records));
     }

@@ -188,7 +188,7 @@ fn difference_for_people(app: &mut App, difference: &Difference, names: bool) ->
 
 /// `kapsa log`.
 pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
-    let reader = app.reader_as_of(args.when.as_of.as_deref())?;
+    let reader = app.reader_when(&args.when)?;
     let records = reader.log(args.limit, args.all || args.graph)?;
     let mut lines = Vec::with_capacity(records.len());
     for record in records {
@@ -311,7 +311,7 @@ pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
 /// `kapsa resolve-uri`.
 pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
-    let record = app.reader_as_of(args.when.as_of.as_deref())?.get(&uri)?;
+    let (_, record) = app.record(&uri, &args.when)?;
     let content =
         if record.system { serde_json::Value::Object(record.metadata.clone()).to_string() } else { record.text.clone() };
     if let Some(out) = &args.out {

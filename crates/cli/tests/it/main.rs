@@ -13,4 +13,5 @@ mod support;
 mod svc;
 mod terminal;
 mod tour;
+mod transfer;
 mod versions;

@@ -153,7 +153,7 @@ impl Sandbox {
 }
 
 impl Run {
-    fn success(self, args: impl std::fmt::Debug) -> String {
+    pub(crate) fn success(self, args: impl std::fmt::Debug) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{args:?} printed {}", self.out);
         self.out
     }

@@ -19,7 +19,7 @@ fn fixture() -> Fixture {
     w.checkpoint(&NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
     w.create_branch("run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
-    let source = Source { path: "/home/someone/notes.md".to_string(), line_start: 1, line_end: 2, content_hash: "0".repeat(32) };
+    let source = Source { path: "/a/folder/notes.md".to_string(), line_start: 1, line_end: 2, content_hash: "0".repeat(32) };
     w.put(NewRecord { run: "7".to_string(), source: Some(source), ..named("b", "a fact of the run") }).expect("put");
     w.put(named("b", "a later fact of the run")).expect("put");
     w.put(named("gone", "forgotten by the run")).expect("put");
