@@ -316,3 +316,29 @@ pub(crate) const GC: &str = "\
 Examples:
   kapsa gc --dry-run
   kapsa gc --retention-days 90";
+
+pub(crate) const POLICY: &str = "\
+Examples:
+  kapsa policy validate policy.json
+  kapsa policy capture policy.json          when it changed: a snapshot, and an event that names it
+  kapsa policy list
+  kapsa policy show current
+  kapsa policy diff 0s61gvp80f1fw current
+
+A policy is a JSON object with source_files, model_config, weights, prompts, governance. The checkpoint of a stage
+names the policy that held.";
+
+pub(crate) const GRAPH: &str = "\
+Examples:
+  kapsa graph add-card --type component --title Parser --fact owner=ana --fact lines=1200:number
+  kapsa graph add-edge --type depends_on --from component/parser --to component/lexer --weight 0.8
+  kapsa graph query --uri component/parser --direction out --depth 2
+  kapsa graph query --type component
+
+A fact with a key that is there already stands beside the other: none is overwritten.";
+
+pub(crate) const REPLAY: &str = "\
+Examples:
+  kapsa replay run --run 17
+  kapsa replay run --run 17 --type GateDecision --json
+  kapsa replay verify --run 17";

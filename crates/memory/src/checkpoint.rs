@@ -188,7 +188,10 @@ impl Writer {
         let branch = self.branch_id();
         let mut all = vec![new.pending(&id, manual, branch)?];
         if !new.stage.is_empty() {
-            let payload = [("stage", new.stage.as_str()), ("checkpoint_id", id.as_str())];
+            let mut payload = vec![("stage", new.stage.clone()), ("checkpoint_id", id.clone())];
+            if let Some(policy) = self.view()?.current_policy()? {
+                payload.extend([("policy_id", policy.id), ("policy_hash", policy.hash), ("policy_uri", policy.uri.to_string())]);
+            }
             let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
             let event = NewEvent {
                 spec: new.spec.clone(),

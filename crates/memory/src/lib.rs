@@ -35,6 +35,7 @@ pub mod document;
 mod error;
 pub mod event;
 mod export;
+pub mod graph;
 mod ids;
 mod index_batch;
 mod keys;
@@ -44,8 +45,10 @@ mod maintain;
 pub mod merge;
 mod moment;
 mod pending;
+pub mod policy;
 mod read;
 pub mod record;
+mod replay;
 pub mod request;
 mod salvage;
 mod segments;
@@ -68,8 +71,10 @@ pub use maintain::{
 };
 pub use merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
 pub use moment::AsOf;
+pub use policy::{Captured, PolicySnapshot};
 pub use read::Reader;
 pub use record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
+pub use replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
 pub use request::{
     Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SalvageReport, SourceReport, Stats, TimelineRequest,
     VerifyReport,

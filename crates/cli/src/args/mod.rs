@@ -14,8 +14,10 @@ use serde_json::{Map, Value};
 use crate::examples;
 use crate::moment;
 
+mod knowledge;
 mod versions;
 
+pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
     Exchange, ExportArgs, ExportFormat, Gc, Import, Log, Merge, MergeMode, ResolveUri, Revert, When,
@@ -139,6 +141,15 @@ pub(crate) enum Verb {
     /// Delete old exports and what interrupted work left
     #[command(after_help = examples::GC)]
     Gc(Gc),
+    /// Capture, show and compare the rules that agents work under
+    #[command(after_help = examples::POLICY, subcommand_required = true, arg_required_else_help = true)]
+    Policy(PolicyArgs),
+    /// Cards about subjects, and edges between them
+    #[command(after_help = examples::GRAPH, subcommand_required = true, arg_required_else_help = true)]
+    Graph(GraphArgs),
+    /// Go through what happened in a run again
+    #[command(after_help = examples::REPLAY, subcommand_required = true, arg_required_else_help = true)]
+    Replay(ReplayArgs),
     /// List what happened
     #[command(after_help = examples::EVENTS)]
     Events(Box<EventsArgs>),

@@ -38,7 +38,8 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
     events.iter().try_for_each(|event| line(app, event))
 }
 
-fn line(app: &mut App, event: &Event) -> Result<()> {
+/// One line of a list of events.
+pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     app.out.text(&format!("#{:<6} {}  ", event.sequence, readable(event.timestamp)))?;
     app.out.strong(event.event_type.name())?;
     let mut rest = String::new();
@@ -51,7 +52,8 @@ fn line(app: &mut App, event: &Event) -> Result<()> {
     app.out.line(&format!("{rest}  {}", escape::line(&crate::render::shortened(&payload, 100))))
 }
 
-fn event_type(name: &str) -> Result<EventType> {
+/// The type that a name means.
+pub(super) fn event_type(name: &str) -> Result<EventType> {
     EventType::named(name).ok_or_else(|| {
         let valid: Vec<&str> = EventType::ALL.iter().map(|known| known.name()).collect();
         CliError::user("unknown_event_type", format!("`{name}` is no type of event"))

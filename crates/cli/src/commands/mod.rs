@@ -5,6 +5,7 @@ mod documents;
 mod events;
 mod find;
 mod init;
+mod knowledge;
 mod merge;
 mod put;
 mod records;
@@ -24,6 +25,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
     match verb {
         Verb::Verify => return care::verify(app),
         Verb::Doctor => return care::doctor(app),
+        Verb::Replay(args) => return knowledge::replay(app, args.verb),
         Verb::Salvage(args) => return care::salvage(app, &args),
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),
@@ -52,6 +54,8 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Import(args) => transfer::import(app, &args),
         Verb::Mounts => transfer::mounts(app),
         Verb::Gc(args) => transfer::gc(app, &args),
+        Verb::Policy(args) => knowledge::policy(app, args.verb),
+        Verb::Graph(args) => knowledge::graph(app, args.verb),
         Verb::Events(args) => events::list(app, *args),
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),

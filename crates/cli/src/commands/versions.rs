@@ -120,7 +120,8 @@ pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()>
     found.iter().try_for_each(|found| checkpoint_line(app, found, args.all))
 }
 
-fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bool) -> Result<()> {
+/// One line of a list of checkpoints.
+pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bool) -> Result<()> {
     app.out.text(&format!("{}  #{:<6} {}  ", found.id, found.sequence, readable(found.timestamp)))?;
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();

@@ -4,6 +4,7 @@ mod bad_input;
 mod documents;
 mod help;
 mod init;
+mod knowledge;
 mod lock;
 mod put;
 mod read;
