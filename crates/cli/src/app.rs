@@ -75,15 +75,24 @@ impl App {
             Err(error @ Error::UriNotFound { .. }) if when.mount.is_none() && when.as_of.is_none() => error,
             Err(error) => return Err(error.into()),
         };
-        let capsule = self.capsule()?;
-        for name in transfer::mount_names(&capsule)? {
-            let reader = Reader::open(&transfer::mount_path(&capsule, &name)?)?;
-            if let Ok(record) = reader.get(uri) {
-                self.out.note(&format!("from the mount {name}"));
-                return Ok((reader, record));
-            }
+        if let Some((name, reader, record)) = self.in_mounts(uri) {
+            self.out.note(&format!("from the mount {name}"));
+            return Ok((reader, record));
         }
         Err(missing.into())
+    }
+
+    /// Looks for a URI in what was imported. A mount that cannot be read is told of, and passed over.
+    fn in_mounts(&mut self, uri: &Uri) -> Option<(String, Reader, Record)> {
+        let capsule = self.capsule().ok()?;
+        let names = transfer::mount_names(&capsule).map_err(|error| self.out.note(&error.message)).ok()?;
+        names.into_iter().find_map(|name| {
+            let opened = transfer::mount_path(&capsule, &name).and_then(|path| Ok(Reader::open(&path)?));
+            let reader =
+                opened.map_err(|error| self.out.note(&format!("the mount {name} is passed over: {}", error.message))).ok()?;
+            let record = reader.get(uri).ok()?;
+            Some((name, reader, record))
+        })
     }
 
     /// A reader of the capsule that is meant, whatever the branch.

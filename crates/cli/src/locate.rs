@@ -50,7 +50,10 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     let path = branch_file(capsule);
     let mut text = String::new();
     match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
-        Ok(_) => Ok(Some(branch_name(&text)?)),
+        Ok(_) => {
+            let odd = |error| CliError::from(error).hint(format!("{} names it; kapsa branch switch main", path.display()));
+            Ok(Some(branch_name(&text).map_err(odd)?))
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error).hint("remove it to be on main again")),
     }

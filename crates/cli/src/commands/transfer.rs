@@ -355,6 +355,9 @@ fn bring(file: &Path, part: &Path) -> Result<()> {
         error => CliError::io(&format!("read {}", file.display()), &error),
     };
     let failed = |error| CliError::io(&format!("write {}", part.display()), &error);
+    if !fs::metadata(file).map_err(unreadable)?.is_file() {
+        return Err(CliError::user("not_a_capsule", format!("{} is no file", file.display())));
+    }
     let mut first = Vec::new();
     File::open(file).and_then(|file| file.take(MAGIC_BYTES).read_to_end(&mut first)).map_err(unreadable)?;
     let mut source = File::open(file).map_err(unreadable)?;

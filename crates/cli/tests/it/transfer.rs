@@ -92,6 +92,7 @@ fn test_import_verification_failure_no_partial_mount() {
         assert!(!error["message"].as_str().expect("text").contains(".part"), "{error}");
     }
     sandbox.fails(&["import", "missing.kapsa"], 1, "source_not_found");
+    sandbox.fails(&["import", ".kapsa"], 1, "not_a_capsule");
     assert_eq!(sandbox.json(&["mounts"])["count"], 0);
     assert_eq!(std::fs::read_dir(sandbox.path(".kapsa/mounts")).expect("listed").count(), 0, "nothing is left behind");
 }
@@ -139,4 +140,23 @@ fn test_gc_preserves_pinned_and_leaves_an_audit_event() {
     assert!(!sandbox.path(".kapsa/exports/old.kapsa").exists() && sandbox.path(".kapsa/exports/pinned.kapsa").exists());
     let audit = sandbox.json(&["events", "--type", "GateDecision"]);
     assert_eq!((&audit["count"], &audit["events"][0]["payload"]["gate_name"]), (&2.into(), &"CapsuleGC".into()));
+}
+
+#[test]
+fn a_spoilt_mount_spoils_nothing_else() {
+    let sandbox = sandbox();
+    for register in [
+        "garbage",
+        r#"{"schema_version":1,"mounts":[{"name":"x","file":"../../y","content_hash":"","original_capsule_id":"",
+        "imported_at":"","read_only":true}]}"#,
+    ] {
+        sandbox.write(".kapsa/mounts/mounts.json", register);
+        sandbox.fails(&["get", "nothing"], 1, "uri_not_found");
+        assert_eq!(sandbox.ok(&["get", "shared", "--raw"]), "everybody knows this");
+    }
+    sandbox.fails(&["find", "x", "--mount", "x"], 1, "capsule_not_found");
+    sandbox.write(".kapsa/workspace.kapsa.branch", "../../x");
+    let error = sandbox.fails(&["get", "shared"], 1, "invalid_operation");
+    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("workspace.kapsa.branch")), "{error}");
+    sandbox.fails(&["get", "shared", "--branch", ""], 1, "invalid_operation");
 }
