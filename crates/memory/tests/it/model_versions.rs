@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kapsa_memory::{
-    AsOf, Choice, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult, NewCheckpoint, NewEvent, NewRecord,
-    Reader, TimelineRequest, Undo, WriteOptions, Writer, create_unlocked,
+    AsOf, Choice, Error, EventRequest, EventType, ExportRequest, FindRequest, MergeRequest, MergeResult, NewCheckpoint, NewEvent,
+    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, create_unlocked,
 };
 use kapsa_testkit::{Disk, Random, one_crash};
 
@@ -20,6 +20,8 @@ const LISTS: u64 = 5_000;
 const OPERATIONS_MAX: u64 = 26;
 const KEYS: u64 = 6;
 const BRANCHES_MAX: usize = 6;
+/// Lists of which one is exported to a real file in the end.
+const EXPORT_EVERY: u64 = 10;
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
@@ -567,6 +569,26 @@ impl World {
         assert_eq!(view.stats(true).expect("counted").uri_count, Some(sequences.len() as u64), "{}", context());
     }
 
+    /// What a branch shows is what its export shows.
+    fn check_export(&self, branch: usize) {
+        let view = self.reader().on(&self.model.branches[branch].name, None).expect("a branch");
+        let visible = self.model.visible(branch, u64::MAX);
+        let Ok(export) = view.export(&ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
+            assert!(visible.is_empty(), "something is there to be exported");
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("export.kapsa");
+        export.write_capsule(&file).expect("written");
+        let exported = Reader::open(&file).expect("opens");
+        let all = TimelineRequest { limit: 1000, ..TimelineRequest::default() };
+        let listed: Vec<(String, String)> =
+            exported.timeline(&all).expect("listed").into_iter().map(|r| (r.uri.short().to_string(), r.text)).collect();
+        let shown: Vec<(String, String)> = visible.into_values().map(|(key, text)| (name(key), text)).collect();
+        assert_eq!(listed, shown);
+        assert_eq!(exported.stats(true).expect("counted").uri_count, Some(shown.len() as u64));
+    }
+
     fn check_checkpoints(&self, reader: &Reader, branch: usize) {
         let view = reader.on(&self.model.branches[branch].name, None).expect("a branch");
         let own: Vec<u64> = self.model.checkpoints.iter().filter(|(on, ..)| *on == branch).map(|(.., s)| *s).collect();
@@ -596,6 +618,9 @@ fn run(seed: u64) {
         if number + 1 == count || random.below(5) == 0 {
             world.check(&mut random);
         }
+    }
+    if seed.is_multiple_of(EXPORT_EVERY) {
+        world.check_export(random.below(world.model.branches.len() as u64) as usize);
     }
     let report = kapsa_capsule::verify_in(&world.disk, path(), &mut |_, _| {}).expect("can be checked");
     let harmless = report.problems.iter().all(|p| p.what.contains("hint"));
