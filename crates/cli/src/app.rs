@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::branch::{MAIN, branch_name};
+use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{Error, Holder, Reader, Record, Uri, WriteOptions, Writer};
 
 use crate::args::{Global, When};
-use crate::commands::transfer;
 use crate::error::Result;
 use crate::output::Output;
 use crate::{locate, moment, sys};
@@ -60,14 +60,13 @@ impl App {
     /// A reader of what a reading verb is told to look at.
     pub(crate) fn reader_when(&self, when: &When) -> Result<Reader> {
         let Some(mount) = &when.mount else { return self.reader_as_of(when.as_of.as_deref()) };
-        let reader = Reader::open(&transfer::mount_path(&self.capsule()?, mount)?)?;
-        match &when.as_of {
-            Some(as_of) => Ok(reader.on(MAIN, Some(&moment::as_of(as_of)))?),
-            None => Ok(reader),
-        }
+        // A mount has no current branch.
+        let branch = self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
+        let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
+        Ok(reader.on(branch, when.as_of.as_deref().map(moment::as_of).as_ref())?)
     }
 
-    /// The newest revision of a URI, and who reads it. What this capsule does not know is looked for in what was imported.
+    /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for in what was imported.
     pub(crate) fn record(&mut self, uri: &Uri, when: &When) -> Result<(Reader, Record)> {
         let reader = self.reader_when(when)?;
         let missing = match reader.get(uri) {
@@ -75,6 +74,9 @@ impl App {
             Err(error @ Error::UriNotFound { .. }) if when.mount.is_none() && when.as_of.is_none() => error,
             Err(error) => return Err(error.into()),
         };
+        if reader.history(uri).is_ok() {
+            return Err(missing.into());
+        }
         if let Some((name, reader, record)) = self.in_mounts(uri) {
             self.out.note(&format!("from the mount {name}"));
             return Ok((reader, record));
@@ -84,14 +86,13 @@ impl App {
 
     /// Looks for a URI in what was imported. A mount that cannot be read is told of, and passed over.
     fn in_mounts(&mut self, uri: &Uri) -> Option<(String, Reader, Record)> {
-        let capsule = self.capsule().ok()?;
-        let names = transfer::mount_names(&capsule).map_err(|error| self.out.note(&error.message)).ok()?;
-        names.into_iter().find_map(|name| {
-            let opened = transfer::mount_path(&capsule, &name).and_then(|path| Ok(Reader::open(&path)?));
+        let mounts = Mounts::of(&self.capsule().ok()?).list().map_err(|error| self.out.note(&error.to_string())).ok()?;
+        mounts.into_iter().find_map(|mount| {
+            let opened = Reader::open(&mount.path);
             let reader =
-                opened.map_err(|error| self.out.note(&format!("the mount {name} is passed over: {}", error.message))).ok()?;
+                opened.map_err(|error| self.out.note(&format!("the mount {} is passed over: {error}", mount.name))).ok()?;
             let record = reader.get(uri).ok()?;
-            Some((name, reader, record))
+            Some((mount.name, reader, record))
         })
     }
 

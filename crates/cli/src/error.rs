@@ -135,6 +135,19 @@ impl From<Error> for CliError {
                 .field("error_code", "DUPLICATE_LABEL")
                 .field("label", label),
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
+            Error::TargetExists { path } => CliError::user("exists", message)
+                .hint("--force replaces it, unless it is a folder that is no export; --out names another place")
+                .field("path", path.display().to_string()),
+            Error::InvalidMountName { .. } => CliError::user("invalid_mount_name", message).hint("--mount-as NAME"),
+            Error::MountNotFound { name } => {
+                CliError::user("mount_not_found", message).hint("kapsa mounts lists them").field("mount", name)
+            }
+            Error::MountHashConflict { name } => {
+                CliError::user("mount_hash_conflict", message).hint("choose another name with --mount-as").field("mount", name)
+            }
+            Error::MountsRegistry { .. } => CliError::system("mounts_registry", message).hint("mend the file, or import anew"),
+            Error::VerificationFailed { .. } => CliError::system("verification_failed", message)
+                .hint("nothing was mounted; copy the file again from where it was made"),
             Error::Source { .. } => CliError::user("source_unreadable", message),
             _ => CliError::system("internal", message),
         }

@@ -294,28 +294,39 @@ went on, the other's records come as branches NAME/main, NAME/run/17 and so on; 
 
 pub(crate) const EXPORT: &str = "\
 Examples:
-  kapsa export --out all.kapsa
-  kapsa export --run 17                          sealed; asks for a passphrase, or takes KAPSA_PASSPHRASE
-  kapsa export --run 17 --no-encrypt --json
-  kapsa export --format markdown --out notes/
-  kapsa export --format jsonl --as-of v1 --out v1.jsonl
+  kapsa export                               everything, to exports/capsule.kapsa
+  kapsa export --spec S-12 --run 17          one run, sealed with a passphrase
+  kapsa export --run 17 --no-encrypt --out run17.kapsa
+  kapsa export --format jsonl --out all.jsonl && kapsa put - < all.jsonl
+  kapsa export --format markdown --as-of v1 --out notes
 
-The same content makes the same bytes. Left out unless --unsafe: whole model calls, debug traces, and the
-folders of sources.";
+The same content makes the same bytes. Whole model calls, debug traces and the folders of sources stay behind
+unless --unsafe. A capsule holds every revision, the other formats what is remembered now. A run is exported
+whole, also what is on its branch only. The passphrase comes from KAPSA_PASSPHRASE or the terminal.";
 
 pub(crate) const IMPORT: &str = "\
 Examples:
-  kapsa import run-17.kapsa.age --mount-as run17
-  kapsa mounts
-  kapsa find \"which port\" --mount run17
+  kapsa import run17.kapsa.age
+  kapsa import ../other/exports/capsule.kapsa --mount-as other
+  kapsa find \"what was decided\" --mount other
 
-Everything is checked before it is mounted. The same file again changes nothing; get and resolve-uri look into
-mounts for what the capsule itself does not know.";
+Every byte is checked before the copy gets its name in mounts/ beside the capsule; a file that does not pass
+leaves nothing behind, and the exit code is 2. The same file again changes nothing. Mounts are only read;
+get and resolve-uri look into them for what the capsule itself never knew.";
+
+pub(crate) const MOUNTS: &str = "\
+Examples:
+  kapsa mounts
+  kapsa get note/locks --mount other";
 
 pub(crate) const GC: &str = "\
 Examples:
   kapsa gc --dry-run
-  kapsa gc --retention-days 90";
+  kapsa gc --retention-days 7
+  touch .kapsa/exports/capsule.kapsa.pin     keeps that export
+
+Only exports in exports/ beside the capsule go, and the temporary folders of exports and imports that ended
+early. Symbolic links are never followed.";
 
 pub(crate) const POLICY: &str = "\
 Examples:

@@ -31,6 +31,8 @@ const FIELDS: [&str; 14] = [
     "created_at",
     "source",
 ];
+/// What a line of an export tells that is no record.
+const SYSTEM_LINES: [&str; 3] = ["alias", "checkpoint", "event"];
 /// Names that other stores use, and what they are called here.
 const OTHER_NAMES: [(&str, &str); 12] = [
     ("content", "text"),
@@ -82,6 +84,12 @@ pub(crate) fn record(bytes: &[u8]) -> Result<NewRecord, Fault> {
     check_depth(bytes)?;
     let wire: RecordIn = serde_json::from_slice(bytes).map_err(|error| explain(bytes, &error))?;
     wire.into_record()
+}
+
+/// Whether a piece is one of those lines of an export that no put can take: `{"system":"event", …}` and the like.
+pub(crate) fn is_system(bytes: &[u8]) -> bool {
+    let map = serde_json::from_slice::<Map<String, Value>>(bytes).unwrap_or_default();
+    map.get("system").and_then(Value::as_str).is_some_and(|what| SYSTEM_LINES.contains(&what))
 }
 
 /// Reads one JSON object.

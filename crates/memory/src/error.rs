@@ -84,6 +84,44 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// Something is where a result was to go.
+    #[error("{} is there already", path.display())]
+    TargetExists {
+        /// Where.
+        path: PathBuf,
+    },
+    /// A name that no mount can have.
+    #[error("`{name}` is no name for a mount: 1 to 64 letters, digits, `-` and `_`")]
+    InvalidMountName {
+        /// The name given, cut when it is long.
+        name: String,
+    },
+    /// No mount has this name.
+    #[error("there is no mount `{name}`")]
+    MountNotFound {
+        /// The name asked for.
+        name: String,
+    },
+    /// Another capsule is mounted under this name.
+    #[error("something else is mounted as `{name}`")]
+    MountHashConflict {
+        /// The name.
+        name: String,
+    },
+    /// The list of mounts cannot be understood.
+    #[error("{} cannot be understood: {reason}", path.display())]
+    MountsRegistry {
+        /// The list.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// What was to be imported is no whole capsule.
+    #[error("it is no capsule that can be relied on: {problems}")]
+    VerificationFailed {
+        /// What was found.
+        problems: String,
+    },
     /// A source that cannot be read.
     #[error("cannot read {path}: {source}")]
     Source {

@@ -5,17 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{FileSystem, NewCapsule};
+use kapsa_index::Sequences;
 
 use crate::branch;
 use crate::chronicle::Chronicle;
 use crate::codec::{self, Body, Envelope, Operation};
 use crate::error::Result;
-use crate::event::EventType;
+use crate::event::{EventRequest, EventType};
 use crate::lanes::Class;
+use crate::lines::Lines;
 use crate::maintain::{Kept, index};
 use crate::merge::as_new;
 use crate::read::Reader;
-use crate::record::Record;
+use crate::record::{BranchId, Record};
 use crate::uri::Uri;
 use crate::view::View;
 use crate::write::misuse;
@@ -70,22 +72,37 @@ impl Reader {
     }
 }
 
+/// Which records are meant.
+struct Wanted<'a> {
+    spec: Option<&'a str>,
+    run: Option<&'a str>,
+    /// The run's own branch.
+    own: Option<BranchId>,
+}
+
+impl Wanted<'_> {
+    fn holds(&self, record: &Record) -> bool {
+        let at = record.uri.in_run();
+        let spec = self.spec.is_none_or(|spec| {
+            at.is_some_and(|at| at.spec == spec) || record.tags.get("spec").is_some_and(|tagged| tagged == spec)
+        });
+        spec && self.run.is_none_or(|run| {
+            let is = |named: &str| branch::run_id(named).is_ok_and(|named| named == run);
+            let branches = [Some(record.branch), record.origin.as_ref().map(|origin| origin.branch)];
+            is(&record.run) || at.is_some_and(|at| is(at.run)) || branches.into_iter().flatten().any(|b| Some(b) == self.own)
+        })
+    }
+}
+
 fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
     let run = request.run.as_deref().map(branch::run_id).transpose()?;
     let own = match run {
         Some(run) => view.find_branch(&branch::run_branch(run)?)?.map(|made| made.id),
         None => None,
     };
-    let belongs = |record: &Record| {
-        let at = record.uri.in_run();
-        let spec = request.spec.as_deref().is_none_or(|spec| {
-            at.is_some_and(|at| at.spec == spec) || record.tags.get("spec").is_some_and(|tagged| tagged == spec)
-        });
-        let of_run = run.is_none_or(|run| record.run == run || at.is_some_and(|at| at.run == run) || Some(record.branch) == own);
-        spec && of_run
-    };
+    let wanted = Wanted { spec: request.spec.as_deref(), run, own };
     let mut all = Vec::new();
-    for sequence in view.sequences(view.lines(), Class::Both)?.ranges().iter().flat_map(Clone::clone) {
+    for sequence in sequences(view, own)? {
         let record = view.record(sequence)?;
         let branches = record.system && record.kind == branch::KIND;
         if record.purged || branches || !record.system && view.is_purged(&record.uri, sequence)? {
@@ -94,10 +111,28 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
         all.push(record);
     }
     // A tombstone or an alias says nothing of its run; it goes where its URI goes.
-    let uris: BTreeSet<Uri> = all.iter().filter(|record| belongs(record)).map(|record| record.uri.clone()).collect();
-    all.retain(|record| belongs(record) || (record.tombstone || record.alias.is_some()) && uris.contains(&record.uri));
-    all.retain(|record| request.is_unsafe || is_safe(record));
+    let uris: BTreeSet<Uri> = all.iter().filter(|record| wanted.holds(record)).map(|record| record.uri.clone()).collect();
+    all.retain(|record| wanted.holds(record) || (record.tombstone || record.alias.is_some()) && uris.contains(&record.uri));
+    all.retain(|record| !tells_of_export(record) && (request.is_unsafe || is_safe(record)));
     Ok(all)
+}
+
+/// What the view sees, the events that came by merges, and what a run's own branch holds: a run is one thing, merged or not.
+fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
+    let mut ranges = view.sequences(view.lines(), Class::Both)?.ranges().to_vec();
+    for event in view.events(&EventRequest::default())? {
+        ranges.push(event.sequence..event.sequence + 1);
+    }
+    if let Some(own) = own {
+        let lines = Lines::alone(own).before(view.lines().below());
+        ranges.extend_from_slice(view.sequences(&lines, Class::Both)?.ranges());
+    }
+    Ok(Sequences::new(ranges).ranges().iter().flat_map(Clone::clone).collect())
+}
+
+/// An export tells of others as little as of itself: else it would change with every one.
+fn tells_of_export(record: &Record) -> bool {
+    record.system && record.tags.get("type").is_some_and(|name| name == EventType::CapsuleExported.name())
 }
 
 /// Whether a record may leave without a second thought.

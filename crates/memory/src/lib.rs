@@ -54,6 +54,7 @@ mod salvage;
 mod segments;
 mod shared;
 mod sync;
+pub mod transfer;
 pub mod uri;
 mod view;
 mod write;

@@ -73,7 +73,7 @@ fn taken(to: &Path) -> Error {
     misuse(&format!("{} exists; a clone makes a new capsule", to.display()))
 }
 
-fn failed(operation: &'static str, path: &Path, source: io::Error) -> Error {
+pub(crate) fn failed(operation: &'static str, path: &Path, source: io::Error) -> Error {
     Error::Capsule(kapsa_capsule::Error::Io { operation, path: path.to_path_buf(), source })
 }
 

@@ -15,12 +15,14 @@ use crate::examples;
 use crate::moment;
 
 mod knowledge;
+mod transfer;
 mod versions;
 
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
+pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
-    Exchange, ExportArgs, ExportFormat, Gc, Import, Log, Merge, MergeMode, ResolveUri, Revert, When,
+    Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
 /// Records that go into one commit of a bulk put unless told otherwise.
@@ -129,16 +131,16 @@ pub(crate) enum Verb {
     /// Bring what this capsule has to another that misses it
     #[command(after_help = examples::PULL)]
     Push(Exchange),
-    /// Write a part of the memory to a file of its own
+    /// Write all of it, or one run, to a new capsule, JSON lines or readable files
     #[command(after_help = examples::EXPORT)]
-    Export(Box<ExportArgs>),
-    /// Mount an exported capsule beside this one, to be read only
+    Export(Box<Export>),
+    /// Mount another capsule beside this one, to be read only
     #[command(after_help = examples::IMPORT)]
     Import(Import),
     /// List what was imported
-    #[command(after_help = examples::IMPORT)]
+    #[command(after_help = examples::MOUNTS)]
     Mounts,
-    /// Delete old exports and what interrupted work left
+    /// Delete old exports, and what exports and imports left that did not end
     #[command(after_help = examples::GC)]
     Gc(Gc),
     /// Capture, show and compare the rules that agents work under

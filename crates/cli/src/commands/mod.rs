@@ -13,7 +13,7 @@ mod shell;
 mod svc;
 mod sync;
 mod tour;
-pub(crate) mod transfer;
+mod transfer;
 mod versions;
 
 use crate::app::{App, Status};

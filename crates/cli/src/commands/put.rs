@@ -5,6 +5,7 @@
 use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -95,12 +96,14 @@ fn plain_text() -> Result<String> {
 pub(crate) struct Defaults {
     fields: Fields,
     uri: Option<Uri>,
+    /// Lines of an export that were passed over, since only a capsule writes what they tell.
+    system_lines: AtomicU64,
 }
 
 impl Defaults {
     fn new(fields: Fields) -> Result<Defaults> {
         let uri = fields.uri.as_deref().map(app::uri).transpose()?;
-        Ok(Defaults { fields, uri })
+        Ok(Defaults { fields, uri, system_lines: AtomicU64::new(0) })
     }
 
     /// The run that the lock names.
@@ -192,6 +195,9 @@ fn parse_all(defaults: &Defaults, run_records: usize, sender: &SyncSender<Result
         seen += 1;
         match parse(defaults, &piece, seen) {
             Ok(record) => run.push((piece.line, record)),
+            Err(_) if json_input::is_system(piece.bytes) => {
+                defaults.system_lines.fetch_add(1, Ordering::Relaxed);
+            }
             Err(error) => {
                 let _storing_failed_first = sender.send(Ok(run));
                 return Err(error);
@@ -256,7 +262,7 @@ impl<'a> Bulk<'a> {
 
     fn run(mut self) -> Result<()> {
         match self.store_all(&parse_ahead(self.defaults.clone(), self.batch_records_max.min(PARSED_RECORDS))) {
-            Ok(0) => Err(CliError::user("empty_input", "standard input holds no record")),
+            Ok(0) if self.system_lines() == 0 => Err(CliError::user("empty_input", "standard input holds no record")),
             Ok(_) => self.tell(),
             Err(error) => Err(self.where_to_go_on(error)),
         }
@@ -322,11 +328,22 @@ impl<'a> Bulk<'a> {
         Ok(())
     }
 
-    fn tell(self) -> Result<()> {
+    fn system_lines(&self) -> u64 {
+        self.defaults.system_lines.load(Ordering::Relaxed)
+    }
+
+    fn tell(mut self) -> Result<()> {
+        let passed_over = self.system_lines();
+        self.tally.skipped = (passed_over > 0).then_some(passed_over);
         let Bulk { app, tally, first, each, progress, .. } = self;
         drop(progress);
+        if passed_over > 0 {
+            let lines = counted(passed_over, "line");
+            app.out
+                .note(&format!("{lines} of aliases, checkpoints and events passed over: only their own capsule can hold them"));
+        }
         match first {
-            Some(put) if tally.records == 1 && !each => tell_one(&mut app.out, &put),
+            Some(put) if tally.records == 1 && !each && passed_over == 0 => tell_one(&mut app.out, &put),
             _ => tell_many(&mut app.out, &tally),
         }
     }

@@ -1,533 +1,340 @@
-//! `export`, `import`, `mounts` and `gc`: parts of a memory that travel, and those that came.
-//!
-//! Exports lie in `exports/` beside the capsule, imports in `mounts/` with a register `mounts.json`. Whatever is written is written under a
-//! temporary name first. An import is read with `--mount NAME` and never written to.
+//! `export`, `import`, `mounts` and `gc`: what leaves a capsule, what comes beside it, and what is thrown away.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use kapsa_memory::uri::slug;
-use kapsa_memory::{Event, EventType, Export, ExportRequest, NewEvent, Reader, Record, check, content_hash};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use kapsa_memory::branch::run_branch;
+use kapsa_memory::transfer::{
+    EXPORTS_FOLDER, Format, GcReport, GcRequest, Import, MOUNT_NAME_CHARS_MAX, Mounted, Mounts, Stage, Written, check_mount_name,
+    gc as throw_away,
+};
+use kapsa_memory::{Error, EventType, Export, ExportRequest, NewEvent, Reader};
+use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::args::{ExportArgs, ExportFormat, Gc, Import};
+use crate::args;
 use crate::error::{CliError, Result};
 use crate::moment::{self, rfc3339};
+use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
-use crate::wire::RecordOut;
+use crate::wire::transfer::{ExportOut, GcOut, ImportOut, MountsOut};
 
-/// What stands after the name of a file in the making.
-const PART: &str = ".part";
-/// Longest name of a mount, in characters.
-const MOUNT_NAME_MAX: usize = 64;
-/// Bytes of a file that tell whether it is sealed.
-const MAGIC_BYTES: u64 = 64;
+/// What the names of sealed files end with.
+const SEALED_ENDING: &str = ".age";
+/// First bytes of a file that tell whether it is sealed.
+const FIRST_BYTES: u64 = 64;
+/// How long an event that nobody waits for may wait for another writer.
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
+const SECONDS_PER_DAY: u64 = 86_400;
 
 /// `kapsa export`.
-pub(crate) fn export(app: &mut App, args: &ExportArgs) -> Result<()> {
+pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let capsule = app.capsule()?;
-    let sealed = args.run.is_some() && !args.no_encrypt;
-    if sealed && args.format == ExportFormat::Markdown {
-        return Err(CliError::usage("a folder of files cannot be sealed").hint("--no-encrypt writes it in the open"));
+    let format = Format::from(args.format);
+    let sealed = seals(args, format)?;
+    let request = ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
+    let target = target(args, &capsule, format, sealed)?;
+    let export = reader_of(app, args)?.export(&request)?;
+    let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
+    make_folder_of(&target)?;
+    let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;
+    let event = exported_event(args, &export, &written, &target, sealed);
+    let warning = tell_event(app, &capsule, event);
+    let out = ExportOut {
+        exported: true,
+        format: format.name(),
+        output_path: target.display().to_string(),
+        bytes_written: written.bytes,
+        artifact_count: export.artifact_count,
+        checkpoint_count: export.checkpoint_count,
+        event_count: export.event_count,
+        content_hash: written.content_hash,
+        encrypted: sealed,
+        safe_mode: !args.is_unsafe,
+        warning,
+    };
+    if app.out.is_json() {
+        return app.out.json(&out);
     }
-    let out = args.out.clone().unwrap_or_else(|| default_path(&capsule, args, sealed));
-    if out.symlink_metadata().is_ok() && !args.force {
+    let sealed = if sealed { ", sealed" } else { "" };
+    app.out.line(&format!(
+        "{}: {}, {}, {} ({}{sealed})",
+        out.output_path,
+        counted(out.artifact_count, "record"),
+        counted(out.checkpoint_count, "checkpoint"),
+        counted(out.event_count, "event"),
+        size(out.bytes_written)
+    ))
+}
+
+/// The branch that is meant; the run's own, where only that knows the moment that is meant.
+fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
+    let reader = app.reader_when(&args.when);
+    match (&args.run, &reader) {
+        (Some(run), Err(error)) if error.code == "unknown_moment" && app.global.branch.is_none() => {
+            let as_of = args.when.as_of.as_deref().map(moment::as_of);
+            let own = app.whole_reader()?.on(&run_branch(run)?, as_of.as_ref());
+            own.or(reader)
+        }
+        _ => reader,
+    }
+}
+
+/// Whether the export is to be sealed: a run's is, unless it is told not to be.
+fn seals(args: &args::Export, format: Format) -> Result<bool> {
+    let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
+    if sealed && format.is_folder() {
+        return Err(CliError::usage("a folder of readable files cannot be sealed")
+            .hint("--no-encrypt leaves it readable; --format capsule or jsonl makes a file that is sealed"));
+    }
+    Ok(sealed)
+}
+
+/// The passphrase, typed twice to seal; programs are not asked.
+fn passphrase(app: &App, seals: bool) -> Result<Passphrase> {
+    Passphrase::find(!app.out.is_json(), seals)
+}
+
+/// Where the export goes. `--out` keeps the name it was given.
+fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> Result<PathBuf> {
+    let target = match &args.out {
+        Some(out) => out.clone(),
+        None => {
+            let parts: Vec<String> = [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();
+            let stem = if parts.is_empty() { "capsule".to_string() } else { parts.join("_") };
+            let ending = if sealed { SEALED_ENDING } else { "" };
+            let name = format!("{stem}.{}{ending}", format.extension());
+            capsule.with_file_name(EXPORTS_FOLDER).join(name)
+        }
+    };
+    let itself = target.canonicalize().is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
+    if itself || target.file_name().is_none() {
         return Err(
-            CliError::user("exists", format!("{} exists", out.display())).hint("--force takes its place, --out names another")
+            CliError::user("exists", format!("{} is no place for an export", target.display())).hint("--out names a new file")
         );
     }
-    let passphrase = if sealed { Some(Passphrase::find(true, true)?) } else { None };
-    let reader = reader_of(app, args)?;
-    let request = ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
-    let export = reader.export(&request)?;
-    if let Some(folder) = out.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
+    let there = target.symlink_metadata();
+    if there.as_ref().is_ok_and(|found| !format.is_folder() && found.is_dir()) || there.is_ok() && !args.force {
+        return Err(Error::TargetExists { path: target }.into());
     }
-    let part = beside(&out, PART);
-    remove(&part)?;
-    let written = write(&export, &reader, args.format, &part, passphrase.as_ref()).and_then(|bytes| {
-        if args.force {
-            remove(&out)?;
-        }
-        fs::rename(&part, &out).map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
-        Ok(bytes)
+    Ok(target)
+}
+
+/// A spec or a run as part of a file's name.
+fn safe_part(text: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
+    let safe: String = text.chars().take(64).map(keep).collect();
+    let safe = safe.trim_start_matches('.');
+    if safe.is_empty() { "_".to_string() } else { safe.to_string() }
+}
+
+fn make_folder_of(target: &Path) -> Result<()> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))
+}
+
+/// Writes the export beside its place, and gives it its name when it is whole.
+fn write(export: &Export, format: Format, target: &Path, passphrase: Option<&Passphrase>, force: bool) -> Result<Written> {
+    let stage = Stage::beside(target)?;
+    let plain = stage.path("plain");
+    let mut written = export.write(format, &plain, rfc3339)?;
+    let mut whole = plain;
+    if let Some(passphrase) = passphrase {
+        let sealed = stage.path("sealed");
+        written.bytes = seal(passphrase, &whole, &sealed)?;
+        whole = sealed;
+    }
+    if format.is_folder() {
+        stage.place_folder(&whole, target, force)?
+    } else {
+        stage.place_file(&whole, target, force)?
+    }
+    Ok(written)
+}
+
+/// Seals a file, durably. Gives the size of the sealed one.
+fn seal(passphrase: &Passphrase, plain: &Path, to: &Path) -> Result<u64> {
+    let failed = |error: io::Error| CliError::io(&format!("write {}", to.display()), &error);
+    let from = File::open(plain).map_err(|error| CliError::io(&format!("read {}", plain.display()), &error))?;
+    let sealed = File::create_new(to).map_err(failed)?;
+    sealed::seal(passphrase, from, &sealed)?;
+    sealed.sync_all().map_err(failed)?;
+    Ok(sealed.metadata().map_err(failed)?.len())
+}
+
+fn exported_event(args: &args::Export, export: &Export, written: &Written, target: &Path, sealed: bool) -> NewEvent {
+    let format = Format::from(args.format);
+    let payload = json!({
+        "destination_type": if format.is_folder() { "folder" } else { "file" },
+        "destination": file_name(target),
+        "format": format.name(),
+        "checkpoints_included": export.checkpoint_count,
+        "sanitized": !args.is_unsafe,
+        "encrypted": sealed,
+        "exported_at": rfc3339(moment::now()),
+        "content_hash": written.content_hash,
     });
-    if written.is_err() {
-        remove(&part).ok();
-    }
-    let bytes_written = written?;
-    tell_of_export(app, &capsule, &export, args, sealed);
-    let whole = args.format == ExportFormat::Capsule;
-    let format = format_name(args.format, sealed);
-    if app.out.is_json() {
-        return app.out.json(&json!({ "exported": true, "format": format, "output_path": out.display().to_string(),
-            "bytes_written": bytes_written, "artifact_count": export.artifact_count,
-            "checkpoint_count": if whole { export.checkpoint_count } else { 0 }, "event_count": if whole { export.event_count } else { 0 },
-            "content_hash": export.content_hash, "encrypted": sealed, "safe_mode": !args.is_unsafe }));
-    }
-    let what = counted(export.artifact_count, "record");
-    app.out.line(&format!("exported {what} to {} ({}, {format})", out.display(), size(bytes_written)))
+    let of = |part: &Option<String>| part.clone().unwrap_or_default();
+    NewEvent { spec: of(&args.spec), run: of(&args.run), ..event(EventType::CapsuleExported, payload) }
 }
 
-fn format_name(format: ExportFormat, sealed: bool) -> &'static str {
-    match (format, sealed) {
-        (ExportFormat::Capsule, false) => "kapsa-v1",
-        (ExportFormat::Capsule, true) => "kapsa-v1+age",
-        (ExportFormat::Jsonl, false) => "jsonl",
-        (ExportFormat::Jsonl, true) => "jsonl+age",
-        (ExportFormat::Markdown, _) => "markdown",
-    }
+fn event(event_type: EventType, payload: Value) -> NewEvent {
+    let Value::Object(payload) = payload else { return NewEvent::new(event_type) };
+    NewEvent { payload, ..NewEvent::new(event_type) }
 }
 
-/// The run's own branch, where there is one and no other was asked for.
-fn reader_of(app: &App, args: &ExportArgs) -> Result<Reader> {
-    let as_of = args.when.as_of.as_deref();
-    if let Some(run) = args.run.as_deref().filter(|_| app.global.branch.is_none()) {
-        let whole = app.whole_reader()?;
-        let branch = kapsa_memory::branch::run_branch(run)?;
-        if whole.branch_info(&branch).is_ok() {
-            return Ok(whole.on(&branch, as_of.map(moment::as_of).as_ref())?);
-        }
-    }
-    app.reader_when(&args.when)
+/// Tells the capsule what was done, if that is possible: what was done counts without it. Gives a warning when it was not.
+fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> {
+    let mut options = app.write_options(None);
+    options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
+    let told = kapsa_memory::Writer::open(capsule, options).and_then(|mut writer| writer.emit(vec![event]));
+    let warning = format!("it is not among the events of the capsule: {}", told.err()?);
+    app.out.note(&format!("warning: {warning}"));
+    Some(warning)
 }
 
-fn default_path(capsule: &Path, args: &ExportArgs, sealed: bool) -> PathBuf {
-    let parts: Vec<String> = [&args.spec, &args.run].into_iter().flatten().map(|part| slug(part)).collect();
-    let name = if parts.is_empty() { "capsule".to_string() } else { parts.join("_") };
-    let ending = match args.format {
-        ExportFormat::Capsule => ".kapsa",
-        ExportFormat::Jsonl => ".jsonl",
-        ExportFormat::Markdown => "",
-    };
-    folder_of(capsule).join("exports").join(format!("{name}{ending}{}", if sealed { ".age" } else { "" }))
-}
-
-fn folder_of(capsule: &Path) -> PathBuf {
-    capsule.parent().map(Path::to_path_buf).unwrap_or_default()
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-/// Removes a file or a folder of ours, if it is there. A link is removed, not followed.
-fn remove(path: &Path) -> Result<()> {
-    let removed = match path.symlink_metadata() {
-        Err(_) => return Ok(()),
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-    };
-    removed.map_err(|error| CliError::io(&format!("remove {}", path.display()), &error))
-}
-
-/// Writes the export under a temporary name. Returns its bytes.
-fn write(export: &Export, reader: &Reader, format: ExportFormat, part: &Path, passphrase: Option<&Passphrase>) -> Result<u64> {
-    let plain = if passphrase.is_some() { beside(part, ".plain") } else { part.to_path_buf() };
-    remove(&plain)?;
-    let made = match format {
-        ExportFormat::Capsule => export.write_capsule(&plain).map_err(CliError::from),
-        ExportFormat::Jsonl => jsonl(export, reader, &plain),
-        ExportFormat::Markdown => return markdown(export, reader, part),
-    };
-    let sealed = made.and_then(|()| match passphrase {
-        Some(passphrase) => seal(passphrase, &plain, part),
-        None => Ok(()),
-    });
-    if passphrase.is_some() {
-        remove(&plain)?;
-    }
-    sealed?;
-    let written = fs::metadata(part).map_err(|error| CliError::io(&format!("read {}", part.display()), &error))?;
-    Ok(written.len())
-}
-
-fn seal(passphrase: &Passphrase, plain: &Path, to: &Path) -> Result<()> {
-    let failed = |error| CliError::io(&format!("write {}", to.display()), &error);
-    let source = File::open(plain).map_err(|error| CliError::io(&format!("read {}", plain.display()), &error))?;
-    let target = File::create_new(to).map_err(failed)?;
-    sealed::seal(passphrase, BufReader::new(source), BufWriter::new(&target))?;
-    target.sync_all().map_err(failed)
-}
-
-/// Records that are visible, as `put` takes them back.
-fn visible<'a>(export: &'a Export, reader: &Reader) -> Result<Vec<&'a Record>> {
-    let mut records = Vec::new();
-    for record in export.records.iter().filter(|record| !record.system && !record.tombstone && record.alias.is_none()) {
-        let newest = reader.get(&record.uri).ok();
-        if newest.is_some_and(|newest| newest.sequence == record.sequence || newest.beside.contains(&record.sequence)) {
-            records.push(record);
-        }
-    }
-    Ok(records)
-}
-
-fn jsonl(export: &Export, reader: &Reader, path: &Path) -> Result<()> {
-    let failed = |error: io::Error| CliError::io(&format!("write {}", path.display()), &error);
-    let file = File::create_new(path).map_err(failed)?;
-    let mut out = BufWriter::new(&file);
-    for record in visible(export, reader)? {
-        crate::output::write_json(&mut out, &portable(record)).map_err(failed)?;
-    }
-    out.flush().map_err(failed)?;
-    drop(out);
-    file.sync_all().map_err(failed)
-}
-
-/// The fields of a record that mean the same anywhere.
-fn portable(record: &Record) -> Map<String, Value> {
-    let mut fields = match serde_json::to_value(RecordOut::whole(record)) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
-    fields.retain(|name, _| !matches!(name.as_str(), "sequence" | "committed_at" | "origin" | "contested_with"));
-    fields
-}
-
-/// One file for each memory, and an index. A name is made from the URI and its hash: safe everywhere, and never the same twice.
-fn markdown(export: &Export, reader: &Reader, folder: &Path) -> Result<u64> {
-    let failed = |error: io::Error| CliError::io(&format!("write {}", folder.display()), &error);
-    fs::create_dir(folder).map_err(failed)?;
-    let (mut bytes, mut index) = (0, String::from("# Index\n\n"));
-    for record in visible(export, reader)? {
-        let name = format!("{}-{:08x}-{}.md", slug(record.uri.short()), record.uri.hash() as u32, record.sequence);
-        let text = page(record);
-        bytes += text.len() as u64;
-        fs::write(folder.join(&name), text).map_err(failed)?;
-        let title = crate::render::headline(record).replace(['[', ']', '\\', '`', '*', '<'], " ");
-        writeln!(index, "- [{title}]({name})").expect("writing to a String cannot fail");
-    }
-    bytes += index.len() as u64;
-    fs::write(folder.join("index.md"), index).map_err(failed)?;
-    Ok(bytes)
-}
-
-/// A memory as a page: its fields as YAML, whose scalars are written as JSON, then its text.
-fn page(record: &Record) -> String {
-    let mut page = String::from("---\n");
-    for (name, value) in portable(record).into_iter().filter(|(name, _)| name != "text") {
-        writeln!(page, "{name}: {}", crate::escape::body(&value.to_string())).expect("writing to a String cannot fail");
-    }
-    page.push_str("---\n\n");
-    page.push_str(&record.text);
-    if !record.text.ends_with('\n') {
-        page.push('\n');
-    }
-    page
-}
-
-fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
-    fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name.to_string(), value)).collect()
-}
-
-/// Tells of it in the capsule, as far as that can be written to.
-fn emit(app: &mut App, capsule: &Path, event_type: EventType, payload: Map<String, Value>) {
-    let told: Result<Vec<Event>> =
-        app.keeper(capsule).and_then(|mut writer| Ok(writer.emit(vec![NewEvent { payload, ..NewEvent::new(event_type) }])?));
-    if let Err(error) = told {
-        app.out.note(&format!("the capsule does not tell of this: {}", error.message));
-    }
-}
-
-fn tell_of_export(app: &mut App, capsule: &Path, export: &Export, args: &ExportArgs, sealed: bool) {
-    let payload = object([
-        ("destination_type", "file".into()),
-        ("format", format_name(args.format, sealed).into()),
-        ("checkpoints_included", export.checkpoint_count.into()),
-        ("sanitized", (!args.is_unsafe).into()),
-        ("encrypted", sealed.into()),
-        ("exported_at", rfc3339(moment::now()).into()),
-        ("content_hash", export.content_hash.clone().into()),
-    ]);
-    emit(app, capsule, EventType::CapsuleExported, payload);
-}
-
-/// The register of imports.
-#[derive(Debug, Deserialize, Serialize)]
-struct Register {
-    schema_version: u64,
-    mounts: Vec<Mount>,
-}
-
-#[derive(Debug, Deserialize, Serialize)]
-struct Mount {
-    name: String,
-    file: String,
-    content_hash: String,
-    original_capsule_id: String,
-    imported_at: String,
-    read_only: bool,
-}
-
-fn mounts_folder(capsule: &Path) -> PathBuf {
-    folder_of(capsule).join("mounts")
-}
-
-fn register(capsule: &Path) -> Result<Register> {
-    let path = mounts_folder(capsule).join("mounts.json");
-    let odd = |what: &str| CliError::system("mounts_damaged", format!("{}: {what}", path.display()));
-    match fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| odd(&error.to_string())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Register { schema_version: 1, mounts: Vec::new() }),
-        Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error)),
-    }
-}
-
-fn check_name(name: &str) -> Result<&str> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if (1..=MOUNT_NAME_MAX).contains(&name.len()) && name.chars().all(allowed) {
-        return Ok(name);
-    }
-    Err(CliError::user("invalid_mount_name", format!("`{name}` is no name for a mount"))
-        .hint("letters, digits, `_` and `-`, at most 64 of them"))
-}
-
-/// Where the import called `name` lies.
-pub(crate) fn mount_path(capsule: &Path, name: &str) -> Result<PathBuf> {
-    let name = check_name(name)?;
-    let found = register(capsule)?.mounts.into_iter().any(|mount| mount.name == name);
-    let missing = || CliError::user("mount_not_found", format!("nothing is mounted as {name}")).hint("kapsa mounts lists them");
-    found.then(|| mounts_folder(capsule).join(format!("{name}.kapsa"))).ok_or_else(missing)
-}
-
-/// Names of all imports.
-pub(crate) fn mount_names(capsule: &Path) -> Result<Vec<String>> {
-    Ok(register(capsule)?.mounts.into_iter().map(|mount| mount.name).collect())
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// `kapsa import`.
-pub(crate) fn import(app: &mut App, args: &Import) -> Result<()> {
+pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     let capsule = app.capsule()?;
-    // The workspace must be one: an import is kept beside it.
     Reader::open(&capsule)?;
-    let stem = args.file.file_stem().map(|stem| slug(&stem.to_string_lossy().replace(".kapsa", "")).replace('.', "-"));
-    let name = args.mount_as.clone().or(stem).unwrap_or_default();
-    let name = check_name(&name)?.to_string();
-    let folder = mounts_folder(&capsule);
-    fs::create_dir_all(&folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
-    let part = folder.join(format!("{name}.kapsa{PART}"));
-    remove(&part)?;
-    let brought = bring(&args.file, &part).and_then(|()| place(&capsule, &part, &name));
-    if brought.is_err() {
-        remove(&part).ok();
-    }
-    let (mount, fresh) = brought?;
-    let reader = Reader::open(&mount_path(&capsule, &name)?)?;
-    let stats = reader.stats(true)?;
-    if fresh {
-        let payload = object([
-            ("source_type", "file".into()),
-            ("format", "kapsa-v1".into()),
-            ("original_capsule_id", mount.original_capsule_id.clone().into()),
-            ("checkpoints_imported", stats.checkpoint_count.into()),
-            ("imported_at", mount.imported_at.clone().into()),
-            ("content_hash", mount.content_hash.clone().into()),
-            ("mount_name", name.clone().into()),
-            ("verification_passed", true.into()),
-        ]);
-        emit(app, &capsule, EventType::CapsuleImported, payload);
-    }
+    let name = args.mount_as.clone().unwrap_or_else(|| stem(&args.file));
+    check_mount_name(&name)?;
+    let source = open_source(&args.file)?;
+    let request = Import { name, imported_at: rfc3339(moment::now()), strict: args.require_verified };
+    let ask = || passphrase(app, false);
+    let mut progress = Progress::new("checking", &app.out);
+    let done =
+        Mounts::of(&capsule).import(&request, |to| copy_plain(source, to, ask), &mut |done, total| progress.set(done, total))?;
+    drop(progress);
+    let stats = Reader::open(&done.mount.path)?.stats(true)?;
+    let told = if done.existed { None } else { Some(imported_event(args, &done, stats.checkpoint_count.unwrap_or_default())) };
+    let warning = told.and_then(|event| tell_event(app, &capsule, event));
     if app.out.is_json() {
-        return app.out.json(
-            &json!({ "imported": true, "already": !fresh, "source_path": args.file.display().to_string(), "mount_name": name,
-            "content_hash": mount.content_hash, "artifact_count": stats.uri_count, "checkpoint_count": stats.checkpoint_count,
-            "event_count": stats.event_count, "verification_passed": true, "diagnostics": [] }),
-        );
+        return app.out.json(&ImportOut::of(&args.file, &done, &stats, warning));
     }
-    let how = if fresh { "mounted" } else { "was mounted already" };
-    app.out.line(&format!("{} {how} as {name}; kapsa find WORDS --mount {name}", counted(stats.uri_count.unwrap_or(0), "record")))
+    let what = if done.existed { "was mounted already" } else { "mounted" };
+    app.out.line(&format!("{} {what}: {}", done.mount.name, counted(stats.uri_count.unwrap_or_default(), "record")))?;
+    app.out.note(&format!("kapsa find WORDS --mount {} looks into it", done.mount.name));
+    Ok(())
 }
 
-/// Brings the file to its temporary place, opened if it is sealed, and checks all of it.
-fn bring(file: &Path, part: &Path) -> Result<()> {
-    let unreadable = |error| match error {
-        error if io::Error::kind(&error) == io::ErrorKind::NotFound => {
-            CliError::user("source_not_found", format!("{} is not there", file.display()))
-        }
-        error => CliError::io(&format!("read {}", file.display()), &error),
+/// A name for a mount: the file's without what the names of exports end with.
+fn stem(file: &Path) -> String {
+    let name = file_name(file);
+    let name = name.strip_suffix(SEALED_ENDING).unwrap_or(&name);
+    let name = name.strip_suffix(".kapsa").unwrap_or(name);
+    name.chars().take(MOUNT_NAME_CHARS_MAX).map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+fn open_source(path: &Path) -> Result<File> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("there is no file {}", path.display())),
+        _ => CliError::io(&format!("read {}", path.display()), &error),
     };
-    let failed = |error| CliError::io(&format!("write {}", part.display()), &error);
-    if !fs::metadata(file).map_err(unreadable)?.is_file() {
-        return Err(CliError::user("not_a_capsule", format!("{} is no file", file.display())));
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(CliError::user("not_a_capsule", format!("{} is no file", path.display())));
     }
+    File::open(path).map_err(failed)
+}
+
+/// Copies a capsule, opened when it is sealed.
+fn copy_plain(mut source: File, to: &Path, ask: impl FnOnce() -> Result<Passphrase>) -> Result<()> {
+    let unreadable = |error: io::Error| CliError::io("read what is to be imported", &error);
     let mut first = Vec::new();
-    File::open(file).and_then(|file| file.take(MAGIC_BYTES).read_to_end(&mut first)).map_err(unreadable)?;
-    let mut source = File::open(file).map_err(unreadable)?;
-    let mut target = File::create_new(part).map_err(failed)?;
+    source.by_ref().take(FIRST_BYTES).read_to_end(&mut first).map_err(unreadable)?;
+    let mut whole = first.as_slice().chain(source);
+    let failed = |error: io::Error| CliError::io("copy what is to be imported", &error);
+    let mut plain = File::create_new(to).map_err(failed)?;
     if sealed::is_sealed(&first) {
-        sealed::open(&Passphrase::find(true, false)?, BufReader::new(source), BufWriter::new(&target))?;
+        sealed::open(&ask()?, whole, &plain)?;
     } else {
-        io::copy(&mut source, &mut target).map_err(failed)?;
+        io::copy(&mut whole, &mut plain).map_err(failed)?;
     }
-    target.sync_all().map_err(failed)?;
-    let report = check::verify(part, &mut |_, _| {}).map_err(|error| {
-        let error = CliError::from(error);
-        CliError { message: format!("{}: {}", file.display(), error.message.replace(&part.display().to_string(), "it")), ..error }
-    })?;
-    match report.problems.first() {
-        None => Ok(()),
-        Some(problem) => {
-            let message = format!("{} is damaged at byte {}: {}", file.display(), problem.offset, problem.message);
-            Err(CliError::system("verification_failed", message).hint("nothing was mounted"))
-        }
-    }
+    plain.sync_all().map_err(failed)
 }
 
-/// Gives the import its name, unless the same one has it already. True when it is new.
-fn place(capsule: &Path, part: &Path, name: &str) -> Result<(Mount, bool)> {
-    let mut register = register(capsule)?;
-    let mount = Mount {
-        name: name.to_string(),
-        file: format!("{name}.kapsa"),
-        content_hash: content_hash(part)?,
-        original_capsule_id: Reader::open(part)?.stats(false)?.capsule_id,
-        imported_at: rfc3339(moment::now()),
-        read_only: true,
-    };
-    if let Some(known) = register.mounts.iter().position(|known| known.name == name) {
-        remove(part)?;
-        let known = register.mounts.swap_remove(known);
-        if known.content_hash == mount.content_hash {
-            return Ok((known, false));
-        }
-        return Err(CliError::user("mount_hash_conflict", format!("{name} is mounted already, with other content"))
-            .hint("--mount-as names another mount"));
-    }
-    let folder = mounts_folder(capsule);
-    let target = folder.join(&mount.file);
-    let failed = |error: io::Error| CliError::io(&format!("write {}", target.display()), &error);
-    fs::rename(part, &target).map_err(failed)?;
-    register.mounts.push(mount);
-    register.mounts.sort_by(|a, b| a.name.cmp(&b.name));
-    let written = serde_json::to_vec_pretty(&register).map_err(|error| failed(error.into())).and_then(|bytes| {
-        let new = folder.join(format!("mounts.json{PART}"));
-        fs::write(&new, bytes).and_then(|()| fs::rename(&new, folder.join("mounts.json"))).map_err(failed)
+fn imported_event(args: &args::Import, done: &Mounted, checkpoints: u64) -> NewEvent {
+    let payload = json!({
+        "source_type": "file",
+        "source": file_name(&args.file),
+        "format": Format::Capsule.name(),
+        "original_capsule_id": done.mount.original_capsule_id,
+        "checkpoints_imported": checkpoints,
+        "imported_at": done.mount.imported_at,
+        "content_hash": done.mount.content_hash,
+        "mount_name": done.mount.name,
+        "verification_passed": true,
     });
-    if let Err(error) = written {
-        remove(&target).ok();
-        return Err(error);
-    }
-    let at = register.mounts.iter().position(|mount| mount.name == name).expect("just registered");
-    Ok((register.mounts.swap_remove(at), true))
+    event(EventType::CapsuleImported, payload)
 }
 
 /// `kapsa mounts`.
 pub(crate) fn mounts(app: &mut App) -> Result<()> {
-    let mounts = register(&app.capsule()?)?.mounts;
+    let mounts = Mounts::of(&app.capsule()?).list()?;
     if app.out.is_json() {
-        return app.out.json(&json!({ "count": mounts.len(), "mounts": mounts }));
+        return app.out.json(&MountsOut::of(&mounts));
     }
     if mounts.is_empty() {
-        app.out.note("nothing is mounted; kapsa import FILE mounts an export");
+        app.out.note("nothing is mounted; kapsa import FILE does");
     }
-    mounts.iter().try_for_each(|mount| app.out.line(&format!("{}  {}  {}", mount.name, mount.imported_at, mount.content_hash)))
+    for mount in &mounts {
+        app.out.strong(&mount.name)?;
+        app.out.line(&format!("  capsule {}, imported {}", mount.original_capsule_id, mount.imported_at))?;
+    }
+    Ok(())
 }
 
 /// `kapsa gc`.
-pub(crate) fn gc(app: &mut App, args: &Gc) -> Result<()> {
+pub(crate) fn gc(app: &mut App, args: &args::Gc) -> Result<()> {
     let capsule = app.capsule()?;
-    let mut swept = Swept { dry_run: args.dry_run, ..Swept::default() };
-    let age = Duration::from_secs(args.retention_days.saturating_mul(86_400));
-    for path in files_in(&folder_of(&capsule).join("exports"))? {
-        swept.look_at_export(&path, age, !args.no_keep_pinned)?;
-    }
-    for path in files_in(&mounts_folder(&capsule))? {
-        if is_part(&path) {
-            swept.drop_file(&path, true)?;
-        }
-    }
-    if !args.dry_run {
-        let details = json!({ "exports_deleted": swept.exports_deleted, "temp_files_deleted": swept.temp_files_deleted,
-            "bytes_freed": swept.bytes_freed });
-        let payload = object([
-            ("gate_name", "CapsuleGC".into()),
-            ("outcome", "Pass".into()),
-            ("stage", "maintenance".into()),
-            ("blocking", false.into()),
-            ("details", details),
-        ]);
-        emit(app, &capsule, EventType::GateDecision, payload);
-    }
-    if app.out.is_json() {
-        return app.out.json(&swept);
-    }
-    let verb = if args.dry_run { "would delete" } else { "deleted" };
-    let (exports, temporary) = (counted(swept.exports_deleted, "export"), counted(swept.temp_files_deleted, "temporary file"));
-    app.out.line(&format!("{verb} {exports} and {temporary}, {} freed", size(swept.bytes_freed)))
-}
-
-#[derive(Debug, Default, Serialize)]
-struct Swept {
-    dry_run: bool,
-    exports_deleted: u64,
-    exports_preserved: u64,
-    exports_skipped: u64,
-    temp_files_deleted: u64,
-    bytes_freed: u64,
-    deleted_paths: Vec<String>,
-}
-
-/// Plain files of a folder, by name; none when there is no folder.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |error| CliError::io(&format!("read {}", folder.display()), &error);
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+    Reader::open(&capsule)?;
+    let request = GcRequest {
+        now: SystemTime::now(),
+        retention: Duration::from_secs(u64::from(args.retention_days) * SECONDS_PER_DAY),
+        dry_run: args.dry_run,
+        keep_pinned: !args.no_keep_pinned,
     };
-    let mut files = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        if entry.file_type().map_err(failed)?.is_file() {
-            files.push(entry.path());
-        }
+    let report = throw_away(&capsule, &request)?;
+    let warning = if args.dry_run { None } else { tell_event(app, &capsule, gc_event(args, &report)) };
+    if app.out.is_json() {
+        return app.out.json(&GcOut::of(&report, args.dry_run, warning));
     }
-    files.sort();
-    Ok(files)
+    let (verb, fate) = if args.dry_run { ("would remove", "would go") } else { ("removed", "removed") };
+    report.deleted_paths.iter().try_for_each(|path| app.out.line(&format!("{verb} {}", path.display())))?;
+    app.out.line(&format!(
+        "{} and {} {fate}, {} kept, {} passed over ({})",
+        counted(report.exports_deleted, "export"),
+        counted(report.temp_files_deleted, "leftover"),
+        report.exports_preserved,
+        report.exports_skipped,
+        size(report.bytes_freed)
+    ))
 }
 
-fn named(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn is_part(path: &Path) -> bool {
-    let name = named(path);
-    name.ends_with(PART) || name.ends_with(&format!("{PART}.plain"))
-}
-
-impl Swept {
-    fn look_at_export(&mut self, path: &Path, retention: Duration, keep_pinned: bool) -> Result<()> {
-        let name = named(path);
-        if is_part(path) {
-            return self.drop_file(path, true);
-        }
-        let ours = [".kapsa", ".kapsa.age", ".jsonl", ".jsonl.age"].iter().any(|ending| name.ends_with(ending));
-        if !ours {
-            self.exports_skipped += u64::from(!name.ends_with(".pin"));
-            return Ok(());
-        }
-        let pinned = keep_pinned && beside(path, ".pin").symlink_metadata().is_ok();
-        let modified = path.symlink_metadata().and_then(|found| found.modified()).ok();
-        let age = modified.and_then(|at| SystemTime::now().duration_since(at).ok()).unwrap_or_default();
-        if pinned || age < retention {
-            self.exports_preserved += 1;
-            return Ok(());
-        }
-        self.drop_file(path, false)
-    }
-
-    fn drop_file(&mut self, path: &Path, temporary: bool) -> Result<()> {
-        self.bytes_freed += path.symlink_metadata().map_or(0, |found| found.len());
-        *(if temporary { &mut self.temp_files_deleted } else { &mut self.exports_deleted }) += 1;
-        self.deleted_paths.push(path.display().to_string());
-        if self.dry_run { Ok(()) } else { remove(path) }
-    }
+fn gc_event(args: &args::Gc, report: &GcReport) -> NewEvent {
+    let payload = json!({
+        "gate_name": "CapsuleGC",
+        "outcome": "Pass",
+        "stage": "maintenance",
+        "blocking": false,
+        "reason": format!("exports older than {} days and leftovers", args.retention_days),
+        "details": {
+            "retention_days": args.retention_days,
+            "keep_pinned": !args.no_keep_pinned,
+            "exports_deleted": report.exports_deleted,
+            "exports_preserved": report.exports_preserved,
+            "exports_skipped": report.exports_skipped,
+            "temp_files_deleted": report.temp_files_deleted,
+            "bytes_freed": report.bytes_freed,
+            "deleted": report.deleted_paths.iter().map(|path| file_name(path)).collect::<Vec<_>>(),
+        },
+    });
+    event(EventType::GateDecision, payload)
 }

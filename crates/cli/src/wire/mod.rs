@@ -2,6 +2,7 @@
 //!
 //! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written as `\uXXXX`.
 
+pub(crate) mod transfer;
 pub(crate) mod versions;
 
 use std::collections::BTreeMap;
@@ -91,7 +92,7 @@ pub(crate) struct Tally {
     /// Documents read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sources: Option<u64>,
-    /// Files in folders that are no text or cannot be read.
+    /// Files in folders that are no text or cannot be read; lines of an export that are no records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) skipped: Option<u64>,
 }

@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 19] = [
+const VERBS: [&str; 23] = [
     "init",
     "create",
     "put",
@@ -11,6 +11,10 @@ const VERBS: [&str; 19] = [
     "timeline",
     "forget",
     "history",
+    "export",
+    "import",
+    "mounts",
+    "gc",
     "stats",
     "verify",
     "doctor",

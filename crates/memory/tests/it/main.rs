@@ -9,6 +9,7 @@ mod revisions;
 mod search;
 mod shared;
 mod sync;
+mod transfer;
 mod versions;
 
 use std::path::PathBuf;
