@@ -403,7 +403,8 @@ impl Writer {
                     None if looked_up => view.look_up(uri)?,
                     None => (uri.clone(), false),
                 };
-                if matches!(pending.what, What::Put(_)) {
+                // What is merged, picked or brought back goes where it came from: an alias there is what it replaces.
+                if matches!(pending.what, What::Put(_)) && pending.envelope.origin.is_none() {
                     *uri = found.0;
                 }
                 exists = found.1;

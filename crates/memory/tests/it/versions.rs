@@ -443,3 +443,26 @@ fn differences_and_picks() {
     assert!(log.is_sorted_by(|a, b| a.sequence > b.sequence));
     assert_eq!(log.iter().filter(|record| record.kind == "branch").count(), 2);
 }
+
+#[test]
+fn what_is_merged_picked_or_brought_back_replaces_an_alias_and_not_its_target() {
+    let aliased = || {
+        let fixture = Fixture::new();
+        let mut w = fixture.writer();
+        w.put_many(vec![named("k", "fact k"), named("x", "fact x")]).expect("put");
+        w.create_branch("b", "main", None).expect("made");
+        let alias = w.alias(&uri("k"), &uri("x")).expect("aliased").sequence;
+        w.switch("b").expect("open");
+        w.put(named("k", "fact k of b")).expect("put");
+        (fixture, alias)
+    };
+    let (fixture, _) = aliased();
+    done(fixture.writer().merge(&MergeRequest { rule: Some(Choice::Theirs), ..merge("b") }).expect("merged"));
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of b", "fact x"]));
+    let (fixture, _) = aliased();
+    fixture.writer().cherry_pick(&uri("k"), "b", "", "").expect("picked");
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of b", "fact x"]));
+    let (fixture, alias) = aliased();
+    fixture.writer().revert(&Undo::Commit(alias), "", "").expect("undone");
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k", "fact x"]));
+}
