@@ -303,7 +303,8 @@ impl Sides {
             if let Some(origin) = origin.filter(|origin| origin.branch == self.from_id) {
                 let tip = self.from.newest_under(uri, &Lines::alone(self.from_id))?;
                 let is_new = tip.is_some_and(|tip| tip.sequence > origin.sequence);
-                return Ok(if sequence == head.sequence && is_new { Agreed::Unchanged } else { Agreed::On(origin.sequence) });
+                let is_unchanged = sequence == head.sequence && origin.decision.is_brought();
+                return Ok(if is_unchanged && is_new { Agreed::Unchanged } else { Agreed::On(origin.sequence) });
             }
         }
         Ok(Agreed::Never)
@@ -505,9 +506,7 @@ impl Merging<'_> {
         let live = |record: &&Record| !record.tombstone;
         match &item.choice {
             Some(Choice::Skip) => Vec::new(),
-            Some(Choice::Ours) => {
-                vec![copy(item.ours.as_ref().unwrap_or(&item.theirs), self.envelope(Decision::Ours, Vec::new()))]
-            }
+            Some(Choice::Ours) => vec![self.stays(item.ours.as_ref().unwrap_or(&item.theirs), Decision::Ours)],
             Some(Choice::Edited(text)) => {
                 let like = if item.theirs.tombstone { item.ours.as_ref().unwrap_or(&item.theirs) } else { &item.theirs };
                 vec![copy(&Record { text: text.clone(), ..like.clone() }, self.envelope(Decision::Edited, Vec::new()))]
@@ -516,13 +515,18 @@ impl Merging<'_> {
                 self.all(Decision::Contested, item.ours_heads.clone())
             }
             // There is nothing to contest where one side forgot: what is alive stays.
-            Some(Choice::Contested) => {
-                let alive = [Some(&item.theirs), item.ours.as_ref()].into_iter().flatten().find(live);
-                vec![copy(alive.unwrap_or(&item.theirs), self.envelope(Decision::Contested, Vec::new()))]
-            }
+            Some(Choice::Contested) => match item.ours.as_ref().filter(live) {
+                Some(ours) => vec![self.stays(ours, Decision::Contested)],
+                None => self.all(Decision::Contested, Vec::new()),
+            },
             Some(Choice::Theirs) => self.all(Decision::Theirs, Vec::new()),
             None => self.all(Decision::Merged, Vec::new()),
         }
+    }
+
+    /// What is here once more, for the decision's sake, beside all that it was beside.
+    fn stays(&self, ours: &Record, decision: Decision) -> Pending {
+        copy(ours, self.envelope(decision, ours.beside.clone()))
     }
 
     /// The branch's revision, with those that contest it there, beside what stays here.

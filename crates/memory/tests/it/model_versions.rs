@@ -40,6 +40,8 @@ struct Entry {
     beside: Vec<u64>,
     /// Branch and sequence that it stands for.
     origin: Option<(usize, u64)>,
+    /// Whether that was decided against, or contested, rather than taken.
+    kept: bool,
     run: String,
 }
 
@@ -77,7 +79,7 @@ impl Model {
     }
 
     fn push(&mut self, branch: usize, key: u8, what: What) -> u64 {
-        self.add(Entry { branch, key, what, beside: Vec::new(), origin: None, run: String::new() })
+        self.add(Entry { branch, key, what, beside: Vec::new(), origin: None, kept: false, run: String::new() })
     }
 
     fn add(&mut self, entry: Entry) -> u64 {
@@ -186,7 +188,7 @@ impl Model {
                 });
                 match merged {
                     Some((_, there)) if there >= tip => continue,
-                    Some((here, _)) => conflict = here != newest,
+                    Some((here, _)) => conflict = here != newest || self.entry(here).kept,
                     None => conflict = true,
                 }
             }
@@ -206,7 +208,8 @@ impl Model {
             let live = |model: &Model, s: u64| matches!(model.entry(s).what, What::Put(_));
             let copy = |model: &mut Model, of: &Entry, beside: Vec<u64>| {
                 let what = if of.what == What::Purge { What::Tombstone } else { of.what.clone() };
-                model.add(Entry { branch: to, key, what, beside, origin: Some((from, tip)), run: of.run.clone() })
+                let kept = conflict && *rule != Choice::Theirs;
+                model.add(Entry { branch: to, key, what, beside, origin: Some((from, tip)), kept, run: of.run.clone() })
             };
             let all = |model: &mut Model, mut beside: Vec<u64>| {
                 for rival in theirs.beside.clone() {
@@ -220,14 +223,16 @@ impl Model {
                 _ if !conflict => all(self, Vec::new()),
                 Choice::Ours => {
                     let ours = heads.last().map_or(theirs.clone(), |&head| self.entry(head).clone());
-                    copy(self, &ours, Vec::new());
+                    copy(self, &ours, ours.beside.clone());
                 }
                 Choice::Contested if live(self, tip) && heads.last().is_some_and(|&head| live(self, head)) => all(self, heads),
-                Choice::Contested => {
-                    let alive = [Some(tip), heads.last().copied()].into_iter().flatten().find(|&s| live(self, s));
-                    let alive = self.entry(alive.unwrap_or(tip)).clone();
-                    copy(self, &alive, Vec::new());
-                }
+                Choice::Contested => match heads.last().filter(|&&head| live(self, head)) {
+                    Some(&ours) => {
+                        let ours = self.entry(ours).clone();
+                        copy(self, &ours, ours.beside.clone());
+                    }
+                    None => all(self, Vec::new()),
+                },
                 _ => all(self, Vec::new()),
             }
         }
@@ -525,7 +530,15 @@ impl World {
             } else {
                 origin
             };
-            self.model.add(Entry { branch, key, what, beside: Vec::new(), origin: Some(origin), run: String::new() });
+            self.model.add(Entry {
+                branch,
+                key,
+                what,
+                beside: Vec::new(),
+                origin: Some(origin),
+                kept: false,
+                run: String::new(),
+            });
         }
     }
 

@@ -466,3 +466,43 @@ fn what_is_merged_picked_or_brought_back_replaces_an_alias_and_not_its_target() 
     fixture.writer().revert(&Undo::Commit(alias), "", "").expect("undone");
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k", "fact x"]));
 }
+
+#[test]
+fn what_was_decided_against_a_branch_is_asked_again_when_the_branch_changes() {
+    for choice in [Choice::Ours, Choice::Contested, Choice::Edited("fact: both".to_string())] {
+        let fixture = two_runs();
+        done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+        done(fixture.writer().merge(&MergeRequest { rule: Some(choice.clone()), ..merge("run/2") }).expect("merged"));
+        let before = texts(&fixture.reader());
+        on(&fixture, "run/2").put(named("port", "fact: the port is 4")).expect("put");
+        let MergeResult::Conflicts(plan) = fixture.writer().merge(&merge("run/2")).expect("planned") else {
+            panic!("{choice:?} is overruled without a word")
+        };
+        assert_eq!(plan.conflicts().count(), 1);
+        assert_eq!(texts(&fixture.reader()), before);
+    }
+}
+
+#[test]
+fn what_stays_in_a_merge_stays_with_all_that_contests_it() {
+    for (choice, forgets) in [(Choice::Ours, false), (Choice::Contested, true)] {
+        let fixture = Fixture::new();
+        let mut w = fixture.writer();
+        w.put(named("k", "fact k")).expect("put");
+        for branch in ["b", "c"] {
+            w.create_branch(branch, "main", None).expect("made");
+        }
+        w.put(named("k", "fact k on main")).expect("put");
+        w.switch("b").expect("open");
+        w.put(named("k", "fact k on b")).expect("put");
+        done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
+        w.switch("c").expect("open");
+        match forgets {
+            true => w.forget(&uri("k")).expect("forgotten"),
+            false => w.put(named("k", "fact k on c")).expect("put"),
+        };
+        done(w.merge(&MergeRequest { rule: Some(choice), ..merge("c") }).expect("merged"));
+        drop(w);
+        in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+    }
+}
