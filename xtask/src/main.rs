@@ -6,6 +6,7 @@ mod dist;
 mod fuzz;
 mod harness;
 mod kill;
+mod model;
 mod powercut;
 mod tidy;
 mod torture;
@@ -17,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask VERB
 
   bench [ARG...]     measure
   dist               build the static program
+  model [--write]    make the model that comes with the program again, and compare
   tidy               check the mechanical rules
   fuzz [--seconds N] [TARGET...]
                      every target of fuzz/ for a while
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
+        ("model", rest) => chore(model::run(&repository(), rest)),
         ("tidy", []) => chore(tidy::run(&repository())),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

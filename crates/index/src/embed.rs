@@ -1,6 +1,7 @@
 //! What turns a text into a vector? The interface only: this crate runs no model.
 
 use std::fmt;
+use std::ops::Range;
 
 /// What a text is to be embedded for: some models want to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,4 +84,118 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// When the model cannot be read or the service does not answer; then there is no vector at all.
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The passages, in bytes, that a text is cut into before it is embedded: they overlap, and together hold every word.
+    fn passages(&self, text: &str) -> Vec<Range<usize>> {
+        cut(text, &about_tokens(text), PIECES_MAX, PIECES_MAX / 8)
+    }
+}
+
+/// Longest passage when nobody counts tokens, in pieces of about a token each.
+const PIECES_MAX: usize = 320;
+/// About as many characters make a token of an English text.
+const PIECE_CHARS: usize = 4;
+
+/// A part of a text that is not cut, and how much room it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// Its tokens, or about as many.
+    pub tokens: usize,
+}
+
+/// Cuts a text into passages of at most `most` tokens, each of which begins with about `overlap` tokens of the one before. A passage
+/// ends at the end of a line or of a sentence where there is one in its last third.
+#[must_use]
+pub fn cut(text: &str, pieces: &[Piece], most: usize, overlap: usize) -> Vec<Range<usize>> {
+    let mut passages = Vec::new();
+    let mut start = 0;
+    while start < pieces.len() {
+        let (mut end, mut tokens) = (start, 0);
+        while end < pieces.len() && (end == start || tokens + pieces[end].tokens <= most) {
+            tokens += pieces[end].tokens;
+            end += 1;
+        }
+        if end < pieces.len() {
+            let third = start + (end - start) * 2 / 3;
+            let good = (third.max(start + 1)..=end).rev().find(|&end| ends_well(text, &pieces[end - 1], &pieces[end]));
+            end = good.unwrap_or(end);
+        }
+        passages.push(pieces[start].range.start..pieces[end - 1].range.end);
+        if end == pieces.len() {
+            break;
+        }
+        let (mut next, mut shared) = (end, 0);
+        while next - 1 > start && shared + pieces[next - 1].tokens <= overlap {
+            next -= 1;
+            shared += pieces[next].tokens;
+        }
+        start = next;
+    }
+    passages
+}
+
+fn ends_well(text: &str, last: &Piece, next: &Piece) -> bool {
+    let gap = &text[last.range.end..next.range.start];
+    let end = text[..last.range.end].chars().next_back();
+    gap.contains('\n')
+        || matches!(end, Some('。' | '！' | '？'))
+        || (!gap.is_empty() && matches!(end, Some('.' | '!' | '?' | ';' | ':')))
+}
+
+/// Pieces of about a token each, for who cannot count tokens.
+fn about_tokens(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut chars = text.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        if c.is_whitespace() {
+            continue;
+        }
+        let (mut end, mut count) = (start + c.len_utf8(), 1);
+        let single = !c.is_ascii();
+        while let Some((at, c)) = chars.next_if(|(_, c)| !single && count < PIECE_CHARS && c.is_ascii() && !c.is_whitespace()) {
+            end = at + c.len_utf8();
+            count += 1;
+        }
+        pieces.push(Piece { range: start..end, tokens: 1 });
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Piece> {
+        let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+        text.split_whitespace().map(|word| Piece { range: at(word)..at(word) + word.len(), tokens: 1 }).collect()
+    }
+
+    #[test]
+    fn passages_overlap_and_end_at_sentences() {
+        let text = "one two three. four five six seven\neight nine ten";
+        let cut =
+            |most, overlap| cut(text, &words(text), most, overlap).into_iter().map(|range| &text[range]).collect::<Vec<_>>();
+        assert_eq!(cut(20, 2), [text]);
+        assert_eq!(cut(4, 1), ["one two three.", "three. four five six", "six seven", "seven\neight nine ten"]);
+        assert_eq!(cut(1, 1).len(), 10);
+        assert_eq!(cut(0, 5).len(), 10, "a piece is never cut, and none is left out");
+        assert!(super::cut("", &[], 5, 1).is_empty());
+    }
+
+    #[test]
+    fn every_letter_is_in_a_passage() {
+        for text in ["x".repeat(5000), "東京タワー。".repeat(900), "naïve café ".repeat(700), "a b\n".repeat(900)] {
+            let passages = cut(&text, &about_tokens(&text), 128, 24);
+            assert!(passages.len() > 3);
+            let mut covered = 0;
+            for passage in passages {
+                assert!(passage.start <= covered || text[covered..passage.start].trim().is_empty());
+                assert!(passage.end > covered);
+                covered = passage.end;
+            }
+            assert!(text[covered..].trim().is_empty());
+        }
+    }
 }

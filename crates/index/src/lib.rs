@@ -56,7 +56,7 @@ mod top;
 
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
-pub use embed::{DIMENSION_MAX, EmbedError, Embedder, Model, Pooling, Purpose};
+pub use embed::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
 pub use error::{Error, Result};
 pub use filter::Filter;
 pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};

@@ -1,0 +1,225 @@
+//! The encoder of BERT (Devlin et al., 2019): token numbers in, one vector out.
+//!
+//! Matrices are multiplied in whole numbers, the rest in 32-bit floating point in a fixed order and without functions of the
+//! system's mathematics library: the same text gives the same vector, to the last bit, on every machine.
+
+use kapsa_index::Pooling;
+
+use crate::kernel::{Instructions, Portable, Quantised, nearest};
+use crate::weights::{Norm, Weights};
+
+/// The vector of a text whose tokens are `tokens`, of length 1.
+pub(crate) fn encode(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(avx2) = crate::kernel::Avx2::new() {
+        // SAFETY: there is an `Avx2` only where the processor has it.
+        #[allow(unsafe_code)]
+        return unsafe { forward_avx2(avx2, weights, tokens) };
+    }
+    forward(Portable, weights, tokens)
+}
+
+/// All of it, compiled for such a processor.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn forward_avx2(avx2: crate::kernel::Avx2, weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+    forward(avx2, weights, tokens)
+}
+
+/// The same without special instructions, for a comparison.
+#[cfg(test)]
+pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+    forward(Portable, weights, tokens)
+}
+
+#[inline(always)]
+fn forward(instructions: impl Instructions, weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+    let shape = &weights.shape;
+    let (count, width) = (tokens.len(), shape.hidden);
+    let mut state = vec![0.0f32; count * width];
+    for (place, (&token, row)) in tokens.iter().zip(state.chunks_exact_mut(width)).enumerate() {
+        weights.embed(token, place, row);
+    }
+    normalise(&mut state, &weights.embedding_norm, shape.epsilon);
+
+    let mut quantised = Quantised::default();
+    let mut wide = vec![0.0f32; count * shape.intermediate];
+    let [mut query, mut key, mut value] = std::array::from_fn(|_| vec![0.0f32; count * width]);
+    let mut context = vec![0.0f32; count * width];
+    for layer in &weights.layers {
+        quantised.fill(&state, width);
+        layer.query.apply(instructions, &quantised, &mut query);
+        layer.key.apply(instructions, &quantised, &mut key);
+        layer.value.apply(instructions, &quantised, &mut value);
+        attend(&query, &key, &value, shape.heads, width, &mut context);
+        quantised.fill(&context, width);
+        layer.output.apply(instructions, &quantised, &mut query);
+        add(&mut state, &query);
+        normalise(&mut state, &layer.attention_norm, shape.epsilon);
+
+        quantised.fill(&state, width);
+        layer.up.apply(instructions, &quantised, &mut wide);
+        for x in &mut wide {
+            *x = gelu(*x);
+        }
+        quantised.fill(&wide, shape.intermediate);
+        layer.down.apply(instructions, &quantised, &mut query);
+        add(&mut state, &query);
+        normalise(&mut state, &layer.output_norm, shape.epsilon);
+    }
+    pool(&state, width, shape.pooling)
+}
+
+#[inline(always)]
+fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
+    let mut vector = vec![0.0f32; width];
+    let rows = if pooling == Pooling::First { 1 } else { usize::MAX };
+    state.chunks_exact(width).take(rows).for_each(|row| add(&mut vector, row));
+    let length = sum_of(&vector, |x| x * x).sqrt().max(1e-12);
+    for x in &mut vector {
+        *x /= length;
+    }
+    vector
+}
+
+#[inline(always)]
+fn add(to: &mut [f32], from: &[f32]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += from;
+    }
+}
+
+/// Sum in eight lanes, whatever the processor.
+#[inline(always)]
+fn sum_of(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; 8];
+    let chunks = values.chunks_exact(8);
+    for (lane, value) in lanes.iter_mut().zip(chunks.remainder()) {
+        *lane = term(*value);
+    }
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += term(*value);
+        }
+    }
+    lanes.iter().sum()
+}
+
+/// Layer normalisation (Ba et al., 2016) of each row.
+#[inline(always)]
+fn normalise(state: &mut [f32], norm: &Norm, epsilon: f32) {
+    let width = norm.weight.len();
+    for row in state.chunks_exact_mut(width) {
+        let mean = sum_of(row, |x| x) / width as f32;
+        let variance = sum_of(row, |x| (x - mean) * (x - mean)) / width as f32;
+        let factor = 1.0 / (variance + epsilon).sqrt();
+        for ((x, weight), bias) in row.iter_mut().zip(&norm.weight).zip(&norm.bias) {
+            *x = (*x - mean) * factor * weight + bias;
+        }
+    }
+}
+
+/// Numbers that are summed up at once, in registers.
+const BLOCK: usize = 32;
+
+/// Scaled dot-product attention (Vaswani et al., 2017), head by head.
+#[inline(always)]
+fn attend(query: &[f32], key: &[f32], value: &[f32], heads: usize, width: usize, context: &mut [f32]) {
+    let (count, size) = (query.len() / width, width / heads);
+    let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
+    let scale = 1.0 / (size as f32).sqrt();
+    // Keys with a row for each number, values with a row for each place; filled with zeros to whole blocks.
+    let (mut keys, mut values) = (vec![0.0f32; size * places], vec![0.0f32; count * parts]);
+    let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
+    for head in 0..heads {
+        let part = head * size..(head + 1) * size;
+        for (place, (key, value)) in key.chunks_exact(width).zip(value.chunks_exact(width)).enumerate() {
+            for (d, &x) in key[part.clone()].iter().enumerate() {
+                keys[d * places + place] = x * scale;
+            }
+            values[place * parts..place * parts + size].copy_from_slice(&value[part.clone()]);
+        }
+        for (query, context) in query.chunks_exact(width).zip(context.chunks_exact_mut(width)) {
+            weigh(&query[part.clone()], &keys, &mut scores);
+            softmax(&mut scores[..count]);
+            weigh(&scores[..count], &values, &mut sums);
+            context[part.clone()].copy_from_slice(&sums[..size]);
+        }
+    }
+}
+
+/// The sum of the rows, each times its weight.
+#[inline(always)]
+fn weigh(weights: &[f32], rows: &[f32], out: &mut [f32]) {
+    let width = out.len();
+    for (block, out) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+        let mut sums = [0.0f32; BLOCK];
+        for (&weight, row) in weights.iter().zip(rows.chunks_exact(width)) {
+            let row = &row.as_chunks::<BLOCK>().0[block];
+            for (sum, x) in sums.iter_mut().zip(row) {
+                *sum += weight * x;
+            }
+        }
+        *out = sums;
+    }
+}
+
+#[inline(always)]
+fn softmax(scores: &mut [f32]) {
+    let largest = scores.iter().fold(f32::MIN, |a, &b| if b > a { b } else { a });
+    for score in scores.iter_mut() {
+        *score = exp(*score - largest);
+    }
+    let total = sum_of(scores, |x| x);
+    for score in scores {
+        *score /= total;
+    }
+}
+
+/// e to the power of `x`, for `x` of at most 88: 2^n times a polynomial for 2^f (Cephes, `expf`); error below 1e-7 of the value.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    let x = if x < -87.0 { -87.0 } else { x };
+    let (n, power) = nearest(x * std::f32::consts::LOG2_E);
+    let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
+    let mut p = 1.987_569_2e-4f32;
+    for c in [1.398_2e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 0.5] {
+        p = p * r + c;
+    }
+    let value = p * r * r + r + 1.0;
+    value * f32::from_bits(((power + 127) << 23) as u32)
+}
+
+/// x times the share of a normal distribution below x; the error function by Abramowitz and Stegun, 7.1.26 (error below 1.5e-7).
+#[inline(always)]
+fn gelu(x: f32) -> f32 {
+    let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
+    let t = 1.0 / (1.0 + 0.327_591_1 * z);
+    let mut p = 1.061_405_4f32;
+    for c in [-1.453_152, 1.421_413_8, -0.284_496_74, 0.254_829_6] {
+        p = p * t + c;
+    }
+    let erf = 1.0 - p * t * exp(-z * z);
+    let erf = if x < 0.0 { -erf } else { erf };
+    0.5 * x * (1.0 + erf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_and_gelu_are_what_they_should_be() {
+        for x in [-80.0f32, -20.5, -3.0, -0.1, 0.0, 0.3, 1.0, 7.7] {
+            let right = f64::from(x).exp();
+            assert!((f64::from(exp(x)) - right).abs() <= right * 3e-7, "{x}");
+        }
+        // Values of the error function from Abramowitz and Stegun, table 7.1.
+        let erf = [(0.5f32, 0.520_499_88), (1.0, 0.842_700_79), (2.0, 0.995_322_27)];
+        for (z, right) in erf {
+            let x = z * std::f32::consts::SQRT_2;
+            assert!((gelu(x) - 0.5 * x * (1.0 + right)).abs() < 1e-6, "{z}");
+            assert!((gelu(-x) + 0.5 * x * (1.0 - right)).abs() < 1e-6, "-{z}");
+        }
+    }
+}

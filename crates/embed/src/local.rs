@@ -1,0 +1,202 @@
+//! Models that run here: the one that comes with the program, and those from files.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+
+use kapsa_index::{EmbedError, Embedder, Model, Piece, Purpose, cut};
+
+use crate::bert;
+use crate::weights::Weights;
+use crate::wordpiece::{self, Special};
+
+/// The model that comes with the program, as `cargo xtask model` made it.
+static BUNDLED: &[u8] = include_bytes!("../assets/paraphrase-MiniLM-L3-v2.kmodel");
+/// BLAKE3 of it: hashing 18 MB at each start would take longer than a question.
+const BUNDLED_HASH: &str = "06f3c3e966de4a63461e805d602eeebb4638719aa2888d6e6324e8798c11e880";
+/// Most tokens of a passage: what these models were trained on, and time grows with the square.
+const PASSAGE_TOKENS_MAX: usize = 126;
+/// Tokens that a passage shares with the one before.
+const OVERLAP_TOKENS: usize = 24;
+/// Fewest texts that are worth a thread of their own.
+const TEXTS_PER_THREAD_MIN: usize = 2;
+
+/// A model that runs on this machine's processor, with nothing else running.
+pub struct LocalEmbedder {
+    // Before the bytes that it borrows from: dropped first.
+    weights: Weights<'static>,
+    special: Special,
+    threads: usize,
+    _bytes: Option<Arc<[u8]>>,
+}
+
+impl std::fmt::Debug for LocalEmbedder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalEmbedder").field("model", &self.weights.model).finish_non_exhaustive()
+    }
+}
+
+impl LocalEmbedder {
+    /// The model that comes with the program. Nothing is copied or unpacked: it is ready at once.
+    ///
+    /// # Errors
+    /// Only when the program's own bytes are damaged.
+    pub fn bundled() -> Result<LocalEmbedder, EmbedError> {
+        let hash = blake3::Hash::from_hex(BUNDLED_HASH).map_or([0; 32], |hash| *hash.as_bytes());
+        Self::new(Weights::read(BUNDLED, hash)?, None)
+    }
+
+    /// A model file that [`crate::convert`] made.
+    ///
+    /// # Errors
+    /// When it is damaged.
+    pub fn from_bytes(bytes: Arc<[u8]>) -> Result<LocalEmbedder, EmbedError> {
+        let hash = *blake3::hash(&bytes).as_bytes();
+        // SAFETY: `bytes` is kept beside what borrows from it, is never changed, and does not move: it lies on the heap.
+        #[allow(unsafe_code)]
+        let kept: &'static [u8] = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
+        Self::new(Weights::read(kept, hash)?, Some(bytes))
+    }
+
+    fn new(weights: Weights<'static>, bytes: Option<Arc<[u8]>>) -> Result<LocalEmbedder, EmbedError> {
+        let special = Special::of(&weights)?;
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })
+    }
+
+    /// The same with at most `threads` threads for a call with many texts; default: one for each processor.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> LocalEmbedder {
+        LocalEmbedder { threads: threads.max(1), ..self }
+    }
+
+    fn one(&self, text: &str, prefix: &str) -> Vec<f32> {
+        let most = self.weights.model.tokens_max as usize;
+        bert::encode(&self.weights, &wordpiece::framed(&self.weights, self.special, prefix, text, most))
+    }
+}
+
+impl Embedder for LocalEmbedder {
+    fn model(&self) -> &Model {
+        &self.weights.model
+    }
+
+    fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let model = &self.weights.model;
+        let prefix = if purpose == Purpose::Query { &model.query_prefix } else { &model.passage_prefix };
+        let threads = self.threads.min(texts.len() / TEXTS_PER_THREAD_MIN).max(1);
+        if threads == 1 {
+            return Ok(texts.iter().map(|text| self.one(text, prefix)).collect());
+        }
+        let parts = texts.chunks(texts.len().div_ceil(threads));
+        Ok(thread::scope(|scope| {
+            let parts: Vec<_> = parts
+                .map(|part| scope.spawn(move || part.iter().map(|text| self.one(text, prefix)).collect::<Vec<_>>()))
+                .collect();
+            parts.into_iter().flat_map(|part| part.join().expect("arithmetic does not panic")).collect()
+        }))
+    }
+
+    fn passages(&self, text: &str) -> Vec<Range<usize>> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        wordpiece::tokens(&self.weights, self.special, text, &mut |token| {
+            match pieces.last_mut() {
+                Some(last) if last.range == token.word => last.tokens += 1,
+                _ => pieces.push(Piece { range: token.word, tokens: 1 }),
+            }
+            true
+        });
+        cut(
+            text,
+            &pieces,
+            PASSAGE_TOKENS_MAX.min((self.weights.model.tokens_max as usize).saturating_sub(2)).max(1),
+            OVERLAP_TOKENS,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bundled() -> LocalEmbedder {
+        LocalEmbedder::bundled().unwrap()
+    }
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn the_hash_is_of_the_model_that_comes_with_the_program() {
+        assert_eq!(blake3::hash(BUNDLED).to_hex().as_str(), BUNDLED_HASH);
+        let model = bundled();
+        assert_eq!((model.model().dimension, model.model().tokens_max), (384, 256));
+    }
+
+    /// Numbers from the reference tokenizer of this vocabulary (`tokenizers` 0.22).
+    #[test]
+    fn texts_are_cut_into_the_tokens_of_the_reference() {
+        let model = bundled();
+        let right: [(&str, &[u32]); 8] = [
+            ("don't stop; $5.00", &[101, 2123, 1005, 1056, 2644, 1025, 1002, 1019, 1012, 4002, 102]),
+            ("naïve CAFÉ", &[101, 15743, 7668, 102]),
+            ("東京 tower", &[101, 1879, 1755, 3578, 102]),
+            ("getUserName_42", &[101, 2131, 20330, 18442, 1035, 4413, 102]),
+            ("🎉 ok", &[101, 100, 7929, 102]),
+            ("unbelievableness\u{200b}x", &[101, 23653, 2791, 2595, 102]),
+            (&"a".repeat(101), &[101, 100, 102]),
+            (" \n", &[101, 102]),
+        ];
+        for (text, numbers) in right {
+            assert_eq!(wordpiece::framed(&model.weights, model.special, "", text, 256), numbers, "{text}");
+        }
+        assert_eq!(wordpiece::framed(&model.weights, model.special, "", &"word ".repeat(1000), 256).len(), 256);
+    }
+
+    /// Cosines by the original model in 32-bit floating point (`onnxruntime` 1.23).
+    #[test]
+    fn vectors_are_near_those_of_the_original_model() {
+        let right = [
+            ("How do I reset my password?", "Steps to recover a forgotten login", 0.4989),
+            ("How do I reset my password?", "The cat sleeps on the sofa", -0.0337),
+            ("the build fails on the server", "CI is red since yesterday", 0.0884),
+            ("Où est la bibliothèque?", "Where is the library?", 0.0628),
+            ("getUserName() throws CS0854", "compiler error CS0854 in getUserName", 0.7930),
+        ];
+        let model = bundled();
+        for (a, b, cosine) in right {
+            let vectors = model.embed(&[a, b], Purpose::Passage).unwrap();
+            assert!((dot(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
+            let found = dot(&vectors[0], &vectors[1]);
+            assert!((found - cosine).abs() < 0.01, "{a} / {b}: {found}");
+        }
+    }
+
+    #[test]
+    fn every_processor_and_every_number_of_threads_gives_the_same_bits() {
+        let model = bundled().with_threads(3);
+        let texts: Vec<String> = (1..20).map(|n| "who wrote the tests? ".repeat(n)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let together = model.embed(&texts, Purpose::Query).unwrap();
+        for (text, vector) in texts.iter().zip(&together) {
+            let tokens = wordpiece::framed(&model.weights, model.special, "", text, 256);
+            assert_eq!(&bert::encode_portably(&model.weights, &tokens), vector);
+        }
+        let bytes: Vec<u8> = together.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        assert_eq!(blake3::hash(&bytes).to_hex().as_str(), "7636dac52f6b74ca787836248553e399f14325a7463ee4aec8173dbe2bd9f5a5");
+    }
+
+    #[test]
+    fn a_damaged_model_file_is_refused() {
+        let refused = |bytes: Vec<u8>| LocalEmbedder::from_bytes(bytes.into()).unwrap_err().message;
+        assert!(refused(b"GGUF....".to_vec()).contains("it is not one"));
+        assert!(refused(BUNDLED[..BUNDLED.len() - 1].to_vec()).contains("cut short"));
+        assert!(refused([BUNDLED, b"x"].concat()).contains("does not end"));
+        let head = String::from_utf8_lossy(&BUNDLED[16..400]).into_owned();
+        let at = 16 + head.find("\"heads\":12").unwrap();
+        let mut odd = BUNDLED.to_vec();
+        odd[at + 8..at + 10].copy_from_slice(b"13");
+        assert!(refused(odd).contains("do not fit"));
+    }
+}
