@@ -53,6 +53,7 @@ mod tail;
 mod tail_search;
 mod terms;
 mod top;
+mod vectors;
 
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
@@ -68,3 +69,4 @@ pub use seqs::Sequences;
 pub use snippet::{Snippet, highlight, snippet};
 pub use tail::TailDoc;
 pub use top::Hit;
+pub use vectors::{Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest};
