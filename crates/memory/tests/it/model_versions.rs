@@ -268,11 +268,16 @@ enum Operation {
     Batch(usize, Vec<(u8, u64)>),
     Forget(usize, u8),
     Purge(usize, u8),
-    Branch { parent: usize, then: Option<u64> },
+    Branch {
+        parent: usize,
+        then: Option<u64>,
+    },
     Checkpoint(usize, u64),
     Event(usize),
     Merge(usize, Choice),
     Revert(usize, u64),
+    /// From a branch, to a branch.
+    Pick(usize, usize, u8),
     Optimize,
     Compact,
     Reopen,
@@ -297,7 +302,7 @@ impl World {
     fn operation(&self, random: &mut Random) -> Operation {
         let branch = random.below(self.model.branches.len() as u64) as usize;
         let key = random.below(KEYS) as u8;
-        match random.below(32) {
+        match random.below(34) {
             0..9 => Operation::Put(branch, key, random.below(9)),
             9..12 => {
                 let most = if random.below(3) == 0 { 150 } else { 8 };
@@ -321,6 +326,7 @@ impl World {
             27 => Operation::Compact,
             28 => Operation::Reopen,
             29 => Operation::Crash,
+            30..32 => Operation::Pick(random.below(self.model.branches.len() as u64) as usize, branch, key),
             _ => match self.operation(random) {
                 inner @ (Operation::Reopen | Operation::Crash | Operation::Interrupted(_)) => inner,
                 inner => Operation::Interrupted(Box::new(inner)),
@@ -400,6 +406,13 @@ impl World {
             }
             Operation::Merge(from, rule) => self.merge(*from, rule),
             Operation::Revert(branch, sequence) => self.revert(*branch, *sequence),
+            Operation::Pick(from, to, key) => {
+                let counting = self.model.alive(*from, u64::MAX, *key);
+                let from = self.model.branches[*from].name.clone();
+                let picked = self.writer(*to).cherry_pick(&uri(&name(*key)), &from, "", "");
+                assert_eq!(picked.is_ok(), !counting.is_empty(), "{picked:?}");
+                self.copy(*to, *key, &counting);
+            }
             Operation::Optimize => drop(self.writer(0).optimize(&mut |_, _| {}).expect("optimises")),
             Operation::Compact => {
                 self.writer(0).compact(&mut |_, _| {}).expect("compacts");
