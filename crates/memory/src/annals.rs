@@ -234,7 +234,8 @@ enum Earlier {
 
 impl Writer {
     /// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
-    /// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history keeps everything.
+    /// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history
+    /// keeps everything.
     ///
     /// # Errors
     /// `InvalidOperation` when nothing came from there.

@@ -177,7 +177,7 @@ impl Writer {
         Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
     }
 
-    /// Closes a branch: it can be read and not written any more, by this writer neither.
+    /// Closes a branch: it can be read and not written any more, not by this writer either.
     ///
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` for `main` and for one that is archived already.
