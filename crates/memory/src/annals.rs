@@ -1,14 +1,14 @@
 //! What changed, who changed it, and how is it undone? Reading and reverting history.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::branch;
 use crate::checkpoint::Checkpoint;
-use crate::codec::{Body, Envelope, Operation};
+use crate::codec::{Envelope, Operation};
 use crate::error::Result;
 use crate::lanes::Class;
 use crate::lines::Lines;
-use crate::merge::{copy, same};
+use crate::merge::{same, together};
 use crate::pending::Pending;
 use crate::record::{BranchId, Decision, Origin, Record};
 use crate::request::Filter;
@@ -76,14 +76,9 @@ impl View {
         }
         let mut differences = Vec::new();
         for uri in uris {
-            let (a, b) = (self.visible(&uri)?, other.visible(&uri)?);
-            let equal = match (&a, &b) {
-                (Some(a), Some(b)) => a.record.sequence == b.record.sequence || same(a, b),
-                (None, None) => true,
-                _ => false,
-            };
-            if !equal {
-                differences.push(Difference { uri, a: a.map(|a| a.record), b: b.map(|b| b.record) });
+            let (mut a, mut b) = (self.counting(&uri)?, other.counting(&uri)?);
+            if !same(&a, &b) {
+                differences.push(Difference { uri, a: a.pop().map(|a| a.record), b: b.pop().map(|b| b.record) });
             }
         }
         Ok(differences)
@@ -190,23 +185,21 @@ impl View {
         Ok(spans)
     }
 
-    /// The newest revision of a URI that is not to be undone, if the newest of all is to be.
+    /// What is to count under a URI again, if something that counts is to be undone: what else counts, or else what did before.
     fn earlier(&self, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
         let Some(head) = self.newest(uri)? else { return Ok(Earlier::Nothing) };
-        let mut heads = Vec::new();
-        for sequence in head.all() {
-            heads.push(self.body(sequence)?);
-        }
-        let (undone, others): (Vec<Body>, Vec<Body>) =
-            heads.into_iter().partition(|body| self.is_undone(undo, &body.record, spans));
+        let heads = head.all().map(|sequence| self.record(sequence)).collect::<Result<Vec<_>>>()?;
+        let (undone, others): (Vec<Record>, Vec<Record>) =
+            heads.into_iter().partition(|record| self.is_undone(undo, record, spans));
         if undone.is_empty() {
             let any = self.revisions(uri)?.into_iter().map(|s| self.record(s)).collect::<Result<Vec<_>>>()?;
             let touched = any.iter().any(|record| self.is_undone(undo, record, spans));
             return Ok(if touched { Earlier::Kept } else { Earlier::Nothing });
         }
-        if let Some(body) = others.into_iter().next_back() {
-            return Ok(Earlier::Restore(undone[0].record.sequence, Box::new(body.record)));
+        if !others.is_empty() {
+            return Ok(Earlier::Back(head.sequence, others));
         }
+        let mut back = Vec::new();
         for sequence in self.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
             let body = self.body(sequence)?;
             // What was purged does not come back, erased or not yet.
@@ -214,11 +207,13 @@ impl View {
                 break;
             }
             if !self.is_undone(undo, &body.record, spans) {
-                return Ok(Earlier::Restore(head.sequence, Box::new(body.record)));
+                back.extend(self.counting_with(&body)?.into_iter().map(|body| body.record));
+                back.retain(|record| !self.is_undone(undo, record, spans));
+                break;
             }
         }
-        let gone = undone.iter().all(|body| body.record.tombstone);
-        Ok(if gone { Earlier::Nothing } else { Earlier::Remove(head.sequence) })
+        let gone = back.is_empty() && undone.iter().all(|record| record.tombstone);
+        Ok(if gone { Earlier::Nothing } else { Earlier::Back(head.sequence, back) })
     }
 }
 
@@ -233,13 +228,14 @@ enum Earlier {
     Nothing,
     /// Changed since by somebody else.
     Kept,
-    Restore(u64, Box<Record>),
-    Remove(u64),
+    /// These come back in place of that revision; when there are none, the URI is forgotten.
+    Back(u64, Vec<Record>),
 }
 
 impl Writer {
     /// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
-    /// come from there, or is forgotten. What somebody else has changed since stays. One commit; history keeps everything.
+    /// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history
+    /// keeps everything.
     ///
     /// # Errors
     /// `InvalidOperation` when nothing came from there.
@@ -252,42 +248,38 @@ impl Writer {
         };
         let spans = view.spans(&undo)?;
         let mut undone = Undone::default();
-        let mut all: BTreeMap<Uri, Pending> = BTreeMap::new();
-        for uri in view.touched(&undo, &spans)? {
-            let (sequence, record) = match view.earlier(&uri, &undo, &spans)? {
-                Earlier::Nothing => continue,
-                Earlier::Kept => {
-                    undone.kept.push(uri);
-                    continue;
-                }
-                Earlier::Restore(sequence, record) if !record.tombstone => {
-                    undone.restored.push(uri.clone());
-                    (sequence, Some(record))
-                }
-                Earlier::Restore(sequence, _) | Earlier::Remove(sequence) => {
-                    undone.removed.push(uri.clone());
-                    (sequence, None)
-                }
-            };
-            let origin = record.as_ref().map_or((branch, sequence), |record| (record.branch, record.sequence));
-            let origin = Origin {
-                branch: origin.0,
-                sequence: origin.1,
+        let next = view.snapshot().commit().next_sequence;
+        let envelope = |branch_there, sequence| Envelope {
+            branch,
+            origin: Some(Origin {
+                branch: branch_there,
+                sequence,
                 decision: Decision::Reverted,
                 by: by.to_string(),
                 note: note.to_string(),
-            };
-            let envelope = Envelope { branch, origin: Some(origin), ..Envelope::default() };
-            let pending = match record {
-                Some(record) => copy(&record, envelope),
-                None => Pending::bury(Operation::Tombstone, uri.clone(), envelope),
-            };
-            all.insert(uri, pending);
+            }),
+            ..Envelope::default()
+        };
+        let mut all: Vec<Pending> = Vec::new();
+        for uri in view.touched(&undo, &spans)? {
+            match view.earlier(&uri, &undo, &spans)? {
+                Earlier::Nothing => {}
+                Earlier::Kept => undone.kept.push(uri),
+                Earlier::Back(sequence, back) if back.is_empty() => {
+                    all.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope(branch, sequence)));
+                    undone.removed.push(uri);
+                }
+                Earlier::Back(_, back) => {
+                    let next = next + all.len() as u64;
+                    all.extend(together(back.iter(), next, Vec::new(), |record| envelope(record.branch, record.sequence)));
+                    undone.restored.push(uri);
+                }
+            }
         }
         if all.is_empty() && undone.kept.is_empty() {
             return Err(misuse("nothing that this branch sees came from there"));
         }
-        self.write(all.into_values().collect())?;
+        self.write(all)?;
         Ok(undone)
     }
 }

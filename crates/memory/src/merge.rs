@@ -1,8 +1,9 @@
 //! How does what a branch learned come to its parent? Three-way, URI by URI, against what both once had in common.
 //!
 //! A merge writes new revisions that name what they stand for; nothing else moves. The base of a URI is the revision that both sides
-//! agreed on last: what the branch saw when it left, or what an earlier merge brought over. Changed on one side wins; changed on
-//! both is a conflict, which a rule or a reviewer decides, and the decision is kept with the revision.
+//! agreed on last: what the branch saw when it left, or the newest that was brought over since. A side has changed when it says
+//! something else than the base. Changed on one side wins; changed on both is a conflict, which a rule or a reviewer decides, and the
+//! decision is kept with the revision.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +19,10 @@ use crate::lanes::Class;
 use crate::lines::Lines;
 use crate::pending::{Name, Pending, What};
 use crate::record::{BranchId, Decision, NewRecord, Origin, Record};
+use crate::request::Put;
 use crate::uri::Uri;
-use crate::view::{Head, View};
-use crate::write::{Writer, misuse};
+use crate::view::View;
+use crate::write::{Writer, misuse, not_found};
 
 /// Stage that a merge's checkpoint is of.
 pub const MERGE_STAGE: &str = "Unlock";
@@ -183,7 +185,7 @@ pub struct MergePlan {
     pub items: Vec<MergeItem>,
     /// URIs that were left out by mode or selectors.
     pub left_out: u64,
-    /// URIs that both sides have already.
+    /// URIs that both sides have already, or that the branch has as it had them before.
     pub same: u64,
     /// Events of the branch that its parent will show from then on.
     pub events: u64,
@@ -254,65 +256,49 @@ impl Sides {
         Ok(newest)
     }
 
-    /// What is to happen to a URI; none when both sides agree already.
-    fn item(&self, uri: Uri, theirs: Body) -> Result<Option<MergeItem>> {
-        let head = self.to.newest(&uri)?;
-        let ours = match &head {
+    /// What is to happen to a URI; none when both sides say the same, or the branch what it said before.
+    fn item(&self, uri: Uri, tip: Body) -> Result<Option<MergeItem>> {
+        let newest = match self.to.newest(&uri)? {
             Some(head) => Some(self.to.body(head.sequence)?),
             None => None,
         };
-        let tip = theirs.record.sequence;
-        let (conflict, base) = match &head {
-            Some(head) if head.sequence >= self.fork => match self.agreed(&uri, head)? {
-                Agreed::On(merged) if merged >= tip => return Ok(None),
-                Agreed::On(merged) => (true, Some(merged)),
-                Agreed::Unchanged => (false, Some(head.sequence)),
-                Agreed::Never => (true, self.before_fork(&uri)?),
-            },
-            Some(head) => (false, Some(head.sequence)),
-            None => (false, None),
-        };
-        let gone = |body: &Option<Body>| body.as_ref().is_none_or(|body| body.record.tombstone);
-        if gone(&ours) && theirs.record.tombstone || ours.as_ref().is_some_and(|ours| same(ours, &theirs)) {
+        let theirs = self.from.counting_with(&tip)?;
+        let ours = newest.as_ref().map_or(Ok(Vec::new()), |newest| self.to.counting_with(newest))?;
+        let is_newer = newest.as_ref().is_some_and(|newest| newest.record.sequence >= self.fork);
+        let base = if is_newer { &self.base(&uri)? } else { &ours };
+        if same(&theirs, &ours) || same(&theirs, base) {
             return Ok(None);
         }
-        let outcome = match (conflict, theirs.record.tombstone, gone(&ours)) {
-            (true, _, _) => Outcome::Conflict,
-            (false, true, _) => Outcome::Forgotten,
-            (false, false, true) => Outcome::Added,
-            (false, false, false) => Outcome::Changed,
+        let outcome = if !same(&ours, base) {
+            Outcome::Conflict
+        } else if theirs.is_empty() {
+            Outcome::Forgotten
+        } else if ours.is_empty() {
+            Outcome::Added
+        } else {
+            Outcome::Changed
         };
-        let mut beside = Vec::new();
-        for sequence in &theirs.record.beside {
-            beside.push(self.from.record(*sequence)?);
-        }
-        let base = match base {
-            Some(sequence) if !self.to.is_purged(&uri, sequence)? => Some(self.to.record(sequence)?),
-            _ => None,
-        };
-        let ours_heads = head.iter().flat_map(|head| head.all().collect::<Vec<_>>()).collect();
-        let (theirs, ours) = (theirs.record, ours.map(|body| body.record));
+        let base = base.last().map(|body| body.record.clone());
+        let ours_heads = ours.iter().map(|body| body.record.sequence).collect();
+        let others = theirs.into_iter().map(|body| body.record);
+        let beside = others.filter(|record| record.sequence != tip.record.sequence).collect();
+        let (theirs, ours) = (tip.record, newest.map(|newest| newest.record));
         Ok(Some(MergeItem { uri, outcome, theirs, ours, base, choice: None, note: String::new(), beside, ours_heads }))
     }
 
-    /// Whether an earlier merge of the same branch settled the URI, and whether that still holds on the target.
-    fn agreed(&self, uri: &Uri, head: &Head) -> Result<Agreed> {
-        let revisions = self.to.revisions(uri)?;
-        for &sequence in revisions.iter().rev().take_while(|&&sequence| sequence >= self.fork) {
-            let origin = self.to.record(sequence)?.origin;
-            if let Some(origin) = origin.filter(|origin| origin.branch == self.from_id) {
-                let tip = self.from.newest_under(uri, &Lines::alone(self.from_id))?;
-                let is_new = tip.is_some_and(|tip| tip.sequence > origin.sequence);
-                let is_unchanged = sequence == head.sequence && origin.decision.is_brought();
-                return Ok(if is_unchanged && is_new { Agreed::Unchanged } else { Agreed::On(origin.sequence) });
-            }
+    /// What both sides had last: the newest of the branch's revisions that the target was brought or decided about, or else what the
+    /// branch saw when it left.
+    fn base(&self, uri: &Uri) -> Result<Vec<Body>> {
+        let mut agreed = None;
+        for sequence in self.to.revisions(uri)?.into_iter().rev().take_while(|&sequence| sequence >= self.fork) {
+            let origin = self.to.record(sequence)?.origin.filter(|origin| origin.branch == self.from_id);
+            agreed = agreed.max(origin.map(|origin| origin.sequence).filter(|&origin| origin < sequence));
         }
-        Ok(Agreed::Never)
-    }
-
-    fn before_fork(&self, uri: &Uri) -> Result<Option<u64>> {
-        let lines = self.to.lines().before(self.fork);
-        Ok(self.to.newest_under(uri, &lines)?.map(|head| head.sequence))
+        match agreed {
+            Some(agreed) if self.from.is_purged(uri, agreed)? => Ok(Vec::new()),
+            Some(agreed) => self.from.counting_with(&self.from.body(agreed)?),
+            None => self.to.with(self.to.lines().before(self.fork)).counting(uri),
+        }
     }
 
     fn events(&self, mode: Mode) -> Result<u64> {
@@ -320,16 +306,6 @@ impl Sides {
         let events = self.from.events(&EventRequest { curated_only, ..EventRequest::default() })?;
         Ok(events.len() as u64)
     }
-}
-
-/// What both sides had in common last.
-enum Agreed {
-    /// The branch's revision that an earlier merge brought or decided about; the target has changed since.
-    On(u64),
-    /// The target still has what an earlier merge brought.
-    Unchanged,
-    /// Nothing since the branch left.
-    Never,
 }
 
 fn check_direction(request: &MergeRequest, from: &Made, to: &Made) -> Result<()> {
@@ -343,13 +319,21 @@ fn check_direction(request: &MergeRequest, from: &Made, to: &Made) -> Result<()>
     Ok(())
 }
 
+/// Whether what counts on two sides says the same: the newest, and in any order those that contest it.
+pub(crate) fn same(a: &[Body], b: &[Body]) -> bool {
+    let (Some((a, a_beside)), Some((b, b_beside))) = (a.split_last(), b.split_last()) else {
+        return a.is_empty() && b.is_empty();
+    };
+    let within = |some: &[Body], all: &[Body]| some.iter().all(|one| all.iter().any(|other| says_the_same(one, other)));
+    says_the_same(a, b) && within(a_beside, b_beside) && within(b_beside, a_beside)
+}
+
 /// Whether two revisions say the same, whoever wrote them.
-pub(crate) fn same(a: &Body, b: &Body) -> bool {
+fn says_the_same(a: &Body, b: &Body) -> bool {
     let (x, y) = (&a.record, &b.record);
     a.operation == b.operation
         && (&x.title, &x.text, &x.kind, &x.label, &x.tags) == (&y.title, &y.text, &y.kind, &y.label, &y.tags)
         && (&x.metadata, &x.entity, &x.domain, x.confidence) == (&y.metadata, &y.entity, &y.domain, y.confidence)
-        && x.beside.is_empty() == y.beside.is_empty()
         && x.source == y.source
 }
 
@@ -435,24 +419,31 @@ impl Writer {
         Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, written })))
     }
 
-    /// Copies what another branch has under a URI to the current one.
+    /// Copies what another branch has under a URI to the current one, all of it when that is contested. Tells of the newest.
     ///
     /// # Errors
     /// `BranchNotFound`, `UriNotFound`.
-    pub fn cherry_pick(&mut self, uri: &Uri, from: &str, by: &str, note: &str) -> Result<crate::request::Put> {
+    pub fn cherry_pick(&mut self, uri: &Uri, from: &str, by: &str, note: &str) -> Result<Put> {
         let view = self.view()?;
         let source = view.with(view.lines_named(from)?);
-        let missing = || Error::UriNotFound { uri: uri.to_string() };
-        let record = source.visible(uri)?.ok_or_else(missing)?.record;
-        let origin = Origin {
-            branch: record.branch,
-            sequence: record.sequence,
-            decision: Decision::Picked,
-            by: by.to_string(),
-            note: note.to_string(),
+        let picked = source.counting(uri)?;
+        let next = view.snapshot().commit().next_sequence;
+        let branch = self.branch_id();
+        let of = |record: &Record| Envelope {
+            branch,
+            origin: Some(Origin {
+                branch: record.branch,
+                sequence: record.sequence,
+                decision: Decision::Picked,
+                by: by.to_string(),
+                note: note.to_string(),
+            }),
+            ..Envelope::default()
         };
-        let envelope = Envelope { branch: self.branch_id(), origin: Some(origin), ..Envelope::default() };
-        Ok(self.write(vec![copy(&record, envelope)])?.remove(0))
+        let puts = self.write(together(picked.iter().map(|body| &body.record), next, Vec::new(), of))?;
+        let change = puts.first().map(|first| first.change);
+        let newest = puts.into_iter().next_back().zip(change);
+        newest.map(|(put, change)| Put { change, ..put }).ok_or_else(|| not_found(uri))
     }
 }
 
@@ -530,13 +521,9 @@ impl Merging<'_> {
     }
 
     /// The branch's revision, with those that contest it there, beside what stays here.
-    fn all(&self, decision: Decision, mut beside: Vec<u64>) -> Vec<Pending> {
-        let mut pending = Vec::new();
-        for record in self.item.beside.iter().chain([&self.item.theirs]) {
-            pending.push(copy(record, self.envelope(decision, beside.clone())));
-            beside.push(self.next + pending.len() as u64 - 1);
-        }
-        pending
+    fn all(&self, decision: Decision, beside: Vec<u64>) -> Vec<Pending> {
+        let records = self.item.beside.iter().chain([&self.item.theirs]);
+        together(records, self.next, beside, |_| self.envelope(decision, Vec::new()))
     }
 
     fn envelope(&self, decision: Decision, beside: Vec<u64>) -> Envelope {
@@ -549,6 +536,21 @@ impl Merging<'_> {
         };
         Envelope { branch: self.to, beside, origin: Some(origin), ..Envelope::default() }
     }
+}
+
+/// Revisions that say what `records` say, each beside those before it and beside `beside`; the first will have the sequence `next`.
+pub(crate) fn together<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    next: u64,
+    mut beside: Vec<u64>,
+    envelope: impl Fn(&Record) -> Envelope,
+) -> Vec<Pending> {
+    let mut pending = Vec::new();
+    for (record, sequence) in records.zip(next..) {
+        pending.push(copy(record, Envelope { beside: beside.clone(), ..envelope(record) }));
+        beside.push(sequence);
+    }
+    pending
 }
 
 /// A revision that says what `record` says.

@@ -58,6 +58,11 @@ impl Pending {
         !self.envelope.system
     }
 
+    /// Whether it makes or changes a branch.
+    pub(crate) fn is_branch(&self) -> bool {
+        matches!(&self.name, Name::Given(uri) if uri.branch_name().is_some())
+    }
+
     /// What goes to disk under `sequence`.
     pub(crate) fn entry(self, sequence: u64, capsule_id: &[u8; 16], now: Micros) -> Entry {
         let Pending { name, what, envelope } = self;
@@ -91,7 +96,7 @@ impl Pending {
 
 fn put(sequence: u64, record: NewRecord, uri: Uri, fresh: bool, now: Micros, envelope: Envelope, made: Option<Made>) -> Entry {
     let body = codec::encode(&record, &uri, fresh, now, &envelope);
-    let indexed = Indexed::of_new(&record, &uri, fresh, now);
+    let indexed = Indexed::of_new(&record, &uri, fresh, now, !envelope.beside.is_empty());
     Entry { sequence, uri, fresh, operation: Operation::Put, envelope, body, text: record.text, indexed, made }
 }
 

@@ -261,7 +261,7 @@ impl Reader {
             tail_records: snapshot.tail().end - snapshot.tail().start,
             index_bytes: snapshot.segments().iter().map(|s| s.payload_len).sum(),
             torn_bytes: file.file_bytes - file.committed_bytes,
-            uri_count: if count_uris { Some(self.view.visible_count()?) } else { None },
+            uri_count: if count_uris { Some(self.view.uri_count()?) } else { None },
             branch_count: if count_uris { Some(self.view.branches()?.len() as u64) } else { None },
             checkpoint_count: if count_uris { Some(self.count_system(crate::checkpoint::KIND)?) } else { None },
             event_count: if count_uris { Some(self.count_system(crate::event::KIND)?) } else { None },

@@ -46,13 +46,6 @@ pub enum Decision {
     Reverted,
 }
 
-impl Decision {
-    /// Whether the revision says what the other side said, and nothing of this side.
-    pub(crate) fn is_brought(self) -> bool {
-        matches!(self, Decision::Merged | Decision::Theirs | Decision::Picked)
-    }
-}
-
 /// Where a revision came from that was merged, picked or brought back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {

@@ -19,6 +19,8 @@ pub(crate) const REPLACED: Tag = *b"replaced";
 pub(crate) const LANES: Tag = *b"lanes   ";
 /// Exact term of every purge marker.
 pub(crate) const PURGE_TERM: &str = "is:purge";
+/// Exact term of every record that is beside others.
+pub(crate) const CONTESTED_TERM: &str = "is:contested";
 /// Memory that a builder starts with for a short segment, in bytes.
 const BUILDER_BYTES: usize = 3 << 20;
 
@@ -30,9 +32,10 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    pub(crate) fn of_new(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros) -> Indexed {
+    pub(crate) fn of_new(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, contested: bool) -> Indexed {
         let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
         let mut terms = Terms::default();
+        terms.contested(contested);
         terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
         terms.tags(&record.tags);
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
@@ -45,6 +48,7 @@ impl Indexed {
         if purge {
             terms.0.push(PURGE_TERM.to_string());
         }
+        terms.contested(!record.beside.is_empty());
         if !record.tombstone && record.alias.is_none() {
             terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
             terms.tags(&record.tags);
@@ -76,6 +80,10 @@ impl Terms {
         if !value.is_empty() {
             self.0.push(format!("{field}:{value}"));
         }
+    }
+
+    fn contested(&mut self, contested: bool) {
+        self.0.extend(contested.then(|| CONTESTED_TERM.to_string()));
     }
 
     fn fields(&mut self, kind: &str, label: &str, agent: &str, run: &str, entity: &str, domain: &str) {

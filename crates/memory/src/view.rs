@@ -14,7 +14,7 @@ use crate::keys::{KeyTable, ReplacedTable};
 use crate::lanes::{Class, LaneTable};
 use crate::lines::{BRANCH_DEPTH_MAX, Lines};
 use crate::record::{BranchId, Record};
-use crate::segments::{Indexed, LANES, LEXICAL, REPLACED, Source, URIS};
+use crate::segments::{CONTESTED_TERM, Indexed, LANES, LEXICAL, REPLACED, Source, URIS};
 use crate::uri::Uri;
 use crate::write::ALIASES_MAX;
 
@@ -178,6 +178,13 @@ impl View {
         Ok(Some(self.body(head.sequence)?).filter(|body| !body.record.tombstone))
     }
 
+    /// What counts under exactly this URI, the newest last: all that contest each other, an alias included; nothing when it is forgotten
+    /// or purged.
+    pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
+        let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
+        self.counting_with(&self.body(head.sequence)?)
+    }
+
     /// Every revision of a URI that this view sees, ascending.
     pub(crate) fn revisions(&self, uri: &Uri) -> Result<Vec<u64>> {
         self.revisions_under(uri, &self.lines)
@@ -224,8 +231,28 @@ impl View {
         Ok(false)
     }
 
+    /// Under how many URIs a memory is visible.
+    pub(crate) fn uri_count(&self) -> Result<u64> {
+        let filter = kapsa_index::Filter {
+            all: vec![vec![CONTESTED_TERM.to_string()]],
+            seqs: self.memories()?.cloned(),
+            ..kapsa_index::Filter::default()
+        };
+        let mut more = 0;
+        for sequence in self.searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)? {
+            let uri = self.record(sequence)?.uri;
+            let Some(head) = self.newest(&uri)?.filter(|head| head.sequence == sequence) else { continue };
+            let mut memories = 0;
+            for revision in self.revisions(&uri)?.into_iter().filter(|&revision| head.all().any(|counts| counts == revision)) {
+                memories += u64::from(self.body(revision)?.operation == Operation::Put);
+            }
+            more += memories.saturating_sub(1);
+        }
+        Ok(self.visible_count()?.saturating_sub(more))
+    }
+
     /// How many memories are visible.
-    pub(crate) fn visible_count(&self) -> Result<u64> {
+    fn visible_count(&self) -> Result<u64> {
         let tail = self.tail()?;
         let memories = self.memories()?;
         let seen = |sequence: u64| memories.is_none_or(|seen| seen.contains(sequence));
@@ -292,6 +319,15 @@ impl Store {
         Ok(self.body(sequence)?.record)
     }
 
+    /// What counts when `newest` is the newest revision: those that it is beside, then itself; nothing when it is a tombstone.
+    pub(crate) fn counting_with(&self, newest: &Body) -> Result<Vec<Body>> {
+        if newest.record.tombstone {
+            return Ok(Vec::new());
+        }
+        let beside = newest.record.beside.iter().map(|&sequence| self.body(sequence));
+        beside.chain([Ok(newest.clone())]).collect()
+    }
+
     /// Newest revision of a URI that `lines` see, tombstones and purged ones included.
     pub(crate) fn newest_under(&self, uri: &Uri, lines: &Lines) -> Result<Option<Head>> {
         if !self.snapshot.tail().is_empty()
@@ -341,8 +377,10 @@ impl Store {
 
     /// Whether the content of a revision is to be erased, on whatever branch that was said.
     pub(crate) fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
-        if self.body(sequence)?.operation != Operation::Put {
-            return Ok(false);
+        match self.body(sequence)?.operation {
+            Operation::Put => {}
+            Operation::Alias => return self.is_purged_after(uri, sequence),
+            Operation::Tombstone | Operation::Purge => return Ok(false),
         }
         let mut in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
         if in_tail.any(|body| body.operation == Operation::Purge) {
@@ -353,6 +391,16 @@ impl Store {
                 if new? == sequence {
                     return Ok(true);
                 }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a purge of the URI came after a sequence. Segments do not tell of an alias whether it was purged: none is ever listed.
+    fn is_purged_after(&self, uri: &Uri, sequence: u64) -> Result<bool> {
+        for later in self.revisions_under(uri, &Lines::all())?.into_iter().rev().take_while(|&later| later > sequence) {
+            if self.body(later)?.operation == Operation::Purge {
+                return Ok(true);
             }
         }
         Ok(false)

@@ -101,6 +101,8 @@ pub struct Writer {
     capsule: kapsa_capsule::Writer,
     /// The branch that is written to.
     branch: BranchId,
+    /// Whether that branch was archived by this writer.
+    is_archived: bool,
     /// View of the newest commit on that branch; dropped by everything that commits.
     view: Option<View>,
 }
@@ -112,7 +114,7 @@ impl Writer {
     /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, view: None })
+        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, is_archived: false, view: None })
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
@@ -121,7 +123,7 @@ impl Writer {
     /// As [`Writer::open`].
     pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, view: None })
+        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, is_archived: false, view: None })
     }
 
     /// Path of the capsule.
@@ -137,9 +139,9 @@ impl Writer {
     pub fn switch(&mut self, name: &str) -> Result<()> {
         let made = self.view()?.branch(name)?;
         if made.archived {
-            return Err(misuse(&format!("branch {name} is archived: it can be read and not written")));
+            return Err(archived(name));
         }
-        (self.branch, self.view) = (made.id, None);
+        (self.branch, self.is_archived, self.view) = (made.id, false, None);
         Ok(())
     }
 
@@ -175,7 +177,7 @@ impl Writer {
         Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
     }
 
-    /// Closes a branch: it can be read and not written any more.
+    /// Closes a branch: it can be read and not written any more, not by this writer either.
     ///
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` for `main` and for one that is archived already.
@@ -187,7 +189,9 @@ impl Writer {
             return Err(misuse(&format!("branch {name} cannot be archived: {reason}")));
         }
         let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
-        self.write(vec![self.branch_record(record, made.parent, None)]).map(drop)
+        self.write(vec![self.branch_record(record, made.parent, None)])?;
+        self.is_archived |= made.id == self.branch;
+        Ok(())
     }
 
     /// The record that makes a branch, when it is told where that begins, or changes one.
@@ -262,6 +266,9 @@ impl Writer {
     fn write_within(&mut self, tail_max: u64, mut all: Vec<Pending>) -> Result<Vec<Put>> {
         if all.is_empty() {
             return Ok(Vec::new());
+        }
+        if self.is_archived && all.iter().any(|pending| pending.envelope.branch == self.branch && !pending.is_branch()) {
+            return Err(archived(&self.branch()?));
         }
         let now = (self.options.clock)();
         let changes = self.changes(&mut all)?;
@@ -488,6 +495,10 @@ fn says_the_same(old: &Record, new: &NewRecord) -> bool {
 
 pub(crate) fn not_found(uri: &Uri) -> Error {
     Error::UriNotFound { uri: uri.to_string() }
+}
+
+fn archived(branch: &str) -> Error {
+    misuse(&format!("branch {branch} is archived: it can be read and not written"))
 }
 
 pub(crate) fn misuse(reason: &str) -> Error {

@@ -115,7 +115,7 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
             sides(app, item)?;
         }
     }
-    let rest = format!("{} left out, {} the same on both sides", plan.left_out, plan.same);
+    let rest = format!("{} left out, {} with nothing new", plan.left_out, plan.same);
     app.out.line(&format!("{} to merge from {} into {}; {rest}", counted(plan.items.len() as u64, "record"), plan.from, plan.to))
 }
 

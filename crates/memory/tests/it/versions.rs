@@ -1,5 +1,7 @@
 //! Branches, checkpoints, time travel, merges, events: as a user of the library sees them.
 
+use std::collections::HashSet;
+
 use kapsa_memory::request::Change;
 use kapsa_memory::{
     AsOf, Choice, Decision, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult, Mode, NewCheckpoint,
@@ -10,13 +12,15 @@ use crate::{Fixture, named, uri};
 
 fn texts(reader: &Reader) -> Vec<String> {
     let all = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
-    let mut texts: Vec<String> = reader.timeline(&all).expect("listed").into_iter().map(|record| record.text).collect();
+    let listed = reader.timeline(&all).expect("listed");
+    let uris: HashSet<&str> = listed.iter().map(|record| record.uri.as_str()).collect();
+    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(uris.len() as u64), "contested URIs count once");
+    let mut texts: Vec<String> = listed.into_iter().map(|record| record.text).collect();
     let found = reader.find(&FindRequest { k: 10_000, ..FindRequest::new("fact") }).expect("found");
     let mut hits: Vec<String> = found.hits.into_iter().map(|hit| hit.record.text).collect();
     texts.sort();
     hits.sort();
     assert_eq!(texts, hits, "a listing and a search see the same");
-    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(texts.len() as u64));
     texts
 }
 
@@ -483,20 +487,27 @@ fn what_was_decided_against_a_branch_is_asked_again_when_the_branch_changes() {
     }
 }
 
+/// `main` says one thing and branch `b` another, both contested; branch `c` left before.
+fn contested() -> Fixture {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put(named("k", "fact k")).expect("put");
+    for branch in ["b", "c"] {
+        w.create_branch(branch, "main", None).expect("made");
+    }
+    w.put(named("k", "fact k on main")).expect("put");
+    w.switch("b").expect("open");
+    w.put(named("k", "fact k on b")).expect("put");
+    done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
+    drop(w);
+    fixture
+}
+
 #[test]
 fn what_stays_in_a_merge_stays_with_all_that_contests_it() {
     for (choice, forgets) in [(Choice::Ours, false), (Choice::Contested, true)] {
-        let fixture = Fixture::new();
-        let mut w = fixture.writer();
-        w.put(named("k", "fact k")).expect("put");
-        for branch in ["b", "c"] {
-            w.create_branch(branch, "main", None).expect("made");
-        }
-        w.put(named("k", "fact k on main")).expect("put");
-        w.switch("b").expect("open");
-        w.put(named("k", "fact k on b")).expect("put");
-        done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
-        w.switch("c").expect("open");
+        let fixture = contested();
+        let mut w = on(&fixture, "c");
         match forgets {
             true => w.forget(&uri("k")).expect("forgotten"),
             false => w.put(named("k", "fact k on c")).expect("put"),
@@ -505,4 +516,187 @@ fn what_stays_in_a_merge_stays_with_all_that_contests_it() {
         drop(w);
         in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
     }
+}
+
+#[test]
+fn a_branch_that_changed_and_changed_back_overwrites_nothing() {
+    for merged_before in [false, true] {
+        let fixture = Fixture::new();
+        let mut w = fixture.writer();
+        w.put(named("k", "fact k")).expect("put");
+        w.create_branch("b", "main", None).expect("made");
+        w.switch("b").expect("open");
+        w.put(named("k", "fact k of b")).expect("put");
+        if merged_before {
+            done(w.merge(&merge("b")).expect("merged"));
+            w.put(named("k", "fact k tried")).expect("put");
+        }
+        w.put(named("k", if merged_before { "fact k of b" } else { "fact k" })).expect("put");
+        w.switch("main").expect("open");
+        w.put(named("k", "fact k of main")).expect("put");
+        let merged = done(w.merge(&merge("b")).expect("merged"));
+        assert_eq!((merged.written, merged.plan.same), (0, 1));
+        drop(w);
+        in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of main"]));
+    }
+}
+
+#[test]
+fn what_the_parent_put_and_forgot_again_is_no_change() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.create_branch("b", "main", None).expect("made");
+    w.put(named("k", "fact k tried")).expect("put");
+    w.forget(&uri("k")).expect("forgotten");
+    w.switch("b").expect("open");
+    w.put(named("k", "fact k")).expect("put");
+    let merged = done(w.merge(&merge("b")).expect("merged"));
+    assert_eq!(merged.plan.items[0].outcome, kapsa_memory::merge::Outcome::Added);
+    drop(w);
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k"]));
+}
+
+#[test]
+fn picking_an_older_revision_does_not_move_the_base_back() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.create_branch("b", "main", None).expect("made");
+    w.switch("b").expect("open");
+    w.put(named("k", "fact one")).expect("put");
+    w.create_branch("d", "b", None).expect("made");
+    w.put(named("k", "fact two")).expect("put");
+    done(w.merge(&merge("b")).expect("merged"));
+    w.switch("main").expect("open");
+    w.cherry_pick(&uri("k"), "d", "me", "back to one").expect("picked");
+    assert_eq!(done(w.merge(&merge("b")).expect("merged")).written, 0, "nothing new on the branch");
+    assert_eq!(texts(&fixture.reader()), ["fact one"]);
+    w.switch("b").expect("open");
+    w.put(named("k", "fact three")).expect("put");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(reader.plan_merge(&merge("b")).expect("planned").conflicts().count(), 1, "both say something else than two");
+    });
+}
+
+#[test]
+fn a_pick_brings_all_that_is_contested() {
+    let fixture = contested();
+    let put = on(&fixture, "c").cherry_pick(&uri("k"), "main", "me", "").expect("picked");
+    assert_eq!((put.uri, put.change), (uri("k"), Change::Revised));
+    in_every_layout(&fixture, |reader| {
+        let picked = reader.on("c", None).expect("a branch");
+        assert_eq!(texts(&picked), ["fact k on b", "fact k on main"]);
+        let newest = picked.get(&uri("k")).expect("there");
+        assert_eq!((newest.sequence, newest.text.as_str()), (put.sequence, "fact k on b"));
+        assert!(reader.differences(&picked).expect("told").is_empty());
+    });
+    let missing = on(&fixture, "c").cherry_pick(&uri("nothing"), "main", "", "");
+    assert!(matches!(missing, Err(Error::UriNotFound { .. })));
+}
+
+#[test]
+fn undoing_a_put_over_contested_revisions_brings_all_of_them_back() {
+    let fixture = contested();
+    let mut w = fixture.writer();
+    let settled = w.put(named("k", "fact k settled")).expect("put").sequence;
+    assert_eq!(w.revert(&Undo::Commit(settled), "", "").expect("undone").restored, [uri("k")]);
+    drop(w);
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+}
+
+#[test]
+fn undoing_one_of_three_contested_revisions_leaves_two() {
+    let fixture = contested();
+    let mut w = on(&fixture, "c");
+    w.put(named("k", "fact k on c")).expect("put");
+    done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("c") }).expect("merged"));
+    w.switch("main").expect("open");
+    assert_eq!(texts(&fixture.reader()), ["fact k on b", "fact k on c", "fact k on main"]);
+    let last = fixture.reader().get(&uri("k")).expect("there").sequence;
+    w.revert(&Undo::Commit(last), "", "").expect("undone");
+    drop(w);
+    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+}
+
+#[test]
+fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.create_branch("b", "main", None).expect("made");
+    w.create_branch("b.child", "b", None).expect("made");
+    w.switch("b").expect("open");
+    let put = w.put(named("k", "fact k")).expect("put").sequence;
+    w.archive_branch("b").expect("archived");
+    let count = fixture.reader().stats(false).expect("counted").record_count;
+    let refused = |result: Result<(), Error>| assert!(matches!(result, Err(Error::InvalidOperation { .. })), "{result:?}");
+    refused(w.put(named("late", "fact late")).map(drop));
+    refused(w.forget(&uri("k")).map(drop));
+    refused(w.purge(&uri("k")).map(drop));
+    refused(w.checkpoint(&label("late")).map(drop));
+    refused(w.emit(vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
+    refused(w.revert(&Undo::Commit(put), "", "").map(drop));
+    assert_eq!(fixture.reader().stats(false).expect("counted").record_count, count, "nothing was written");
+    w.archive_branch("b.child").expect("other branches may be closed");
+    w.create_branch("later", "b", None).expect("and made of it");
+    done(w.merge(&merge("b")).expect("and it may be merged"));
+    w.switch("main").expect("open");
+    w.put(named("main", "fact of main")).expect("put elsewhere");
+    assert_eq!(texts(&fixture.reader()), ["fact k", "fact of main"]);
+}
+
+#[test]
+fn a_purged_alias_is_hidden_where_it_is_inherited_in_every_layout() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    w.put_many(vec![named("k", "fact k"), named("x", "fact x")]).expect("put");
+    w.alias(&uri("k"), &uri("x")).expect("aliased");
+    w.create_branch("late", "main", None).expect("made");
+    w.purge(&uri("k")).expect("purged");
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        for (branch, as_of) in [("main", None), ("late", None), ("main", Some(AsOf::Sequence(3)))] {
+            let view = reader.on(branch, as_of.as_ref()).expect("known");
+            assert!(matches!(view.get(&uri("k")), Err(Error::UriNotFound { .. })), "{branch} {as_of:?}");
+            assert_eq!(texts(&view), ["fact x"]);
+        }
+    });
+    fixture.writer().alias(&uri("k"), &uri("x")).expect("aliased again");
+    assert_eq!(fixture.reader().get(&uri("k")).expect("resolves").uri, uri("x"));
+}
+
+#[test]
+fn differences_tell_of_contested_revisions_that_differ_only_in_an_older_one() {
+    let fixture = Fixture::new();
+    let mut w = fixture.writer();
+    for branch in ["p", "q", "r"] {
+        w.create_branch(branch, "main", None).expect("made");
+        let child = format!("{branch}.child");
+        w.create_branch(&child, branch, None).expect("made");
+        w.switch(branch).expect("open");
+        w.put(named("k", if branch == "p" { "fact of p" } else { "fact of q and r" })).expect("put");
+        w.switch(&child).expect("open");
+        w.put(named("k", "fact of all")).expect("put");
+        let request = MergeRequest { from: child, to: branch.to_string(), rule: Some(Choice::Contested), ..merge("") };
+        done(w.merge(&request).expect("merged"));
+    }
+    drop(w);
+    in_every_layout(&fixture, |reader| {
+        let [p, q, r] = ["p", "q", "r"].map(|branch| reader.on(branch, None).expect("a branch"));
+        assert_eq!(p.differences(&q).expect("told").len(), 1);
+        assert!(q.differences(&r).expect("told").is_empty());
+    });
+}
+
+#[test]
+fn contested_uris_are_counted_once() {
+    let fixture = contested();
+    fixture.writer().put(named("other", "fact other")).expect("put");
+    let count = |reader: &Reader| reader.stats(true).expect("counted").uri_count;
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader).len(), 3);
+        assert_eq!(count(reader), Some(2));
+        assert_eq!(count(&reader.on("c", None).expect("a branch")), Some(1));
+    });
+    fixture.writer().put(named("k", "fact k settled")).expect("put");
+    assert_eq!(count(&fixture.reader()), Some(2));
 }
