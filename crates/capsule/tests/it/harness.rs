@@ -120,10 +120,12 @@ fn annex(first_sequence: u64, next_sequence: u64) -> AnnexDraft {
     AnnexDraft { first_sequence, next_sequence, sections: vec![(*b"annex   ", content)] }
 }
 
-/// A number of records, and what the annexes cover.
-type Annexed = (usize, Vec<(u64, u64)>);
+/// What the annexes cover, oldest first.
+type Ranges = Vec<(u64, u64)>;
+/// With the number of records.
+type Annexed = (usize, Ranges);
 
-fn ranges(annexes: &[SegmentMeta]) -> Vec<(u64, u64)> {
+fn ranges(annexes: &[SegmentMeta]) -> Ranges {
     annexes.iter().map(|annex| (annex.first_sequence, annex.next_sequence)).collect()
 }
 
@@ -454,7 +456,7 @@ pub fn read_all(files: &Files) -> Result<Vec<Vec<u8>>, Error> {
 }
 
 /// What the annexes cover as well.
-fn read_with_annexes(files: &Files) -> Result<(Vec<Vec<u8>>, Vec<(u64, u64)>), Error> {
+fn read_with_annexes(files: &Files) -> Result<(Vec<Vec<u8>>, Ranges), Error> {
     let disk = Disk::with_files(files);
     let snapshot = Snapshot::open_in(&disk, path())?;
     let mut bodies = Vec::new();
