@@ -342,7 +342,7 @@ impl<'a> Checker<'a> {
         }
         let Ok(frame) = self.frame_at(commit.manifest_offset)? else { return Ok(Err("its manifest is missing".to_string())) };
         let payload = self.read(frame.payload_offset(), frame.payload_len)?;
-        let manifest = match Manifest::decode(&payload, commit.indexed, commit.next_sequence) {
+        let manifest = match Manifest::decode(&payload, commit) {
             Ok(manifest) if frame.kind == Kind::Manifest => manifest,
             Ok(_) => return Ok(Err("its manifest is another frame".to_string())),
             Err(what) => return Ok(Err(what.to_string())),

@@ -1,4 +1,4 @@
-//! One append-only, crash-safe file of records, and the index segments that belong to them.
+//! One append-only, crash-safe file of records, and the index segments and annexes that belong to them.
 //!
 //! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its commit returns, and
 //! leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes no lock and is never blocked. What a

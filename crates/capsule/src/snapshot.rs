@@ -371,7 +371,7 @@ impl Inner {
             };
         }
         let (_, payload) = self.frame(commit.manifest_offset, Kind::Manifest)?;
-        let manifest = Manifest::decode(&payload, commit.indexed, commit.next_sequence);
+        let manifest = Manifest::decode(&payload, commit);
         manifest.map_err(|what| self.corrupt(commit.manifest_offset, what))
     }
 

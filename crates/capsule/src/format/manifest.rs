@@ -1,5 +1,6 @@
 //! The manifest: which segments and annexes are in force?
 
+use super::commit::Commit;
 use super::{ANNEXES_MAX, COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
 
 /// Version of a manifest without annexes.
@@ -58,8 +59,8 @@ impl Manifest {
         out
     }
 
-    /// Reads the manifest of a commit with these values of `indexed` and `next_sequence`.
-    pub(crate) fn decode(payload: &[u8], indexed: u64, next_sequence: u64) -> Result<Manifest, Damage> {
+    /// Reads the manifest that `commit` names.
+    pub(crate) fn decode(payload: &[u8], commit: &Commit) -> Result<Manifest, Damage> {
         if payload.len() < COUNT_BYTES || ![VERSION, VERSION_WITH_ANNEXES].contains(&u32_at(payload, 0)) {
             return Err("the manifest is cut short or of an unknown version");
         }
@@ -74,8 +75,8 @@ impl Manifest {
         if !rest.is_empty() {
             return Err(LENGTH);
         }
-        expect_segments(&segments, indexed)?;
-        expect_annexes(&annexes, &segments, next_sequence)?;
+        expect_segments(&segments, commit.indexed)?;
+        expect_annexes(&annexes, commit)?;
         Ok(Manifest { segments, annexes })
     }
 }
@@ -110,19 +111,18 @@ fn expect_segments(segments: &[SegmentMeta], indexed: u64) -> Result<(), Damage>
     if next == indexed { Ok(()) } else { Err("the manifest does not reach as far as the commit says") }
 }
 
-fn expect_annexes(annexes: &[SegmentMeta], segments: &[SegmentMeta], next_sequence: u64) -> Result<(), Damage> {
+/// The next annex lies after the manifest: its id will be the highest.
+fn expect_annexes(annexes: &[SegmentMeta], commit: &Commit) -> Result<(), Damage> {
     if !annexes.is_sorted_by(|one, other| one.id < other.id) {
         return Err("the manifest's annexes are not in the order of their ids");
     }
-    if segments.iter().any(|segment| annexes.binary_search_by_key(&segment.id, |annex| annex.id).is_ok()) {
-        return Err("the manifest names a segment and an annex with one id");
-    }
     for annex in annexes {
-        if annex.first_sequence == 0 || annex.first_sequence >= annex.next_sequence || annex.next_sequence > next_sequence {
+        if annex.first_sequence == 0 || annex.first_sequence >= annex.next_sequence || annex.next_sequence > commit.next_sequence
+        {
             return Err("the manifest names an annex over records that do not exist");
         }
-        if breaks_a_limit(annex) {
-            return Err("the manifest names an annex that breaks a limit");
+        if annex.id != annex.frame_offset || annex.id >= commit.manifest_offset || breaks_a_limit(annex) {
+            return Err("the manifest names an annex where none can be");
         }
     }
     Ok(())
@@ -156,9 +156,13 @@ mod tests {
         SegmentMeta { id, first_sequence, next_sequence, frame_offset: id, payload_len: 9, digest: [5; 32], head_sum: 6 }
     }
 
+    fn commit(indexed: u64) -> Commit {
+        Commit { indexed, next_sequence: 9, manifest_offset: 8000, ..Commit::default() }
+    }
+
     fn decode_annexes(annexes: Vec<SegmentMeta>) -> Result<Manifest, Damage> {
         let segments = vec![meta(80, 1, 4), meta(16, 4, 6)];
-        Manifest::decode(&Manifest { segments, annexes }.encode(), 6, 9)
+        Manifest::decode(&Manifest { segments, annexes }.encode(), &commit(6))
     }
 
     #[test]
@@ -168,17 +172,19 @@ mod tests {
             let manifest = Manifest { segments: vec![meta(80, 1, 4), meta(16, 4, 6)], annexes };
             let bytes = manifest.encode();
             assert_eq!((u32_at(&bytes, 0), bytes.len()), (version, len));
-            assert_eq!(Manifest::decode(&bytes, 6, 9), Ok(manifest));
+            assert_eq!(Manifest::decode(&bytes, &commit(6)), Ok(manifest));
         }
     }
 
     #[test]
     fn annexes_that_cannot_be_are_refused() {
-        let beyond = SegmentMeta { frame_offset: COUNT_MAX + 1, ..meta(24, 2, 9) };
+        let elsewhere = SegmentMeta { frame_offset: 32, ..meta(24, 2, 9) };
         let long = SegmentMeta { payload_len: PAYLOAD_BYTES_MAX + 1, ..meta(24, 2, 9) };
-        let single =
-            [meta(24, 0, 9), meta(24, 3, 3), meta(24, 4, 3), meta(24, 2, 10), meta(80, 2, 9), meta(16, 2, 9), beyond, long];
-        single.iter().for_each(|annex| assert!(decode_annexes(vec![*annex]).is_err(), "{annex:?}"));
+        let ranges = [(0, 9), (3, 3), (4, 3), (2, 10)].map(|(first, next)| meta(24, first, next));
+        let places = [meta(8000, 2, 9), meta(COUNT_MAX + 1, 2, 9), elsewhere, long];
+        assert!(decode_annexes(vec![meta(24, 2, 9)]).is_ok());
+        let single = ranges.iter().chain(&places);
+        single.for_each(|annex| assert!(decode_annexes(vec![*annex]).is_err(), "{annex:?}"));
         assert!(decode_annexes(vec![meta(24, 2, 9), meta(24, 2, 9)]).is_err(), "one id twice");
         assert!(decode_annexes(vec![meta(32, 2, 9), meta(24, 2, 9)]).is_err(), "out of order");
         let many = |count: usize| decode_annexes((0..count as u64).map(|i| meta(1000 + i, 1, 2)).collect());
@@ -189,20 +195,20 @@ mod tests {
     fn counts_that_do_not_fit_are_refused() {
         let manifest = Manifest { segments: vec![meta(80, 1, 4)], annexes: vec![meta(24, 2, 9), meta(32, 1, 3)] };
         let bytes = manifest.encode();
-        (0..bytes.len()).for_each(|len| assert!(Manifest::decode(&bytes[..len], 4, 9).is_err(), "{len} bytes"));
+        (0..bytes.len()).for_each(|len| assert!(Manifest::decode(&bytes[..len], &commit(4)).is_err(), "{len} bytes"));
         let changed = |at: usize, to: u32| {
             let mut bytes = bytes.clone();
             bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
-            Manifest::decode(&bytes, 4, 9)
+            Manifest::decode(&bytes, &commit(4))
         };
         assert!(changed(0, 2).is_ok());
         for (at, to) in [(0, 1), (0, 3), (4, 0), (4, 2), (88, 1), (88, 3), (88, u32::MAX), (92, 1)] {
             assert!(changed(at, to).is_err(), "{to} at {at}");
         }
-        assert!(Manifest::decode(&[bytes, vec![0; 8]].concat(), 4, 9).is_err(), "bytes after the end");
+        assert!(Manifest::decode(&[bytes, vec![0; 8]].concat(), &commit(4)).is_err(), "bytes after the end");
         let mut too_many = manifest.encode()[..88].to_vec();
         too_many.extend_from_slice(&(ANNEXES_MAX as u64 + 1).to_le_bytes());
         (0..=ANNEXES_MAX as u64).for_each(|i| encode_entry(&meta(1000 + i, 1, 2), &mut too_many));
-        assert!(Manifest::decode(&too_many, 4, 9).is_err());
+        assert!(Manifest::decode(&too_many, &commit(4)).is_err());
     }
 }

@@ -130,7 +130,8 @@ mod tests {
 
     fn decode_segment(meta: SegmentMeta) -> Result<manifest::Manifest, Damage> {
         let manifest = manifest::Manifest { segments: vec![meta], annexes: Vec::new() };
-        manifest::Manifest::decode(&manifest.encode(), 2, 2)
+        let commit = commit::Commit { indexed: 2, next_sequence: 2, ..commit::Commit::default() };
+        manifest::Manifest::decode(&manifest.encode(), &commit)
     }
 
     fn records(first_sequence: u64) -> Result<(), Damage> {
