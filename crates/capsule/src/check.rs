@@ -1,6 +1,6 @@
 //! Is every byte of this file what was written? Reads all of it and recomputes everything that can be recomputed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
 use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
+use crate::format::manifest::Manifest;
 use crate::format::segment::{Layout, decode_sections};
-use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, manifest, sum};
+use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, sum};
 use crate::history::{FoldedChains, folded_spans};
 use crate::log::{Head, expect_torn, follows, locate, read_header};
 use crate::snapshot::{Snapshot, open_storage};
@@ -98,8 +99,10 @@ struct Checker<'a> {
     report: Report,
     head: Head,
     transaction: Open,
-    /// Digest and sum of the head of each segment seen, by offset.
+    /// Digest and sum of the head of each segment and annex seen, by offset.
     segments: HashMap<u64, (Hash, u64)>,
+    /// Offsets of those that are damaged.
+    damaged: HashSet<u64>,
     folded: Option<Bytes>,
     /// The valid hints; those whose commits were met go.
     hints: Vec<Hint>,
@@ -130,6 +133,7 @@ impl<'a> Checker<'a> {
             head: Head::empty(),
             transaction: Open::default(),
             segments: HashMap::new(),
+            damaged: HashSet::new(),
             folded: None,
             hints: Vec::new(),
         };
@@ -223,6 +227,9 @@ impl<'a> Checker<'a> {
         let found = if frame.kind == Kind::Segment { self.check_segment(frame)? } else { self.check_payload(frame)? };
         let broken = found.is_err();
         if let Err(what) = found {
+            if frame.kind == Kind::Segment {
+                self.damaged.insert(frame.offset);
+            }
             self.problem(frame.offset, Some(number), format!("{} frame: {what}", frame.kind.name()));
         }
         if frame.kind == Kind::Commit {
@@ -335,17 +342,38 @@ impl<'a> Checker<'a> {
         }
         let Ok(frame) = self.frame_at(commit.manifest_offset)? else { return Ok(Err("its manifest is missing".to_string())) };
         let payload = self.read(frame.payload_offset(), frame.payload_len)?;
-        let segments = match manifest::decode(&payload, commit.indexed) {
-            Ok(segments) if frame.kind == Kind::Manifest => segments,
+        let manifest = match Manifest::decode(&payload, commit) {
+            Ok(manifest) if frame.kind == Kind::Manifest => manifest,
             Ok(_) => return Ok(Err("its manifest is another frame".to_string())),
             Err(what) => return Ok(Err(what.to_string())),
         };
-        let known = |s: &SegmentMeta| self.segments.get(&s.frame_offset) == Some(&(s.digest, s.head_sum));
-        let damaged = self.report.problems.iter().any(|p| p.what.starts_with("segment"));
-        if segments.iter().all(known) || damaged {
-            Ok(Ok(()))
-        } else {
-            Ok(Err("its manifest names segments that are not there".to_string()))
+        self.name_annexes(&manifest.annexes);
+        Ok(self.expect_parts(&manifest))
+    }
+
+    /// Whether a manifest's segments and annexes are there, as it says or damaged.
+    fn expect_parts(&self, manifest: &Manifest) -> Result<(), String> {
+        let missing = |meta: &&SegmentMeta| {
+            let as_named = self.segments.get(&meta.frame_offset) == Some(&(meta.digest, meta.head_sum));
+            !as_named && !self.damaged.contains(&meta.frame_offset)
+        };
+        if manifest.segments.iter().any(|segment| missing(&segment)) {
+            return Err("its manifest names segments that are not there".to_string());
+        }
+        match manifest.annexes.iter().find(missing) {
+            Some(annex) => Err(format!("its manifest names {}, which is not there", annex_name(annex))),
+            None => Ok(()),
+        }
+    }
+
+    /// Only the manifest tells an annex from a segment: names the damaged ones among those met so far.
+    fn name_annexes(&mut self, annexes: &[SegmentMeta]) {
+        for problem in &mut self.report.problems {
+            if let Some(what) = problem.what.strip_prefix("segment frame: ")
+                && let Some(annex) = annexes.iter().find(|annex| annex.frame_offset == problem.offset)
+            {
+                problem.what = format!("{}: {what}", annex_name(annex));
+            }
         }
     }
 
@@ -382,4 +410,8 @@ impl<'a> Checker<'a> {
         let matches = *hasher.finalize().as_bytes() == frame.digest;
         Ok(if matches { Ok(()) } else { Err("its hash does not match".to_string()) })
     }
+}
+
+fn annex_name(annex: &SegmentMeta) -> String {
+    format!("annex {} of records {} to {}", annex.id, annex.first_sequence, annex.next_sequence - 1)
 }

@@ -1,14 +1,18 @@
 //! How is a transaction put together before it is published? In memory, and past the newest commit where nobody looks.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
+use crate::format::manifest::Manifest;
 use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
-use crate::format::{COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SEGMENTS_MAX, SegmentMeta, manifest};
+use crate::format::{
+    ANNEXES_MAX, COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta,
+};
 use crate::log::{Head, corrupt};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
@@ -42,6 +46,17 @@ pub struct SegmentDraft {
     pub sections: Vec<(Tag, Vec<u8>)>,
 }
 
+/// A new annex, to be appended by a transaction: data derived from a range of records, which other annexes may cover too.
+#[derive(Clone, Debug)]
+pub struct AnnexDraft {
+    /// First record it covers.
+    pub first_sequence: u64,
+    /// Sequence after the last record it covers.
+    pub next_sequence: u64,
+    /// Its sections.
+    pub sections: Vec<(Tag, Vec<u8>)>,
+}
+
 /// A transaction in the making.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -59,8 +74,8 @@ pub(crate) struct Draft {
     hashes: Vec<Hash>,
     lengths: Vec<u32>,
     next_sequence: u64,
-    pub(crate) segments: Vec<SegmentMeta>,
-    segments_changed: bool,
+    manifest: Manifest,
+    manifest_changed: bool,
     pub(crate) history_offset: u64,
     buffers: Buffers,
 }
@@ -81,7 +96,7 @@ impl Pending {
 }
 
 impl Draft {
-    pub(crate) fn new(path: &Path, header: &Header, base: &Head, segments: Vec<SegmentMeta>, buffers: Buffers) -> Draft {
+    pub(crate) fn new(path: &Path, header: &Header, base: &Head, manifest: Manifest, buffers: Buffers) -> Draft {
         Draft {
             path: path.to_path_buf(),
             header: *header,
@@ -96,8 +111,8 @@ impl Draft {
             hashes: Vec::new(),
             lengths: Vec::new(),
             next_sequence: base.commit.next_sequence,
-            segments,
-            segments_changed: false,
+            manifest,
+            manifest_changed: false,
             history_offset: base.commit.history_offset,
             buffers,
         }
@@ -116,8 +131,9 @@ impl Draft {
         self.buffer_offset > self.base.end
     }
 
-    fn indexed(&self) -> u64 {
-        self.segments.last().map_or(1, |s| s.next_sequence)
+    /// What will be in force.
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
     }
 
     /// Nobody can read a commit that counts beyond the limit, so none is built on one that a stranger made to be near it.
@@ -221,14 +237,63 @@ impl Draft {
         let directory = encode_directory(select(&places, range.start, range.end));
         let mut sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         sections.push((RECORD_DIRECTORY, &directory));
+        let meta = self.push_segment(range, &sections);
+        self.manifest.segments.splice(from..to, [meta]);
+        self.manifest_changed = true;
+        Ok(())
+    }
+
+    /// Adds an annex in place of those named by `replaces`.
+    pub(crate) fn add_annex(&mut self, draft: AnnexDraft, replaces: &[u64]) -> Result<()> {
+        self.expect_room()?;
+        let misuse = |reason| Err(Error::Misuse { reason });
+        let range = draft.first_sequence..draft.next_sequence;
+        if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
+            return misuse("an annex covers records that do not exist");
+        }
+        if draft.sections.len() > SECTIONS_MAX {
+            return misuse("an annex has too many sections");
+        }
+        if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
+            return misuse("an annex has a section that is the capsule's own");
+        }
+        let mut annexes = self.annexes_without(replaces)?;
+        if annexes.len() >= ANNEXES_MAX {
+            return misuse("there are too many annexes");
+        }
+        let sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
+        annexes.push(self.push_segment(range, &sections));
+        self.manifest.annexes = annexes;
+        self.manifest_changed = true;
+        Ok(())
+    }
+
+    /// Takes the annexes with these ids out of force.
+    pub(crate) fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
+        self.expect_room()?;
+        self.manifest.annexes = self.annexes_without(ids)?;
+        self.manifest_changed |= !ids.is_empty();
+        Ok(())
+    }
+
+    fn annexes_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>> {
+        let annexes = &self.manifest.annexes;
+        if ids.iter().any(|id| annexes.binary_search_by_key(id, |annex| annex.id).is_err()) {
+            return Err(Error::Misuse { reason: "no annex in force has this id" });
+        }
+        Ok(annexes.iter().filter(|annex| !ids.contains(&annex.id)).copied().collect())
+    }
+
+    /// Appends the frame of a segment or annex, whose id is the frame's offset.
+    fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
         let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
-        let Encoded { payload, head_sum } = encode(&sections, payload_offset);
+        let Encoded { payload, head_sum } = encode(sections, payload_offset);
         let serial = self.base.commit.serial + 1;
         let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Segment, serial, &self.header, &payload);
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
         assert_eq!(frame.payload_offset(), payload_offset, "the blocks of a segment are laid out for one place in the file");
-        let meta = SegmentMeta {
+        SegmentMeta {
             id: frame.offset,
             first_sequence: range.start,
             next_sequence: range.end,
@@ -236,26 +301,25 @@ impl Draft {
             payload_len: frame.payload_len,
             digest: frame.digest,
             head_sum,
-        };
-        self.segments.splice(from..to, [meta]);
-        self.segments_changed = true;
-        Ok(())
+        }
     }
 
     /// Which of the segments in force a new one over `range` takes the place of.
-    fn replaced(&self, range: &std::ops::Range<u64>) -> Result<(usize, usize)> {
+    fn replaced(&self, range: &Range<u64>) -> Result<(usize, usize)> {
+        let Manifest { segments, .. } = &self.manifest;
+        let indexed = self.manifest.indexed();
         let misuse = |reason| Err(Error::Misuse { reason });
         if range.is_empty() || range.end > self.next_sequence {
             return misuse("a segment covers records that do not exist");
         }
-        let from = self.segments.partition_point(|s| s.first_sequence < range.start);
-        let to = self.segments.partition_point(|s| s.first_sequence < range.end);
-        let starts = self.segments.get(from).map_or(self.indexed(), |s| s.first_sequence) == range.start;
-        let ends = range.end >= self.indexed() || self.segments.get(to).is_some_and(|s| s.first_sequence == range.end);
+        let from = segments.partition_point(|s| s.first_sequence < range.start);
+        let to = segments.partition_point(|s| s.first_sequence < range.end);
+        let starts = segments.get(from).map_or(indexed, |s| s.first_sequence) == range.start;
+        let ends = range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
         if !starts || !ends {
             return misuse("a segment does not join the ones in force");
         }
-        if self.segments.len() - (to - from) >= SEGMENTS_MAX {
+        if segments.len() - (to - from) >= SEGMENTS_MAX {
             return misuse("there are too many segments");
         }
         Ok((from, to))
@@ -266,8 +330,8 @@ impl Draft {
     pub(crate) fn finish(mut self, end: Ending, committed_tail: Tail<'_>, dictionary: u64) -> (Vec<u8>, u64, Head) {
         let mut commit = self.commit_fields(&end, committed_tail);
         commit.dictionary_offset = dictionary;
-        if self.segments_changed {
-            commit.manifest_offset = self.push(Kind::Manifest, &manifest::encode(&self.segments));
+        if self.manifest_changed {
+            commit.manifest_offset = self.push(Kind::Manifest, &self.manifest.encode());
         }
         commit.frames_hash = *self.frames.finalize().as_bytes();
         commit.frame_count = self.frame_count;
@@ -291,7 +355,7 @@ impl Draft {
             first_sequence: previous.next_sequence,
             next_sequence: self.next_sequence,
             manifest_offset: previous.manifest_offset,
-            indexed: self.indexed(),
+            indexed: self.manifest.indexed(),
             history_offset: self.history_offset,
             ..Commit::default()
         };

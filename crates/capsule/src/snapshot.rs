@@ -13,9 +13,10 @@ use zstd::bulk::Decompressor;
 use crate::error::{Error, Result};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
+use crate::format::manifest::Manifest;
 use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
 use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
-use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash, manifest};
+use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
 use crate::section::{Payload, Section};
@@ -68,9 +69,10 @@ struct Inner {
     head: Head,
     hinted_end: u64,
     file_len: u64,
-    segments: Vec<SegmentMeta>,
+    manifest: Manifest,
+    /// Of the segments, then of the annexes.
     payloads: Vec<OnceLock<Arc<Payload>>>,
-    /// Whether a mapped segment is on the disk and not in memory: asked once, by its first pages.
+    /// Whether a mapped segment or annex is on the disk and not in memory: asked once, by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
@@ -134,7 +136,7 @@ impl Snapshot {
             head: located.head,
             hinted_end: located.hinted_end,
             file_len: located.file_len,
-            segments: Vec::new(),
+            manifest: Manifest::default(),
             payloads: Vec::new(),
             on_disk: Vec::new(),
             map: OnceLock::new(),
@@ -143,9 +145,10 @@ impl Snapshot {
             unpackers: Mutex::default(),
             recent: Mutex::default(),
         };
-        inner.segments = inner.read_manifest()?;
-        inner.payloads.resize_with(inner.segments.len(), OnceLock::new);
-        inner.on_disk.resize_with(inner.segments.len(), OnceLock::new);
+        inner.manifest = inner.read_manifest()?;
+        let count = inner.manifest.segments.len() + inner.manifest.annexes.len();
+        inner.payloads.resize_with(count, OnceLock::new);
+        inner.on_disk.resize_with(count, OnceLock::new);
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
@@ -179,7 +182,13 @@ impl Snapshot {
     /// The index segments in force, ascending, without gaps from sequence 1 to [`Snapshot::indexed`].
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
-        &self.inner.segments
+        &self.inner.manifest.segments
+    }
+
+    /// The annexes in force, oldest first: over any ranges of records up to the newest.
+    #[must_use]
+    pub fn annexes(&self) -> &[SegmentMeta] {
+        &self.inner.manifest.annexes
     }
 
     /// Sequence of the first record that no segment covers: where the tail begins.
@@ -205,17 +214,33 @@ impl Snapshot {
     ///
     /// # Errors
     /// `Corrupt` when the head's checksum fails; what the system says.
+    ///
+    /// # Panics
+    /// When there is no such segment.
     pub fn section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
+        assert!(index < self.segments().len(), "an index of the segments");
         Ok(self.inner.segment(index)?.section(tag))
+    }
+
+    /// A section of the annex at `index` of [`Snapshot::annexes`], as [`Snapshot::section`] gives those of segments.
+    ///
+    /// # Errors
+    /// As [`Snapshot::section`].
+    ///
+    /// # Panics
+    /// When there is no such annex.
+    pub fn annex_section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
+        Ok(self.inner.segment(self.segments().len() + index)?.section(tag))
     }
 
     /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be read. Only a hint.
     pub fn will_read_segment(&self, index: usize, bytes: u64) {
-        if self.inner.on_disk[index].get().is_none()
-            && let Ok(Some(map)) = self.inner.mapped_payload(index)
-        {
-            self.inner.read_ahead(index, &map, bytes);
-        }
+        self.inner.will_read(index, bytes);
+    }
+
+    /// Says the same of the annex at `index`.
+    pub fn will_read_annex(&self, index: usize, bytes: u64) {
+        self.inner.will_read(self.segments().len() + index, bytes);
     }
 
     /// The record with this sequence.
@@ -292,6 +317,10 @@ impl Snapshot {
         &self.inner.head
     }
 
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.inner.manifest
+    }
+
     /// Reads and checks a whole frame.
     pub(crate) fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
         self.inner.frame(offset, kind)
@@ -332,17 +361,18 @@ impl Inner {
         corrupt(&self.path, offset, what)
     }
 
-    fn read_manifest(&self) -> Result<Vec<SegmentMeta>> {
+    fn read_manifest(&self) -> Result<Manifest> {
         let commit = &self.head.commit;
         if commit.manifest_offset == 0 {
             return if commit.indexed == 1 {
-                Ok(Vec::new())
+                Ok(Manifest::default())
             } else {
                 Err(self.corrupt(self.head.offset, "the commit names no manifest"))
             };
         }
         let (_, payload) = self.frame(commit.manifest_offset, Kind::Manifest)?;
-        manifest::decode(&payload, commit.indexed).map_err(|what| self.corrupt(commit.manifest_offset, what))
+        let manifest = Manifest::decode(&payload, commit);
+        manifest.map_err(|what| self.corrupt(commit.manifest_offset, what))
     }
 
     /// Reads a frame of `kind` at `offset` and checks every byte of it.
@@ -426,23 +456,29 @@ impl Inner {
     }
 
     fn indexed_block(&self, sequence: u64) -> Result<Arc<Block>> {
-        let at = self.segments.partition_point(|s| s.next_sequence <= sequence);
+        let at = self.manifest.segments.partition_point(|s| s.next_sequence <= sequence);
         let directory = self.record_directory(at)?;
         let place = |index| Ok(decode_place(directory.read(index * PLACE_BYTES..(index + 1) * PLACE_BYTES)?));
         let found = find_place(directory.len() / PLACE_BYTES, sequence, |index| Ok(place(index)?.first_sequence))?;
         let missing = || format!("the directory does not lead to record {sequence}");
-        let index = found.ok_or_else(|| self.corrupt(self.segments[at].frame_offset, missing()))?;
+        let index = found.ok_or_else(|| self.corrupt(self.meta(at).frame_offset, missing()))?;
         self.block(place(index)?.frame_offset)
     }
 
     fn record_directory(&self, index: usize) -> Result<Section> {
-        let missing = || self.corrupt(self.segments[index].frame_offset, "the segment has no record directory");
+        let missing = || self.corrupt(self.meta(index).frame_offset, "the segment has no record directory");
         self.segment(index)?.section(RECORD_DIRECTORY).ok_or_else(missing)
     }
 
-    /// The payload of a segment: mapped where that is safe, else read.
+    /// A segment by its index, or an annex by its own after the segments'.
+    fn meta(&self, index: usize) -> &SegmentMeta {
+        let Manifest { segments, annexes } = &self.manifest;
+        segments.get(index).unwrap_or_else(|| &annexes[index - segments.len()])
+    }
+
+    /// The payload of a segment or annex: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
-        let cell = self.payloads.get(index).expect("an index of the segments");
+        let cell = self.payloads.get(index).expect("an index of a segment or annex");
         if let Some(ready) = cell.get() {
             return Ok(ready);
         }
@@ -451,7 +487,7 @@ impl Inner {
     }
 
     fn load_segment(&self, index: usize) -> Result<Payload> {
-        let meta = &self.segments[index];
+        let meta = self.meta(index);
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
         let (bytes, on_disk) = match self.mapped_payload(index)? {
             Some(map) => (map.clone(), self.read_ahead(index, &map, 0)),
@@ -460,9 +496,17 @@ impl Inner {
         Payload::open(bytes, start, meta, on_disk.then(|| self.storage.clone()), self.path.clone())
     }
 
+    fn will_read(&self, index: usize, bytes: u64) {
+        if self.on_disk[index].get().is_none()
+            && let Ok(Some(map)) = self.mapped_payload(index)
+        {
+            self.read_ahead(index, &map, bytes);
+        }
+    }
+
     /// The payload of a segment, if it is one of those that can be mapped.
     fn mapped_payload(&self, index: usize) -> Result<Option<Bytes>> {
-        let meta = &self.segments[index];
+        let meta = self.meta(index);
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
         let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
         let end = end.ok_or_else(|| self.corrupt(meta.frame_offset, "the segment reaches past the newest commit"))?;
@@ -475,7 +519,7 @@ impl Inner {
     /// microseconds even when there is nothing to do.
     fn read_ahead(&self, index: usize, payload: &[u8], content_bytes: u64) -> bool {
         *self.on_disk[index].get_or_init(|| {
-            let meta = &self.segments[index];
+            let meta = self.meta(index);
             let bytes = meta.payload_len.min(head_len_about(meta.payload_len) + content_bytes);
             let absent = !map::is_in_memory(&payload[..bytes as usize]);
             if absent {

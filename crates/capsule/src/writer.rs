@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::draft::{Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
+use crate::draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
 use crate::error::{Error, Result};
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
 use crate::format::hint::Hint;
+use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
 use crate::lock::{Holder, Lock};
@@ -221,9 +222,11 @@ impl Writer {
             return Err(Error::Replaced { path: self.core.path.clone() });
         }
         self.core.prepare(&*self.volume)?;
-        let segments =
-            if self.core.head.commit.manifest_offset == 0 { Vec::new() } else { self.core.snapshot()?.segments().to_vec() };
-        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, segments, self.core.buffers);
+        let manifest = match self.core.head.commit.manifest_offset {
+            0 => Manifest::default(),
+            _ => self.core.snapshot()?.manifest().clone(),
+        };
+        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, manifest, self.core.buffers);
         Ok(Transaction { core: &mut self.core, draft: Some(draft) })
     }
 
@@ -251,7 +254,7 @@ impl Writer {
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
-        let draft = Draft::new(&temporary, &header, &core.head, Vec::new(), core.buffers);
+        let draft = Draft::new(&temporary, &header, &core.head, Manifest::default(), core.buffers);
         Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
     }
 }
@@ -454,7 +457,7 @@ impl Core {
             0 => self.head.commit.dictionary_offset,
             offset => offset,
         };
-        let indexed = draft.segments.last().map_or(1, |s| s.next_sequence);
+        let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
         let (mut places, mut lengths) = (Vec::new(), Vec::new());
         if partial && indexed < self.head.commit.next_sequence {
@@ -482,6 +485,12 @@ impl Core {
         draft.spill(&*self.storage)
     }
 
+    fn add_annex(&mut self, draft: &mut Draft, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+        draft.flush(&mut self.packer, &*self.storage)?;
+        draft.add_annex(annex, replaces)?;
+        draft.spill(&*self.storage)
+    }
+
     fn append(&mut self, draft: &mut Draft, record: Stored<'_>) -> Result<u64> {
         if draft.record_count() == 1 {
             self.load_dictionary()?;
@@ -497,7 +506,7 @@ fn stored_len(stored: Stored<'_>) -> u32 {
     }
 }
 
-/// Records and segments that will exist together or not at all.
+/// Records, segments and annexes that will exist together or not at all.
 #[derive(Debug)]
 #[must_use = "a transaction leaves nothing unless it is committed"]
 pub struct Transaction<'w> {
@@ -519,7 +528,13 @@ impl Transaction<'_> {
     /// The segments that will be in force.
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
-        &self.draft.as_ref().expect("present until the commit").segments
+        &self.draft.as_ref().expect("present until the commit").manifest().segments
+    }
+
+    /// The annexes that will be in force, oldest first.
+    #[must_use]
+    pub fn annexes(&self) -> &[SegmentMeta] {
+        &self.draft.as_ref().expect("present until the commit").manifest().annexes
     }
 
     /// Adds a record and returns its sequence.
@@ -549,6 +564,26 @@ impl Transaction<'_> {
     pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
         let (core, draft) = self.draft();
         core.add_segment(draft, segment)
+    }
+
+    /// Adds an annex in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
+    /// of this transaction, whatever the others cover.
+    ///
+    /// # Errors
+    /// `Misuse` when it covers a record that does not exist, when no annex in force has one of the ids, when there would be
+    /// more than [`crate::ANNEXES_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
+    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+        let (core, draft) = self.draft();
+        core.add_annex(draft, annex, replaces)
+    }
+
+    /// Takes the annexes with these ids out of force.
+    ///
+    /// # Errors
+    /// `Misuse` when no annex in force has one of the ids.
+    pub fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
+        let (_, draft) = self.draft();
+        draft.drop_annexes(ids)
     }
 
     /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
@@ -624,6 +659,15 @@ impl Rewrite<'_> {
     pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
         let (core, draft) = self.parts();
         core.add_segment(draft, segment)
+    }
+
+    /// Adds an annex, as [`Transaction::add_annex`]; none of the old file's is in force here.
+    ///
+    /// # Errors
+    /// As [`Transaction::add_annex`], the records being those that were appended.
+    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+        let (core, draft) = self.parts();
+        core.add_annex(draft, annex, replaces)
     }
 
     /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.

@@ -1,14 +1,20 @@
-//! The manifest: which segments are in force?
+//! The manifest: which segments and annexes are in force?
 
-use super::{COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
+use super::commit::Commit;
+use super::{ANNEXES_MAX, COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
 
+/// Version of a manifest without annexes.
 const VERSION: u32 = 1;
+/// Version of one that has them.
+const VERSION_WITH_ANNEXES: u32 = 2;
+/// Version and count of segments, or count of annexes and zeros.
+const COUNT_BYTES: usize = 8;
 const ENTRY_BYTES: usize = 80;
 
-/// One segment in force.
+/// One segment or annex in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentMeta {
-    /// Number of the segment, unique in its file.
+    /// Its number, unique in the file.
     pub id: u64,
     /// First record covered.
     pub first_sequence: u64,
@@ -22,41 +28,112 @@ pub struct SegmentMeta {
     pub(crate) head_sum: u64,
 }
 
-pub(crate) fn encode(segments: &[SegmentMeta]) -> Vec<u8> {
-    assert!(segments.len() <= SEGMENTS_MAX, "the writer keeps the manifest small");
-    let mut out = Vec::with_capacity(8 + segments.len() * ENTRY_BYTES);
-    out.extend_from_slice(&VERSION.to_le_bytes());
-    out.extend_from_slice(&(segments.len() as u32).to_le_bytes());
-    for segment in segments {
-        for word in [segment.id, segment.first_sequence, segment.next_sequence, segment.frame_offset, segment.payload_len] {
-            out.extend_from_slice(&word.to_le_bytes());
-        }
-        out.extend_from_slice(&segment.digest);
-        out.extend_from_slice(&segment.head_sum.to_le_bytes());
-    }
-    out
+/// What is in force at one commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    /// Ascending and without gaps.
+    pub(crate) segments: Vec<SegmentMeta>,
+    /// Ascending by id.
+    pub(crate) annexes: Vec<SegmentMeta>,
 }
 
-pub(crate) fn decode(payload: &[u8], indexed: u64) -> Result<Vec<SegmentMeta>, Damage> {
-    if payload.len() < 8 || u32_at(payload, 0) != VERSION {
-        return Err("the manifest is cut short or of an unknown version");
+impl Manifest {
+    /// Sequence after the last record that a segment covers.
+    pub(crate) fn indexed(&self) -> u64 {
+        self.segments.last().map_or(1, |segment| segment.next_sequence)
     }
-    let count = u32_at(payload, 4) as usize;
-    if count > SEGMENTS_MAX || payload.len() != 8 + count * ENTRY_BYTES {
-        return Err("the manifest's length does not fit its count");
+
+    /// A manifest without annexes is written as it was before there were any.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let Manifest { segments, annexes } = self;
+        assert!(segments.len() <= SEGMENTS_MAX && annexes.len() <= ANNEXES_MAX, "the writer keeps the manifest small");
+        let mut out = Vec::with_capacity(2 * COUNT_BYTES + (segments.len() + annexes.len()) * ENTRY_BYTES);
+        let version = if annexes.is_empty() { VERSION } else { VERSION_WITH_ANNEXES };
+        out.extend_from_slice(&version.to_le_bytes());
+        out.extend_from_slice(&(segments.len() as u32).to_le_bytes());
+        segments.iter().for_each(|segment| encode_entry(segment, &mut out));
+        if !annexes.is_empty() {
+            out.extend_from_slice(&(annexes.len() as u64).to_le_bytes());
+            annexes.iter().for_each(|annex| encode_entry(annex, &mut out));
+        }
+        out
     }
-    let segments: Vec<SegmentMeta> = payload[8..].chunks_exact(ENTRY_BYTES).map(decode_entry).collect();
+
+    /// Reads the manifest that `commit` names.
+    pub(crate) fn decode(payload: &[u8], commit: &Commit) -> Result<Manifest, Damage> {
+        if payload.len() < COUNT_BYTES || ![VERSION, VERSION_WITH_ANNEXES].contains(&u32_at(payload, 0)) {
+            return Err("the manifest is cut short or of an unknown version");
+        }
+        let (segments, rest) = take_entries(&payload[COUNT_BYTES..], u32_at(payload, 4), SEGMENTS_MAX)?;
+        let (annexes, rest) = match rest.get(..COUNT_BYTES) {
+            Some(count) if u32_at(payload, 0) == VERSION_WITH_ANNEXES && u32_at(count, 4) == 0 => {
+                take_entries(&rest[COUNT_BYTES..], u32_at(count, 0), ANNEXES_MAX)?
+            }
+            None if u32_at(payload, 0) == VERSION => (Vec::new(), rest),
+            _ => return Err(LENGTH),
+        };
+        if !rest.is_empty() {
+            return Err(LENGTH);
+        }
+        expect_segments(&segments, commit.indexed)?;
+        expect_annexes(&annexes, commit)?;
+        Ok(Manifest { segments, annexes })
+    }
+}
+
+const LENGTH: Damage = "the manifest's length does not fit its counts";
+
+/// Takes `count` entries off the front of `bytes`.
+fn take_entries(bytes: &[u8], count: u32, limit: usize) -> Result<(Vec<SegmentMeta>, &[u8]), Damage> {
+    let count = count as usize;
+    if count > limit || bytes.len() < count * ENTRY_BYTES {
+        return Err(LENGTH);
+    }
+    let (entries, rest) = bytes.split_at(count * ENTRY_BYTES);
+    Ok((entries.chunks_exact(ENTRY_BYTES).map(decode_entry).collect(), rest))
+}
+
+fn breaks_a_limit(meta: &SegmentMeta) -> bool {
+    meta.frame_offset > COUNT_MAX || meta.payload_len > PAYLOAD_BYTES_MAX
+}
+
+fn expect_segments(segments: &[SegmentMeta], indexed: u64) -> Result<(), Damage> {
     let mut next = 1;
-    for segment in &segments {
+    for segment in segments {
         if segment.first_sequence != next || segment.next_sequence <= next {
             return Err("the manifest's segments leave a gap or overlap");
         }
-        if segment.frame_offset > COUNT_MAX || segment.payload_len > PAYLOAD_BYTES_MAX {
+        if breaks_a_limit(segment) {
             return Err("the manifest names a segment that breaks a limit");
         }
         next = segment.next_sequence;
     }
-    if next == indexed { Ok(segments) } else { Err("the manifest does not reach as far as the commit says") }
+    if next == indexed { Ok(()) } else { Err("the manifest does not reach as far as the commit says") }
+}
+
+/// The next annex lies after the manifest: its id will be the highest.
+fn expect_annexes(annexes: &[SegmentMeta], commit: &Commit) -> Result<(), Damage> {
+    if !annexes.is_sorted_by(|one, other| one.id < other.id) {
+        return Err("the manifest's annexes are not in the order of their ids");
+    }
+    for annex in annexes {
+        if annex.first_sequence == 0 || annex.first_sequence >= annex.next_sequence || annex.next_sequence > commit.next_sequence
+        {
+            return Err("the manifest names an annex over records that do not exist");
+        }
+        if annex.id != annex.frame_offset || annex.id >= commit.manifest_offset || breaks_a_limit(annex) {
+            return Err("the manifest names an annex where none can be");
+        }
+    }
+    Ok(())
+}
+
+fn encode_entry(meta: &SegmentMeta, out: &mut Vec<u8>) {
+    for word in [meta.id, meta.first_sequence, meta.next_sequence, meta.frame_offset, meta.payload_len] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    out.extend_from_slice(&meta.digest);
+    out.extend_from_slice(&meta.head_sum.to_le_bytes());
 }
 
 fn decode_entry(entry: &[u8]) -> SegmentMeta {
@@ -68,5 +145,70 @@ fn decode_entry(entry: &[u8]) -> SegmentMeta {
         payload_len: u64_at(entry, 32),
         digest: hash_at(entry, 40),
         head_sum: u64_at(entry, 72),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta(id: u64, first_sequence: u64, next_sequence: u64) -> SegmentMeta {
+        SegmentMeta { id, first_sequence, next_sequence, frame_offset: id, payload_len: 9, digest: [5; 32], head_sum: 6 }
+    }
+
+    fn commit(indexed: u64) -> Commit {
+        Commit { indexed, next_sequence: 9, manifest_offset: 8000, ..Commit::default() }
+    }
+
+    fn decode_annexes(annexes: Vec<SegmentMeta>) -> Result<Manifest, Damage> {
+        let segments = vec![meta(80, 1, 4), meta(16, 4, 6)];
+        Manifest::decode(&Manifest { segments, annexes }.encode(), &commit(6))
+    }
+
+    #[test]
+    fn what_was_encoded_is_decoded_with_annexes_and_without() {
+        let some = vec![meta(24, 2, 9), meta(32, 1, 3), meta(400, 2, 9)];
+        for (annexes, version, len) in [(Vec::new(), 1, 8 + 2 * 80), (some, 2, 16 + 5 * 80)] {
+            let manifest = Manifest { segments: vec![meta(80, 1, 4), meta(16, 4, 6)], annexes };
+            let bytes = manifest.encode();
+            assert_eq!((u32_at(&bytes, 0), bytes.len()), (version, len));
+            assert_eq!(Manifest::decode(&bytes, &commit(6)), Ok(manifest));
+        }
+    }
+
+    #[test]
+    fn annexes_that_cannot_be_are_refused() {
+        let elsewhere = SegmentMeta { frame_offset: 32, ..meta(24, 2, 9) };
+        let long = SegmentMeta { payload_len: PAYLOAD_BYTES_MAX + 1, ..meta(24, 2, 9) };
+        let ranges = [(0, 9), (3, 3), (4, 3), (2, 10)].map(|(first, next)| meta(24, first, next));
+        let places = [meta(8000, 2, 9), meta(COUNT_MAX + 1, 2, 9), elsewhere, long];
+        assert!(decode_annexes(vec![meta(24, 2, 9)]).is_ok());
+        let single = ranges.iter().chain(&places);
+        single.for_each(|annex| assert!(decode_annexes(vec![*annex]).is_err(), "{annex:?}"));
+        assert!(decode_annexes(vec![meta(24, 2, 9), meta(24, 2, 9)]).is_err(), "one id twice");
+        assert!(decode_annexes(vec![meta(32, 2, 9), meta(24, 2, 9)]).is_err(), "out of order");
+        let many = |count: usize| decode_annexes((0..count as u64).map(|i| meta(1000 + i, 1, 2)).collect());
+        assert!(many(ANNEXES_MAX).is_ok());
+    }
+
+    #[test]
+    fn counts_that_do_not_fit_are_refused() {
+        let manifest = Manifest { segments: vec![meta(80, 1, 4)], annexes: vec![meta(24, 2, 9), meta(32, 1, 3)] };
+        let bytes = manifest.encode();
+        (0..bytes.len()).for_each(|len| assert!(Manifest::decode(&bytes[..len], &commit(4)).is_err(), "{len} bytes"));
+        let changed = |at: usize, to: u32| {
+            let mut bytes = bytes.clone();
+            bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
+            Manifest::decode(&bytes, &commit(4))
+        };
+        assert!(changed(0, 2).is_ok());
+        for (at, to) in [(0, 1), (0, 3), (4, 0), (4, 2), (88, 1), (88, 3), (88, u32::MAX), (92, 1)] {
+            assert!(changed(at, to).is_err(), "{to} at {at}");
+        }
+        assert!(Manifest::decode(&[bytes, vec![0; 8]].concat(), &commit(4)).is_err(), "bytes after the end");
+        let mut too_many = manifest.encode()[..88].to_vec();
+        too_many.extend_from_slice(&(ANNEXES_MAX as u64 + 1).to_le_bytes());
+        (0..=ANNEXES_MAX as u64).for_each(|i| encode_entry(&meta(1000 + i, 1, 2), &mut too_many));
+        assert!(Manifest::decode(&too_many, &commit(4)).is_err());
     }
 }

@@ -33,6 +33,8 @@ pub const RECORD_BYTES_MAX: usize = 1 << 25;
 pub const RECORDS_PER_FRAME_MAX: usize = 65_536;
 /// Most segments in a manifest.
 pub const SEGMENTS_MAX: usize = 65_536;
+/// Most annexes in a manifest.
+pub const ANNEXES_MAX: usize = 4096;
 /// Most sections in a segment.
 pub const SECTIONS_MAX: usize = 64;
 /// Largest dictionary, in bytes.
@@ -123,7 +125,13 @@ mod tests {
     fn segment(frame_offset: u64) -> Result<(), Damage> {
         let (digest, payload_len) = ([0; 32], 0);
         let meta = SegmentMeta { id: 1, first_sequence: 1, next_sequence: 2, frame_offset, payload_len, digest, head_sum: 0 };
-        manifest::decode(&manifest::encode(&[meta]), 2).map(drop)
+        decode_segment(meta).map(drop)
+    }
+
+    fn decode_segment(meta: SegmentMeta) -> Result<manifest::Manifest, Damage> {
+        let manifest = manifest::Manifest { segments: vec![meta], annexes: Vec::new() };
+        let commit = commit::Commit { indexed: 2, next_sequence: 2, ..commit::Commit::default() };
+        manifest::Manifest::decode(&manifest.encode(), &commit)
     }
 
     fn records(first_sequence: u64) -> Result<(), Damage> {
@@ -149,7 +157,7 @@ mod tests {
             let digest = [0; 32];
             let frame_offset = LOG_START;
             let meta = SegmentMeta { id: 1, first_sequence: 1, next_sequence: 2, frame_offset, payload_len, digest, head_sum: 0 };
-            manifest::decode(&manifest::encode(&[meta]), 2)
+            decode_segment(meta)
         };
         assert!(of(PAYLOAD_BYTES_MAX).is_ok());
         assert!(of(PAYLOAD_BYTES_MAX + 1).is_err() && of(u64::MAX).is_err());

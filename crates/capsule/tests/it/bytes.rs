@@ -11,9 +11,13 @@ use crate::harness::{Files, Scenario, Step, Verdict, World, guarded, path, read_
 const SECTOR: usize = 512;
 
 /// Capsules that differ in what their bytes mean.
-pub const CAPSULES: [(&str, &[Step]); 3] = [
+pub const CAPSULES: [(&str, &[Step]); 4] = [
     ("of a few puts", &[Step::Create, Step::Put(2), Step::Put(1), Step::PutLarge]),
     ("with segments", &[Step::Create, Step::Put(3), Step::Index(1, 3), Step::Put(1), Step::Index(3, 5), Step::Put(2)]),
+    (
+        "with annexes",
+        &[Step::Create, Step::PutWithAnnex(2), Step::PutWithAnnex(1), Step::MergeAnnexes, Step::PutWithAnnex(1), Step::Put(1)],
+    ),
     ("compacted", &[Step::Create, Step::Put(3), Step::Put(2), Step::Rewrite, Step::Put(1), Step::Put(1)]),
 ];
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kapsa_capsule::{Snapshot, verify};
 
-use crate::{bodies, fixture, put, writer};
+use crate::{annex, bodies, fixture, put, segment, writer};
 
 fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
@@ -34,6 +34,32 @@ fn the_bytes_lie_where_the_document_says() {
     assert_eq!((&commit[..4], commit[4], commit.len()), (b"KFRM".as_slice(), 5, 72 + 256));
     let field = |offset| u64_at(&commit[72..], offset);
     assert_eq!((field(0), field(8), field(16), field(32), field(40), field(48)), (1, 1, 7, 12_288, 1, 2));
+}
+
+#[test]
+fn a_manifest_with_annexes_lies_where_the_document_says() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one", b"two"]);
+    let mut t = w.begin().expect("begins");
+    t.add_segment(segment(1, 3, b"index")).expect("joins");
+    t.add_annex(annex(2, 3, b"of two"), &[]).expect("fits");
+    t.commit(1).expect("commits");
+    drop(w);
+    let file = std::fs::read(&f.path).expect("there");
+    let commit = u64_at(&file, 4096 + 16) as usize;
+    let manifest = &file[u64_at(&file, commit + 72 + 56) as usize..];
+    assert_eq!((manifest[4], u64_at(manifest, 8)), (3, 8 + 80 + 8 + 80), "kind, length");
+    let manifest = &manifest[72..];
+    assert_eq!((u64_at(manifest, 0), u64_at(manifest, 88)), (1 << 32 | 2, 1), "version and count, count and zeros");
+    for (entry, first, content) in [(8, 1, b"index".as_slice()), (96, 2, b"of two")] {
+        let field = |offset| u64_at(manifest, entry + offset);
+        assert_eq!((field(8), field(16)), (first, 3), "first, next");
+        let (offset, len) = (field(24) as usize, field(32) as usize);
+        assert_eq!((field(0), file[offset + 4], u64_at(&file, offset + 8)), (offset as u64, 2, len as u64), "id, kind, length");
+        assert_eq!(manifest[entry + 40..][..32], file[offset + 32..][..32], "hash of the payload");
+        assert!(file[offset + 72..][..len].windows(content.len()).any(|window| window == content));
+    }
 }
 
 /// The sample was written once, by `examples/make_sample.rs`, and is never written again.

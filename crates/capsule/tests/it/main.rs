@@ -1,6 +1,7 @@
 //! The capsule as its users see it: real files in a temporary folder.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod annex;
 mod basics;
 mod bytes;
 mod crash;
@@ -14,7 +15,7 @@ mod seeded;
 
 use std::path::{Path, PathBuf};
 
-use kapsa_capsule::{NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create};
+use kapsa_capsule::{AnnexDraft, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create};
 
 pub struct Fixture {
     // Held for its drop.
@@ -54,6 +55,10 @@ pub fn bodies(snapshot: &Snapshot) -> Vec<Vec<u8>> {
 
 pub fn segment(first_sequence: u64, next_sequence: u64, content: &[u8]) -> SegmentDraft {
     SegmentDraft { first_sequence, next_sequence, sections: vec![(*b"test    ", content.to_vec())] }
+}
+
+pub fn annex(first_sequence: u64, next_sequence: u64, content: &[u8]) -> AnnexDraft {
+    AnnexDraft { first_sequence, next_sequence, sections: vec![(*b"annex   ", content.to_vec())] }
 }
 
 pub fn assert_whole(path: &Path) -> kapsa_capsule::Report {
