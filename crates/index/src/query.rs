@@ -40,7 +40,7 @@ const MULTIPLE_FIELDS: [&str; 3] = ["label", "tag", "entity"];
 const TITLE: &str = "title";
 
 /// Words too common to rank by, as they are indexed.
-const STOP_WORDS: [&str; 83] = [
+pub(crate) const STOP_WORDS: [&str; 83] = [
     "a", "about", "am", "an", "and", "ani", "are", "as", "at", "be", "been", "but", "by", "can", "could", "d", "did", "do",
     "doe", "don", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if", "in", "into", "is", "it",
     "ll", "m", "me", "my", "no", "not", "of", "on", "or", "our", "re", "s", "she", "should", "so", "some", "t", "than", "that",

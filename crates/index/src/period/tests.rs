@@ -1,0 +1,1 @@
+//! Which times are found?
