@@ -1,4 +1,4 @@
-//! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask dist` builds the static program,
+//! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask recall` measures what is found, `cargo xtask dist` builds the static program,
 //! `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
 
 mod bench;
@@ -7,6 +7,7 @@ mod fuzz;
 mod harness;
 mod kill;
 mod powercut;
+mod recall;
 mod tidy;
 mod torture;
 
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask VERB
 
   bench [ARG...]     measure
+  recall [ARG...]    measure how well is found what answers a question
   dist               build the static program
   tidy               check the mechanical rules
   fuzz [--seconds N] [TARGET...]
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
     let (verb, rest) = args.split_first().map_or(("", &[][..]), |(verb, rest)| (verb.as_str(), rest));
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
+        ("recall", rest) => chore(recall::run(&repository(), rest)),
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("tidy", []) => chore(tidy::run(&repository())),
