@@ -1,5 +1,6 @@
-//! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask recall` measures what is found, `cargo xtask dist` builds the static program,
-//! `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
+//! Chores of the repository: `cargo xtask bench ...` measures time and size, `cargo xtask recall` what is found,
+//! `cargo xtask dist` builds the static program, `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy`
+//! holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
 
 mod bench;
 mod dist;

@@ -96,8 +96,8 @@ impl Collection {
     pub(crate) fn limited(mut self, limit: usize) -> Collection {
         let count = self.question_count();
         let mut number = 0;
-        for question_list in self.scopes.iter_mut().map(|scope| &mut scope.questions) {
-            question_list.retain(|_| {
+        for scope in &mut self.scopes {
+            scope.questions.retain(|_| {
                 number += 1;
                 number * limit / count > (number - 1) * limit / count || limit >= count
             });
@@ -137,10 +137,10 @@ impl Collection {
 impl Scope {
     /// Index of the group of each document, in order of first appearance.
     pub(crate) fn groups(&self) -> Vec<usize> {
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        let number = |document| {
+        let mut known = HashMap::new();
+        let number = |document: &Doc| {
             let next = known.len();
-            *known.entry(group_of(document)).or_insert(next)
+            *known.entry(document.group.clone()).or_insert(next)
         };
         self.documents.iter().map(number).collect()
     }
@@ -163,10 +163,6 @@ impl Scope {
         });
         Scope { name: self.name.clone(), documents, questions: questions.collect() }
     }
-}
-
-fn group_of(document: &Doc) -> &str {
-    &document.group
 }
 
 /// The groups that hold relevant documents, each once, with the best gain of its documents.
