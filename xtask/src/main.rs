@@ -1,5 +1,6 @@
-//! Chores of the repository: `cargo xtask bench ...` measures, `cargo xtask dist` builds the static program,
-//! `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy` holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
+//! Chores of the repository: `cargo xtask bench ...` measures time and size, `cargo xtask recall` what is found,
+//! `cargo xtask dist` builds the static program, `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy`
+//! holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
 
 mod bench;
 mod dist;
@@ -8,6 +9,7 @@ mod harness;
 mod kill;
 mod model;
 mod powercut;
+mod recall;
 mod tidy;
 mod torture;
 
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask VERB
 
   bench [ARG...]     measure
+  recall [ARG...]    measure how well is found what answers a question
   dist               build the static program
   model [--write]    make the model that comes with the program again, and compare
   tidy               check the mechanical rules
@@ -35,6 +38,7 @@ fn main() -> ExitCode {
     let (verb, rest) = args.split_first().map_or(("", &[][..]), |(verb, rest)| (verb.as_str(), rest));
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
+        ("recall", rest) => chore(recall::run(&repository(), rest)),
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),

@@ -1,0 +1,123 @@
+//! How well is found what answers a question? `cargo xtask recall` measures rankers on questions with known answers.
+
+mod beir;
+mod collection;
+mod locomo;
+mod measure;
+mod rankers;
+mod report;
+mod run;
+mod words;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use collection::{Collection, Result};
+use rankers::Ranker;
+
+/// Measures how well rankers find what answers a question.
+#[derive(Parser)]
+#[command(name = "recall", bin_name = "cargo xtask recall")]
+struct Arguments {
+    /// Folder of locomo10.json, or the file itself [default: ../shared/data/locomo beside the repository]
+    #[arg(long, value_name = "PATH", conflicts_with = "beir")]
+    data: Option<PathBuf>,
+    /// Folder in BEIR's format, instead of LoCoMo: corpus.jsonl, queries.jsonl, qrels/test.tsv
+    #[arg(long, value_name = "FOLDER")]
+    beir: Option<PathBuf>,
+    /// Only this ranker; may be given several times
+    #[arg(long, value_name = "NAME")]
+    ranker: Vec<String>,
+    /// Only so many questions, taken evenly from all
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Show the two halves apart as well (conversations 1 to 5, 6 to 10): tune on one, report the other
+    #[arg(long)]
+    halves: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match measure(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<()> {
+    let mut rankers = chosen(&arguments.ranker)?;
+    let Some(collection) = load(arguments)? else { return Ok(()) };
+    let collection = match arguments.limit {
+        Some(limit) => collection.limited(limit),
+        None => collection,
+    };
+    let mut outcomes = Vec::new();
+    for ranker in &mut rankers {
+        outcomes.push(run::run(ranker.as_mut(), &collection)?);
+    }
+    if arguments.json {
+        println!("{:#}", report::json(&collection, &outcomes, arguments.halves));
+    } else {
+        print!("{}", report::tables(&collection, &outcomes, arguments.halves));
+    }
+    Ok(())
+}
+
+/// The rankers of these names, all when there are none.
+fn chosen(names: &[String]) -> Result<Vec<Box<dyn Ranker>>> {
+    let mut all = rankers::all();
+    let known: Vec<String> = all.iter().map(|ranker| ranker.name()).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+        return Err(format!("no ranker is named {unknown:?}; there are: {}", known.join(", ")).into());
+    }
+    all.retain(|ranker| names.is_empty() || names.contains(&ranker.name()));
+    Ok(all)
+}
+
+/// The data that was asked for; none, with a message, where LoCoMo is not on this machine.
+fn load(arguments: &Arguments) -> Result<Option<Collection>> {
+    if let Some(folder) = &arguments.beir {
+        return beir::load(folder).map(Some);
+    }
+    let path = arguments.data.clone().unwrap_or_else(default_data);
+    let path = if path.is_dir() { path.join(locomo::FILE) } else { path };
+    if !path.exists() {
+        eprintln!("{} is absent: nothing was measured. --data says where it is.", path.display());
+        return Ok(None);
+    }
+    locomo::load(&path).map(Some)
+}
+
+/// Where the data lies beside the repository; it is no part of it.
+fn default_data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rankers_are_chosen_by_name() {
+        let names = |chosen: &[&str]| {
+            let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_string()).collect();
+            super::chosen(&chosen).map(|all| all.iter().map(|ranker| ranker.name()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["kapsa lex"]).ok(), Some(vec!["kapsa lex".to_string()]));
+        assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(rankers::all().len()));
+        assert!(names(&["none"]).is_err());
+    }
+
+    #[test]
+    fn arguments_are_well_formed() {
+        use clap::CommandFactory;
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,114 @@
+//! What does Kapsa find? Through its library, as a program would use it: one capsule for each scope.
+
+use std::collections::HashMap;
+
+use kapsa_memory::{FindRequest, Micros, NewRecord, Reader, Uri, WriteOptions, Writer, create};
+use tempfile::TempDir;
+
+use super::Ranker;
+use crate::collection::{Doc, Result, Scope};
+
+/// Records of one commit.
+const BATCH_RECORDS: usize = 4096;
+/// The time of every commit, so that a run can be repeated: 1 January 2026.
+const NOW: Micros = 1_767_225_600_000_000;
+
+/// A capsule in a temporary folder. A way of searching that the library gains later is another `name` and another `request`.
+pub(super) struct Kapsa {
+    name: &'static str,
+    open: Option<Open>,
+}
+
+struct Open {
+    reader: Reader,
+    /// Document by the sequence of its record.
+    documents: HashMap<u64, usize>,
+    /// Deleted with the capsule.
+    _folder: TempDir,
+}
+
+impl Kapsa {
+    /// Searches as `name` says.
+    pub(super) fn new(name: &'static str) -> Kapsa {
+        Kapsa { name, open: None }
+    }
+
+    fn request(query: &str, k: usize) -> FindRequest {
+        FindRequest { k, ..FindRequest::new(query) }
+    }
+}
+
+impl Ranker for Kapsa {
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// The size is that of the whole file: records and index.
+    fn prepare(&mut self, scope: &Scope) -> Result<u64> {
+        self.open = None;
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("scope.kapsa");
+        let options = WriteOptions::new(|| NOW);
+        create(&path, &options)?;
+        let mut writer = Writer::open(&path, options)?;
+        let mut documents = HashMap::new();
+        // A record without text is refused, and nothing could find it.
+        let filled: Vec<usize> = (0..scope.documents.len()).filter(|&at| !scope.documents[at].text.is_empty()).collect();
+        for batch in filled.chunks(BATCH_RECORDS) {
+            let puts = writer.put_many(batch.iter().map(|&at| record(&scope.documents[at], at)).collect())?;
+            documents.extend(puts.iter().zip(batch).map(|(put, &at)| (put.sequence, at)));
+        }
+        drop(writer);
+        let reader = Reader::open(&path)?;
+        let bytes = reader.stats(false)?.size_bytes;
+        self.open = Some(Open { reader, documents, _folder: folder });
+        Ok(bytes)
+    }
+
+    fn rank(&mut self, _scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>> {
+        let open = self.open.as_ref().ok_or("no scope was prepared")?;
+        let found = open.reader.find(&Kapsa::request(query, k))?;
+        Ok(found.hits.iter().filter_map(|hit| open.documents.get(&hit.record.sequence).copied()).collect())
+    }
+}
+
+/// The record of a document. An id that cannot be a URI is replaced by the document's number.
+fn record(document: &Doc, number: usize) -> NewRecord {
+    let numbered = || Uri::from_segments(["document", &number.to_string()]);
+    let mut record = NewRecord {
+        uri: Some(Uri::parse(&document.id).unwrap_or_else(|_| numbered())),
+        entity: document.speaker.clone(),
+        created_at: document.time,
+        ..NewRecord::text(document.text.clone())
+    };
+    if document.group != document.id {
+        let last = document.group.rsplit('/').next().unwrap_or_default();
+        record.tags.insert("session".to_string(), last.trim_start_matches("session-").to_string());
+    }
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::tests::doc;
+
+    #[test]
+    fn a_turn_becomes_a_record() {
+        let turn = Doc { speaker: "Ann".to_string(), time: Some(5), ..doc("session-3/D3-7", "session-3", "Hello.") };
+        let record = record(&turn, 0);
+        assert_eq!(record.uri.map(|uri| uri.short().to_string()), Some("session-3/D3-7".to_string()));
+        assert_eq!((record.entity.as_str(), record.created_at), ("Ann", Some(5)));
+        assert_eq!(record.tags.get("session").map(String::as_str), Some("3"));
+    }
+
+    #[test]
+    fn finds_by_words() {
+        let documents = vec![doc("a", "a", "a red boat"), doc("b b", "b b", ""), doc("c c", "c c", "green trees")];
+        let scope = Scope { name: String::new(), documents, questions: Vec::new() };
+        let mut kapsa = Kapsa::new("kapsa lex");
+        assert!(kapsa.rank(&scope, "tree", 3).is_err(), "nothing was prepared");
+        assert!(kapsa.prepare(&scope).expect("it can be written") > 0);
+        assert_eq!(kapsa.rank(&scope, "Where is the tree?", 3).expect("it was prepared"), [2]);
+    }
+}

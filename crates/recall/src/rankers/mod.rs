@@ -1,0 +1,41 @@
+//! What is measured? Anything that puts documents in order for a question.
+
+mod bm25;
+mod grep;
+mod kapsa;
+
+use crate::collection::{Result, Scope};
+
+/// Puts the documents of one scope at a time in order.
+pub(crate) trait Ranker {
+    /// Name, as `--ranker` takes it.
+    fn name(&self) -> String;
+
+    /// Name of the model that it uses; empty when it uses none.
+    fn model(&self) -> String {
+        String::new()
+    }
+
+    /// Makes `scope` ready to be searched, in place of the scope before; returns the size of what was made, in bytes.
+    ///
+    /// # Errors
+    /// Whatever keeps the ranker from it; the run ends.
+    fn prepare(&mut self, scope: &Scope) -> Result<u64>;
+
+    /// At most `k` documents of the scope prepared last, best first, as indices into `scope.documents`.
+    ///
+    /// # Errors
+    /// Whatever keeps the ranker from it; the run ends.
+    fn rank(&mut self, scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>>;
+}
+
+/// Every ranker, baselines first.
+pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
+    vec![Box::new(grep::Grep::default()), Box::new(bm25::Bm25::default()), Box::new(kapsa::Kapsa::new("kapsa lex"))]
+}
+
+/// The best `k` of scored documents, best first; of equals the one that `later` puts first.
+fn best(mut scored: Vec<(usize, f64)>, k: usize, later: impl Fn(usize, usize) -> std::cmp::Ordering) -> Vec<usize> {
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| later(a.0, b.0)));
+    scored.into_iter().take(k).map(|(document, _)| document).collect()
+}
