@@ -67,6 +67,17 @@ pub enum Error {
         /// The branch.
         branch: String,
     },
+    /// Vectors of one model cannot be searched or added to with another.
+    #[error("the vectors in this capsule were made by {in_force}, not by {asked}")]
+    OtherModel {
+        /// Name of the model in force.
+        in_force: String,
+        /// Name of the model that was to be used.
+        asked: String,
+    },
+    /// The model that turns texts into vectors failed.
+    #[error("no vectors: {0}")]
+    Embedding(kapsa_index::EmbedError),
     /// A stored record that cannot be decoded.
     #[error("record {sequence} is damaged: {reason}")]
     DamagedRecord {

@@ -8,6 +8,7 @@ use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 
 use crate::chronicle::Chronicle;
 use crate::codec::{self, Body, Operation};
+use crate::embedding;
 use crate::error::Result;
 use crate::index_batch::index_batch;
 use crate::keys::Replacement;
@@ -86,8 +87,25 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
             publish(&mut writer, draft, (options.clock)())?;
         }
     }
-    let after = Snapshot::open(path)?;
+    let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+    merge_vectors(&mut writer, (options.clock)())?;
+    let after = writer.snapshot()?;
     Ok(finish(report, &after))
+}
+
+/// Merges annexes of vectors, when there are many.
+fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+    let view = View::new(writer.snapshot()?);
+    let drafts: Vec<_> = embedding::merged(&view, &|_| false)?.into_iter().filter(|(_, ids)| ids.len() > 1).collect();
+    if drafts.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = writer.begin()?;
+    for (draft, ids) in drafts {
+        transaction.add_annex(draft, &ids)?;
+    }
+    transaction.commit(now)?;
+    Ok(())
 }
 
 /// Whether the segments that a merged one was built from `then` are the ones in force `now`.
@@ -113,6 +131,7 @@ pub(crate) fn optimize_held(
         let draft = merge(&view.sources(run.clone())?)?;
         publish(writer, draft, now)?;
     }
+    merge_vectors(writer, now)?;
     let after = writer.snapshot()?;
     Ok(finish(report, &after))
 }
@@ -175,6 +194,9 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
         })?;
         rewrite.add_segment(draft)?;
         next += batch.len() as u64;
+    }
+    for (annex, _) in embedding::merged(&view, &|seq| erase.contains(&seq))? {
+        rewrite.add_annex(annex, &[])?;
     }
     rewrite.finish()?;
     let after = writer.snapshot()?;

@@ -9,6 +9,7 @@ use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, Sequences,
 
 use crate::branch::Made;
 use crate::codec::{self, Body, Operation};
+use crate::embedding::Block;
 use crate::error::{Error, Result};
 use crate::keys::{KeyTable, ReplacedTable};
 use crate::lanes::{Class, LaneTable};
@@ -31,6 +32,7 @@ pub(crate) struct Store {
     replaced: OnceLock<Vec<ReplacedTable>>,
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
+    vectors: OnceLock<Vec<Block>>,
     /// What the branches met so far see.
     lines: Mutex<HashMap<BranchId, Lines>>,
 }
@@ -293,6 +295,7 @@ impl Store {
             replaced: OnceLock::new(),
             tail: OnceLock::new(),
             searcher: OnceLock::new(),
+            vectors: OnceLock::new(),
             lines: Mutex::default(),
         }
     }
@@ -562,6 +565,15 @@ impl Store {
         Ok(self.searcher.get_or_init(|| searcher))
     }
 
+    /// The vectors in the snapshot, of all models.
+    pub(crate) fn vector_blocks(&self) -> Result<&[Block]> {
+        if let Some(blocks) = self.vectors.get() {
+            return Ok(blocks);
+        }
+        let blocks = self.read_vector_blocks()?;
+        Ok(self.vectors.get_or_init(|| blocks))
+    }
+
     /// What a search reads of every segment in any case, asked for at once: the disk answers many requests sooner than one
     /// after the other.
     fn read_ahead_for_search(&self) {
@@ -575,7 +587,7 @@ impl Store {
     fn lexical(&self, index: usize) -> Result<SegmentBytes> {
         let section = self.section(index, LEXICAL)?;
         let bytes = section.unchecked();
-        Ok(SegmentBytes::checked_by(Arc::new(LexicalSection(section)), bytes))
+        Ok(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))
     }
 
     fn tail_documents(&self) -> Result<Vec<TailDoc>> {
@@ -621,11 +633,11 @@ impl Store {
     }
 }
 
-/// Checks the words of a segment by the capsule's sums.
+/// Checks what lies in a section by the capsule's sums.
 #[derive(Debug)]
-struct LexicalSection(Section);
+pub(crate) struct CheckedSection(pub(crate) Section);
 
-impl Checks for LexicalSection {
+impl Checks for CheckedSection {
     fn check(&self, range: Range<usize>) -> Result<(), String> {
         self.0.check(range).map_err(|error| error.to_string())
     }

@@ -56,7 +56,7 @@ impl WriteOptions {
         WriteOptions { clock, lock_timeout: Duration::ZERO, holder: Holder::default() }
     }
 
-    fn capsule(&self) -> WriterOptions {
+    pub(crate) fn capsule(&self) -> WriterOptions {
         WriterOptions { holder: self.holder.clone(), lock_timeout: self.lock_timeout }
     }
 }

@@ -115,6 +115,20 @@ impl VectorsBuilder {
         Ok(())
     }
 
+    /// Adds the vectors of other ones of the same dimension whose record is kept, and the records that those cover.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn append(&mut self, from: &Vectors, keep: &mut dyn FnMut(u64) -> bool) -> Result<()> {
+        for (index, entry) in from.entries()?.enumerate() {
+            if keep(entry.seq) {
+                self.add_from(entry, from, index)?;
+            }
+        }
+        self.covered.extend_from_slice(from.covered.ranges());
+        Ok(())
+    }
+
     /// Number of vectors so far.
     #[must_use]
     pub fn len(&self) -> usize {
