@@ -119,6 +119,7 @@ pub(super) fn unit(numbers: &Numbers, dimension: Option<u32>) -> Result<Vec<f32>
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

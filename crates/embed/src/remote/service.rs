@@ -255,6 +255,7 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

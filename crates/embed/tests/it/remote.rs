@@ -1,6 +1,8 @@
 //! Does an embedder of a service ask rightly, believe nothing that is wrong, and say what is the matter?
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use kapsa_embed::{OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};
@@ -351,4 +353,22 @@ fn nobody_there_is_told_with_the_address() {
     let problem = OllamaEmbedder::new(options).unwrap_err();
     assert_eq!(problem.hint, Some(format!("is the server running at {base_url}?")), "{problem}");
     assert!(before.elapsed() < Duration::from_secs(4), "no other try");
+}
+
+#[test]
+fn a_server_without_encryption_is_not_spoken_to_in_the_clear() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("https://{}", listener.local_addr().unwrap());
+    let server = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let mut heard = [0; 1024];
+        let length = connection.read(&mut heard).unwrap();
+        let _ = connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        heard[..length].to_vec()
+    });
+    let options = OpenAiOptions { base_url, model: "small".to_owned(), key: Some(KEY.to_owned()), ..OpenAiOptions::default() };
+    let problem = OpenAiEmbedder::new(options).unwrap_err();
+    assert!(problem.message.contains("cannot be asked"), "{problem}");
+    let heard = server.join().unwrap();
+    assert_eq!(heard[0], 0x16, "a TLS handshake");
 }

@@ -1,6 +1,6 @@
 //! What does a server of this process answer? An HTTP/1.1 server on this machine that writes down what it was asked.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
