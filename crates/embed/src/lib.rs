@@ -6,8 +6,10 @@ mod bert;
 mod convert;
 mod kernel;
 mod local;
+mod remote;
 mod weights;
 mod wordpiece;
 
 pub use convert::{ConvertOptions, convert};
 pub use local::LocalEmbedder;
+pub use remote::{OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};

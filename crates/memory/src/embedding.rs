@@ -106,7 +106,8 @@ fn model_of(label: &[u8]) -> Option<Model> {
     for (at, byte) in hash.iter_mut().enumerate() {
         *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
     }
-    let pooling = [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| told["pooling"] == pooling.as_str())?;
+    let pooling =
+        [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| told["pooling"] == pooling.as_str())?;
     Some(Model {
         name: text("name")?,
         hash,
@@ -183,7 +184,8 @@ impl Target {
         let label = label(model);
         let blocks = store.vector_blocks()?;
         let epochs: Vec<u32> = blocks.iter().map(|block| block.vectors.epoch()).collect();
-        let ids = |wanted: &dyn Fn(&Block) -> bool| blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect();
+        let ids =
+            |wanted: &dyn Fn(&Block) -> bool| blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect();
         let target = |epoch, stale, older| Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older });
         let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
             return target(0, Vec::new(), Vec::new());
@@ -264,7 +266,8 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     if count(&target.covered(&view)?) < next - 1 {
         return Ok(false);
     }
-    let older: Vec<u64> = view.vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
+    let older: Vec<u64> =
+        view.vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
     let mut transaction = writer.begin()?;
     transaction.drop_annexes(&older)?;
     transaction.commit((options.clock)())?;
@@ -372,7 +375,8 @@ fn publish(
     let mut rest: Vec<&Block> = view.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
     loop {
         let tier = tier(builder.len());
-        let (peers, others): (Vec<&Block>, Vec<&Block>) = rest.into_iter().partition(|block| self::tier(block.vectors.len()) == tier);
+        let (peers, others): (Vec<&Block>, Vec<&Block>) =
+            rest.into_iter().partition(|block| self::tier(block.vectors.len()) == tier);
         let vectors: usize = peers.iter().map(|block| block.vectors.len()).sum();
         if peers.len() + 1 < MERGED_BLOCKS || vectors + builder.len() > MERGED_VECTORS_MAX {
             break;

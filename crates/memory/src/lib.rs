@@ -65,10 +65,10 @@ pub use branch::Branch;
 pub use checkpoint::{Checkpoint, NewCheckpoint};
 pub use embedding::{Coverage, EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
 pub use error::{Error, Result};
-pub use kapsa_index::{EmbedError, Embedder, Model, Pooling, Purpose};
 pub use event::{Event, EventRequest, EventType, NewEvent};
 pub use export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use kapsa_index::{EmbedError, Embedder, Model, Pooling, Purpose};
 pub use lines::BRANCH_DEPTH_MAX;
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
