@@ -27,6 +27,30 @@ impl Filter {
         *self == Filter::default()
     }
 
+    /// Does it look at nothing but sequence numbers?
+    pub fn is_only_seqs(&self) -> bool {
+        self.all.is_empty() && self.none.is_empty() && self.since_us.is_none() && self.until_us.is_none()
+    }
+
+    /// Does it let this sequence number through?
+    pub fn allows_seq(&self, seq: u64) -> bool {
+        self.passes_seq(seq)
+    }
+
+    /// Does it let through a document with these exact terms and this time, whatever its number? What it says of titles is not looked at.
+    pub fn allows(&self, terms: &[String], time_us: i64) -> bool {
+        let has = |term: &String| term.starts_with("title:") || terms.contains(term);
+        self.all.iter().all(|group| group.iter().any(has))
+            && !self.none.iter().any(|term| terms.contains(term))
+            && self.passes_time(time_us)
+    }
+
+    /// What passes both filters.
+    #[must_use]
+    pub fn with(&self, other: &Filter) -> Filter {
+        self.and(other)
+    }
+
     /// What passes both filters.
     pub(crate) fn and(&self, other: &Filter) -> Filter {
         Filter {

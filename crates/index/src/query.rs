@@ -100,6 +100,11 @@ impl Query {
         phrase::matches(&self.phrases, &self.phrases_not, &[title, text])
     }
 
+    /// Does it require or exclude words or phrases? Then likeness alone is no answer.
+    pub fn is_strict(&self) -> bool {
+        !self.must.is_empty() || !self.must_not.is_empty() || self.has_phrases()
+    }
+
     /// The restrictions that the field clauses ask for.
     pub fn filter(&self) -> &Filter {
         &self.filter

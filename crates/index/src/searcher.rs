@@ -223,6 +223,21 @@ impl Searcher {
         self.list(&Listing { query, filter, newest_first: false, seqs, k }, accept)
     }
 
+    /// The document with this number, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn candidate(&self, seq: u64) -> Result<Option<Candidate<'_>>> {
+        if let Some(ord) = self.first_seqs.partition_point(|&first| first <= seq).checked_sub(1) {
+            let doc = seq - self.first_seqs[ord];
+            if doc < u64::from(self.index.blobs()[ord].documents) {
+                return Ok(Some(Candidate(Place::Segment(self.reader(ord)?, doc as DocId))));
+            }
+        }
+        let at = self.tail.binary_search_by_key(&seq, TailDoc::seq);
+        Ok(at.ok().map(|at| Candidate(Place::Tail(&self.tail[at]))))
+    }
+
     fn reader(&self, ord: usize) -> Result<&Reader> {
         if self.readers[ord].get().is_none() {
             let blob = self.index.blobs()[ord].clone();

@@ -78,6 +78,9 @@ pub enum Error {
     /// The model that turns texts into vectors failed.
     #[error("no vectors: {0}")]
     Embedding(kapsa_index::EmbedError),
+    /// A search by meaning alone where nothing has vectors.
+    #[error("nothing here has vectors of the model")]
+    NoVectors,
     /// A stored record that cannot be decoded.
     #[error("record {sequence} is damaged: {reason}")]
     DamagedRecord {

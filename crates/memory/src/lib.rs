@@ -36,6 +36,7 @@ mod embedding;
 mod error;
 pub mod event;
 mod export;
+pub mod fusion;
 pub mod graph;
 mod ids;
 mod index_batch;
@@ -80,8 +81,8 @@ pub use read::Reader;
 pub use record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
 pub use request::{
-    Change, Filter, FindRequest, Found, Hit, MaintenanceReport, Put, SalvageReport, SourceReport, Stats, TimelineRequest,
-    VerifyReport,
+    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,
+    SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
 pub use salvage::salvage;
 pub use shared::SharedWriter;

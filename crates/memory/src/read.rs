@@ -1,22 +1,26 @@
 //! The read path, from a request to records, as a table of contents:
 //! snapshot → which revisions are visible (`view`) → search or list → decode → snippet.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use kapsa_capsule::{Snapshot, Volume};
-use kapsa_index::{Candidate, Query};
+use kapsa_index::{Candidate, Embedder, Purpose, Query};
 
 use crate::annals::{Blame, Difference};
 use crate::branch::Branch;
 use crate::checkpoint::Checkpoint;
+use crate::embedding::{Coverage, session};
 use crate::error::{Error, Result};
 use crate::event::{Event, EventRequest};
+use crate::fusion::{Fused, Fusion, Meaning, diverse};
 use crate::lanes::Class;
 use crate::lines::Lines;
 use crate::merge::{MergePlan, MergeRequest};
 use crate::moment::AsOf;
 use crate::record::Record;
-use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, Stats, TimelineRequest};
+use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Grouping, Hit, Means, SearchMode, Stats, TimelineRequest, Why};
 use crate::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
 use crate::view::View;
 
@@ -186,37 +190,141 @@ impl Reader {
         sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
     }
 
-    /// Searches. Any text is a valid query.
+    /// Searches by words. Any text is a valid query.
     ///
     /// # Errors
     /// Only what the disk or a damaged file says, or a query above its limit of bytes.
     pub fn find(&self, request: &FindRequest) -> Result<Found> {
+        self.find_with(request, None)
+    }
+
+    /// Searches by words and by meaning, as far as the request wants and the capsule has vectors of this model.
+    ///
+    /// # Errors
+    /// As [`Reader::find`]; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and there are none.
+    pub fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found> {
         let query = Query::parse(&short_uris(&request.query))?;
-        let k = request.k.min(FIND_K_MAX);
         let filter = request.filter.within(&self.view)?;
+        let k = request.k.min(FIND_K_MAX);
+        let asks = match request.mode {
+            SearchMode::Words => false,
+            SearchMode::Meaning => true,
+            SearchMode::Auto => !query.is_strict() && query.terms().next().is_some(),
+        };
+        let meaning = if asks { self.meaning(request, embedder)? } else { None };
+        let Some((meaning, means)) = meaning else {
+            if request.mode == SearchMode::Meaning {
+                return Err(Error::NoVectors);
+            }
+            return self.by_words(&query, &filter, k, request);
+        };
+        let fusion = Fusion { view: &self.view, request, query: &query, filter: &filter, meaning };
+        let mut fused = fusion.order(self.depth(request, k), means.words)?;
+        if request.diverse {
+            fused = diverse(fused);
+        }
+        let mut found = Found { hits: Vec::new(), fallback: false, means };
+        let mut groups = Groups::new(request.group);
+        for fused in fused {
+            if !groups.is_new(&fused.record) {
+                continue;
+            }
+            if found.hits.len() < k {
+                let hit = self.present(fused.record, fused.score, Some(&query), fused.passage, request);
+                found.hits.push(Hit { why: fused.why, ..hit });
+            }
+        }
+        found.hits.iter_mut().for_each(|hit| hit.group_hits = groups.count(&hit.record));
+        Ok(found)
+    }
+
+    /// How many records are looked at for `k` hits.
+    fn depth(&self, request: &FindRequest, k: usize) -> usize {
+        if request.group.is_some() || request.diverse { k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX) } else { k }
+    }
+
+    fn by_words(&self, query: &Query, filter: &kapsa_index::Filter, k: usize, request: &FindRequest) -> Result<Found> {
         let mut visibility = Visibility::of(&self.view);
-        let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate);
-        let hits = self.view.searcher()?.search(&query, &filter, k, &mut accept)?;
+        let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate);
+        let hits = self.view.searcher()?.search(query, filter, self.depth(request, k), &mut accept)?;
         visibility.finish()?;
         if hits.is_empty() && request.fallback {
             return self.newest(request, k);
         }
-        let hits = hits.into_iter().map(|hit| self.hit(hit.seq, hit.score, Some(&query), request));
-        Ok(Found { hits: hits.collect::<Result<_>>()?, fallback: false })
+        let mut fused = Vec::with_capacity(hits.len());
+        for (rank, hit) in hits.into_iter().enumerate() {
+            let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
+            fused.push(Fused { record: self.view.record(hit.seq)?, score: hit.score, passage: None, why });
+        }
+        if request.diverse {
+            fused = diverse(fused);
+        }
+        let mut groups = Groups::new(request.group);
+        fused.retain(|fused| groups.is_new(&fused.record));
+        let hits = fused.into_iter().take(k).map(|fused| {
+            let group_hits = groups.count(&fused.record);
+            let hit = self.present(fused.record, fused.score, Some(query), None, request);
+            Hit { why: fused.why, group_hits, ..hit }
+        });
+        Ok(Found { hits: hits.collect(), fallback: false, means: Means { words: true, ..Means::default() } })
+    }
+
+    /// The query as a vector, when there is something to compare it with.
+    fn meaning(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Option<(Meaning<'_>, Means)>> {
+        let Some(embedder) = embedder else { return Ok(None) };
+        let blocks = self.view.vectors_of(embedder.model())?;
+        if blocks.iter().all(|block| block.is_empty()) {
+            return Ok(None);
+        }
+        let mut vectors = embedder.embed(&[&request.query], Purpose::Query).map_err(Error::Embedding)?;
+        let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
+        let Some(question) = question else { return Ok(None) };
+        let coverage = self.view.coverage()?;
+        let means = Means {
+            words: request.mode == SearchMode::Auto,
+            model: Some(embedder.model().name.clone()),
+            covered: coverage.covered,
+            missing: coverage.missing,
+        };
+        Ok(Some((Meaning { blocks, question }, means)))
+    }
+
+    /// How much of the capsule has vectors, and of which model.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn coverage(&self) -> Result<Coverage> {
+        self.view.coverage()
     }
 
     /// The newest records, for a search that matched nothing.
     fn newest(&self, request: &FindRequest, k: usize) -> Result<Found> {
         let sequences = list(&self.view, &request.filter, k, true)?;
-        let hits = sequences.into_iter().map(|sequence| self.hit(sequence, 0.0, None, request));
+        let hits = sequences.into_iter().map(|sequence| Ok(self.present(self.view.record(sequence)?, 0.0, None, None, request)));
         let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
-        Ok(Found { fallback: !hits.is_empty(), hits })
+        Ok(Found { fallback: !hits.is_empty(), hits, means: Means { words: true, ..Means::default() } })
     }
 
-    fn hit(&self, sequence: u64, score: f32, query: Option<&Query>, request: &FindRequest) -> Result<Hit> {
-        let record = self.view.record(sequence)?;
-        let cut = kapsa_index::snippet(&record.text, query.unwrap_or(&Query::default()), request.snippet_chars);
-        Ok(Hit { snippet: record.text[cut.range].to_string(), marks: cut.highlights, record, score })
+    fn present(
+        &self,
+        record: Record,
+        score: f32,
+        query: Option<&Query>,
+        passage: Option<Range<u32>>,
+        request: &FindRequest,
+    ) -> Hit {
+        let passage = passage.map(|range| range.start as usize..range.end as usize);
+        let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
+        let none = Query::default();
+        let query = query.unwrap_or(&none);
+        let mut cut = kapsa_index::snippet(&record.text, query, request.snippet_chars);
+        // Where no word says which part fits best, meaning does.
+        if let Some(passage) = passage.clone().filter(|passage| cut.highlights.is_empty() && passage.start > 0) {
+            cut = kapsa_index::snippet(&record.text[passage.clone()], query, request.snippet_chars);
+            cut.range = cut.range.start + passage.start..cut.range.end + passage.start;
+        }
+        let snippet = record.text[cut.range].to_string();
+        Hit { snippet, marks: cut.highlights, record, score, why: Why::default(), passage, group_hits: 0 }
     }
 
     /// Lists visible records by sequence.
@@ -284,29 +392,68 @@ pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: boo
     Ok(sequences)
 }
 
+/// Records that are looked at for each group or each text that says something new.
+const GROUP_DEPTH: usize = 10;
+
+/// Which groups were met, and how often.
+struct Groups {
+    by: Option<Grouping>,
+    met: HashMap<String, usize>,
+}
+
+impl Groups {
+    fn new(by: Option<Grouping>) -> Groups {
+        Groups { by, met: HashMap::new() }
+    }
+
+    fn name(&self, record: &Record) -> Option<String> {
+        let own = || format!("#{}", record.sequence);
+        Some(match self.by? {
+            Grouping::Session => session(record).map_or_else(own, str::to_string),
+            Grouping::Source => record.source.as_ref().map_or_else(own, |source| source.path.clone()),
+        })
+    }
+
+    fn is_new(&mut self, record: &Record) -> bool {
+        let Some(name) = self.name(record) else { return true };
+        let count = self.met.entry(name).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    fn count(&self, record: &Record) -> usize {
+        self.name(record).and_then(|name| self.met.get(&name).copied()).unwrap_or(0)
+    }
+}
+
 /// The rule that the search asks of each candidate; keeps the first error for when the search is over.
-struct Visibility<'a> {
+pub(crate) struct Visibility<'a> {
     view: &'a View,
     error: Option<Error>,
 }
 
 impl<'a> Visibility<'a> {
-    fn of(view: &'a View) -> Visibility<'a> {
+    pub(crate) fn of(view: &'a View) -> Visibility<'a> {
         Visibility { view, error: None }
     }
 
-    fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
+    pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
         let visible = self.view.is_visible(candidate);
         self.unless_failed(visible)
     }
 
     /// Phrases are looked for in the record itself.
-    fn has_phrases(&mut self, query: &Query, candidate: &Candidate<'_>) -> bool {
+    pub(crate) fn has_phrases(&mut self, query: &Query, candidate: &Candidate<'_>) -> bool {
         if !query.has_phrases() {
             return true;
         }
         let record = self.view.record(candidate.seq());
         self.unless_failed(record.map(|record| query.phrases_match(&record.title, &record.text)))
+    }
+
+    /// Keeps an error; what it was about is not accepted.
+    pub(crate) fn fail(&mut self, error: Error) -> bool {
+        self.unless_failed(Err(error))
     }
 
     fn unless_failed(&mut self, accepted: Result<bool>) -> bool {
@@ -319,7 +466,7 @@ impl<'a> Visibility<'a> {
         }
     }
 
-    fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         self.error.map_or(Ok(()), Err)
     }
 }

@@ -40,6 +40,36 @@ pub struct Filter {
     pub until: Option<Micros>,
 }
 
+/// What a search goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Words, and meaning where there are vectors and the query does not require or exclude words.
+    #[default]
+    Auto,
+    /// Words alone.
+    Words,
+    /// Meaning alone.
+    Meaning,
+}
+
+/// What hits are put together by: of each group the best one is returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// The tag `session`.
+    Session,
+    /// The document they were read from.
+    Source,
+}
+
+/// What time it is for who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Now.
+    pub now: Micros,
+    /// Local time is UTC plus this.
+    pub offset_seconds: i32,
+}
+
 /// A search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindRequest {
@@ -53,13 +83,37 @@ pub struct FindRequest {
     pub fallback: bool,
     /// Longest snippet, in characters; default 200.
     pub snippet_chars: usize,
+    /// What it goes by.
+    pub mode: SearchMode,
+    /// Whether only the best hit of each group is wanted; default no.
+    pub group: Option<Grouping>,
+    /// Whether texts that say nothing new come last; default no.
+    pub diverse: bool,
+    /// The time, for "last week" and the like in the query to mean something; without it they are only words. Needs vectors.
+    pub time: Option<Clock>,
+    /// Prefers new records, by half after so many days; needs [`FindRequest::time`]; default no.
+    pub recency_days: Option<f32>,
+    /// Prefers records of high confidence; default no.
+    pub confidence: bool,
 }
 
 impl FindRequest {
     /// A search for `query` with every default.
     #[must_use]
     pub fn new(query: impl Into<String>) -> FindRequest {
-        FindRequest { query: query.into(), filter: Filter::default(), k: FIND_K_DEFAULT, fallback: false, snippet_chars: 200 }
+        FindRequest {
+            query: query.into(),
+            filter: Filter::default(),
+            k: FIND_K_DEFAULT,
+            fallback: false,
+            snippet_chars: 200,
+            mode: SearchMode::Auto,
+            group: None,
+            diverse: false,
+            time: None,
+            recency_days: None,
+            confidence: false,
+        }
     }
 }
 
@@ -68,12 +122,44 @@ impl FindRequest {
 pub struct Hit {
     /// The record found.
     pub record: Record,
-    /// BM25 score; 0 for a hit of the fallback.
+    /// BM25 score, cosine or sum of points, by what the search went by; 0 for a hit of the fallback.
     pub score: f32,
     /// The part of the text that fits best.
     pub snippet: String,
     /// Byte ranges of the matched words in `snippet`.
     pub marks: Vec<Range<usize>>,
+    /// What speaks for it.
+    pub why: Why,
+    /// The bytes of the text that are most like the query, when meaning had a say.
+    pub passage: Option<Range<usize>>,
+    /// How many hits of its group were found, itself included; 0 without grouping.
+    pub group_hits: usize,
+}
+
+/// Why a record was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Why {
+    /// Rank by words, from 1, and BM25 score.
+    pub words: Option<(usize, f32)>,
+    /// Rank by meaning, from 1, and cosine.
+    pub meaning: Option<(usize, f32)>,
+    /// Cosine, also of a record that meaning alone would not have found.
+    pub cosine: Option<f32>,
+    /// What the score is the sum of, when words and meaning were put together.
+    pub points: Vec<(&'static str, f32)>,
+}
+
+/// What a search went by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Means {
+    /// Whether words counted.
+    pub words: bool,
+    /// The model whose vectors counted.
+    pub model: Option<String>,
+    /// Records of the capsule that have vectors, or need none, when vectors counted.
+    pub covered: u64,
+    /// Records that lack them, which only words can find.
+    pub missing: u64,
 }
 
 /// Answer to a search.
@@ -83,6 +169,8 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether nothing matched and the hits are simply the newest records.
     pub fallback: bool,
+    /// What the search went by.
+    pub means: Means,
 }
 
 /// A walk through time.

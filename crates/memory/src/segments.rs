@@ -39,7 +39,7 @@ impl Indexed {
         terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
         terms.tags(&record.tags);
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
-        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()));
+        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
         Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now) }
     }
 
@@ -54,8 +54,13 @@ impl Indexed {
             terms.tags(&record.tags);
             terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
         }
-        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()));
+        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
         Indexed { title, terms: terms.0, time_us: record.created_at }
+    }
+
+    /// Its exact terms.
+    pub(crate) fn terms(&self) -> &[String] {
+        &self.terms
     }
 
     /// The document of a record with this text and URI.
@@ -64,12 +69,15 @@ impl Indexed {
     }
 }
 
-/// A passage is found by the name of its document as well.
-fn title_of(title: &str, source: Option<&str>) -> String {
-    match source {
-        Some(path) if path != title => format!("{title} {path}"),
-        _ => title.to_string(),
+/// A passage is found by the name of its document as well, and a record by whom it is about.
+fn title_of(title: &str, source: Option<&str>, entity: &str) -> String {
+    let mut all = title.to_string();
+    for more in [source.unwrap_or_default(), entity] {
+        if !more.is_empty() && more != title {
+            all = format!("{all} {more}");
+        }
     }
+    all
 }
 
 #[derive(Default)]

@@ -97,7 +97,8 @@ fn load(arguments: &Arguments) -> Result<Option<Collection>> {
 
 /// Where the data lies beside the repository; it is no part of it.
 fn default_data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/locomo")
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(3).unwrap_or(package).join("shared/data/locomo")
 }
 
 #[cfg(test)]

@@ -10,4 +10,4 @@ mod scan;
 mod tests;
 
 pub use block::{Entry, LABEL_BYTES_MAX, VECTORS_MAX, Vectors, VectorsBuilder};
-pub use scan::{Near, nearest};
+pub use scan::{Near, nearest, similarity};

@@ -98,6 +98,23 @@ pub fn nearest(
     }
 }
 
+/// How like `question` the record `seq` is: its best passage; none when it has no vector.
+///
+/// # Errors
+/// [`crate::Error::Damaged`].
+pub fn similarity(blocks: &[&Vectors], question: &[f32], seq: u64) -> Result<Option<Near>> {
+    let question = Question::new(question);
+    let mut found = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        let mut index = skip(block, 0, seq)?;
+        while index < block.len() && block.entry(index)?.seq == seq {
+            found.push((0.0, number, index));
+            index += 1;
+        }
+    }
+    Ok(exactly(blocks, &question, found)?.into_iter().next())
+}
+
 fn scan(
     block: &Vectors,
     number: usize,

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use kapsa_memory::{FindRequest, Micros, NewRecord, Reader, Uri, WriteOptions, Writer, create};
+use kapsa_embed::LocalEmbedder;
+use kapsa_memory::{
+    Clock, EmbedRequest, Embedder, FindRequest, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
+};
 use tempfile::TempDir;
 
 use super::Ranker;
@@ -13,9 +16,11 @@ const BATCH_RECORDS: usize = 4096;
 /// The time of every commit, so that a run can be repeated: 1 January 2026.
 const NOW: Micros = 1_767_225_600_000_000;
 
-/// A capsule in a temporary folder. A way of searching that the library gains later is another `name` and another `request`.
+/// A capsule in a temporary folder, searched in one way.
 pub(super) struct Kapsa {
     name: &'static str,
+    mode: SearchMode,
+    embedder: Option<LocalEmbedder>,
     open: Option<Open>,
 }
 
@@ -28,19 +33,23 @@ struct Open {
 }
 
 impl Kapsa {
-    /// Searches as `name` says.
-    pub(super) fn new(name: &'static str) -> Kapsa {
-        Kapsa { name, open: None }
+    /// Searches as `name` says, by `mode`.
+    pub(super) fn new(name: &'static str, mode: SearchMode) -> Kapsa {
+        Kapsa { name, mode, embedder: None, open: None }
     }
 
-    fn request(query: &str, k: usize) -> FindRequest {
-        FindRequest { k, ..FindRequest::new(query) }
+    fn request(&self, query: &str, k: usize) -> FindRequest {
+        FindRequest { k, mode: self.mode, time: Some(Clock { now: NOW, offset_seconds: 0 }), ..FindRequest::new(query) }
     }
 }
 
 impl Ranker for Kapsa {
     fn name(&self) -> String {
         self.name.to_string()
+    }
+
+    fn model(&self) -> String {
+        if self.mode == SearchMode::Words { String::new() } else { "bundled".to_string() }
     }
 
     /// The size is that of the whole file: records and index.
@@ -59,6 +68,13 @@ impl Ranker for Kapsa {
             documents.extend(puts.iter().zip(batch).map(|(put, &at)| (put.sequence, at)));
         }
         drop(writer);
+        if self.mode != SearchMode::Words {
+            if self.embedder.is_none() {
+                self.embedder = Some(LocalEmbedder::bundled()?);
+            }
+            let embedder = self.embedder.as_ref().ok_or("there is no model")?;
+            embed(&path, &WriteOptions::new(|| NOW), embedder, &EmbedRequest::default(), &mut |_, _| ())?;
+        }
         let reader = Reader::open(&path)?;
         let bytes = reader.stats(false)?.size_bytes;
         self.open = Some(Open { reader, documents, _folder: folder });
@@ -67,7 +83,8 @@ impl Ranker for Kapsa {
 
     fn rank(&mut self, _scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>> {
         let open = self.open.as_ref().ok_or("no scope was prepared")?;
-        let found = open.reader.find(&Kapsa::request(query, k))?;
+        let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
+        let found = open.reader.find_with(&self.request(query, k), embedder)?;
         Ok(found.hits.iter().filter_map(|hit| open.documents.get(&hit.record.sequence).copied()).collect())
     }
 }
@@ -82,8 +99,7 @@ fn record(document: &Doc, number: usize) -> NewRecord {
         ..NewRecord::text(document.text.clone())
     };
     if document.group != document.id {
-        let last = document.group.rsplit('/').next().unwrap_or_default();
-        record.tags.insert("session".to_string(), last.trim_start_matches("session-").to_string());
+        record.tags.insert("session".to_string(), document.group.clone());
     }
     record
 }
@@ -99,14 +115,14 @@ mod tests {
         let record = record(&turn, 0);
         assert_eq!(record.uri.map(|uri| uri.short().to_string()), Some("session-3/D3-7".to_string()));
         assert_eq!((record.entity.as_str(), record.created_at), ("Ann", Some(5)));
-        assert_eq!(record.tags.get("session").map(String::as_str), Some("3"));
+        assert_eq!(record.tags.get("session").map(String::as_str), Some("session-3"));
     }
 
     #[test]
     fn finds_by_words() {
         let documents = vec![doc("a", "a", "a red boat"), doc("b b", "b b", ""), doc("c c", "c c", "green trees")];
         let scope = Scope { name: String::new(), documents, questions: Vec::new() };
-        let mut kapsa = Kapsa::new("kapsa lex");
+        let mut kapsa = Kapsa::new("kapsa lex", SearchMode::Words);
         assert!(kapsa.rank(&scope, "tree", 3).is_err(), "nothing was prepared");
         assert!(kapsa.prepare(&scope).expect("it can be written") > 0);
         assert_eq!(kapsa.rank(&scope, "Where is the tree?", 3).expect("it was prepared"), [2]);

@@ -4,6 +4,8 @@ mod bm25;
 mod grep;
 mod kapsa;
 
+use kapsa_memory::SearchMode;
+
 use crate::collection::{Result, Scope};
 
 /// Puts the documents of one scope at a time in order.
@@ -31,7 +33,13 @@ pub(crate) trait Ranker {
 
 /// Every ranker, baselines first.
 pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
-    vec![Box::new(grep::Grep::default()), Box::new(bm25::Bm25::default()), Box::new(kapsa::Kapsa::new("kapsa lex"))]
+    vec![
+        Box::new(grep::Grep::default()),
+        Box::new(bm25::Bm25::default()),
+        Box::new(kapsa::Kapsa::new("kapsa lex", SearchMode::Words)),
+        Box::new(kapsa::Kapsa::new("kapsa sem", SearchMode::Meaning)),
+        Box::new(kapsa::Kapsa::new("kapsa", SearchMode::Auto)),
+    ]
 }
 
 /// The best `k` of scored documents, best first; of equals the one that `later` puts first.

@@ -1,0 +1,403 @@
+//! How do words and meaning agree on an order? Candidates of both, each given points for what speaks for it.
+//!
+//! | what | points, at most | why |
+//! |---|---|---|
+//! | words | [`WORDS`] | its BM25 score, as a share of the best |
+//! | meaning | [`MEANING`] | its cosine, as a share of the best |
+//! | before, after | [`BEFORE`], [`AFTER`] | the words of the turns beside it: an answer is found by its question |
+//! | conversation | [`CONVERSATION`] | the words of the best three turns of its session |
+//! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
+//! | asks | [`ASKS`] | a turn that only asks seldom answers |
+//! | exact | [`EXACT`] | it has an identifier of the query as it is: fuzziness never overrules that |
+//! | time | [`TIME`] | it is of the time that the query speaks of |
+//! | recent, sure | [`RECENT`], [`SURE`] | only when asked for |
+//!
+//! The points were chosen on one half of a set of conversations and measured on the other, both ways: `docs/benchmarks.md`, "Recall". A share of the
+//! best, rather than a rank, keeps what a clear winner is worth: reciprocal ranks gave less in every trial.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use kapsa_index::{Near, Query, Relation, Sequences, Vectors};
+
+use crate::checkpoint;
+use crate::embedding::{session, speaker};
+use crate::error::Result;
+use crate::lanes::Class;
+use crate::read::Visibility;
+use crate::record::{Micros, Record};
+use crate::request::{FindRequest, Why};
+use crate::view::View;
+
+/// Points for the words.
+pub const WORDS: f32 = 0.85;
+/// Points for the meaning.
+pub const MEANING: f32 = 1.0;
+/// Points for the words of the turn before.
+pub const BEFORE: f32 = 0.3;
+/// Points for the words of the turn after.
+pub const AFTER: f32 = 0.2;
+/// Points for the words of the conversation.
+pub const CONVERSATION: f32 = 0.85;
+/// Points for a speaker whom the query names.
+pub const SPEAKER: f32 = 0.3;
+/// Points of a turn that asks.
+pub const ASKS: f32 = -0.33;
+/// Points for each identifier of the query.
+pub const EXACT: f32 = 2.0;
+/// Points for the right time.
+pub const TIME: f32 = 0.5;
+/// Points for a record that is new; half after each half-life.
+pub const RECENT: f32 = 0.5;
+/// Points for a record of full confidence.
+pub const SURE: f32 = 0.3;
+
+/// Candidates that words and meaning bring each, at least.
+const CANDIDATES_MIN: usize = 64;
+/// The best by words whose neighbours are candidates too.
+const NEIGHBOURS_OF: usize = 16;
+/// Turns whose words count for a conversation.
+const TURNS_OF_CONVERSATION: usize = 3;
+/// Share of words that two texts have in common when one says nothing new.
+const ALIKE: f32 = 0.8;
+const DAY_US: f64 = 86_400e6;
+
+/// A record that may answer.
+struct Candidate {
+    record: Record,
+    words: Option<(usize, f32)>,
+    meaning: Option<(usize, f32)>,
+    passage: Option<Range<u32>>,
+    points: Vec<(&'static str, f32)>,
+}
+
+impl Candidate {
+    fn words(&self) -> f32 {
+        self.words.map_or(0.0, |(_, score)| score)
+    }
+
+    fn total(&self) -> f32 {
+        self.points.iter().map(|(_, points)| points).sum()
+    }
+}
+
+/// A record in the common order.
+pub(crate) struct Fused {
+    pub(crate) record: Record,
+    pub(crate) score: f32,
+    pub(crate) passage: Option<Range<u32>>,
+    pub(crate) why: Why,
+}
+
+/// A question as a vector, and the vectors it can be compared with.
+pub(crate) struct Meaning<'a> {
+    pub(crate) blocks: Vec<&'a Vectors>,
+    pub(crate) question: Vec<f32>,
+}
+
+/// What the order is made of.
+pub(crate) struct Fusion<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) request: &'a FindRequest,
+    pub(crate) query: &'a Query,
+    pub(crate) filter: &'a kapsa_index::Filter,
+    pub(crate) meaning: Meaning<'a>,
+}
+
+/// A span of time that is preferred.
+struct Span {
+    from: Micros,
+    until: Micros,
+}
+
+impl Fusion<'_> {
+    /// The best by everything, best first; at most `k`, or as many groups.
+    pub(crate) fn order(&self, k: usize, with_words: bool) -> Result<Vec<Fused>> {
+        let count = (3 * k).max(CANDIDATES_MIN);
+        let spans = self.spans()?;
+        let mut all: BTreeMap<u64, Candidate> = BTreeMap::new();
+        let near = self.near(self.filter, count)?;
+        for (rank, near) in near.into_iter().enumerate() {
+            self.add_near(&mut all, Some(rank), near)?;
+        }
+        if with_words {
+            let words = self.by_words(self.filter, count)?;
+            for (rank, (sequence, score)) in words.iter().enumerate() {
+                self.candidate(&mut all, *sequence)?.words = Some((rank, *score));
+            }
+            self.add_neighbours(&mut all, &words)?;
+            self.add_of_time(&mut all, &spans, count / 2)?;
+        }
+        let mut candidates: Vec<Candidate> = all.into_values().collect();
+        self.score(&mut candidates, &spans, with_words)?;
+        candidates.sort_by(|a, b| b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence)));
+        let fused = candidates.into_iter().map(|candidate| Fused {
+            score: candidate.total(),
+            passage: candidate.passage,
+            why: Why {
+                words: candidate.words.map(|(rank, score)| (rank + 1, score)),
+                meaning: candidate.meaning.filter(|(rank, _)| *rank != usize::MAX).map(|(rank, cosine)| (rank + 1, cosine)),
+                cosine: candidate.meaning.map(|(_, cosine)| cosine),
+                points: candidate.points.into_iter().filter(|(_, points)| *points != 0.0).collect(),
+            },
+            record: candidate.record,
+        });
+        Ok(fused.collect())
+    }
+
+    fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, Candidate>, sequence: u64) -> Result<&'c mut Candidate> {
+        if !all.contains_key(&sequence) {
+            let record = self.view.record(sequence)?;
+            all.insert(sequence, Candidate { record, words: None, meaning: None, passage: None, points: Vec::new() });
+        }
+        Ok(all.get_mut(&sequence).expect("inserted"))
+    }
+
+    fn add_near(&self, all: &mut BTreeMap<u64, Candidate>, rank: Option<usize>, near: Near) -> Result<()> {
+        let candidate = self.candidate(all, near.seq)?;
+        if candidate.meaning.is_none() {
+            candidate.meaning = Some((rank.unwrap_or(usize::MAX), near.score));
+            candidate.passage = Some(near.passage);
+        }
+        Ok(())
+    }
+
+    /// Sequences and scores of the best by words.
+    fn by_words(&self, filter: &kapsa_index::Filter, count: usize) -> Result<Vec<(u64, f32)>> {
+        let mut visibility = Visibility::of(self.view);
+        let mut accept = |candidate: kapsa_index::Candidate<'_>| {
+            visibility.accepts(&candidate) && visibility.has_phrases(self.query, &candidate)
+        };
+        let hits = self.view.searcher()?.search(self.query, filter, count, &mut accept)?;
+        visibility.finish()?;
+        Ok(hits.into_iter().map(|hit| (hit.seq, hit.score)).collect())
+    }
+
+    /// The nearest by meaning.
+    fn near(&self, filter: &kapsa_index::Filter, count: usize) -> Result<Vec<Near>> {
+        let filter = filter.with(self.query.filter());
+        let listed;
+        let seqs = if filter.is_only_seqs() {
+            filter.seqs.as_ref()
+        } else {
+            let mut passing = self.view.searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+            passing.dedup();
+            listed = Sequences::new(passing.into_iter().map(|seq| seq..seq + 1).collect());
+            Some(&listed)
+        };
+        let searcher = self.view.searcher()?;
+        let mut visibility = Visibility::of(self.view);
+        let mut accept = |seq: u64| match searcher.candidate(seq) {
+            Ok(Some(candidate)) => visibility.accepts(&candidate),
+            Ok(None) => false,
+            Err(error) => visibility.fail(error.into()),
+        };
+        let near = kapsa_index::nearest(&self.meaning.blocks, &self.meaning.question, count, seqs, &mut accept)?;
+        visibility.finish()?;
+        Ok(near)
+    }
+
+    /// The turns before and after the best by words: an answer need not have a word of the question.
+    fn add_neighbours(&self, all: &mut BTreeMap<u64, Candidate>, words: &[(u64, f32)]) -> Result<()> {
+        let searcher = self.view.searcher()?;
+        for &(sequence, _) in words.iter().take(NEIGHBOURS_OF) {
+            let Some(session) = all.get(&sequence).and_then(|candidate| session(&candidate.record)).map(str::to_string) else {
+                continue;
+            };
+            for other in [sequence - 1, sequence + 1] {
+                if other == 0 || all.contains_key(&other) || !self.filter.allows_seq(other) {
+                    continue;
+                }
+                let Some(found) = searcher.candidate(other)? else { continue };
+                let record = self.view.record(other)?;
+                let mut visibility = Visibility::of(self.view);
+                let seen = self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
+                visibility.finish()?;
+                if seen && self.filter_allows(&record) {
+                    all.insert(other, Candidate { record, words: None, meaning: None, passage: None, points: Vec::new() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a neighbour passes what else is asked for.
+    fn filter_allows(&self, record: &Record) -> bool {
+        let terms = crate::segments::Indexed::of_record(record, false, false);
+        self.filter.with(self.query.filter()).allows(terms.terms(), record.created_at)
+    }
+
+    /// The best of the time that is preferred.
+    fn add_of_time(&self, all: &mut BTreeMap<u64, Candidate>, spans: &[Span], count: usize) -> Result<()> {
+        for span in spans {
+            let within = kapsa_index::Filter { since_us: Some(span.from), until_us: Some(span.until), ..Default::default() };
+            let filter = self.filter.with(&within);
+            for near in self.near(&filter, count)? {
+                self.add_near(all, None, near)?;
+            }
+            for (sequence, score) in self.by_words(&filter, count)? {
+                let candidate = self.candidate(all, sequence)?;
+                candidate.words.get_or_insert((usize::MAX >> 1, score));
+            }
+        }
+        Ok(())
+    }
+
+    /// The times that the query speaks of, by the calendar or by a checkpoint that it names.
+    fn spans(&self) -> Result<Vec<Span>> {
+        let Some(clock) = self.request.time else { return Ok(Vec::new()) };
+        let text = &self.request.query;
+        let mut spans: Vec<Span> = kapsa_index::periods(text, clock.now, clock.offset_seconds)
+            .into_iter()
+            .map(|period| Span { from: period.from_us.unwrap_or(Micros::MIN), until: period.until_us.unwrap_or(Micros::MAX) })
+            .collect();
+        let anchors = kapsa_index::anchors(text);
+        if anchors.is_empty() {
+            return Ok(spans);
+        }
+        let has_checkpoints = !self.view.sequences(self.view.lines(), Class::System)?.ranges().is_empty();
+        let checkpoints = if has_checkpoints { self.view.checkpoints(true)? } else { Vec::new() };
+        for anchor in anchors {
+            let name = text[anchor.name.clone()].to_lowercase();
+            let named = |checkpoint: &&checkpoint::Checkpoint| checkpoint.label.to_lowercase().contains(&name);
+            let Some(at) = checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp) else { continue };
+            spans.push(match anchor.relation {
+                Relation::Before | Relation::Until => Span { from: Micros::MIN, until: at },
+                Relation::After | Relation::Since => Span { from: at, until: Micros::MAX },
+                Relation::During => Span { from: at - DAY_US as i64, until: at + DAY_US as i64 },
+            });
+        }
+        Ok(spans)
+    }
+
+    fn score(&self, candidates: &mut [Candidate], spans: &[Span], with_words: bool) -> Result<()> {
+        for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
+            let near = kapsa_index::similarity(&self.meaning.blocks, &self.meaning.question, candidate.record.sequence)?;
+            if let Some(near) = near {
+                candidate.meaning = Some((usize::MAX, near.score));
+                candidate.passage = Some(near.passage);
+            }
+        }
+        let known: Vec<f32> = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1.max(0.0))).collect();
+        let best_meaning = known.iter().copied().fold(1e-6, f32::max);
+        // What has no vector yet is taken for middling.
+        let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
+        for candidate in candidates.iter_mut() {
+            let cosine = candidate.meaning.map_or(unknown, |(_, cosine)| cosine.max(0.0));
+            candidate.points.push(("meaning", MEANING * cosine / best_meaning));
+        }
+        if !with_words {
+            return Ok(());
+        }
+        self.score_words(candidates);
+        self.score_exact(candidates);
+        self.score_circumstances(candidates, spans);
+        Ok(())
+    }
+
+    fn score_words(&self, candidates: &mut [Candidate]) {
+        let best = candidates.iter().map(Candidate::words).fold(1e-6, f32::max);
+        let shares: Vec<f32> = candidates.iter().map(|candidate| candidate.words() / best).collect();
+        let mut turns: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, candidate) in candidates.iter().enumerate() {
+            if let Some(session) = session(&candidate.record) {
+                turns.entry(session).or_default().push(at);
+            }
+        }
+        let mut points: Vec<[f32; 3]> = shares.iter().map(|&share| [share, 0.0, 0.0]).collect();
+        let mut best_conversation =
+            candidates.iter().zip(&shares).filter(|(c, _)| session(&c.record).is_none()).map(|(_, s)| *s).fold(1e-6, f32::max);
+        for places in turns.values() {
+            let mut sorted: Vec<f32> = places.iter().map(|&at| shares[at]).collect();
+            sorted.sort_by(|a, b| b.total_cmp(a));
+            let conversation: f32 = sorted.iter().take(TURNS_OF_CONVERSATION).sum();
+            best_conversation = best_conversation.max(conversation);
+            for (place, &at) in places.iter().enumerate() {
+                points[at][0] = conversation;
+                let beside = |other: Option<&usize>| {
+                    let other = *other?;
+                    let distance = candidates[at].record.sequence.abs_diff(candidates[other].record.sequence);
+                    let weight = match distance {
+                        1 => 1.0,
+                        2 => 0.5,
+                        _ => return None,
+                    };
+                    Some(weight * shares[other])
+                };
+                let sum = |near: Option<&usize>, far: Option<&usize>| beside(near).unwrap_or(0.0) + beside(far).unwrap_or(0.0);
+                points[at][1] =
+                    sum(place.checked_sub(1).and_then(|p| places.get(p)), place.checked_sub(2).and_then(|p| places.get(p)));
+                points[at][2] = sum(places.get(place + 1), places.get(place + 2));
+            }
+        }
+        for ((candidate, share), [conversation, before, after]) in candidates.iter_mut().zip(shares).zip(points) {
+            candidate.points.push(("words", WORDS * share));
+            candidate.points.push(("before", BEFORE * before));
+            candidate.points.push(("after", AFTER * after));
+            candidate.points.push(("conversation", CONVERSATION * conversation / best_conversation));
+        }
+    }
+
+    fn score_exact(&self, candidates: &mut [Candidate]) {
+        let words = kapsa_index::code_words(&self.request.query);
+        for candidate in candidates.iter_mut() {
+            let Record { text, title, .. } = &candidate.record;
+            let has = |word: &&&str| kapsa_index::has_code_word(text, word) || kapsa_index::has_code_word(title, word);
+            candidate.points.push(("exact", EXACT * words.iter().filter(has).count() as f32));
+        }
+    }
+
+    fn score_circumstances(&self, candidates: &mut [Candidate], spans: &[Span]) {
+        let query: HashSet<String> = words_of(&self.request.query);
+        let is_named = |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
+        let named: HashSet<String> =
+            candidates.iter().map(|c| speaker(&c.record)).filter(|name| is_named(name)).map(str::to_lowercase).collect();
+        for candidate in candidates.iter_mut() {
+            let record = &candidate.record;
+            let mut points = Vec::new();
+            if named.len() == 1 && named.contains(&speaker(record).to_lowercase()) {
+                points.push(("speaker", SPEAKER));
+            }
+            if session(record).is_some() && record.text.trim_end().ends_with(['?', '？']) {
+                points.push(("asks", ASKS));
+            }
+            if spans.iter().any(|span| (span.from..span.until).contains(&record.created_at)) {
+                points.push(("time", TIME));
+            }
+            if let (Some(days), Some(now)) = (self.request.recency_days, self.request.time.map(|clock| clock.now)) {
+                let age = (now - record.created_at).max(0) as f64 / DAY_US;
+                points.push(("recent", RECENT * (0.5f64).powf(age / f64::from(days.max(1e-3))) as f32));
+            }
+            if self.request.confidence {
+                points.push(("sure", SURE * record.confidence.unwrap_or(0.5).clamp(0.0, 1.0) as f32));
+            }
+            candidate.points.extend(points);
+        }
+    }
+}
+
+/// The words of a text in lower case.
+pub(crate) fn words_of(text: &str) -> HashSet<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// Moves what says nothing new behind everything that does, and keeps the order otherwise.
+pub(crate) fn diverse(fused: Vec<Fused>) -> Vec<Fused> {
+    let mut seen: Vec<HashSet<String>> = Vec::new();
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for fused in fused {
+        let words = words_of(&fused.record.text);
+        let alike = |other: &HashSet<String>| {
+            let shared = words.intersection(other).count() as f32;
+            shared >= ALIKE * (words.len() + other.len()) as f32 / (1.0 + ALIKE)
+        };
+        if seen.iter().any(alike) {
+            last.push(fused);
+        } else {
+            seen.push(words);
+            first.push(fused);
+        }
+    }
+    first.extend(last);
+    first
+}
