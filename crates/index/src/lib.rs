@@ -70,7 +70,7 @@ pub use searcher::{Candidate, Searcher, Segment};
 pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
 pub use segment_bytes::{Checks, SegmentBytes};
 pub use seqs::Sequences;
-pub use snippet::{Snippet, highlight, snippet};
+pub use snippet::{Snippet, highlight, snippet, terms_in};
 pub use tail::TailDoc;
 pub use top::Hit;
 pub use vectors::{Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest, similarity};

@@ -134,6 +134,12 @@ impl Statistics {
 }
 
 impl Plan {
+    /// How much a word tells, from how few documents have it: the inverse document frequency of BM25 (Robertson and Zaragoza, 2009).
+    pub(crate) fn rarity(&self, word: &str) -> f32 {
+        let (all, with) = (self.statistics.documents as f32, *self.statistics.doc_freqs.get(word).unwrap_or(&0) as f32);
+        (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
+    }
+
     pub(crate) fn mean_tokens(&self) -> f32 {
         self.statistics.tokens as f32 / self.statistics.documents.max(1) as f32
     }

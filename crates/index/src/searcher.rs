@@ -238,6 +238,17 @@ impl Searcher {
         Ok(at.ok().map(|at| Candidate(Place::Tail(&self.tail[at]))))
     }
 
+    /// How much each of [`Query::terms`] tells: its inverse document frequency.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn rarities(&self, query: &Query, filter: &Filter) -> Result<Vec<f32>> {
+        let readers = self.readers(filter)?;
+        let tail = self.analysed_tail(query, filter);
+        let (plan, _) = self.plan(query, filter, &readers, &tail)?;
+        Ok(query.terms().map(|term| plan.rarity(term)).collect())
+    }
+
     fn reader(&self, ord: usize) -> Result<&Reader> {
         if self.readers[ord].get().is_none() {
             let blob = self.index.blobs()[ord].clone();

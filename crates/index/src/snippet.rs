@@ -48,6 +48,18 @@ pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
     Snippet { range, highlights }
 }
 
+/// Which terms of the query a text has: their places in [`Query::terms`], ascending.
+pub fn terms_in(text: &str, query: &Query) -> Vec<usize> {
+    let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
+    let mut found = Vec::new();
+    with_analyser(|analyser| {
+        analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| found.extend(terms.get(word.text)));
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// A word of the text that the query has too.
 struct Match {
     range: Range<usize>,

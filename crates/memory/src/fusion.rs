@@ -5,7 +5,7 @@
 //! | words | [`WORDS`] | its BM25 score, as a share of the best |
 //! | meaning | [`MEANING`] | its cosine, as a share of the best |
 //! | before, after | [`BEFORE`], [`AFTER`] | the words of the turns beside it: an answer is found by its question |
-//! | conversation | [`CONVERSATION`] | the words of the best three turns of its session |
+//! | conversation | [`CONVERSATION`] | the words of its session as a whole: how many of the query's, how rare, in how many turns |
 //! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
 //! | asks | [`ASKS`] | a turn that only asks seldom answers |
 //! | exact | [`EXACT`] | it has an identifier of the query as it is: fuzziness never overrules that |
@@ -56,8 +56,8 @@ pub const SURE: f32 = 0.3;
 const CANDIDATES_MIN: usize = 64;
 /// The best by words whose neighbours are candidates too.
 const NEIGHBOURS_OF: usize = 16;
-/// Turns whose words count for a conversation.
-const TURNS_OF_CONVERSATION: usize = 3;
+/// After so many turns with a word, further ones add little to what the word says of their conversation (`k1` of BM25).
+const SATURATION: f32 = 1.2;
 /// Share of words that two texts have in common when one says nothing new.
 const ALIKE: f32 = 0.8;
 const DAY_US: f64 = 86_400e6;
@@ -69,6 +69,8 @@ struct Candidate {
     meaning: Option<(usize, f32)>,
     passage: Option<Range<u32>>,
     points: Vec<(&'static str, f32)>,
+    /// Places of the query's terms that it has.
+    terms: Vec<usize>,
 }
 
 impl Candidate {
@@ -138,6 +140,7 @@ impl Fusion<'_> {
                 words: candidate.words.map(|(rank, score)| (rank + 1, score)),
                 meaning: candidate.meaning.filter(|(rank, _)| *rank != usize::MAX).map(|(rank, cosine)| (rank + 1, cosine)),
                 cosine: candidate.meaning.map(|(_, cosine)| cosine),
+                terms: candidate.terms.iter().filter_map(|&term| self.query.terms().nth(term)).map(str::to_string).collect(),
                 points: candidate.points.into_iter().filter(|(_, points)| *points != 0.0).collect(),
             },
             record: candidate.record,
@@ -148,7 +151,10 @@ impl Fusion<'_> {
     fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, Candidate>, sequence: u64) -> Result<&'c mut Candidate> {
         if !all.contains_key(&sequence) {
             let record = self.view.record(sequence)?;
-            all.insert(sequence, Candidate { record, words: None, meaning: None, passage: None, points: Vec::new() });
+            all.insert(
+                sequence,
+                Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() },
+            );
         }
         Ok(all.get_mut(&sequence).expect("inserted"))
     }
@@ -214,7 +220,10 @@ impl Fusion<'_> {
                 let seen = self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
                 visibility.finish()?;
                 if seen && self.filter_allows(&record) {
-                    all.insert(other, Candidate { record, words: None, meaning: None, passage: None, points: Vec::new() });
+                    all.insert(
+                        other,
+                        Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() },
+                    );
                 }
             }
         }
@@ -289,52 +298,40 @@ impl Fusion<'_> {
         if !with_words {
             return Ok(());
         }
-        self.score_words(candidates);
+        let rarities = self.view.searcher()?.rarities(self.query, self.filter)?;
+        self.score_words(candidates, &rarities);
         self.score_exact(candidates);
         self.score_circumstances(candidates, spans);
         Ok(())
     }
 
-    fn score_words(&self, candidates: &mut [Candidate]) {
+    fn score_words(&self, candidates: &mut [Candidate], rarities: &[f32]) {
         let best = candidates.iter().map(Candidate::words).fold(1e-6, f32::max);
-        let shares: Vec<f32> = candidates.iter().map(|candidate| candidate.words() / best).collect();
-        let mut turns: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (at, candidate) in candidates.iter().enumerate() {
-            if let Some(session) = session(&candidate.record) {
-                turns.entry(session).or_default().push(at);
-            }
+        for candidate in candidates.iter_mut().filter(|candidate| candidate.words.is_some()) {
+            let Record { text, title, entity, .. } = &candidate.record;
+            candidate.terms = kapsa_index::terms_in(&format!("{title} {entity} {text}"), self.query);
         }
-        let mut points: Vec<[f32; 3]> = shares.iter().map(|&share| [share, 0.0, 0.0]).collect();
-        let mut best_conversation =
-            candidates.iter().zip(&shares).filter(|(c, _)| session(&c.record).is_none()).map(|(_, s)| *s).fold(1e-6, f32::max);
-        for places in turns.values() {
-            let mut sorted: Vec<f32> = places.iter().map(|&at| shares[at]).collect();
-            sorted.sort_by(|a, b| b.total_cmp(a));
-            let conversation: f32 = sorted.iter().take(TURNS_OF_CONVERSATION).sum();
-            best_conversation = best_conversation.max(conversation);
-            for (place, &at) in places.iter().enumerate() {
-                points[at][0] = conversation;
-                let beside = |other: Option<&usize>| {
-                    let other = *other?;
-                    let distance = candidates[at].record.sequence.abs_diff(candidates[other].record.sequence);
-                    let weight = match distance {
-                        1 => 1.0,
-                        2 => 0.5,
-                        _ => return None,
-                    };
-                    Some(weight * shares[other])
-                };
-                let sum = |near: Option<&usize>, far: Option<&usize>| beside(near).unwrap_or(0.0) + beside(far).unwrap_or(0.0);
-                points[at][1] =
-                    sum(place.checked_sub(1).and_then(|p| places.get(p)), place.checked_sub(2).and_then(|p| places.get(p)));
-                points[at][2] = sum(places.get(place + 1), places.get(place + 2));
-            }
+        let shares: Vec<f32> = candidates.iter().map(|candidate| candidate.words() / best).collect();
+        let conversations = conversations(candidates, rarities);
+        let best = conversations.values().map(|conversation| conversation.value).fold(1e-6, f32::max);
+        let mut points: Vec<[f32; 3]> = Vec::with_capacity(candidates.len());
+        for (at, candidate) in candidates.iter().enumerate() {
+            let conversation = &conversations[&Talk::of(&candidate.record)];
+            let beside = |places: &mut dyn Iterator<Item = &usize>| -> f32 {
+                let near =
+                    places.map(|&other| (candidate.record.sequence.abs_diff(candidates[other].record.sequence), shares[other]));
+                near.take_while(|(distance, _)| *distance <= 2).map(|(distance, share)| share / distance as f32).sum()
+            };
+            let place = conversation.turns.partition_point(|&turn| turn < at);
+            let before = beside(&mut conversation.turns[..place].iter().rev());
+            let after = beside(&mut conversation.turns[place + 1..].iter());
+            points.push([conversation.value / best, before, after]);
         }
         for ((candidate, share), [conversation, before, after]) in candidates.iter_mut().zip(shares).zip(points) {
             candidate.points.push(("words", WORDS * share));
             candidate.points.push(("before", BEFORE * before));
             candidate.points.push(("after", AFTER * after));
-            candidate.points.push(("conversation", CONVERSATION * conversation / best_conversation));
+            candidate.points.push(("conversation", CONVERSATION * conversation));
         }
     }
 
@@ -374,6 +371,44 @@ impl Fusion<'_> {
             candidate.points.extend(points);
         }
     }
+}
+
+/// A conversation, or a record that is part of none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Talk {
+    Session(String),
+    Alone(u64),
+}
+
+impl Talk {
+    fn of(record: &Record) -> Talk {
+        session(record).map_or(Talk::Alone(record.sequence), |session| Talk::Session(session.to_string()))
+    }
+}
+
+/// What the candidates tell of a conversation.
+#[derive(Default)]
+struct Conversation {
+    /// Their places, ascending, as they are by sequence.
+    turns: Vec<usize>,
+    value: f32,
+}
+
+/// For each conversation the sum over the query's terms of rarity · n / (n + [`SATURATION`]), n being the turns that have the term.
+fn conversations(candidates: &[Candidate], rarities: &[f32]) -> HashMap<Talk, Conversation> {
+    let mut all: HashMap<Talk, Conversation> = HashMap::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        all.entry(Talk::of(&candidate.record)).or_default().turns.push(at);
+    }
+    for conversation in all.values_mut() {
+        let mut turns_with = vec![0u32; rarities.len()];
+        for term in conversation.turns.iter().flat_map(|&turn| &candidates[turn].terms) {
+            turns_with[*term] += 1;
+        }
+        let value = |(n, rarity): (u32, &f32)| rarity * n as f32 / (n as f32 + SATURATION);
+        conversation.value = turns_with.into_iter().zip(rarities).map(value).sum();
+    }
+    all
 }
 
 /// The words of a text in lower case.

@@ -223,19 +223,14 @@ impl Reader {
         if request.diverse {
             fused = diverse(fused);
         }
-        let mut found = Found { hits: Vec::new(), fallback: false, means };
         let mut groups = Groups::new(request.group);
-        for fused in fused {
-            if !groups.is_new(&fused.record) {
-                continue;
-            }
-            if found.hits.len() < k {
-                let hit = self.present(fused.record, fused.score, Some(&query), fused.passage, request);
-                found.hits.push(Hit { why: fused.why, ..hit });
-            }
-        }
-        found.hits.iter_mut().for_each(|hit| hit.group_hits = groups.count(&hit.record));
-        Ok(found)
+        groups.gather(&mut fused);
+        let hits = fused.into_iter().take(k).map(|fused| {
+            let group_hits = groups.count(&fused.record);
+            let hit = self.present(fused.record, fused.score, Some(&query), fused.passage, request);
+            Hit { why: fused.why, group_hits, ..hit }
+        });
+        Ok(Found { hits: hits.collect(), fallback: false, means })
     }
 
     /// How many records are looked at for `k` hits.
@@ -260,7 +255,7 @@ impl Reader {
             fused = diverse(fused);
         }
         let mut groups = Groups::new(request.group);
-        fused.retain(|fused| groups.is_new(&fused.record));
+        groups.gather(&mut fused);
         let hits = fused.into_iter().take(k).map(|fused| {
             let group_hits = groups.count(&fused.record);
             let hit = self.present(fused.record, fused.score, Some(query), None, request);
@@ -395,6 +390,9 @@ pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: boo
 /// Records that are looked at for each group or each text that says something new.
 const GROUP_DEPTH: usize = 10;
 
+/// What the best, the second best and so on of a group count for its place.
+const GROUP_WEIGHTS: [f32; 4] = [1.0, 0.5, 0.3, 0.2];
+
 /// Which groups were met, and how often.
 struct Groups {
     by: Option<Grouping>,
@@ -414,11 +412,23 @@ impl Groups {
         })
     }
 
-    fn is_new(&mut self, record: &Record) -> bool {
-        let Some(name) = self.name(record) else { return true };
-        let count = self.met.entry(name).or_default();
-        *count += 1;
-        *count == 1
+    /// Leaves the best of each group, in the order of what the best few of each are worth together.
+    fn gather(&mut self, fused: &mut Vec<Fused>) {
+        if self.by.is_none() {
+            return;
+        }
+        let mut worth: HashMap<String, f32> = HashMap::new();
+        fused.retain(|fused| {
+            let name = self.name(&fused.record).unwrap_or_default();
+            let count = self.met.entry(name.clone()).or_default();
+            *worth.entry(name).or_default() += GROUP_WEIGHTS.get(*count).unwrap_or(&0.0) * fused.score;
+            *count += 1;
+            *count == 1
+        });
+        fused.sort_by(|a, b| {
+            let worth = |fused: &Fused| self.name(&fused.record).and_then(|name| worth.get(&name).copied()).unwrap_or(0.0);
+            worth(b).total_cmp(&worth(a))
+        });
     }
 
     fn count(&self, record: &Record) -> usize {

@@ -145,6 +145,8 @@ pub struct Why {
     pub meaning: Option<(usize, f32)>,
     /// Cosine, also of a record that meaning alone would not have found.
     pub cosine: Option<f32>,
+    /// Terms of the query that it has, as they are indexed.
+    pub terms: Vec<String>,
     /// What the score is the sum of, when words and meaning were put together.
     pub points: Vec<(&'static str, f32)>,
 }

@@ -8,8 +8,6 @@ use crate::rankers::Ranker;
 
 /// Documents asked for where documents are measured: the deepest that a measure looks.
 const DOCUMENTS: usize = 20;
-/// Documents asked for where their groups are measured, so that many groups are among them.
-const DOCUMENTS_FOR_GROUPS: usize = 200;
 
 /// What was measured of one ranker.
 pub(crate) struct Outcome {
@@ -97,7 +95,9 @@ fn ask_groups(ranker: &mut dyn Ranker, scope: &Scope) -> Result<Vec<Answer>> {
     let groups = scope.groups();
     let mut answers = Vec::new();
     for question in &scope.questions {
-        let ranked = ranked_groups(&ask(ranker, scope, question, DOCUMENTS_FOR_GROUPS)?, &groups);
+        let mut ranked = ranker.rank_groups(scope, &question.text, DOCUMENTS)?;
+        ranked.retain(|&document| Some(document) != question.itself);
+        let ranked = ranked_groups(&ranked, &groups);
         answers.push(answer(question, Measures::of(&ranked, &in_groups(&question.relevant, &groups))));
     }
     Ok(answers)

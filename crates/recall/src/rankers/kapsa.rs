@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::{
-    Clock, EmbedRequest, Embedder, FindRequest, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
+    Clock, EmbedRequest, Embedder, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer,
+    create, embed,
 };
 use tempfile::TempDir;
 
@@ -82,9 +83,19 @@ impl Ranker for Kapsa {
     }
 
     fn rank(&mut self, _scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>> {
+        self.find(&self.request(query, k))
+    }
+
+    fn rank_groups(&mut self, _scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>> {
+        self.find(&FindRequest { group: Some(Grouping::Session), ..self.request(query, k) })
+    }
+}
+
+impl Kapsa {
+    fn find(&self, request: &FindRequest) -> Result<Vec<usize>> {
         let open = self.open.as_ref().ok_or("no scope was prepared")?;
         let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        let found = open.reader.find_with(&self.request(query, k), embedder)?;
+        let found = open.reader.find_with(request, embedder)?;
         Ok(found.hits.iter().filter_map(|hit| open.documents.get(&hit.record.sequence).copied()).collect())
     }
 }

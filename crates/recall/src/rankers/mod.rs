@@ -8,6 +8,9 @@ use kapsa_memory::SearchMode;
 
 use crate::collection::{Result, Scope};
 
+/// Documents that are asked for, so that one group is among them.
+const DOCUMENTS_PER_GROUP: usize = 10;
+
 /// Puts the documents of one scope at a time in order.
 pub(crate) trait Ranker {
     /// Name, as `--ranker` takes it.
@@ -29,6 +32,14 @@ pub(crate) trait Ranker {
     /// # Errors
     /// Whatever keeps the ranker from it; the run ends.
     fn rank(&mut self, scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>>;
+
+    /// Documents of at least `groups` groups, as far as it goes: where only the groups count, a ranker that can returns one document of each.
+    ///
+    /// # Errors
+    /// As [`Ranker::rank`].
+    fn rank_groups(&mut self, scope: &Scope, query: &str, groups: usize) -> Result<Vec<usize>> {
+        self.rank(scope, query, DOCUMENTS_PER_GROUP * groups)
+    }
 }
 
 /// Every ranker, baselines first.
