@@ -18,9 +18,12 @@
 //! | `between March and May 2023`, `5-10 March` | from the first day to the last |
 //! | `since X`, `after X`, `before X`, `until X` | from its first day; from the day after; up to the day before; to its last day |
 //!
-//! Times of day are ignored. A word that means something else more often than a time is one only
-//! with a sign of it: "may" and "march" with a capital or beside a preposition or a number, a
-//! weekday after a word such as "on", an abbreviation beside a number. In doubt nothing is found.
+//! Times of day are ignored. "after yesterday's outage" includes yesterday, since the outage was
+//! then.
+//!
+//! A word that means something else more often than a time is one only with a sign of it: "may" and
+//! "march" with a capital or beside a preposition or a number, a weekday after a word such as "on",
+//! an abbreviation beside a number. In doubt nothing is found.
 
 mod calendar;
 mod grammar;

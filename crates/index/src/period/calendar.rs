@@ -25,6 +25,8 @@ pub(super) enum Unit {
     Day,
     /// Begins on a Monday.
     Week,
+    /// The Saturday and the Sunday of a week.
+    Weekend,
     Month,
     Quarter,
     Year,
@@ -44,21 +46,19 @@ impl Days {
     /// The unit of the calendar that `day` is in.
     pub(super) fn around(day: Date, unit: Unit) -> Option<Days> {
         let (year, month) = (day.year(), day.month());
+        if unit == Unit::Weekend {
+            let end = Days::around(day, Unit::Week)?.end;
+            return Some(Days { first: shift(end, Unit::Day, -2)?, end });
+        }
         let first = match unit {
             Unit::Seconds(_) | Unit::Day => day,
-            Unit::Week => shift(day, Unit::Day, -i64::from(day.weekday().to_monday_zero_offset()))?,
+            Unit::Week | Unit::Weekend => shift(day, Unit::Day, -i64::from(day.weekday().to_monday_zero_offset()))?,
             Unit::Month => day.first_of_month(),
             Unit::Quarter => Date::new(year, (month - 1) / 3 * 3 + 1, 1).ok()?,
             Unit::Year => day.first_of_year(),
             Unit::Decade => Date::new(year.div_euclid(10) * 10, 1, 1).ok()?,
         };
         Days::many(first, unit, 1)
-    }
-
-    /// The Saturday and the Sunday of the week that `day` is in.
-    pub(super) fn weekend(day: Date) -> Option<Days> {
-        let end = Days::around(day, Unit::Week)?.end;
-        Some(Days { first: shift(end, Unit::Day, -2)?, end })
     }
 
     pub(super) fn year(year: i16) -> Option<Days> {
@@ -102,7 +102,7 @@ pub(super) fn shift(day: Date, unit: Unit, count: i64) -> Option<Date> {
     let span = match unit {
         Unit::Seconds(_) => return None,
         Unit::Day => Span::new().try_days(count).ok()?,
-        Unit::Week => Span::new().try_weeks(count).ok()?,
+        Unit::Week | Unit::Weekend => Span::new().try_weeks(count).ok()?,
         Unit::Month => months(1)?,
         Unit::Quarter => months(3)?,
         Unit::Year => months(12)?,

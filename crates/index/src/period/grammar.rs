@@ -97,7 +97,15 @@ impl<'a> Reader<'a> {
         let lead = self.word(at);
         let view = |lead| View { lead, near: self.today, forward: false, depth: DEPTH_MAX };
         let led = |from: fn(Days) -> Option<Date>, until: fn(Days) -> Option<Date>| {
-            let Found { days, end, .. } = self.after(at).and_then(|next| self.point(next, view(lead)))?;
+            let Found { mut days, end, .. } = self.after(at).and_then(|next| self.point(next, view(lead)))?;
+            if self.tokens[end - 1].possessive {
+                // "after yesterday's outage" may be yesterday.
+                days = match lead {
+                    "after" => Days { first: days.first, end: days.first },
+                    "before" => Days { first: days.end, end: days.end },
+                    _ => days,
+                };
+            }
             Some(Expression { from: from(days), until: until(days), tokens: at..end })
         };
         match lead {

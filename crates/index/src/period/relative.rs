@@ -73,7 +73,7 @@ impl Reader<'_> {
         let (count, unit, end) = if let Some(((_, high), end)) = counted {
             (high, unit(self.next(end))?.0, end + 1)
         } else {
-            let (unit, plural) = unit(self.next(start + 1))?;
+            let (unit, plural) = unit(self.next(start + 1)).filter(|(unit, _)| *unit != Unit::Weekend)?;
             let led = start > at && ROLLING_LEADS.contains(&view.lead) && self.next(start + 2) != "of";
             let fits = !plural && (self.word(start) == "past" || (self.word(start) == "last" && led));
             (fits.then_some(1)?, unit, start + 2)
@@ -93,7 +93,7 @@ impl Reader<'_> {
             "last" => (-1, false),
             "this" => (0, false),
             "next" => (1, false),
-            "previous" => (-1, true),
+            "previous" | "past" => (-1, true),
             "current" => (0, true),
             "coming" | "upcoming" => (1, true),
             _ => return None,
@@ -106,8 +106,7 @@ impl Reader<'_> {
         let word = self.next(start + 1);
         let days = match unit(word) {
             Some((Unit::Seconds(_) | Unit::Day, _) | (_, true)) => return None,
-            Some((unit, _)) => Days::around(shift(self.today, unit, sign)?, unit).filter(|_| !self.names_part(at, start)),
-            None if word == "weekend" => Days::weekend(shift(self.today, Unit::Week, sign)?),
+            Some((unit, _)) => Days::around(shift(self.today, unit, sign)?, unit).filter(|_| !self.names_part(start)),
             None if only_units => None,
             None => self.turn_of_name(start + 1, sign),
         };
@@ -115,8 +114,9 @@ impl Reader<'_> {
     }
 
     /// Is it the last week of something that is no time, as in "the last week of the project"?
-    fn names_part(&self, at: usize, start: usize) -> bool {
-        start > at && self.next(start + 2) == "of"
+    fn names_part(&self, start: usize) -> bool {
+        let articled = start.checked_sub(1).is_some_and(|before| self.skip(before, &["the"]) == start);
+        articled && self.next(start + 2) == "of"
     }
 
     fn turn_of_name(&self, at: usize, sign: i64) -> Option<Days> {
@@ -170,7 +170,7 @@ impl Reader<'_> {
             && ["on", "at", "over", "during", "since"].contains(&view.lead)
         {
             let saturday = weekday_near(view.near, view.forward, Weekday::Saturday)?;
-            return Some(Found::floating(Days::weekend(saturday)?, at + 2));
+            return Some(Found::floating(Days::around(saturday, Unit::Weekend)?, at + 2));
         }
         let (weekday, full) = weekday(self.word(at))?;
         let of = self.skip(at + 1, &["of"]);
@@ -205,8 +205,7 @@ impl Reader<'_> {
     pub(super) fn beside(&self, at: usize, view: View<'_>) -> Option<Found> {
         let bare = self.skip_article(at);
         let named = weekday(self.word(bare)).filter(|(_, full)| *full);
-        let weekend = self.word(bare) == "weekend";
-        let end = if named.is_some() || weekend { bare + 1 } else { self.amount(at)?.2 };
+        let end = if named.is_some() { bare + 1 } else { self.amount(at)?.2 };
         let lead = self.next(end);
         let later = match lead {
             "before" => false,
@@ -221,14 +220,9 @@ impl Reader<'_> {
         let beside = if let Some((weekday, _)) = named {
             let near = if later { days.end } else { days.first.yesterday().ok()? };
             Days::one(weekday_near(near, later, weekday)?)
-        } else if weekend {
-            let near = if later { days.end } else { shift(days.first, Unit::Day, -2)? };
-            Days::weekend(weekday_near(near, later, Weekday::Saturday)?)
         } else {
-            let ((low, high), unit, _) = self.amount(at)?;
-            let (first, end) = if later { (low - 1, high) } else { (-high, 1 - low) };
-            let from = if later { days.end } else { days.first };
-            shift(from, unit, first).zip(shift(from, unit, end)).map(|(first, end)| Days { first, end })
+            let (count, unit, _) = self.amount(at)?;
+            counted_beside(days, count, unit, later)
         };
         Some(Found { days: beside?, ..found })
     }
@@ -268,14 +262,27 @@ impl Reader<'_> {
         }
         let next = self.after(start + 1).filter(|_| self.next(start + 1) == "of")?;
         let unit = unit(word).filter(|(_, plural)| !plural).map(|(unit, _)| unit);
-        if unit.is_none() && word != "weekend" {
-            return None;
-        }
+        let unit = unit?;
         let found = self.point(next, view.after("of"))?;
-        let week = Days::around(found.days.first, unit.unwrap_or(Unit::Week))?;
-        let days = if unit.is_none() { Days::weekend(found.days.first)? } else { week };
-        (found.days.end <= week.end).then_some(Found { days, ..found })
+        let days = Days::around(found.days.first, unit)?;
+        (found.days.end <= days.end).then_some(Found { days, ..found })
     }
+}
+
+/// The unit that lies so many units before or after some days.
+fn counted_beside(days: Days, (low, high): Count, unit: Unit, later: bool) -> Option<Days> {
+    let (from, steps) = if unit == Unit::Weekend {
+        let near = if later { days.end } else { shift(days.first, Unit::Day, -2)? };
+        let saturday = weekday_near(near, later, Weekday::Saturday)?;
+        (saturday, if later { (low - 1, high - 1) } else { (1 - high, 1 - low) })
+    } else if later {
+        (days.end, (low - 1, high))
+    } else {
+        (days.first, (-high, 1 - low))
+    };
+    let (first, edge) = (shift(from, unit, steps.0)?, shift(from, unit, steps.1)?);
+    let end = if unit == Unit::Weekend { Days::around(edge, unit)?.end } else { edge };
+    Some(Days { first, end })
 }
 
 /// The numbered piece of some days, counted from 0; the last one is -1.
@@ -283,13 +290,14 @@ fn piece_of(days: Days, piece: &str, place: i64) -> Option<Days> {
     if piece == "half" {
         return days.piece(place.rem_euclid(2), 2).filter(|_| place < 2);
     }
-    let weekday = if piece == "weekend" { Some(Weekday::Saturday) } else { weekday(piece).map(|(weekday, _)| weekday) };
+    let weekend = piece == "weekend";
+    let weekday = if weekend { Some(Weekday::Saturday) } else { weekday(piece).map(|(weekday, _)| weekday) };
     if let Some(weekday) = weekday {
         let edge = if place < 0 { days.end.yesterday().ok()? } else { days.first };
         let day = shift(weekday_near(edge, place >= 0, weekday)?, Unit::Week, place.max(0))?;
-        return if piece == "weekend" { Days::weekend(day) } else { Days::one(day) };
+        return if weekend { Days::around(day, Unit::Weekend) } else { Days::one(day) };
     }
-    let (unit, plural) = unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_)))?;
+    let (unit, plural) = unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_) | Unit::Weekend))?;
     let first = shift(if place < 0 { days.end } else { days.first }, unit, place)?;
     Days::many(first, unit, 1).filter(|piece| !plural && days.first <= piece.first)
 }

@@ -48,6 +48,8 @@ pub(super) struct Token {
     pub(super) lower: String,
     /// Is it one capital letter and then small ones?
     pub(super) capital: bool,
+    /// Was there an `'s` after it?
+    pub(super) possessive: bool,
     pub(super) gap: Gap,
     /// Bytes of the query.
     pub(super) range: Range<usize>,
@@ -103,7 +105,8 @@ fn push(tokens: &mut Vec<Token>, text: &str, range: Range<usize>, gap: Gap) -> G
         word = opened;
     }
     let start = range.start + raw.find(word).unwrap_or(0);
-    word = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word);
+    let owner = word.strip_suffix("'s").or_else(|| word.strip_suffix("’s"));
+    word = owner.unwrap_or(word);
     if word.is_empty() {
         return if ended { Gap::Break } else { gap };
     }
@@ -114,6 +117,7 @@ fn push(tokens: &mut Vec<Token>, text: &str, range: Range<usize>, gap: Gap) -> G
         tokens.push(Token {
             lower: piece.to_ascii_lowercase(),
             capital: piece.len() > 1 && piece.starts_with(char::is_uppercase) && piece.chars().skip(1).all(char::is_lowercase),
+            possessive: owner.is_some() && cut == word.len(),
             gap,
             range: start + from..start + cut,
         });
@@ -203,6 +207,7 @@ pub(super) fn unit(lower: &str) -> Option<(Unit, bool)> {
         "hour" => Unit::Seconds(3600),
         "day" => Unit::Day,
         "week" => Unit::Week,
+        "weekend" => Unit::Weekend,
         "month" => Unit::Month,
         "quarter" => Unit::Quarter,
         "year" => Unit::Year,
