@@ -130,6 +130,13 @@ impl From<Error> for CliError {
             Error::UnknownMoment { branch, .. } => CliError::user("unknown_moment", message)
                 .hint("kapsa checkpoints lists them, kapsa log the sequences")
                 .field("branch", branch),
+            Error::OtherModel { .. } => {
+                CliError::user("other_model", message).hint("`kapsa reembed --model NAME` changes the model")
+            }
+            Error::Embedding(cause) => crate::models::failed(cause),
+            Error::NoVectors => {
+                CliError::user("no_vectors", message).hint("`kapsa embed` makes them; --mode lex searches by words")
+            }
             Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
                 .hint("choose another label, or --force")
                 .field("error_code", "DUPLICATE_LABEL")

@@ -55,6 +55,8 @@ Examples:
   kapsa find '\"torn tail\" +recovery -salvage' -k 3
   kapsa find deploy --kind decision --since 7d
   kapsa find label:builder cmake --tag ci=green --json
+  kapsa find why do builds break --mode explain      each hit says why it is one
+  kapsa find trip plans --group session  the best hit of each conversation
   kapsa find -- -stale lock             a query that begins with a dash";
 
 pub(crate) const TIMELINE: &str = "\
@@ -353,3 +355,22 @@ Examples:
   kapsa replay run --run 17
   kapsa replay run --run 17 --type GateDecision --json
   kapsa replay verify --run 17";
+
+pub(crate) const EMBED: &str = "Examples:
+  kapsa embed                            all that lacks vectors, with the model in force
+  kapsa embed --limit 1000               about a thousand records; again goes on
+
+Search by meaning sees records that have vectors. Small puts make them at once; what a large one, a pull or an older
+program left out is made here. Each step is kept: it may be stopped at any time.";
+
+pub(crate) const REEMBED: &str = "Examples:
+  kapsa reembed --model local:all-MiniLM-L6-v2
+  kapsa reembed --model ollama:nomic-embed-text      a service; KAPSA_EMBED_URL says where
+  kapsa reembed --model bundled                      back to the one that comes with kapsa
+
+Searches use the old model until the new one has all; then the old vectors go. It may be stopped, and goes on.";
+
+pub(crate) const MODEL: &str = "Examples:
+  kapsa model list
+  kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
+  kapsa model remove all-MiniLM-L6-v2";

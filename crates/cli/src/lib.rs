@@ -17,6 +17,7 @@ mod json_input;
 mod lines;
 mod locate;
 mod log_graph;
+mod models;
 mod moment;
 mod output;
 mod progress;

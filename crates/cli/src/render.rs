@@ -148,6 +148,30 @@ pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit) -> Result<()> {
     out.text("\n")
 }
 
+/// Prints what speaks for a hit.
+pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
+    let why = &hit.why;
+    let mut told = Vec::new();
+    told.extend(why.words.map(|(rank, score)| format!("words: rank {rank}, {score:.2}")));
+    told.extend(why.meaning.map(|(rank, cosine)| format!("meaning: rank {rank}, cosine {cosine:.2}")));
+    if why.meaning.is_none() {
+        told.extend(why.cosine.map(|cosine| format!("meaning: cosine {cosine:.2}")));
+    }
+    if !why.terms.is_empty() {
+        told.push(format!("terms: {}", why.terms.iter().map(|term| escape::line(term)).collect::<Vec<_>>().join(" ")));
+    }
+    if !why.points.is_empty() {
+        let points: Vec<String> = why.points.iter().map(|(what, points)| format!("{what} {points:+.2}")).collect();
+        told.push(points.join(" "));
+    }
+    if hit.group_hits > 1 {
+        told.push(format!("{} hits of its group", hit.group_hits));
+    }
+    out.text("    ")?;
+    out.faint(&told.join("; "))?;
+    out.text("\n")
+}
+
 /// Prints the passage of a hit on one line, its matched words marked.
 pub(crate) fn snippet(out: &mut Output, hit: &Hit) -> Result<()> {
     for (text, matched) in pieces(hit) {
@@ -208,6 +232,8 @@ mod tests {
 
     use kapsa_memory::Uri;
 
+    use kapsa_memory::Why;
+
     use super::*;
 
     fn a_hit(snippet: &str, marks: &[std::ops::Range<usize>]) -> Hit {
@@ -237,7 +263,15 @@ mod tests {
             pulled: None,
             alias: None,
         };
-        Hit { record, score: 1.0, snippet: snippet.to_string(), marks: marks.to_vec() }
+        Hit {
+            record,
+            score: 1.0,
+            snippet: snippet.to_string(),
+            marks: marks.to_vec(),
+            why: Why::default(),
+            passage: None,
+            group_hits: 0,
+        }
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl Fusion<'_> {
 
     /// The times that the query speaks of, by the calendar or by a checkpoint that it names.
     fn spans(&self) -> Result<Vec<Span>> {
-        let Some(clock) = self.request.time else { return Ok(Vec::new()) };
+        let Some(clock) = self.request.time.filter(|_| self.request.read_times) else { return Ok(Vec::new()) };
         let text = &self.request.query;
         let mut spans: Vec<Span> = kapsa_index::periods(text, clock.now, clock.offset_seconds)
             .into_iter()

@@ -91,6 +91,8 @@ pub struct FindRequest {
     pub diverse: bool,
     /// The time, for "last week" and the like in the query to mean something; without it they are only words. Needs vectors.
     pub time: Option<Clock>,
+    /// Whether the query's words for times mean times; default yes, where the time is known.
+    pub read_times: bool,
     /// Prefers new records, by half after so many days; needs [`FindRequest::time`]; default no.
     pub recency_days: Option<f32>,
     /// Prefers records of high confidence; default no.
@@ -111,6 +113,7 @@ impl FindRequest {
             group: None,
             diverse: false,
             time: None,
+            read_times: true,
             recency_days: None,
             confidence: false,
         }

@@ -15,10 +15,12 @@ use crate::examples;
 use crate::moment;
 
 mod knowledge;
+mod search;
 mod transfer;
 mod versions;
 
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
+pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
@@ -158,6 +160,15 @@ pub(crate) enum Verb {
     /// Tell that something happened
     #[command(after_help = examples::EVENT, subcommand_required = true, arg_required_else_help = true)]
     Event(EventArgs),
+    /// Make vectors of what lacks them, for search by meaning
+    #[command(after_help = examples::EMBED)]
+    Embed(Embed),
+    /// Change the model that search by meaning uses
+    #[command(after_help = examples::REEMBED)]
+    Reembed(Reembed),
+    /// List, add and remove the models of search by meaning
+    #[command(after_help = examples::MODEL, subcommand_required = true, arg_required_else_help = true)]
+    Model(ModelArgs),
     /// Show sizes and counts
     #[command(visible_alias = "info", after_help = examples::STATS)]
     Stats(Stats),
@@ -226,6 +237,9 @@ pub(crate) struct Put {
     /// Print a line for every record, not only the summary
     #[arg(long)]
     pub(crate) each: bool,
+    /// Whether the records get vectors at once [default: when there are at most 64]
+    #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
+    pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
     pub(crate) fields: Fields,
 }
@@ -300,6 +314,8 @@ pub(crate) struct Find {
     /// With --json: the whole text of every hit too
     #[arg(long)]
     pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) ranking: Ranking,
     #[command(flatten)]
     pub(crate) filters: Filters,
     #[command(flatten)]

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use kapsa_memory::check;
 use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport};
+use kapsa_memory::{Coverage, check};
 
 use crate::app::{self, App, Status};
 use crate::args;
 use crate::error::{CliError, Result};
-use crate::locate;
 use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
+use crate::{escape, locate};
 
 /// Line of `stats` that the counts come before.
 const COUNTS_AT: usize = 7;
@@ -21,15 +21,28 @@ const COUNTS_AT: usize = 7;
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let stats = app.reader_when(&args.when)?.stats(args.count)?;
+    let reader = app.reader_when(&args.when)?;
+    let (stats, coverage) = (reader.stats(args.count)?, reader.coverage()?);
     if app.out.is_json() {
-        return app.out.json(&StatsOut::of(&path, &stats));
+        return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
-    for (name, value) in stats_for_people(&path, &stats) {
+    for (name, value) in stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage)) {
         app.out.faint(&format!("{name:<13}"))?;
         app.out.line(&value)?;
     }
     Ok(())
+}
+
+fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
+    let Some(model) = &coverage.model else { return Vec::new() };
+    let Coverage { covered, missing, vectors, bytes, .. } = coverage;
+    let of = counted(covered + missing, "record");
+    let mut lines =
+        vec![("vectors", format!("{vectors} of {covered} of {of} by {}, {}", escape::line(&model.name), size(*bytes)))];
+    if let Some((next, covered)) = &coverage.next {
+        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed goes on)", escape::line(&next.name))));
+    }
+    lines
 }
 
 fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {

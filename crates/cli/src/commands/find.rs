@@ -1,25 +1,71 @@
 //! `find`: a question in words, answered with passages.
 
-use kapsa_memory::request::{Filter, FindRequest, Found};
+use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
+use kapsa_memory::{Error, Reader};
 
 use crate::app::App;
-use crate::args::{Filters, Find};
+use crate::args::{Filters, Find, Group, SearchBy};
 use crate::error::Result;
-use crate::render;
+use crate::render::{self, counted};
 use crate::wire::FoundOut;
+use crate::{escape, models, moment};
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let query = args.query.join(" ");
-    let request = FindRequest { filter: filter(args.filters), k: args.k, fallback: args.fallback, ..FindRequest::new(query) };
-    let found = app.reader_when(&args.when)?.find(&request)?;
+    let ranking = &args.ranking;
+    let now = moment::now();
+    let request = FindRequest {
+        filter: filter(args.filters),
+        k: args.k,
+        fallback: args.fallback,
+        mode: match ranking.mode {
+            SearchBy::Auto | SearchBy::Explain => SearchMode::Auto,
+            SearchBy::Lex => SearchMode::Words,
+            SearchBy::Sem => SearchMode::Meaning,
+        },
+        group: ranking.group.map(|group| match group {
+            Group::Session => Grouping::Session,
+            Group::Source => Grouping::Source,
+        }),
+        diverse: ranking.diverse,
+        time: Some(Clock { now, offset_seconds: 0 }).filter(|_| !ranking.no_time || ranking.recency.is_some()),
+        read_times: !ranking.no_time,
+        recency_days: ranking.recency,
+        confidence: ranking.by_confidence,
+        ..FindRequest::new(query)
+    };
+    let reader = app.reader_when(&args.when)?;
+    let found = search(app, &reader, &request)?;
+    let explain = ranking.mode == SearchBy::Explain;
     if app.out.is_json() {
-        return app.out.json(&FoundOut::of(&request.query, &found, args.full));
+        return app.out.json(&FoundOut::of(&request.query, &found, args.full, explain));
     }
-    show(app, &found)
+    show(app, &found, explain)
 }
 
-fn show(app: &mut App, found: &Found) -> Result<()> {
+/// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
+pub(crate) fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found> {
+    if request.mode == SearchMode::Words || reader.coverage()?.model.is_none() {
+        return Ok(reader.find(request)?);
+    }
+    match models::for_capsule(reader) {
+        Ok(embedder) => match reader.find_with(request, Some(embedder.as_ref())) {
+            Err(Error::Embedding(error)) if request.mode == SearchMode::Auto => {
+                app.out.note(&format!("by words only: {}", escape::line(&error.message)));
+                Ok(reader.find(request)?)
+            }
+            found => Ok(found?),
+        },
+        Err(error) if request.mode == SearchMode::Auto => {
+            app.out.note(&format!("by words only: {}", escape::line(&error.message)));
+            Ok(reader.find(request)?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn show(app: &mut App, found: &Found, explain: bool) -> Result<()> {
     if found.hits.is_empty() {
         app.out.note("nothing found; fewer words, or --fallback for the newest records");
     } else if found.fallback {
@@ -27,6 +73,13 @@ fn show(app: &mut App, found: &Found) -> Result<()> {
     }
     for (at, hit) in found.hits.iter().enumerate() {
         render::hit(&mut app.out, at + 1, hit)?;
+        if explain {
+            render::why(&mut app.out, hit)?;
+        }
+    }
+    if found.means.model.is_some() && found.means.missing > 0 {
+        let missing = counted(found.means.missing, "record");
+        app.out.note(&format!("{missing} without vectors, found by words only; `kapsa embed` makes them"));
     }
     Ok(())
 }

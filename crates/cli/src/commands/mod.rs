@@ -2,6 +2,7 @@
 
 mod care;
 mod documents;
+mod embed;
 mod events;
 mod find;
 mod init;
@@ -60,6 +61,9 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),
         },
+        Verb::Embed(args) => embed::embed(app, &args),
+        Verb::Reembed(args) => embed::reembed(app, &args),
+        Verb::Model(args) => embed::model(app, args.verb),
         Verb::Stats(args) => care::stats(app, &args),
         Verb::Compact => care::compact(app),
         Verb::Optimize => care::optimize(app),

@@ -17,6 +17,7 @@ use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
 use crate::app::{self, App};
 use crate::args::{self, Fields};
 use crate::commands::documents;
+use crate::commands::embed::New;
 use crate::error::{CliError, Result};
 use crate::json_input::{self, Fault};
 use crate::lines::{Piece, Pieces, located};
@@ -35,6 +36,14 @@ const LOCK_FREE: Duration = Duration::from_millis(8);
 
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
+    let new = New::begin(app, args.embed);
+    put(app, args)?;
+    // What kept us from looking at the capsule before kept the put from its end as well.
+    new?.end(app);
+    Ok(())
+}
+
+fn put(app: &mut App, args: args::Put) -> Result<()> {
     let defaults = Arc::new(Defaults::new(args.fields)?);
     if let Some(text) = args.text {
         return one(app, &defaults, text);

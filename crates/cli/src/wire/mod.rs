@@ -12,9 +12,9 @@ use kapsa_memory::record::Source;
 use kapsa_memory::request::{
     Change, Diagnosis, Found, Hit, Level, MaintenanceReport, Problem, Put, SalvageReport, Stats, VerifyReport,
 };
-use kapsa_memory::{Micros, Record, Uri};
+use kapsa_memory::{Coverage, Micros, Record, Uri, Why};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
 use crate::moment::rfc3339;
@@ -248,13 +248,21 @@ impl<'a> Records<'a> {
     }
 }
 
-/// `find`: `{"query","count","fallback","hits":[{"rank","score","snippet","marks":[[from,to]], …record}]}`.
+/// `find`: `{"query","count","fallback","mode","model"?,"covered"?,"missing"?,"hits":[{"rank","score","snippet","marks":[[from,to]],
+/// "passage"?,"group_hits"?,"why"?, …record}]}`. `mode`: `lex`, `sem` or `auto`. A passage is a byte range of the text.
 /// Marks are byte ranges of the matched words in the snippet's UTF-8. `fallback` true: nothing matched, these are the newest.
 #[derive(Debug, Serialize)]
 pub(crate) struct FoundOut<'a> {
     query: &'a str,
     count: usize,
     fallback: bool,
+    mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<u64>,
     hits: Vec<HitOut<'a>>,
 }
 
@@ -264,22 +272,79 @@ struct HitOut<'a> {
     score: f32,
     snippet: &'a str,
     marks: Vec<[usize; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<[usize; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_hits: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<WhyOut<'a>>,
     #[serde(flatten)]
     record: RecordOut<'a>,
 }
 
 impl<'a> FoundOut<'a> {
-    pub(crate) fn of(query: &'a str, found: &'a Found, full: bool) -> FoundOut<'a> {
-        let hits = found.hits.iter().enumerate().map(|(at, hit)| HitOut::of(at + 1, hit, full)).collect();
-        FoundOut { query, count: found.hits.len(), fallback: found.fallback, hits }
+    pub(crate) fn of(query: &'a str, found: &'a Found, full: bool, explain: bool) -> FoundOut<'a> {
+        let hits = found.hits.iter().enumerate().map(|(at, hit)| HitOut::of(at + 1, hit, full, explain)).collect();
+        let means = &found.means;
+        let mode = match (&means.model, means.words) {
+            (None, _) => "lex",
+            (Some(_), false) => "sem",
+            (Some(_), true) => "auto",
+        };
+        let counted = |count: u64| means.model.is_some().then_some(count);
+        FoundOut {
+            query,
+            count: found.hits.len(),
+            fallback: found.fallback,
+            mode,
+            model: means.model.as_deref(),
+            covered: counted(means.covered),
+            missing: counted(means.missing),
+            hits,
+        }
     }
 }
 
 impl<'a> HitOut<'a> {
-    fn of(rank: usize, hit: &'a Hit, full: bool) -> HitOut<'a> {
+    fn of(rank: usize, hit: &'a Hit, full: bool, explain: bool) -> HitOut<'a> {
         let record = if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
         let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
-        HitOut { rank, score: hit.score, snippet: &hit.snippet, marks, record }
+        HitOut {
+            rank,
+            score: hit.score,
+            snippet: &hit.snippet,
+            marks,
+            passage: hit.passage.as_ref().map(|range| [range.start, range.end]),
+            group_hits: Some(hit.group_hits).filter(|&count| count > 0),
+            why: explain.then(|| WhyOut::of(&hit.why)),
+            record,
+        }
+    }
+}
+
+/// `{"words":{"rank","score"}?,"meaning":{"rank"?,"cosine"}?,"terms":[…],"points":{name: points}}`.
+#[derive(Debug, Serialize)]
+struct WhyOut<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<Value>,
+    terms: &'a [String],
+    points: Map<String, Value>,
+}
+
+impl WhyOut<'_> {
+    fn of(why: &Why) -> WhyOut<'_> {
+        let meaning = why.cosine.map(|cosine| match why.meaning {
+            Some((rank, _)) => json!({ "rank": rank, "cosine": cosine }),
+            None => json!({ "cosine": cosine }),
+        });
+        WhyOut {
+            words: why.words.map(|(rank, score)| json!({ "rank": rank, "score": score })),
+            meaning,
+            terms: &why.terms,
+            points: why.points.iter().map(|(what, points)| ((*what).to_string(), json!(points))).collect(),
+        }
     }
 }
 
@@ -309,10 +374,26 @@ pub(crate) struct StatsOut<'a> {
     index_bytes: u64,
     torn_bytes: u64,
     generation: u64,
+    /// `{"model","dimension","covered","missing","vectors","bytes","next_model"?,"next_covered"?}`, where there are vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vectors: Option<Value>,
+}
+
+fn vectors(coverage: &Coverage) -> Option<Value> {
+    let model = coverage.model.as_ref()?;
+    let mut told = json!({
+        "model": model.name, "dimension": model.dimension, "covered": coverage.covered, "missing": coverage.missing,
+        "vectors": coverage.vectors, "bytes": coverage.bytes,
+    });
+    if let Some((next, covered)) = &coverage.next {
+        told["next_model"] = next.name.clone().into();
+        told["next_covered"] = (*covered).into();
+    }
+    Some(told)
 }
 
 impl<'a> StatsOut<'a> {
-    pub(crate) fn of(path: &Path, stats: &'a Stats) -> StatsOut<'a> {
+    pub(crate) fn of(path: &Path, stats: &'a Stats, coverage: &Coverage) -> StatsOut<'a> {
         StatsOut {
             capsule_path: show(path),
             capsule_id: &stats.capsule_id,
@@ -332,6 +413,7 @@ impl<'a> StatsOut<'a> {
             index_bytes: stats.index_bytes,
             torn_bytes: stats.torn_bytes,
             generation: stats.generation,
+            vectors: vectors(coverage),
         }
     }
 }

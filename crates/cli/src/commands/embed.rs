@@ -1,0 +1,208 @@
+//! `embed`, `reembed` and `model`: how records get vectors, and of which model.
+
+use std::fs;
+use std::ops::Range;
+
+use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
+use kapsa_memory::{EmbedReport, EmbedRequest, Embedder, Reader, embed as embed_records};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::args::{self, EmbedWhen, ModelVerb};
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::models::{self, Added};
+use crate::progress::Progress;
+use crate::render::counted;
+
+/// A put of more records leaves their vectors to `kapsa embed`, unless told otherwise.
+const AT_ONCE_MAX: u64 = 64;
+
+/// `kapsa embed`.
+pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
+    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?)?;
+    let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
+    let report = run(app, embedder.as_ref(), &request)?;
+    tell(app, embedder.as_ref(), &report)
+}
+
+/// `kapsa reembed`.
+pub(crate) fn reembed(app: &mut App, args: &args::Reembed) -> Result<()> {
+    let embedder = models::named(&args.model)?;
+    let request = EmbedRequest { change: true, records_max: args.limit, ..EmbedRequest::default() };
+    let report = run(app, embedder.as_ref(), &request)?;
+    tell(app, embedder.as_ref(), &report)
+}
+
+fn run(app: &App, embedder: &dyn Embedder, request: &EmbedRequest) -> Result<EmbedReport> {
+    let mut progress = Progress::new("embedding", &app.out);
+    let mut step = |done, total| progress.set(done, total);
+    Ok(embed_records(&app.capsule()?, &app.write_options(None), embedder, request, &mut step)?)
+}
+
+/// `embed` and `reembed`.
+#[derive(Serialize)]
+struct Embedded<'a> {
+    model: &'a str,
+    records: u64,
+    vectors: u64,
+    reused: u64,
+    missing: u64,
+    in_force: bool,
+}
+
+fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<()> {
+    let model = &embedder.model().name;
+    let EmbedReport { records, vectors, reused, missing, in_force } = *report;
+    if app.out.is_json() {
+        return app.out.json(&Embedded { model, records, vectors, reused, missing, in_force });
+    }
+    let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
+    let of = counted(vectors, "vector");
+    app.out.line(&format!(
+        "{} looked at, {of} by {} ({reused} of known text){left}",
+        counted(records, "record"),
+        escape::line(model)
+    ))?;
+    if !in_force {
+        app.out.note("searches use the model of before until all is done; the same command goes on where it stopped");
+    }
+    Ok(())
+}
+
+/// The records of a capsule, before and after a put.
+pub(crate) struct New {
+    when: Option<EmbedWhen>,
+    before: u64,
+}
+
+impl New {
+    /// Before the put.
+    pub(crate) fn begin(app: &App, when: Option<EmbedWhen>) -> Result<New> {
+        let before = if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
+        Ok(New { when, before })
+    }
+
+    /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
+    pub(crate) fn end(self, app: &mut App) {
+        if self.when == Some(EmbedWhen::Later) {
+            return;
+        }
+        if let Err(error) = self.embed(app) {
+            app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
+        }
+    }
+
+    fn embed(self, app: &mut App) -> Result<()> {
+        let reader = Reader::open(&app.capsule()?)?;
+        let new: Range<u64> = self.before + 1..last(&reader)? + 1;
+        let count = new.end.saturating_sub(new.start);
+        if count == 0 {
+            return Ok(());
+        }
+        if count > AT_ONCE_MAX && self.when.is_none() {
+            app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
+            return Ok(());
+        }
+        let embedder = models::for_capsule(&reader)?;
+        drop(reader);
+        run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
+        Ok(())
+    }
+}
+
+/// The newest sequence.
+fn last(reader: &Reader) -> Result<u64> {
+    Ok(reader.stats(false)?.record_count)
+}
+
+/// One model of `model list`.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    dimension: u32,
+    bytes: u64,
+    hash: String,
+    in_force: bool,
+}
+
+/// `kapsa model`.
+pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
+    match verb {
+        ModelVerb::List => list(app),
+        ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
+            let options = ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
+            let bytes = convert(&path, &options).map_err(models::failed)?;
+            let listed = add(bytes)?;
+            show(app, &[listed])
+        }
+        ModelVerb::Remove { name } => {
+            let all = models::added()?;
+            let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
+                return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list"));
+            };
+            fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
+            let _ = fs::remove_file(path.with_extension("name"));
+            if app.out.is_json() {
+                app.out.json(&serde_json::json!({ "removed": name }))
+            } else {
+                app.out.line(&format!("removed {}", escape::line(&name)))
+            }
+        }
+    }
+}
+
+/// Stores a model file under its hash, whole or not at all.
+fn add(bytes: Vec<u8>) -> Result<Listed> {
+    let failed = |error: std::io::Error| CliError::io("store the model", &error);
+    let size = bytes.len() as u64;
+    let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
+    let model = embedder.model();
+    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let folder = models::folder()?;
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let temporary = folder.join(format!(".{hash}.{}", std::process::id()));
+    fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, folder.join(format!("{hash}.kmodel")))).map_err(failed)?;
+    fs::write(folder.join(format!("{hash}.name")), &model.name).map_err(failed)?;
+    Ok(Listed { name: format!("local:{}", model.name), dimension: model.dimension, bytes: size, hash, in_force: false })
+}
+
+fn list(app: &mut App) -> Result<()> {
+    let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
+    let hex = |hash: &[u8; 32]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let used = in_force.as_ref().map(|model| hex(&model.hash));
+    let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
+    let mut all = vec![Listed {
+        name: models::BUNDLED.to_string(),
+        dimension: bundled.model().dimension,
+        bytes: 0,
+        hash: hex(&bundled.model().hash),
+        in_force: false,
+    }];
+    for added in models::added()? {
+        let bytes = fs::read(&added.path).map_err(|error| CliError::io("read a model", &error))?;
+        let Ok(embedder) = LocalEmbedder::from_bytes(bytes.into()) else { continue };
+        let dimension = embedder.model().dimension;
+        all.push(Listed {
+            name: format!("local:{}", added.name),
+            dimension,
+            bytes: added.bytes,
+            hash: added.hash,
+            in_force: false,
+        });
+    }
+    all.iter_mut().for_each(|listed| listed.in_force = used.as_ref() == Some(&listed.hash));
+    show(app, &all)
+}
+
+fn show(app: &mut App, all: &[Listed]) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&serde_json::json!({ "models": all }));
+    }
+    for listed in all {
+        let used = if listed.in_force { "  in force here" } else { "" };
+        let size = if listed.bytes == 0 { "with the program".to_string() } else { format!("{} KB", listed.bytes >> 10) };
+        app.out.line(&format!("{}  {} numbers  {size}{used}", escape::line(&listed.name), listed.dimension))?;
+    }
+    Ok(())
+}
