@@ -29,6 +29,7 @@
 
 mod analyser;
 mod blob;
+mod code;
 mod directory;
 mod embed;
 mod error;
@@ -58,6 +59,7 @@ mod vectors;
 
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
+pub use code::{code_words, has_code_word};
 pub use embed::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
 pub use error::{Error, Result};
 pub use filter::Filter;

@@ -116,23 +116,24 @@ impl Query {
     }
 }
 
+/// What is asked about a piece of a query.
 #[derive(Clone, Copy, PartialEq)]
-enum Sign {
+pub(crate) enum Sign {
     None,
     Must,
     MustNot,
 }
 
 /// One blank-separated piece of a query.
-struct Item<'a> {
-    sign: Sign,
+pub(crate) struct Item<'a> {
+    pub(crate) sign: Sign,
     /// The known field before the colon.
-    field: Option<&'a str>,
-    text: &'a str,
+    pub(crate) field: Option<&'a str>,
+    pub(crate) text: &'a str,
     quoted: bool,
 }
 
-fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
+pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
