@@ -232,3 +232,26 @@ fn chinese_japanese_korean() {
         (&["a 🦊 fox", "a 🐻 bear"], "🦊 fox", 0, &[1]),
     ]);
 }
+
+/// What is not found: the stored terms would have to change.
+#[test]
+fn limits() {
+    for (text, words) in [
+        ("two stars: 白猫", "猫"),
+        ("login with OAuth2", "oauth"),
+        ("send an e-mail", "email"),
+        ("Herr Müller", "Mueller"),
+        ("Η πόλη", "\"πολη\""),
+        ("Ｒｕｓｔ言語", "rust"),
+        ("fixed in bd8926f1c0a34c85fe2f7d0e9b1a6c3d2e4f5a60", "bd8926f"),
+        ("новый сервер", "сервера"),
+    ] {
+        let query = Query::parse(words).expect("short");
+        for searcher in searchers(&[text]) {
+            assert_eq!(found(&searcher, &[text], &query), [0; 0], "{words} in {text}");
+        }
+    }
+    assert!(Query::parse("🦊").expect("short").is_empty());
+    // Of both only the letter is indexed.
+    assert_eq!(Query::parse("C++").ok(), Query::parse("c#").ok());
+}
