@@ -396,7 +396,7 @@ fn is_decimal_point(bytes: &[u8], at: usize) -> bool {
 }
 
 /// Is `c` of a script that is written without spaces between words?
-fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0eff}'     // Thai, Lao
         | '\u{1000}'..='\u{109f}'   // Myanmar

@@ -50,6 +50,7 @@ mod segment_bytes;
 mod seqs;
 mod shared_bytes;
 mod snippet;
+mod spelling;
 mod stem;
 mod tail;
 mod tail_search;

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::analyser::{Place, Term, with_analyser};
+use crate::analyser::{Place, Term, is_unspaced, with_analyser};
+use crate::spelling::lone_character;
 
-/// Words at positions relative to each other, ascending from 0, at least two.
+/// Words at positions relative to each other, ascending from 0: at least two, or one character of a script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
     words: Vec<(u32, String)>,
@@ -50,6 +51,8 @@ struct Finder<'a> {
     refused: bool,
     /// Are there forbidden phrases?
     forbids: bool,
+    /// Is a word of a phrase one character of a script without spaces, to be found in pairs?
+    characters: bool,
 }
 
 #[derive(Default)]
@@ -76,6 +79,7 @@ impl<'a> Finder<'a> {
             missing: required.len(),
             refused: false,
             forbids: !forbidden.is_empty(),
+            characters: false,
         };
         required.iter().for_each(|phrase| finder.want(phrase, false));
         forbidden.iter().for_each(|phrase| finder.want(phrase, true));
@@ -96,6 +100,7 @@ impl<'a> Finder<'a> {
         let next = self.words.len();
         let number = *self.numbers.entry(word).or_insert(next);
         if number == next {
+            self.characters |= lone_character(word).is_some();
             self.words.push(Word::default());
         }
         number
@@ -117,10 +122,17 @@ impl<'a> Finder<'a> {
     }
 
     fn see(&mut self, term: &Term<'_>) {
-        let Some(&number) = self.numbers.get(term.text) else {
+        self.see_word(term.text, term.position);
+        // Both characters at the one position of the pair: either may touch the next word of the phrase.
+        if self.characters && term.text.starts_with(is_unspaced) {
+            term.text.chars().for_each(|c| self.see_word(c.encode_utf8(&mut [0; 4]), term.position));
+        }
+    }
+
+    fn see_word(&mut self, word: &str, position: u32) {
+        let Some(&number) = self.numbers.get(word) else {
             return;
         };
-        let position = term.position;
         let Finder { words, wanted, .. } = self;
         for &ord in &words[number].ends {
             let wanted = &mut wanted[ord];
@@ -194,5 +206,10 @@ mod tests {
         check("\"東京都\"", "", "東京と京都", false);
         check("\"東京都庁\"", "東京都庁", "", true);
         check("-\"東京都\"", "", "東京都", false);
+        check("\"猫\"", "", "白い猫がいる", true);
+        check("\"猫\"", "", "白い犬がいる", false);
+        check("-猫", "", "白い猫がいる", false);
+        check("\"Rust 本\"", "", "Rust本の話", true);
+        check("\"Rust 本\"", "", "本とRust", false);
     }
 }

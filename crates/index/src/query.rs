@@ -15,15 +15,18 @@
 //! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
 //! with its sign. Anything else is words: there is no such thing as a syntax error.
 //!
+//! Words that only count for ranking are also looked for in other spellings: `e-mail` as `email`, `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
+//!
 //! The index knows which words a document has, not where: of a required phrase it requires the
 //! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter of
 //! [`Query::phrases_match`].
 
 use std::collections::HashSet;
 
-use crate::analyser::with_analyser;
+use crate::analyser::{is_unspaced, with_analyser};
 use crate::filter::Filter;
 use crate::phrase::{self, Phrase};
+use crate::spelling::{lone_character, neighbours, spellings};
 use crate::{Error, Result};
 
 /// Longest query in bytes.
@@ -74,14 +77,14 @@ impl Query {
         if text.len() > QUERY_BYTES_MAX {
             return Err(Error::QueryTooLong { bytes: text.len(), max: QUERY_BYTES_MAX });
         }
-        let mut builder = Builder::default();
+        let mut builder = Builder { unspaced: text.contains(is_unspaced), ..Builder::default() };
         for item in items(text) {
             builder.add(&item);
         }
         Ok(builder.finish())
     }
 
-    /// The words ranked by, as they are indexed, each once, in the order of the query.
+    /// The words ranked by, as they are indexed, each once, in the order of the query, other spellings last.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.must.iter().chain(&self.should).map(String::as_str)
     }
@@ -121,23 +124,24 @@ impl Query {
     }
 }
 
+/// What is asked about a piece of a query.
 #[derive(Clone, Copy, PartialEq)]
-enum Sign {
+pub(crate) enum Sign {
     None,
     Must,
     MustNot,
 }
 
 /// One blank-separated piece of a query.
-struct Item<'a> {
-    sign: Sign,
+pub(crate) struct Item<'a> {
+    pub(crate) sign: Sign,
     /// The known field before the colon.
-    field: Option<&'a str>,
-    text: &'a str,
+    pub(crate) field: Option<&'a str>,
+    pub(crate) text: &'a str,
     quoted: bool,
 }
 
-fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
+pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
@@ -208,6 +212,12 @@ fn words_of(text: &str) -> Words {
 struct Builder {
     query: Query,
     stop_words: Vec<String>,
+    /// Other spellings of words to rank by.
+    spellings: Vec<String>,
+    /// Characters that stand alone here, and in the index only in pairs.
+    alone: Vec<char>,
+    /// Is something of the query in a script without spaces?
+    unspaced: bool,
     seen: HashSet<String>,
     seen_must: HashSet<String>,
 }
@@ -224,7 +234,13 @@ impl Builder {
     fn add_words(&mut self, text: &str) {
         let Words { parts, wholes } = words_of(text);
         let parts = parts.into_iter().map(|(_, word)| word);
+        if self.has_room() {
+            self.spellings.extend(spellings(text, self.unspaced));
+        }
+        // The `年` of `2024年` is a unit, not what is asked for.
+        let counted = text.contains(char::is_numeric);
         for word in wholes.into_iter().chain(parts) {
+            self.alone.extend(lone_character(&word).filter(|_| !counted));
             if STOP_WORDS.contains(&word.as_str()) {
                 self.stop_words.push(word);
             } else {
@@ -239,23 +255,38 @@ impl Builder {
         }
     }
 
+    /// Can there be more words to rank by without leaving out others?
+    fn has_room(&self) -> bool {
+        self.query.should.len() < QUERY_TERMS_MAX
+    }
+
     fn add_must(&mut self, word: &str) {
         if self.seen_must.insert(word.to_owned()) {
             self.query.must.push(word.to_owned());
         }
     }
 
-    /// A phrase, or, of one word, that word.
+    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, so that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
         let parts = words_of(text).parts;
         let excluded = sign == Sign::MustNot;
-        if !excluded {
-            parts.iter().for_each(|(_, word)| self.add_must(word));
+        let mut alone = false;
+        for (_, word) in &parts {
+            let character = lone_character(word);
+            alone |= character.is_some();
+            match character {
+                _ if excluded => {}
+                Some(character) => {
+                    self.alone.push(character);
+                    self.add_should(word.clone());
+                }
+                None => self.add_must(word),
+            }
         }
         match parts.as_slice() {
             [] => {}
-            [(_, word)] if excluded => self.query.must_not.push(word.clone()),
-            [_] => {}
+            [(_, word)] if excluded && !alone => self.query.must_not.push(word.clone()),
+            [_] if !alone => {}
             _ if excluded => self.query.phrases_not.push(Phrase::new(parts)),
             _ => self.query.phrases.push(Phrase::new(parts)),
         }
@@ -288,12 +319,28 @@ impl Builder {
         }
     }
 
+    /// Adds other spellings, as far as no word of the query itself has to make way for them.
+    fn add_spellings(&mut self) {
+        let pairs = std::mem::take(&mut self.alone).into_iter().flat_map(neighbours);
+        for text in std::mem::take(&mut self.spellings).into_iter().chain(pairs) {
+            if !self.has_room() {
+                break;
+            }
+            let Words { parts, wholes } = words_of(&text);
+            let words = if wholes.is_empty() { parts.into_iter().map(|(_, word)| word).collect() } else { wholes };
+            for word in words.into_iter().filter(|word| !STOP_WORDS.contains(&word.as_str())) {
+                self.add_should(word);
+            }
+        }
+    }
+
     fn finish(mut self) -> Query {
         if self.query.is_unranked() {
             for word in std::mem::take(&mut self.stop_words) {
                 self.add_should(word);
             }
         }
+        self.add_spellings();
         // What is required is ranked by already.
         self.query.should.retain(|word| !self.seen_must.contains(word));
         self.query
@@ -366,6 +413,21 @@ mod tests {
         check("\"src/main.rs\"", "+src +main +rs +\"src main rs\"");
         check("\"東京都\"", "+東京 +京都 +\"東京 京都\"");
         check("東京都", "東京 京都");
+    }
+
+    #[test]
+    fn other_spellings() {
+        check("e-mail", "e mail email");
+        check("\"e-mail\" GPU", "gpu gpus +e +mail +\"e mail\"");
+        check("to-do", "to do todo");
+        check("Müller -Müller", "muller mueller -muller");
+        check("2024年", "2024 年 ２０２４");
+        check("-猫", "-\"猫\"");
+        let query = Query::parse("\"猫\"").expect("short");
+        assert!(query.must.is_empty() && query.should.starts_with(&["猫".to_owned(), "猫は".to_owned()]));
+        let many: Vec<String> = (0..QUERY_TERMS_MAX).map(|n| format!("w{n}x")).collect();
+        let query = Query::parse(&format!("{} e-mail 猫", many.join("_ "))).expect("short");
+        assert!(!query.should.contains(&"email".to_owned()), "no word makes way");
     }
 
     #[test]
