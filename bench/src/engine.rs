@@ -143,7 +143,8 @@ impl Engine {
 
     fn kapsa(self, tools: &Tools, store: &Path, verb: &str) -> Result<Command> {
         let mut command = Command::new(tools.require_kapsa()?);
-        command.arg(verb).arg("--capsule").arg(store);
+        // Measured beside engines that know no meaning.
+        command.env("KAPSA_EMBED", "later").env("KAPSA_MODE", "lex").arg(verb).arg("--capsule").arg(store);
         Ok(command)
     }
 

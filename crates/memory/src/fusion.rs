@@ -52,6 +52,10 @@ pub const RECENT: f32 = 0.5;
 /// Points for a record of full confidence.
 pub const SURE: f32 = 0.3;
 
+/// What has no word of the query must be at least so much like it, as a share of the best: there is always a nearest, however far.
+const LIKE_AT_LEAST: f32 = 0.3;
+/// And so much in any case, as a cosine.
+const COSINE_MIN: f32 = 0.05;
 /// Candidates that words and meaning bring each, at least.
 const CANDIDATES_MIN: usize = 64;
 /// The best by words whose neighbours are candidates too.
@@ -76,6 +80,12 @@ struct Candidate {
 impl Candidate {
     fn words(&self) -> f32 {
         self.words.map_or(0.0, |(_, score)| score)
+    }
+
+    /// Whether anything but a likeness of less than `least` speaks for it.
+    fn speaks(&self, least: f32) -> bool {
+        let beside = self.points.iter().any(|(what, points)| ["before", "after", "exact"].contains(what) && *points > 0.0);
+        self.words.is_some() || beside || self.meaning.is_some_and(|(_, cosine)| cosine >= least.max(COSINE_MIN))
     }
 
     fn total(&self) -> f32 {
@@ -132,6 +142,8 @@ impl Fusion<'_> {
         }
         let mut candidates: Vec<Candidate> = all.into_values().collect();
         self.score(&mut candidates, &spans, with_words)?;
+        let best = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1)).fold(0.0, f32::max);
+        candidates.retain(|candidate| candidate.speaks(LIKE_AT_LEAST * best));
         candidates.sort_by(|a, b| b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence)));
         let fused = candidates.into_iter().map(|candidate| Fused {
             score: candidate.total(),

@@ -149,7 +149,8 @@ impl Kapsa {
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KAPSA_")) {
             command.env_remove(name);
         }
-        command.args(before).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        // These runs are about records; vectors can be made again.
+        command.env("KAPSA_EMBED", "later").args(before).envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.arg("--capsule").arg(&self.capsule).arg("--json");
         if let Some(seconds) = self.lock_timeout {
             command.args(["--lock-timeout", &seconds.to_string()]);

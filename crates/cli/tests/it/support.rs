@@ -53,10 +53,18 @@ impl Sandbox {
     /// The command, not yet started, free of the caller's settings.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kapsa"));
-        command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path());
-        for name in
-            ["KAPSA_CAPSULE", "KAPSA_AGENT", "KAPSA_RUN", "KAPSA_BRANCH", "KAPSA_PASSPHRASE", "NO_COLOR", "CLICOLOR_FORCE"]
-        {
+        command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path()).env("KAPSA_EMBED", "later");
+        for name in [
+            "KAPSA_CAPSULE",
+            "KAPSA_AGENT",
+            "KAPSA_RUN",
+            "KAPSA_BRANCH",
+            "KAPSA_PASSPHRASE",
+            "KAPSA_MODE",
+            "KAPSA_MODEL",
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+        ] {
             command.env_remove(name);
         }
         command

@@ -3,6 +3,7 @@
 
 mod damage;
 mod export;
+mod meaning;
 mod model;
 mod model_versions;
 mod revisions;

@@ -1,0 +1,330 @@
+//! Vectors: who gets them, who sees them, and what outlives a change of model, a compaction and a purge. The model is a stand-in whose vectors
+//! are plain to see: one number for each of a few words.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kapsa_memory::{
+    Clock, EmbedError, EmbedRequest, Embedder, Error, FindRequest, Grouping, Model, NewRecord, Pooling, Purpose, Reader,
+    SearchMode, Uri, WriteOptions, Writer, create, embed, optimize,
+};
+
+const NOW: i64 = 1_800_000_000_000_000;
+const DAY: i64 = 86_400_000_000;
+const WORDS: [&str; 6] = ["cat", "feline", "dog", "hound", "red", "ship"];
+
+/// Words that mean the same share a number.
+struct Plain {
+    model: Model,
+    texts: AtomicUsize,
+}
+
+impl Plain {
+    fn new(name: &str) -> Plain {
+        let model = Model {
+            name: name.to_string(),
+            hash: [name.len() as u8; 32],
+            dimension: 4,
+            pooling: Pooling::Mean,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            tokens_max: 128,
+        };
+        Plain { model, texts: AtomicUsize::new(0) }
+    }
+}
+
+impl Embedder for Plain {
+    fn model(&self) -> &Model {
+        &self.model
+    }
+
+    fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.texts.fetch_add(texts.len(), Ordering::SeqCst);
+        let vector = |text: &&str| {
+            if text.contains("broken") {
+                return Err(EmbedError { message: "this text breaks the model".into(), hint: None });
+            }
+            let text = text.to_lowercase();
+            let mut vector = vec![0.01f32; 4];
+            for (at, word) in WORDS.iter().enumerate() {
+                vector[if at < 4 { at / 2 } else { at - 2 }] += text.matches(word).count() as f32;
+            }
+            let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+            Ok(vector.iter().map(|x| x / length).collect())
+        };
+        texts.iter().map(vector).collect()
+    }
+}
+
+fn options() -> WriteOptions {
+    WriteOptions::new(|| NOW)
+}
+
+struct Capsule {
+    path: std::path::PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+fn capsule() -> Capsule {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.kapsa");
+    create(&path, &options()).unwrap();
+    Capsule { path, _folder: folder }
+}
+
+fn record(uri: &str, text: &str) -> NewRecord {
+    NewRecord { uri: Some(Uri::parse(uri).unwrap()), ..NewRecord::text(text) }
+}
+
+fn fill(path: &Path, embedder: &Plain) -> kapsa_memory::EmbedReport {
+    embed(path, &options(), embedder, &EmbedRequest::default(), &mut |_, _| ()).unwrap()
+}
+
+fn found(path: &Path, embedder: &Plain, request: &FindRequest) -> Vec<String> {
+    let found = Reader::open(path).unwrap().find_with(request, Some(embedder)).unwrap();
+    found.hits.iter().map(|hit| hit.record.uri.short().to_string()).collect()
+}
+
+fn by_meaning(query: &str) -> FindRequest {
+    FindRequest { mode: SearchMode::Meaning, ..FindRequest::new(query) }
+}
+
+#[test]
+fn what_means_the_same_is_found_without_its_words() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks"), record("c", "a red ship")]).unwrap();
+    drop(writer);
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("feline")), [""; 0], "without vectors words decide");
+    let refused = Reader::open(&capsule.path).unwrap().find_with(&by_meaning("feline"), Some(&model));
+    assert!(matches!(refused, Err(Error::NoVectors)));
+    let report = fill(&capsule.path, &model);
+    assert_eq!((report.records, report.vectors, report.missing, report.in_force), (3, 3, 0, true));
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("feline")), ["a"]);
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("hound"))[0], "b");
+    assert_eq!(found(&capsule.path, &model, &FindRequest { mode: SearchMode::Words, ..FindRequest::new("feline") }), [""; 0]);
+    // What is required is required.
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("+feline")), [""; 0]);
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("\"the cat\"")), [""; 0]);
+    assert_eq!(fill(&capsule.path, &model).records, 0, "nothing is embedded twice");
+}
+
+#[test]
+fn who_sees_a_record_sees_its_vector_and_nobody_else() {
+    for after in ["tail", "optimised", "compacted"] {
+        let capsule = capsule();
+        let model = Plain::new("plain");
+        let mut writer = Writer::open(&capsule.path, options()).unwrap();
+        writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).unwrap();
+        writer.create_branch("side", "main", None).unwrap();
+        writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).unwrap();
+        writer.switch("side").unwrap();
+        writer.put(record("s", "a feline of the side branch")).unwrap();
+        writer.switch("main").unwrap();
+        writer.forget(&Uri::parse("b").unwrap()).unwrap();
+        drop(writer);
+        fill(&capsule.path, &model);
+        match after {
+            "optimised" => drop(optimize(&capsule.path, &options(), &mut |_, _| ()).unwrap()),
+            "compacted" => drop(Writer::open(&capsule.path, options()).unwrap().compact(&mut |_, _| ()).unwrap()),
+            _ => {}
+        }
+        let reader = Reader::open(&capsule.path).unwrap();
+        let seen = |reader: &Reader, request: &FindRequest| -> Vec<String> {
+            let found = reader.find_with(request, Some(&model)).unwrap();
+            found.hits.iter().map(|hit| format!("{}#{}", hit.record.uri.short(), hit.record.sequence)).collect()
+        };
+        assert_eq!(seen(&reader, &by_meaning("cat")), [""; 0], "{after}: main has revised its cat and forgotten its dog");
+        assert_eq!(seen(&reader, &by_meaning("ship")), ["a#4"], "{after}");
+        let side = reader.on("side", None).unwrap();
+        assert_eq!(seen(&side, &by_meaning("cat"))[..], ["s#5", "a#1"], "{after}");
+        assert_eq!(seen(&side, &by_meaning("dog")), ["b#2"], "{after}");
+        let before = reader.on("main", Some(&kapsa_memory::AsOf::Sequence(2))).unwrap();
+        assert_eq!(seen(&before, &by_meaning("cat")), ["a#1"], "{after}");
+        let mut request = by_meaning("ship");
+        request.filter.kinds = vec!["note".into()];
+        assert_eq!(seen(&reader, &request), [""; 0], "{after}: filters hold");
+        assert_eq!(seen(&reader, &by_meaning("ship kind:fact")), ["a#4"], "{after}");
+    }
+}
+
+#[test]
+fn what_is_purged_has_no_vector_after_a_compaction() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).unwrap();
+    drop(writer);
+    fill(&capsule.path, &model);
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.purge(&Uri::parse("a").unwrap()).unwrap();
+    drop(writer);
+    assert_eq!(found(&capsule.path, &model, &by_meaning("cat")), [""; 0]);
+    assert_eq!(Reader::open(&capsule.path).unwrap().coverage().unwrap().vectors, 2);
+    Writer::open(&capsule.path, options()).unwrap().compact(&mut |_, _| ()).unwrap();
+    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    assert_eq!((coverage.vectors, coverage.missing), (1, 1), "the purge's marker is new");
+    assert_eq!(fill(&capsule.path, &model).vectors, 0);
+    assert_eq!(found(&capsule.path, &model, &by_meaning("dog")), ["b"]);
+}
+
+#[test]
+fn another_model_takes_over_when_it_has_all() {
+    let capsule = capsule();
+    let (old, new, other) = (Plain::new("old"), Plain::new("newer"), Plain::new("another"));
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.put_many((0..200).map(|n| record(&format!("n/{n}"), &format!("cat number {n}"))).collect()).unwrap();
+    drop(writer);
+    fill(&capsule.path, &old);
+    let refused = embed(&capsule.path, &options(), &new, &EmbedRequest::default(), &mut |_, _| ());
+    assert!(matches!(refused, Err(Error::OtherModel { in_force, .. }) if in_force == "old"));
+    let change = |records_max| EmbedRequest { change: true, records_max, ..EmbedRequest::default() };
+    let part = embed(&capsule.path, &options(), &new, &change(Some(70)), &mut |_, _| ()).unwrap();
+    assert_eq!((part.records, part.missing, part.in_force), (70, 130, false));
+    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    assert_eq!((coverage.model.unwrap().name.as_str(), coverage.covered, coverage.missing), ("old", 200, 0));
+    assert_eq!(coverage.next.map(|(model, covered)| (model.name, covered)), Some(("newer".into(), 70)));
+    assert_eq!(found(&capsule.path, &old, &by_meaning("feline")).len(), 10, "searches use the old one meanwhile");
+    // A third one puts the unfinished work of the second away.
+    let part = embed(&capsule.path, &options(), &other, &change(Some(10)), &mut |_, _| ()).unwrap();
+    assert_eq!((part.records, part.missing), (10, 190));
+    // A record that comes in between gets the vector of the model in force.
+    Writer::open(&capsule.path, options()).unwrap().put(record("late", "a dog")).unwrap();
+    assert_eq!(fill(&capsule.path, &old).records, 1);
+    let whole = embed(&capsule.path, &options(), &other, &change(None), &mut |_, _| ()).unwrap();
+    assert_eq!((whole.records, whole.missing, whole.in_force), (191, 0, true));
+    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    assert_eq!((coverage.model.unwrap().name.as_str(), coverage.covered, coverage.next), ("another", 201, None));
+    assert_eq!(found(&capsule.path, &other, &by_meaning("hound"))[0], "late");
+    assert_eq!(found(&capsule.path, &old, &FindRequest::new("hound")), [""; 0], "the old model's vectors are gone");
+}
+
+#[test]
+fn the_same_text_is_embedded_once_and_a_failing_model_loses_nothing() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.put_many((0..150).map(|n| record(&format!("n/{n}"), ["A cat!", "a  CAT", "a dog"][n % 3])).collect()).unwrap();
+    drop(writer);
+    let report = fill(&capsule.path, &model);
+    assert_eq!((report.vectors, report.reused, model.texts.load(Ordering::SeqCst)), (150, 148, 2));
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    writer.put(record("x", "a broken ship")).unwrap();
+    drop(writer);
+    let failed = embed(&capsule.path, &options(), &model, &EmbedRequest::default(), &mut |_, _| ());
+    assert!(matches!(failed, Err(Error::Embedding(_))));
+    let reader = Reader::open(&capsule.path).unwrap();
+    let hits = reader.find_with(&FindRequest::new("ship"), Some(&model)).unwrap();
+    assert_eq!(
+        (hits.hits[0].record.uri.short(), hits.means.missing),
+        ("x", 1),
+        "words find it, and it is said that vectors lack"
+    );
+}
+
+#[test]
+fn many_small_puts_leave_few_annexes() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    for n in 0..120 {
+        Writer::open(&capsule.path, options()).unwrap().put(record(&format!("n/{n}"), &format!("cat {n}"))).unwrap();
+        fill(&capsule.path, &model);
+    }
+    let snapshot = kapsa_capsule::Snapshot::open(&capsule.path).unwrap();
+    assert!(snapshot.annexes().len() <= 16, "{} annexes", snapshot.annexes().len());
+    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    assert_eq!((coverage.vectors, coverage.missing), (120, 0));
+    let report =
+        Reader::open(&capsule.path).unwrap().find_with(&FindRequest { k: 200, ..by_meaning("feline") }, Some(&model)).unwrap();
+    assert_eq!(report.hits.len(), 120);
+}
+
+#[test]
+fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let turn = |session: &str, who: &str, text: &str| {
+        let mut record = NewRecord { entity: who.into(), ..NewRecord::text(text) };
+        record.tags.insert("session".into(), session.into());
+        record
+    };
+    writer
+        .put_many(vec![
+            turn("1", "Ann", "Where did you put the quarterly figures?"),
+            turn("1", "Bob", "In the blue folder upstairs."),
+            turn("1", "Ann", "Thanks!"),
+            turn("2", "Ann", "The figures of the team photo look nice."),
+            turn("2", "Bob", "Lovely weather."),
+        ])
+        .unwrap();
+    drop(writer);
+    fill(&capsule.path, &model);
+    let reader = Reader::open(&capsule.path).unwrap();
+    let found = reader.find_with(&FindRequest::new("where are the quarterly figures"), Some(&model)).unwrap();
+    let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
+    assert!(texts.contains(&"In the blue folder upstairs."), "{texts:?}");
+    let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).unwrap();
+    assert!(answer.why.points.iter().any(|(what, points)| *what == "before" && *points > 0.0));
+    let grouped = reader
+        .find_with(&FindRequest { group: Some(Grouping::Session), ..FindRequest::new("quarterly figures") }, Some(&model))
+        .unwrap();
+    let sessions: Vec<&str> = grouped.hits.iter().map(|hit| hit.record.tags["session"].as_str()).collect();
+    assert_eq!(sessions, ["1", "2"]);
+    assert!(grouped.hits[0].group_hits >= 2);
+}
+
+#[test]
+fn identifiers_win_over_likeness_and_times_are_a_preference() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let at = |days: i64, uri: &str, text: &str| NewRecord { created_at: Some(NOW - days * DAY), ..record(uri, text) };
+    writer
+        .put_many(vec![
+            at(400, "old", "the cat ship error was fixed"),
+            at(1, "new", "the cat ship error was fixed again"),
+            at(9, "code", "CS0854 appeared in the build"),
+            at(9, "like", "cat cat cat error cat in the feline build, CS08541"),
+        ])
+        .unwrap();
+    drop(writer);
+    fill(&capsule.path, &model);
+    assert_eq!(found(&capsule.path, &model, &FindRequest::new("cat feline error CS0854"))[0], "code");
+    let clock = Some(Clock { now: NOW, offset_seconds: 0 });
+    let timely = FindRequest { time: clock, ..FindRequest::new("which ship error was fixed yesterday") };
+    assert_eq!(found(&capsule.path, &model, &timely)[0], "new");
+    let old = FindRequest { time: clock, ..FindRequest::new("ship error fixed before 2026-06-01") };
+    assert_eq!(NOW - 400 * DAY, 1_765_440_000_000_000, "11 December 2025");
+    assert_eq!(found(&capsule.path, &model, &old)[0], "old");
+    let recent = FindRequest { time: clock, recency_days: Some(10.0), ..FindRequest::new("ship error") };
+    assert_eq!(found(&capsule.path, &model, &recent)[0], "new");
+}
+
+#[test]
+fn a_long_text_is_found_by_its_passage_and_alike_texts_come_last() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let long = format!("{} Somewhere in it a feline hides. {}", "Nothing here. ".repeat(300), "Nothing there. ".repeat(300));
+    writer
+        .put_many(vec![
+            record("long", &long),
+            record("a", "the dog barks at the gate"),
+            record("b", "the dog barks at the gate!"),
+            record("c", "a dog sleeps"),
+        ])
+        .unwrap();
+    drop(writer);
+    assert!(fill(&capsule.path, &model).vectors > 5);
+    let reader = Reader::open(&capsule.path).unwrap();
+    let hits = reader.find_with(&by_meaning("cat"), Some(&model)).unwrap().hits;
+    let passage = hits[0].passage.clone().unwrap();
+    assert!(long[passage.clone()].contains("feline") && passage.len() < long.len() / 3);
+    assert!(long[passage].contains(hits[0].snippet.trim_end_matches('…')));
+    let diverse = FindRequest { diverse: true, ..FindRequest::new("dog") };
+    let order = found(&capsule.path, &model, &diverse);
+    assert!(["a", "b"].contains(&order.last().unwrap().as_str()), "{order:?}");
+}
