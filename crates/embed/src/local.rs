@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn bundled() -> LocalEmbedder {
-        LocalEmbedder::bundled().unwrap()
+        LocalEmbedder::bundled().expect("it works")
     }
 
     fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -166,7 +166,7 @@ mod tests {
         ];
         let model = bundled();
         for (a, b, cosine) in right {
-            let vectors = model.embed(&[a, b], Purpose::Passage).unwrap();
+            let vectors = model.embed(&[a, b], Purpose::Passage).expect("it works");
             assert!((dot(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
             let found = dot(&vectors[0], &vectors[1]);
             assert!((found - cosine).abs() < 0.01, "{a} / {b}: {found}");
@@ -178,7 +178,7 @@ mod tests {
         let model = bundled().with_threads(3);
         let texts: Vec<String> = (1..20).map(|n| "who wrote the tests? ".repeat(n)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let together = model.embed(&texts, Purpose::Query).unwrap();
+        let together = model.embed(&texts, Purpose::Query).expect("it works");
         for (text, vector) in texts.iter().zip(&together) {
             let tokens = wordpiece::framed(&model.weights, model.special, "", text, 256);
             assert_eq!(&bert::encode_portably(&model.weights, &tokens), vector);
@@ -189,12 +189,12 @@ mod tests {
 
     #[test]
     fn a_damaged_model_file_is_refused() {
-        let refused = |bytes: Vec<u8>| LocalEmbedder::from_bytes(bytes.into()).unwrap_err().message;
+        let refused = |bytes: Vec<u8>| LocalEmbedder::from_bytes(bytes.into()).expect_err("it is refused").message;
         assert!(refused(b"GGUF....".to_vec()).contains("it is not one"));
         assert!(refused(BUNDLED[..BUNDLED.len() - 1].to_vec()).contains("cut short"));
         assert!(refused([BUNDLED, b"x"].concat()).contains("does not end"));
         let head = String::from_utf8_lossy(&BUNDLED[16..400]).into_owned();
-        let at = 16 + head.find("\"heads\":12").unwrap();
+        let at = 16 + head.find("\"heads\":12").expect("it works");
         let mut odd = BUNDLED.to_vec();
         odd[at + 8..at + 10].copy_from_slice(b"13");
         assert!(refused(odd).contains("do not fit"));

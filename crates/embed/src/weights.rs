@@ -208,7 +208,7 @@ impl Head {
         fits("number of words", self.vocabulary, VOCABULARY_MAX)?;
         fits("number of positions", self.positions, POSITIONS_MAX)?;
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
-        if !even || !self.hidden.is_multiple_of(self.heads) || !(self.epsilon > 0.0 && self.epsilon < 1.0) {
+        if !(even && self.hidden.is_multiple_of(self.heads) && self.epsilon > 0.0 && self.epsilon < 1.0) {
             let message = format!("the model's sizes do not fit each other, or are no multiples of {COLUMNS}");
             return Err(EmbedError { message, hint: None });
         }

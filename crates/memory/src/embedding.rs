@@ -508,6 +508,7 @@ impl Texts {
 }
 
 fn short(record: &Record) -> String {
-    let end = record.text.floor_char_boundary(CONTEXT_BYTES_MAX);
+    let most = record.text.len().min(CONTEXT_BYTES_MAX);
+    let end = (0..=most).rev().find(|&end| record.text.is_char_boundary(end)).unwrap_or(0);
     line(record, &record.text[..end])
 }

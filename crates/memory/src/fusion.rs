@@ -15,6 +15,7 @@
 //! The points were chosen on one half of a set of conversations and measured on the other, both ways: `docs/benchmarks.md`, "Recall". A share of the
 //! best, rather than a rank, keeps what a clear winner is worth: reciprocal ranks gave less in every trial.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -78,6 +79,10 @@ struct Candidate {
 }
 
 impl Candidate {
+    fn new(record: Record) -> Candidate {
+        Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() }
+    }
+
     fn words(&self) -> f32 {
         self.words.map_or(0.0, |(_, score)| score)
     }
@@ -161,14 +166,10 @@ impl Fusion<'_> {
     }
 
     fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, Candidate>, sequence: u64) -> Result<&'c mut Candidate> {
-        if !all.contains_key(&sequence) {
-            let record = self.view.record(sequence)?;
-            all.insert(
-                sequence,
-                Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() },
-            );
-        }
-        Ok(all.get_mut(&sequence).expect("inserted"))
+        Ok(match all.entry(sequence) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Candidate::new(self.view.record(sequence)?)),
+        })
     }
 
     fn add_near(&self, all: &mut BTreeMap<u64, Candidate>, rank: Option<usize>, near: Near) -> Result<()> {
@@ -232,10 +233,7 @@ impl Fusion<'_> {
                 let seen = self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
                 visibility.finish()?;
                 if seen && self.filter_allows(&record) {
-                    all.insert(
-                        other,
-                        Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() },
-                    );
+                    all.insert(other, Candidate::new(record));
                 }
             }
         }

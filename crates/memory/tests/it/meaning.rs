@@ -46,7 +46,7 @@ impl Embedder for Plain {
                 return Err(EmbedError { message: "this text breaks the model".into(), hint: None });
             }
             let text = text.to_lowercase();
-            let mut vector = vec![0.01f32; 4];
+            let mut vector = [0.01f32; 4];
             for (at, word) in WORDS.iter().enumerate() {
                 vector[if at < 4 { at / 2 } else { at - 2 }] += text.matches(word).count() as f32;
             }
@@ -67,22 +67,22 @@ struct Capsule {
 }
 
 fn capsule() -> Capsule {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it works");
     let path = folder.path().join("a.kapsa");
-    create(&path, &options()).unwrap();
+    create(&path, &options()).expect("it works");
     Capsule { path, _folder: folder }
 }
 
 fn record(uri: &str, text: &str) -> NewRecord {
-    NewRecord { uri: Some(Uri::parse(uri).unwrap()), ..NewRecord::text(text) }
+    NewRecord { uri: Some(Uri::parse(uri).expect("it works")), ..NewRecord::text(text) }
 }
 
 fn fill(path: &Path, embedder: &Plain) -> kapsa_memory::EmbedReport {
-    embed(path, &options(), embedder, &EmbedRequest::default(), &mut |_, _| ()).unwrap()
+    embed(path, &options(), embedder, &EmbedRequest::default(), &mut |_, _| ()).expect("it works")
 }
 
 fn found(path: &Path, embedder: &Plain, request: &FindRequest) -> Vec<String> {
-    let found = Reader::open(path).unwrap().find_with(request, Some(embedder)).unwrap();
+    let found = Reader::open(path).expect("it works").find_with(request, Some(embedder)).expect("it works");
     found.hits.iter().map(|hit| hit.record.uri.short().to_string()).collect()
 }
 
@@ -94,11 +94,13 @@ fn by_meaning(query: &str) -> FindRequest {
 fn what_means_the_same_is_found_without_its_words() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks"), record("c", "a red ship")]).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer
+        .put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks"), record("c", "a red ship")])
+        .expect("it works");
     drop(writer);
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("feline")), [""; 0], "without vectors words decide");
-    let refused = Reader::open(&capsule.path).unwrap().find_with(&by_meaning("feline"), Some(&model));
+    let refused = Reader::open(&capsule.path).expect("it works").find_with(&by_meaning("feline"), Some(&model));
     assert!(matches!(refused, Err(Error::NoVectors)));
     let report = fill(&capsule.path, &model);
     assert_eq!((report.records, report.vectors, report.missing, report.in_force), (3, 3, 0, true));
@@ -116,32 +118,32 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
     for after in ["tail", "optimised", "compacted"] {
         let capsule = capsule();
         let model = Plain::new("plain");
-        let mut writer = Writer::open(&capsule.path, options()).unwrap();
-        writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).unwrap();
-        writer.create_branch("side", "main", None).unwrap();
-        writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).unwrap();
-        writer.switch("side").unwrap();
-        writer.put(record("s", "a feline of the side branch")).unwrap();
-        writer.switch("main").unwrap();
-        writer.forget(&Uri::parse("b").unwrap()).unwrap();
+        let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+        writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).expect("it works");
+        writer.create_branch("side", "main", None).expect("it works");
+        writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).expect("it works");
+        writer.switch("side").expect("it works");
+        writer.put(record("s", "a feline of the side branch")).expect("it works");
+        writer.switch("main").expect("it works");
+        writer.forget(&Uri::parse("b").expect("it works")).expect("it works");
         drop(writer);
         fill(&capsule.path, &model);
-        match after {
-            "optimised" => drop(optimize(&capsule.path, &options(), &mut |_, _| ()).unwrap()),
-            "compacted" => drop(Writer::open(&capsule.path, options()).unwrap().compact(&mut |_, _| ()).unwrap()),
-            _ => {}
+        if after == "optimised" {
+            optimize(&capsule.path, &options(), &mut |_, _| ()).expect("it works");
+        } else if after == "compacted" {
+            Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
         }
-        let reader = Reader::open(&capsule.path).unwrap();
+        let reader = Reader::open(&capsule.path).expect("it works");
         let seen = |reader: &Reader, request: &FindRequest| -> Vec<String> {
-            let found = reader.find_with(request, Some(&model)).unwrap();
+            let found = reader.find_with(request, Some(&model)).expect("it works");
             found.hits.iter().map(|hit| format!("{}#{}", hit.record.uri.short(), hit.record.sequence)).collect()
         };
         assert_eq!(seen(&reader, &by_meaning("cat")), [""; 0], "{after}: main has revised its cat and forgotten its dog");
         assert_eq!(seen(&reader, &by_meaning("ship")), ["a#4"], "{after}");
-        let side = reader.on("side", None).unwrap();
+        let side = reader.on("side", None).expect("it works");
         assert_eq!(seen(&side, &by_meaning("cat"))[..], ["s#5", "a#1"], "{after}");
         assert_eq!(seen(&side, &by_meaning("dog")), ["b#2"], "{after}");
-        let before = reader.on("main", Some(&kapsa_memory::AsOf::Sequence(2))).unwrap();
+        let before = reader.on("main", Some(&kapsa_memory::AsOf::Sequence(2))).expect("it works");
         assert_eq!(seen(&before, &by_meaning("cat")), ["a#1"], "{after}");
         let mut request = by_meaning("ship");
         request.filter.kinds = vec!["note".into()];
@@ -154,17 +156,17 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
 fn what_is_purged_has_no_vector_after_a_compaction() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).expect("it works");
     drop(writer);
     fill(&capsule.path, &model);
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.purge(&Uri::parse("a").unwrap()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.purge(&Uri::parse("a").expect("it works")).expect("it works");
     drop(writer);
     assert_eq!(found(&capsule.path, &model, &by_meaning("cat")), [""; 0]);
-    assert_eq!(Reader::open(&capsule.path).unwrap().coverage().unwrap().vectors, 2);
-    Writer::open(&capsule.path, options()).unwrap().compact(&mut |_, _| ()).unwrap();
-    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    assert_eq!(Reader::open(&capsule.path).expect("it works").coverage().expect("it works").vectors, 2);
+    Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
+    let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.missing), (1, 1), "the purge's marker is new");
     assert_eq!(fill(&capsule.path, &model).vectors, 0);
     assert_eq!(found(&capsule.path, &model, &by_meaning("dog")), ["b"]);
@@ -174,29 +176,29 @@ fn what_is_purged_has_no_vector_after_a_compaction() {
 fn another_model_takes_over_when_it_has_all() {
     let capsule = capsule();
     let (old, new, other) = (Plain::new("old"), Plain::new("newer"), Plain::new("another"));
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.put_many((0..200).map(|n| record(&format!("n/{n}"), &format!("cat number {n}"))).collect()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many((0..200).map(|n| record(&format!("n/{n}"), &format!("cat number {n}"))).collect()).expect("it works");
     drop(writer);
     fill(&capsule.path, &old);
     let refused = embed(&capsule.path, &options(), &new, &EmbedRequest::default(), &mut |_, _| ());
     assert!(matches!(refused, Err(Error::OtherModel { in_force, .. }) if in_force == "old"));
     let change = |records_max| EmbedRequest { change: true, records_max, ..EmbedRequest::default() };
-    let part = embed(&capsule.path, &options(), &new, &change(Some(70)), &mut |_, _| ()).unwrap();
+    let part = embed(&capsule.path, &options(), &new, &change(Some(70)), &mut |_, _| ()).expect("it works");
     assert_eq!((part.records, part.missing, part.in_force), (70, 130, false));
-    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
-    assert_eq!((coverage.model.unwrap().name.as_str(), coverage.covered, coverage.missing), ("old", 200, 0));
+    let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.missing), ("old", 200, 0));
     assert_eq!(coverage.next.map(|(model, covered)| (model.name, covered)), Some(("newer".into(), 70)));
     assert_eq!(found(&capsule.path, &old, &by_meaning("feline")).len(), 10, "searches use the old one meanwhile");
     // A third one puts the unfinished work of the second away.
-    let part = embed(&capsule.path, &options(), &other, &change(Some(10)), &mut |_, _| ()).unwrap();
+    let part = embed(&capsule.path, &options(), &other, &change(Some(10)), &mut |_, _| ()).expect("it works");
     assert_eq!((part.records, part.missing), (10, 190));
     // A record that comes in between gets the vector of the model in force.
-    Writer::open(&capsule.path, options()).unwrap().put(record("late", "a dog")).unwrap();
+    Writer::open(&capsule.path, options()).expect("it works").put(record("late", "a dog")).expect("it works");
     assert_eq!(fill(&capsule.path, &old).records, 1);
-    let whole = embed(&capsule.path, &options(), &other, &change(None), &mut |_, _| ()).unwrap();
+    let whole = embed(&capsule.path, &options(), &other, &change(None), &mut |_, _| ()).expect("it works");
     assert_eq!((whole.records, whole.missing, whole.in_force), (191, 0, true));
-    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
-    assert_eq!((coverage.model.unwrap().name.as_str(), coverage.covered, coverage.next), ("another", 201, None));
+    let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.next), ("another", 201, None));
     assert_eq!(found(&capsule.path, &other, &by_meaning("hound"))[0], "late");
     assert_eq!(found(&capsule.path, &old, &FindRequest::new("hound")), [""; 0], "the old model's vectors are gone");
 }
@@ -205,18 +207,20 @@ fn another_model_takes_over_when_it_has_all() {
 fn the_same_text_is_embedded_once_and_a_failing_model_loses_nothing() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.put_many((0..150).map(|n| record(&format!("n/{n}"), ["A cat!", "a  CAT", "a dog"][n % 3])).collect()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer
+        .put_many((0..150).map(|n| record(&format!("n/{n}"), ["A cat!", "a  CAT", "a dog"][n % 3])).collect())
+        .expect("it works");
     drop(writer);
     let report = fill(&capsule.path, &model);
     assert_eq!((report.vectors, report.reused, model.texts.load(Ordering::SeqCst)), (150, 148, 2));
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
-    writer.put(record("x", "a broken ship")).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put(record("x", "a broken ship")).expect("it works");
     drop(writer);
     let failed = embed(&capsule.path, &options(), &model, &EmbedRequest::default(), &mut |_, _| ());
     assert!(matches!(failed, Err(Error::Embedding(_))));
-    let reader = Reader::open(&capsule.path).unwrap();
-    let hits = reader.find_with(&FindRequest::new("ship"), Some(&model)).unwrap();
+    let reader = Reader::open(&capsule.path).expect("it works");
+    let hits = reader.find_with(&FindRequest::new("ship"), Some(&model)).expect("it works");
     assert_eq!(
         (hits.hits[0].record.uri.short(), hits.means.missing),
         ("x", 1),
@@ -229,15 +233,20 @@ fn many_small_puts_leave_few_annexes() {
     let capsule = capsule();
     let model = Plain::new("plain");
     for n in 0..120 {
-        Writer::open(&capsule.path, options()).unwrap().put(record(&format!("n/{n}"), &format!("cat {n}"))).unwrap();
+        Writer::open(&capsule.path, options())
+            .expect("it works")
+            .put(record(&format!("n/{n}"), &format!("cat {n}")))
+            .expect("it works");
         fill(&capsule.path, &model);
     }
-    let snapshot = kapsa_capsule::Snapshot::open(&capsule.path).unwrap();
+    let snapshot = kapsa_capsule::Snapshot::open(&capsule.path).expect("it works");
     assert!(snapshot.annexes().len() <= 16, "{} annexes", snapshot.annexes().len());
-    let coverage = Reader::open(&capsule.path).unwrap().coverage().unwrap();
+    let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.missing), (120, 0));
-    let report =
-        Reader::open(&capsule.path).unwrap().find_with(&FindRequest { k: 200, ..by_meaning("feline") }, Some(&model)).unwrap();
+    let report = Reader::open(&capsule.path)
+        .expect("it works")
+        .find_with(&FindRequest { k: 200, ..by_meaning("feline") }, Some(&model))
+        .expect("it works");
     assert_eq!(report.hits.len(), 120);
 }
 
@@ -245,7 +254,7 @@ fn many_small_puts_leave_few_annexes() {
 fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
     let turn = |session: &str, who: &str, text: &str| {
         let mut record = NewRecord { entity: who.into(), ..NewRecord::text(text) };
         record.tags.insert("session".into(), session.into());
@@ -259,18 +268,18 @@ fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
             turn("2", "Ann", "The figures of the team photo look nice."),
             turn("2", "Bob", "Lovely weather."),
         ])
-        .unwrap();
+        .expect("it works");
     drop(writer);
     fill(&capsule.path, &model);
-    let reader = Reader::open(&capsule.path).unwrap();
-    let found = reader.find_with(&FindRequest::new("where are the quarterly figures"), Some(&model)).unwrap();
+    let reader = Reader::open(&capsule.path).expect("it works");
+    let found = reader.find_with(&FindRequest::new("where are the quarterly figures"), Some(&model)).expect("it works");
     let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
     assert!(texts.contains(&"In the blue folder upstairs."), "{texts:?}");
-    let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).unwrap();
+    let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).expect("it works");
     assert!(answer.why.points.iter().any(|(what, points)| *what == "before" && *points > 0.0));
     let grouped = reader
         .find_with(&FindRequest { group: Some(Grouping::Session), ..FindRequest::new("quarterly figures") }, Some(&model))
-        .unwrap();
+        .expect("it works");
     let sessions: Vec<&str> = grouped.hits.iter().map(|hit| hit.record.tags["session"].as_str()).collect();
     assert_eq!(sessions, ["1", "2"]);
     assert!(grouped.hits[0].group_hits >= 2);
@@ -280,7 +289,7 @@ fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
 fn identifiers_win_over_likeness_and_times_are_a_preference() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
     let at = |days: i64, uri: &str, text: &str| NewRecord { created_at: Some(NOW - days * DAY), ..record(uri, text) };
     writer
         .put_many(vec![
@@ -289,7 +298,7 @@ fn identifiers_win_over_likeness_and_times_are_a_preference() {
             at(9, "code", "CS0854 appeared in the build"),
             at(9, "like", "cat cat cat error cat in the feline build, CS08541"),
         ])
-        .unwrap();
+        .expect("it works");
     drop(writer);
     fill(&capsule.path, &model);
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("cat feline error CS0854"))[0], "code");
@@ -307,7 +316,7 @@ fn identifiers_win_over_likeness_and_times_are_a_preference() {
 fn a_long_text_is_found_by_its_passage_and_alike_texts_come_last() {
     let capsule = capsule();
     let model = Plain::new("plain");
-    let mut writer = Writer::open(&capsule.path, options()).unwrap();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
     let long = format!("{} Somewhere in it a feline hides. {}", "Nothing here. ".repeat(300), "Nothing there. ".repeat(300));
     writer
         .put_many(vec![
@@ -316,15 +325,15 @@ fn a_long_text_is_found_by_its_passage_and_alike_texts_come_last() {
             record("b", "the dog barks at the gate!"),
             record("c", "a dog sleeps"),
         ])
-        .unwrap();
+        .expect("it works");
     drop(writer);
     assert!(fill(&capsule.path, &model).vectors > 5);
-    let reader = Reader::open(&capsule.path).unwrap();
-    let hits = reader.find_with(&by_meaning("cat"), Some(&model)).unwrap().hits;
-    let passage = hits[0].passage.clone().unwrap();
+    let reader = Reader::open(&capsule.path).expect("it works");
+    let hits = reader.find_with(&by_meaning("cat"), Some(&model)).expect("it works").hits;
+    let passage = hits[0].passage.clone().expect("it works");
     assert!(long[passage.clone()].contains("feline") && passage.len() < long.len() / 3);
     assert!(long[passage].contains(hits[0].snippet.trim_end_matches('…')));
     let diverse = FindRequest { diverse: true, ..FindRequest::new("dog") };
     let order = found(&capsule.path, &model, &diverse);
-    assert!(["a", "b"].contains(&order.last().unwrap().as_str()), "{order:?}");
+    assert!(["a", "b"].contains(&order.last().expect("it works").as_str()), "{order:?}");
 }
