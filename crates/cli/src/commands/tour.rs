@@ -8,15 +8,18 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use kapsa_embed::LocalEmbedder;
 use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
-use kapsa_memory::{NewRecord, Reader, Record, Uri, check, document};
+use kapsa_memory::{EmbedRequest, Embedder, NewRecord, Reader, Record, Uri, check, document, embed};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::documents;
 use crate::error::{CliError, Result};
+use crate::models;
 use crate::moment::readable;
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::render::{self, counted, headline, place, size};
 use crate::wire::{PutOut, RecordOut, VerifyOut, show};
 
@@ -51,7 +54,8 @@ pub(crate) fn run(app: &mut App) -> Result<()> {
     let mut report = Report { capsule_path: show(&path), ..Report::default() };
     make(app, &path, &mut report)?;
     remember(app, &path, &mut report)?;
-    ask(app, &path, &mut report)?;
+    let embedder = understand(app, &path, &mut report)?;
+    ask(app, &path, &embedder, &mut report)?;
     let puts = revise(app, &path, &mut report)?;
     look_back(app, &path, &puts, &mut report)?;
     prove(app, &path, &mut report)?;
@@ -180,14 +184,27 @@ fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
     Ok((texts, "from this folder"))
 }
 
-fn ask(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
+/// Makes vectors with the model that comes with the program.
+fn understand(app: &mut App, path: &Path, report: &mut Report) -> Result<LocalEmbedder> {
+    let begun = Instant::now();
+    let embedder = LocalEmbedder::bundled().map_err(models::failed)?;
+    let mut progress = Progress::new("embedding", &app.out);
+    let mut step = |done, total| progress.set(done, total);
+    let made = embed(path, &app.write_options(None), &embedder, &EmbedRequest::default(), &mut step)?;
+    drop(progress);
+    report.step(&mut app.out, "embed", "Understand it: a vector for each passage, no key, no network", begun.elapsed())?;
+    say(&mut app.out, &format!("{} by {}", counted(made.vectors, "vector"), embedder.model().name))?;
+    Ok(embedder)
+}
+
+fn ask(app: &mut App, path: &Path, embedder: &LocalEmbedder, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let reader = Reader::open(path)?;
     let mut answers = Vec::new();
     for query in QUESTIONS {
         let asked = Instant::now();
         let request = FindRequest { k: HITS_PER_QUESTION, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
-        answers.push((query, reader.find(&request)?, asked.elapsed()));
+        answers.push((query, reader.find_with(&request, Some(embedder))?, asked.elapsed()));
     }
     report.step(&mut app.out, "find", "Ask it", begun.elapsed())?;
     for (query, found, took) in &answers {

@@ -6,6 +6,7 @@ mod help;
 mod init;
 mod knowledge;
 mod lock;
+mod meaning;
 mod put;
 mod read;
 mod salvage;

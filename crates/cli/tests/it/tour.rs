@@ -14,7 +14,7 @@ fn check(sandbox: &Sandbox) {
     let told = sandbox.json(&["tour"]);
     let steps: Vec<_> =
         told["steps"].as_array().expect("steps").iter().map(|step| step["name"].as_str().expect("a name")).collect();
-    assert_eq!(steps, ["create", "remember", "find", "revise", "history", "verify"]);
+    assert_eq!(steps, ["create", "remember", "embed", "find", "revise", "history", "verify"]);
     assert_eq!((&told["verify"]["ok"], told["history"].as_array().map(Vec::len)), (&true.into(), Some(2)));
     let capsule = told["capsule_path"].as_str().expect("a path");
     assert!(sandbox.json(&["stats", "--capsule", capsule])["record_count"].as_u64() > Some(2), "the capsule is kept");
