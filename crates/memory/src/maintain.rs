@@ -195,7 +195,8 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
         rewrite.add_segment(draft)?;
         next += batch.len() as u64;
     }
-    for (annex, _) in embedding::merged(&view, &|seq| erase.contains(&seq))? {
+    // Vectors that cannot be read are left behind: they can be made again.
+    for (annex, _) in embedding::merged(&view, &|seq| erase.contains(&seq)).unwrap_or_default() {
         rewrite.add_annex(annex, &[])?;
     }
     rewrite.finish()?;

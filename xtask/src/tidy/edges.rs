@@ -3,10 +3,11 @@
 use super::Problem;
 
 /// A package and the dependencies it must not have; a trailing `*` stands for any ending.
-const FORBIDDEN: [(&str, &[&str]); 3] = [
+const FORBIDDEN: [(&str, &[&str]); 4] = [
     ("capsule", &["serde", "serde_json", "tokio", "tantivy", "kapsa-*"]),
     ("index", &["kapsa-*", "serde_json"]),
-    ("memory", &["clap", "tokio", "reqwest"]),
+    ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed"]),
+    ("embed", &["clap", "kapsa-capsule", "kapsa-memory"]),
 ];
 
 /// Dependencies in the manifest `name` that its crate must not have.
@@ -93,6 +94,16 @@ mod tests {
             "memory",
             "[dependencies]\nweb = { package = \"reqwest\" }\n",
             &["crates/memory/Cargo.toml:2: memory must not depend on reqwest"],
+        );
+        check(
+            "memory",
+            "[dependencies]\nkapsa-embed.workspace = true\n",
+            &["crates/memory/Cargo.toml:2: memory must not depend on kapsa-embed"],
+        );
+        check(
+            "embed",
+            "[dependencies]\nkapsa-memory.workspace = true\n",
+            &["crates/embed/Cargo.toml:2: embed must not depend on kapsa-memory"],
         );
     }
 

@@ -237,7 +237,7 @@ pub(crate) struct Put {
     /// Print a line for every record, not only the summary
     #[arg(long)]
     pub(crate) each: bool,
-    /// Whether the records get vectors at once [default: when there are at most 64]
+    /// Whether the records get vectors at once [default: when they are at most 64 and short]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]

@@ -17,6 +17,8 @@ use crate::render::counted;
 
 /// A put of more records leaves their vectors to `kapsa embed`, unless told otherwise.
 const AT_ONCE_MAX: u64 = 64;
+/// And so does one of longer texts: half a second's work.
+const AT_ONCE_BYTES_MAX: usize = 32 << 10;
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
@@ -100,7 +102,7 @@ impl New {
         if count == 0 {
             return Ok(());
         }
-        if count > AT_ONCE_MAX && self.when.is_none() {
+        if self.when.is_none() && !are_few(&reader, new.clone())? {
             app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
             return Ok(());
         }
@@ -109,6 +111,18 @@ impl New {
         run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
         Ok(())
     }
+}
+
+/// Whether the vectors of these records take no longer than a person waits for.
+fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
+    if new.end - new.start > AT_ONCE_MAX {
+        return Ok(false);
+    }
+    let mut bytes = 0;
+    for sequence in new {
+        bytes += reader.record(sequence)?.text.len();
+    }
+    Ok(bytes <= AT_ONCE_BYTES_MAX)
 }
 
 /// The newest sequence.

@@ -1,7 +1,7 @@
 //! `find`: a question in words, answered with passages.
 
+use kapsa_memory::Reader;
 use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
-use kapsa_memory::{Error, Reader};
 
 use crate::app::App;
 use crate::args::{Filters, Find, Group, SearchBy};
@@ -46,23 +46,26 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
 pub(crate) fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found> {
-    if request.mode == SearchMode::Words || reader.coverage()?.model.is_none() {
+    if request.mode == SearchMode::Words {
         return Ok(reader.find(request)?);
     }
-    match models::for_capsule(reader) {
-        Ok(embedder) => match reader.find_with(request, Some(embedder.as_ref())) {
-            Err(Error::Embedding(error)) if request.mode == SearchMode::Auto => {
-                app.out.note(&format!("by words only: {}", escape::line(&error.message)));
-                Ok(reader.find(request)?)
-            }
-            found => Ok(found?),
-        },
+    match by_meaning(reader, request) {
+        // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
+            let found = reader.find(request)?;
             app.out.note(&format!("by words only: {}", escape::line(&error.message)));
-            Ok(reader.find(request)?)
+            Ok(found)
         }
-        Err(error) => Err(error),
+        found => found,
     }
+}
+
+fn by_meaning(reader: &Reader, request: &FindRequest) -> Result<Found> {
+    if reader.coverage()?.model.is_none() {
+        return Ok(reader.find(request)?);
+    }
+    let embedder = models::for_capsule(reader)?;
+    Ok(reader.find_with(request, Some(embedder.as_ref()))?)
 }
 
 fn show(app: &mut App, found: &Found, explain: bool) -> Result<()> {

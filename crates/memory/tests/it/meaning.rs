@@ -337,3 +337,43 @@ fn a_long_text_is_found_by_its_passage_and_alike_texts_come_last() {
     let order = found(&capsule.path, &model, &diverse);
     assert!(["a", "b"].contains(&order.last().expect("it works").as_str()), "{order:?}");
 }
+
+#[test]
+fn damaged_vectors_are_never_believed_and_a_compaction_leaves_them_behind() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).expect("it works");
+    drop(writer);
+    fill(&capsule.path, &model);
+    let mut bytes = std::fs::read(&capsule.path).expect("it works");
+    let at = bytes.windows(8).position(|window| window == b"KAPSAVEC").expect("there are vectors");
+    bytes[at + 100] ^= 4;
+    std::fs::write(&capsule.path, bytes).expect("it works");
+    let reader = Reader::open(&capsule.path).expect("it works");
+    assert!(reader.find_with(&by_meaning("feline"), Some(&model)).is_err());
+    assert_eq!(reader.find(&FindRequest::new("cat")).expect("words do").hits.len(), 1);
+    drop(reader);
+    Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
+    assert_eq!(fill(&capsule.path, &model).vectors, 2);
+    assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["a"]);
+}
+
+#[test]
+fn many_who_embed_at_once_leave_each_vector_once() {
+    let capsule = capsule();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many((0..300).map(|n| record(&format!("n/{n}"), &format!("cat {n}"))).collect()).expect("it works");
+    drop(writer);
+    let waiting = WriteOptions { lock_timeout: std::time::Duration::from_secs(30), ..options() };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let report = embed(&capsule.path, &waiting, &Plain::new("plain"), &EmbedRequest::default(), &mut |_, _| ());
+                assert_eq!(report.expect("it works").missing, 0);
+            });
+        }
+    });
+    let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage.vectors, coverage.covered, coverage.missing), (300, 300, 0));
+}
