@@ -373,4 +373,5 @@ Searches use the old model until the new one has all; then the old vectors go. I
 pub(crate) const MODEL: &str = "Examples:
   kapsa model list
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
+  kapsa model info                       the one in force in this capsule
   kapsa model remove all-MiniLM-L6-v2";

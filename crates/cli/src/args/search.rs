@@ -105,6 +105,11 @@ pub(crate) enum ModelVerb {
         #[arg(long, value_name = "TEXT")]
         passage_prefix: Option<String>,
     },
+    /// Show what a model is
+    Info {
+        /// bundled, a model that was added, openai:MODEL or ollama:MODEL [default: the one in force in the capsule]
+        name: Option<String>,
+    },
     /// Remove a model that was added
     Remove {
         /// Its name

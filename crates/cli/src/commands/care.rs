@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport};
-use kapsa_memory::{Coverage, check};
+use kapsa_memory::{Coverage, Reader, check};
 
 use crate::app::{self, App, Status};
 use crate::args;
@@ -35,10 +35,9 @@ pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
 
 fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
     let Some(model) = &coverage.model else { return Vec::new() };
-    let Coverage { covered, missing, vectors, bytes, .. } = coverage;
+    let Coverage { covered, missing, bytes, .. } = coverage;
     let of = counted(covered + missing, "record");
-    let mut lines =
-        vec![("vectors", format!("{vectors} of {covered} of {of} by {}, {}", escape::line(&model.name), size(*bytes)))];
+    let mut lines = vec![("vectors", format!("{covered} of {of}, {}, {}", escape::line(&model.name), size(*bytes)))];
     if let Some((next, covered)) = &coverage.next {
         lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed goes on)", escape::line(&next.name))));
     }
@@ -129,7 +128,8 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
         Err(error) if error.code == "no_capsule" => locate::workspace(),
         found => found?,
     };
-    let findings = check::doctor(&path);
+    let mut findings = check::doctor(&path);
+    findings.extend(lacking_vectors(&path));
     if app.out.is_json() {
         app.out.json(&DoctorOut::of(&path, &findings))?;
     } else {
@@ -137,6 +137,17 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     }
     let unwell = findings.iter().any(|found| found.level == Level::Error);
     Ok(if unwell { Status::Unwell } else { Status::Done })
+}
+
+/// Records that search by meaning does not see yet. A capsule that cannot be read is diagnosed elsewhere.
+fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
+    let coverage = Reader::open(path).ok()?.coverage().ok()?;
+    if coverage.missing == 0 {
+        return None;
+    }
+    let of = counted(coverage.covered + coverage.missing, "record");
+    let message = format!("{} of {of} lack vectors: only words find them", coverage.missing);
+    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("`kapsa embed` makes them".to_string()) })
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {

@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use kapsa_memory::document;
 
 use crate::app::App;
-use crate::commands::put::{Defaults, open_once, tell_many, tell_one};
+use crate::commands::put::{Answer, Defaults, open_once, tell_one};
 use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::wire::Tally;
@@ -36,7 +36,7 @@ pub(crate) struct Document {
 }
 
 /// `kapsa put FILE… FOLDER…`.
-pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain: bool, each: bool) -> Result<()> {
+pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain: bool, each: bool) -> Result<Answer> {
     if plain || sources.iter().any(|source| source.as_os_str() == "-") {
         return Err(CliError::usage("documents and standard input are put one after the other, not in one call"));
     }
@@ -59,7 +59,7 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain
         }
     }
     drop(progress);
-    tell_many(&mut app.out, &tally)
+    Ok(Answer::Many(tally))
 }
 
 fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result<Option<String>> {

@@ -86,13 +86,14 @@ impl New {
     }
 
     /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
-    pub(crate) fn end(self, app: &mut App) {
+    /// Returns what failed, for programs; people are told here.
+    pub(crate) fn end(self, app: &mut App) -> Option<String> {
         if self.when == Some(EmbedWhen::Later) {
-            return;
+            return None;
         }
-        if let Err(error) = self.embed(app) {
-            app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
-        }
+        let error = self.embed(app).err()?;
+        app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
+        Some(format!("failed: {}", error.message))
     }
 
     fn embed(self, app: &mut App) -> Result<()> {
@@ -150,7 +151,9 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
             let listed = add(bytes)?;
             show(app, &[listed])
         }
+        ModelVerb::Info { name } => info(app, name.as_deref()),
         ModelVerb::Remove { name } => {
+            let name = name.strip_prefix("local:").unwrap_or(&name).to_string();
             let all = models::added()?;
             let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
                 return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list"));
@@ -164,6 +167,43 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
             }
         }
     }
+}
+
+/// `kapsa model info`.
+fn info(app: &mut App, name: Option<&str>) -> Result<()> {
+    let model = match name {
+        Some(name) if name == models::BUNDLED || name.contains(':') => models::named(name)?.model().clone(),
+        Some(name) => models::named(&format!("local:{name}"))?.model().clone(),
+        None => match Reader::open(&app.capsule()?)?.coverage()?.model {
+            Some(model) => model,
+            None => {
+                return Err(CliError::user("no_vectors", "this capsule has no vectors yet, so no model is in force")
+                    .hint("`kapsa embed` makes them; `kapsa model info bundled` shows the model that it takes"));
+            }
+        },
+    };
+    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
+    if app.out.is_json() {
+        return app.out.json(&serde_json::json!({
+            "name": model.name, "dimension": model.dimension, "hash": hash, "pooling": model.pooling.as_str(),
+            "query_prefix": model.query_prefix, "passage_prefix": model.passage_prefix, "tokens_max": tokens_max,
+        }));
+    }
+    let lines = [
+        ("name", model.name),
+        ("numbers", model.dimension.to_string()),
+        ("tokens", tokens_max.map_or_else(|| "as the service says".to_string(), |most| format!("at most {most}"))),
+        ("pooling", model.pooling.as_str().to_string()),
+        ("query", model.query_prefix),
+        ("passage", model.passage_prefix),
+        ("hash", hash),
+    ];
+    for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
+        app.out.faint(&format!("{name:<9}"))?;
+        app.out.line(&escape::line(&value))?;
+    }
+    Ok(())
 }
 
 /// Stores a model file under its hash, whole or not at all.

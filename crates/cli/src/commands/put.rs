@@ -37,13 +37,30 @@ const LOCK_FREE: Duration = Duration::from_millis(8);
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
     let new = New::begin(app, args.embed);
-    put(app, args)?;
+    let answer = put(app, args)?;
     // What kept us from looking at the capsule before kept the put from its end as well.
-    new?.end(app);
-    Ok(())
+    let embedding = new?.end(app);
+    answer.tell(&mut app.out, embedding)
 }
 
-fn put(app: &mut App, args: args::Put) -> Result<()> {
+/// What a put did, to be told at its end.
+pub(crate) enum Answer {
+    One(Put),
+    Many(Tally),
+}
+
+impl Answer {
+    /// Tells it, and what became of the vectors where they could not be made.
+    fn tell(self, out: &mut Output, embedding: Option<String>) -> Result<()> {
+        match self {
+            Answer::One(put) if out.is_json() => out.json(&PutOut { embedding: embedding.as_deref(), ..PutOut::from(&put) }),
+            Answer::One(put) => tell_one(out, &put),
+            Answer::Many(tally) => tell_many(out, &Tally { embedding, ..tally }),
+        }
+    }
+}
+
+fn put(app: &mut App, args: args::Put) -> Result<Answer> {
     let defaults = Arc::new(Defaults::new(args.fields)?);
     if let Some(text) = args.text {
         return one(app, &defaults, text);
@@ -60,12 +77,11 @@ fn put(app: &mut App, args: args::Put) -> Result<()> {
     if args.plain { one(app, &defaults, plain_text()?) } else { Bulk::new(app, &defaults, args.batch, args.each)?.run() }
 }
 
-fn one(app: &mut App, defaults: &Defaults, text: String) -> Result<()> {
+fn one(app: &mut App, defaults: &Defaults, text: String) -> Result<Answer> {
     let record = defaults.fill(NewRecord::text(text));
     record.check()?;
     let path = app.capsule()?;
-    let put = app.writer(&path, defaults.run())?.put(record)?;
-    tell_one(&mut app.out, &put)
+    Ok(Answer::One(app.writer(&path, defaults.run())?.put(record)?))
 }
 
 /// Prints what happened to one record.
@@ -78,7 +94,7 @@ pub(crate) fn tell_one(out: &mut Output, put: &Put) -> Result<()> {
 }
 
 /// Prints what happened to many.
-pub(crate) fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
+fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     if out.is_json() {
         return out.json(tally);
     }
@@ -269,10 +285,10 @@ impl<'a> Bulk<'a> {
         })
     }
 
-    fn run(mut self) -> Result<()> {
+    fn run(mut self) -> Result<Answer> {
         match self.store_all(&parse_ahead(self.defaults.clone(), self.batch_records_max.min(PARSED_RECORDS))) {
             Ok(0) if self.system_lines() == 0 => Err(CliError::user("empty_input", "standard input holds no record")),
-            Ok(_) => self.tell(),
+            Ok(_) => Ok(self.answer()),
             Err(error) => Err(self.where_to_go_on(error)),
         }
     }
@@ -341,7 +357,7 @@ impl<'a> Bulk<'a> {
         self.defaults.system_lines.load(Ordering::Relaxed)
     }
 
-    fn tell(mut self) -> Result<()> {
+    fn answer(mut self) -> Answer {
         let passed_over = self.system_lines();
         self.tally.skipped = (passed_over > 0).then_some(passed_over);
         let Bulk { app, tally, first, each, progress, .. } = self;
@@ -352,8 +368,8 @@ impl<'a> Bulk<'a> {
                 .note(&format!("{lines} of aliases, checkpoints and events passed over: only their own capsule can hold them"));
         }
         match first {
-            Some(put) if tally.records == 1 && !each && passed_over == 0 => tell_one(&mut app.out, &put),
-            _ => tell_many(&mut app.out, &tally),
+            Some(put) if tally.records == 1 && !each && passed_over == 0 => Answer::One(put),
+            _ => Answer::Many(tally),
         }
     }
 

@@ -54,17 +54,19 @@ pub(crate) struct Made {
     pub(crate) backup_path: Option<String>,
 }
 
-/// `put` of one record, `put --each`, `forget`: `{"uri","sequence","change"}`, change one of `added`, `revised`, `unchanged`, `forgotten`.
+/// `put` of one record, `put --each`, `forget`: `{"uri","sequence","change","embedding"?}`, change one of `added`, `revised`, `unchanged`, `forgotten`; `embedding` says why a stored record has no vectors.
 #[derive(Debug, Serialize)]
 pub(crate) struct PutOut<'a> {
     pub(crate) uri: &'a str,
     pub(crate) sequence: u64,
     pub(crate) change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) embedding: Option<&'a str>,
 }
 
 impl<'a> From<&'a Put> for PutOut<'a> {
     fn from(put: &'a Put) -> PutOut<'a> {
-        PutOut { uri: put.uri.as_str(), sequence: put.sequence, change: change_name(put.change) }
+        PutOut { uri: put.uri.as_str(), sequence: put.sequence, change: change_name(put.change), embedding: None }
     }
 }
 
@@ -78,7 +80,7 @@ pub(crate) fn change_name(change: Change) -> &'static str {
     }
 }
 
-/// `put` of many: `{"added","revised","unchanged","forgotten","records","commits","last_sequence","sources"?,"skipped"?}`.
+/// `put` of many: `{"added","revised","unchanged","forgotten","records","commits","last_sequence","sources"?,"skipped"?,"embedding"?}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     pub(crate) added: u64,
@@ -95,6 +97,9 @@ pub(crate) struct Tally {
     /// Files in folders that are no text or cannot be read; lines of an export that are no records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) skipped: Option<u64>,
+    /// Why the records, which are stored, have no vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) embedding: Option<String>,
 }
 
 impl Tally {

@@ -1,10 +1,13 @@
 //! Search by meaning as its user meets it: with the model that comes with the program, and with one from a folder.
 
-use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
+fn ask(sandbox: &Sandbox, args: &[&str]) -> Value {
     let output = sandbox.command().env("KAPSA_EMBED", "now").arg("--json").args(args).output().expect("it starts");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("it prints JSON")
@@ -24,39 +27,39 @@ fn texts(found: &Value) -> Vec<String> {
 #[test]
 fn a_put_is_found_by_its_meaning_at_once() {
     let sandbox = Sandbox::empty();
-    json(&sandbox, &["init"]);
+    ask(&sandbox, &["init"]);
     for text in
         ["Our staging environment was broken by an expired TLS certificate", "The cat sleeps on the sofa", "Lunch is at noon"]
     {
-        json(&sandbox, &["put", "--text", text]);
+        ask(&sandbox, &["put", "--text", text]);
     }
-    let found = json(&sandbox, &["find", "kitten napping on a couch", "--mode", "explain"]);
+    let found = ask(&sandbox, &["find", "kitten napping on a couch", "--mode", "explain"]);
     assert_eq!(texts(&found)[0], "The cat sleeps on the sofa");
     assert_eq!((&found["mode"], &found["missing"]), (&"auto".into(), &0.into()));
     let why = &found["hits"][0]["why"];
     assert_eq!(why["meaning"]["rank"], 1);
     assert!(why["points"]["meaning"].as_f64().expect("points") > 0.9);
-    assert_eq!(json(&sandbox, &["find", "kitten couch", "--mode", "lex"])["count"], 0);
-    let stats = json(&sandbox, &["stats"]);
+    assert_eq!(ask(&sandbox, &["find", "kitten couch", "--mode", "lex"])["count"], 0);
+    let stats = ask(&sandbox, &["stats"]);
     assert_eq!((&stats["vectors"]["vectors"], &stats["vectors"]["missing"]), (&3.into(), &0.into()));
-    assert_eq!(json(&sandbox, &["model", "list"])["models"][0]["in_force"], true);
+    assert_eq!(ask(&sandbox, &["model", "list"])["models"][0]["in_force"], true);
 }
 
 #[test]
 fn what_was_put_for_later_is_embedded_by_embed_and_goes_on_where_it_stopped() {
     let sandbox = Sandbox::empty();
-    json(&sandbox, &["init"]);
+    ask(&sandbox, &["init"]);
     for n in 0..3 {
-        json(&sandbox, &["put", "--embed", "later", "--text", &format!("the dog number {n} barks")]);
+        ask(&sandbox, &["put", "--embed", "later", "--text", &format!("the dog number {n} barks")]);
     }
-    assert!(json(&sandbox, &["stats"])["vectors"].is_null());
+    assert!(ask(&sandbox, &["stats"])["vectors"].is_null());
     fails(&sandbox, &["find", "--mode", "sem", "hound"], 1, "no_vectors");
-    let part = json(&sandbox, &["embed", "--limit", "2"]);
+    let part = ask(&sandbox, &["embed", "--limit", "2"]);
     assert_eq!((&part["records"], &part["missing"]), (&2.into(), &1.into()));
-    let found = json(&sandbox, &["find", "a barking hound"]);
+    let found = ask(&sandbox, &["find", "a barking hound"]);
     assert_eq!((&found["covered"], &found["missing"], &found["count"]), (&2.into(), &1.into(), &3.into()));
-    assert_eq!(json(&sandbox, &["embed"])["records"], 1);
-    assert_eq!(json(&sandbox, &["embed"])["records"], 0);
+    assert_eq!(ask(&sandbox, &["embed"])["records"], 1);
+    assert_eq!(ask(&sandbox, &["embed"])["records"], 0);
 }
 
 /// A BERT of one layer with made-up weights: enough to be converted, recorded and asked.
@@ -127,9 +130,19 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     let stats = call(&["stats"]);
     assert_eq!((&stats["vectors"]["model"], &stats["vectors"]["vectors"]), (&"tiny".into(), &3.into()));
     assert_eq!(call(&["find", "the cat"])["model"], "tiny");
-    call(&["model", "remove", "tiny"]);
-    // What was stored is stored, and words find it; only vectors lack.
-    call(&["put", "--text", "the dogs"]);
+    assert_eq!(call(&["model", "info"])["name"], "tiny");
+    assert_eq!(call(&["model", "info", "tiny"])["dimension"], 32);
+    call(&["model", "remove", "local:tiny"]);
+    // What was stored is stored, and words find it; only vectors lack, and both people and programs are told why.
+    let put = call(&["put", "--text", "the dogs"]);
+    assert_eq!(put["change"], "added");
+    assert!(put["embedding"].as_str().is_some_and(|told| told.starts_with("failed: ") && told.contains("tiny")), "{put}");
+    let mut people = sandbox.command();
+    people.env("KAPSA_MODELS", &models).args(["put", "--embed", "now", "--uri", "note/p", "--text", "for people"]);
+    let people = people.output().expect("it starts");
+    assert!(people.status.success());
+    assert!(String::from_utf8_lossy(&people.stdout).contains("added"));
+    assert!(String::from_utf8_lossy(&people.stderr).starts_with("stored, without vectors: "));
     let found = call(&["find", "dogs"]);
     assert_eq!((&found["mode"], &found["count"]), (&"lex".into(), &2.into()));
     let output = sandbox.command().env("KAPSA_MODELS", &models).args(["embed", "--json"]).output().expect("it starts");
@@ -168,19 +181,100 @@ fn a_folder_that_is_no_model_is_refused_and_leaves_nothing() {
 #[test]
 fn words_that_are_required_and_identifiers_are_not_overruled() {
     let sandbox = Sandbox::empty();
-    json(&sandbox, &["init"]);
+    ask(&sandbox, &["init"]);
     for text in [
         "compiler error CS0854 in the parser",
         "compiler error CS0855 in the parser",
         "the compiler reports an error about parsing",
     ] {
-        json(&sandbox, &["put", "--text", text]);
+        ask(&sandbox, &["put", "--text", text]);
     }
     assert_eq!(
-        texts(&json(&sandbox, &["find", "what is the parsing error CS0854 about"]))[0],
+        texts(&ask(&sandbox, &["find", "what is the parsing error CS0854 about"]))[0],
         "compiler error CS0854 in the parser"
     );
-    assert_eq!(json(&sandbox, &["find", "\"CS0855 in the\""])["count"], 1);
-    assert_eq!(json(&sandbox, &["find", "--", "+error", "-parser"])["count"], 1);
-    assert_eq!(json(&sandbox, &["find", "CS0999"])["mode"], "auto");
+    assert_eq!(ask(&sandbox, &["find", "\"CS0855 in the\""])["count"], 1);
+    assert_eq!(ask(&sandbox, &["find", "--", "+error", "-parser"])["count"], 1);
+    assert_eq!(ask(&sandbox, &["find", "CS0999"])["mode"], "auto");
+}
+
+#[test]
+fn doctor_and_stats_tell_what_lacks_vectors() {
+    let sandbox = Sandbox::new();
+    let codes = || {
+        let report = ask(&sandbox, &["doctor"]);
+        assert_eq!(report["status"], "ok", "{report}");
+        let found = report["diagnostics"].as_array().expect("a list").clone();
+        found
+            .iter()
+            .any(|d| d["code"] == "vectors_missing" && d["hint"].as_str().is_some_and(|hint| hint.contains("kapsa embed")))
+    };
+    assert!(!codes(), "nothing is there yet");
+    sandbox.ok(&["put", "--text", "the cat sleeps"]);
+    assert!(codes());
+    fails(&sandbox, &["model", "info"], 1, "no_vectors");
+    sandbox.ok(&["embed"]);
+    assert!(!codes());
+    assert!(sandbox.ok(&["stats"]).contains("1 of 1 record, paraphrase-MiniLM-L3-v2, "));
+}
+
+/// A server that speaks as Ollama does, for as long as this process runs. Gives its address.
+fn ollama() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("a connection");
+            let mut reader = BufReader::new(connection.try_clone().expect("a second handle"));
+            let (mut first, mut length) = (String::new(), 0);
+            reader.read_line(&mut first).expect("a request");
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).expect("a header");
+                let Some((name, value)) = line.trim_end().split_once(':') else { break };
+                if name.eq_ignore_ascii_case("content-length") {
+                    length = value.trim().parse().expect("a length");
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).expect("the body");
+            let asked: Value = serde_json::from_slice(&body).expect("JSON");
+            let answer = if first.contains("/api/embed") {
+                let texts = asked["input"].as_array().expect("texts");
+                let vectors: Vec<_> = texts.iter().map(|text| [text.as_str().map_or(0, str::len) as f32, 1.0, 2.0]).collect();
+                json!({ "embeddings": vectors })
+            } else {
+                json!({ "details": { "family": "stub", "parameter_size": "1", "quantization_level": "none" } })
+            }
+            .to_string();
+            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", answer.len());
+            connection.write_all(format!("{head}{answer}").as_bytes()).expect("it listens");
+        }
+    });
+    address
+}
+
+#[test]
+fn a_service_takes_over_and_a_put_outlives_it() {
+    let sandbox = Sandbox::empty();
+    ask(&sandbox, &["init"]);
+    ask(&sandbox, &["put", "--text", "the cat sleeps"]);
+    let call = |url: &str, args: &[&str]| {
+        let output = sandbox.command().env("KAPSA_EMBED", "now").env("KAPSA_EMBED_URL", url).arg("--json").args(args).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    let url = ollama();
+    let report = call(&url, &["reembed", "--model", "ollama:x"]);
+    assert_eq!((&report["model"], &report["in_force"], &report["missing"]), (&"ollama/x".into(), &true.into(), &0.into()));
+    call(&url, &["put", "--text", "the dog barks"]);
+    let vectors = &call(&url, &["stats"])["vectors"];
+    assert_eq!((&vectors["model"], &vectors["dimension"], &vectors["covered"]), (&"ollama/x".into(), &3.into(), &2.into()));
+    // Nobody listens at the port of a listener that is gone.
+    let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let put = call(&format!("http://{gone}"), &["put", "--text", "the bird sings"]);
+    assert_eq!(put["change"], "added");
+    assert!(put["embedding"].as_str().is_some_and(|told| told.starts_with("failed: ")), "{put}");
+    assert_eq!(call(&url, &["embed"])["records"], 1);
 }
