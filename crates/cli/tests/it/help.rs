@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 26] = [
     "init",
     "create",
     "put",
@@ -15,6 +15,9 @@ const VERBS: [&str; 23] = [
     "import",
     "mounts",
     "gc",
+    "embed",
+    "reembed",
+    "model",
     "stats",
     "verify",
     "doctor",
