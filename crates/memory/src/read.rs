@@ -219,7 +219,12 @@ impl Reader {
             return self.by_words(&query, &filter, k, request);
         };
         let fusion = Fusion { view: &self.view, request, query: &query, filter: &filter, meaning };
-        let mut fused = fusion.order(self.depth(request, k), means.words)?;
+        let fused = fusion.order(self.depth(request, k), means.words)?;
+        Ok(Found { hits: self.best(fused, k, &query, request), fallback: false, means })
+    }
+
+    /// The best `k` of what was found, or of each group, as the request wants them.
+    fn best(&self, mut fused: Vec<Fused>, k: usize, query: &Query, request: &FindRequest) -> Vec<Hit> {
         if request.diverse {
             fused = diverse(fused);
         }
@@ -227,10 +232,10 @@ impl Reader {
         groups.gather(&mut fused);
         let hits = fused.into_iter().take(k).map(|fused| {
             let group_hits = groups.count(&fused.record);
-            let hit = self.present(fused.record, fused.score, Some(&query), fused.passage, request);
+            let hit = self.present(fused.record, fused.score, Some(query), fused.passage, request);
             Hit { why: fused.why, group_hits, ..hit }
         });
-        Ok(Found { hits: hits.collect(), fallback: false, means })
+        hits.collect()
     }
 
     /// How many records are looked at for `k` hits.
@@ -251,17 +256,8 @@ impl Reader {
             let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
             fused.push(Fused { record: self.view.record(hit.seq)?, score: hit.score, passage: None, why });
         }
-        if request.diverse {
-            fused = diverse(fused);
-        }
-        let mut groups = Groups::new(request.group);
-        groups.gather(&mut fused);
-        let hits = fused.into_iter().take(k).map(|fused| {
-            let group_hits = groups.count(&fused.record);
-            let hit = self.present(fused.record, fused.score, Some(query), None, request);
-            Hit { why: fused.why, group_hits, ..hit }
-        });
-        Ok(Found { hits: hits.collect(), fallback: false, means: Means { words: true, ..Means::default() } })
+        let hits = self.best(fused, k, query, request);
+        Ok(Found { hits, fallback: false, means: Means { words: true, ..Means::default() } })
     }
 
     /// The query as a vector, when there is something to compare it with.
