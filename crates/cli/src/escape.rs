@@ -49,7 +49,7 @@ fn push_visible(out: &mut String, c: char) {
     written.expect("writing to a String cannot fail");
 }
 
-/// Compact JSON in which the same characters are written as `\uXXXX`: the same value to a parser, harmless to a terminal.
+/// Compact JSON in which the same characters are written by their number, as `\u001b`: the same value to a parser, harmless to a terminal.
 pub(crate) struct SafeJson;
 
 impl Formatter for SafeJson {

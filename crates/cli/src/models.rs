@@ -24,7 +24,7 @@ pub(crate) const BUNDLED: &str = "bundled";
 pub(crate) fn for_capsule(reader: &Reader) -> Result<Box<dyn Embedder>> {
     match reader.coverage()?.model {
         Some(model) => recorded(&model),
-        None => named(&env::var(MODEL).unwrap_or_else(|_| BUNDLED.to_string())),
+        None => named(variable(MODEL)?.as_deref().unwrap_or(BUNDLED)),
     }
 }
 
@@ -112,19 +112,31 @@ fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {
 
 fn openai(model: &str, dimensions: Option<u32>) -> Result<Box<dyn Embedder>> {
     let mut options = OpenAiOptions { model: model.to_string(), dimensions, ..OpenAiOptions::default() };
-    if let Ok(url) = env::var(URL) {
+    if let Some(url) = variable(URL)? {
         options.base_url = url;
     }
-    options.key = env::var(KEY).or_else(|_| env::var("OPENAI_API_KEY")).ok();
+    options.key = match variable(KEY)? {
+        Some(key) => Some(key),
+        None => variable("OPENAI_API_KEY")?,
+    };
     Ok(Box::new(OpenAiEmbedder::new(options).map_err(failed)?))
 }
 
 fn ollama(model: &str) -> Result<Box<dyn Embedder>> {
     let mut options = OllamaOptions { model: model.to_string(), ..OllamaOptions::default() };
-    if let Ok(url) = env::var(URL) {
+    if let Some(url) = variable(URL)? {
         options.base_url = url;
     }
     Ok(Box::new(OllamaEmbedder::new(options).map_err(failed)?))
+}
+
+/// A variable of the environment that is set. Its content is never shown: it may be a key.
+fn variable(name: &str) -> Result<Option<String>> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value)),
+        Err(env::VarError::NotPresent) => Ok(None),
+        Err(env::VarError::NotUnicode(_)) => Err(CliError::usage(format!("{name} is not UTF-8"))),
+    }
 }
 
 /// What a model says went wrong, as an error of the command line.

@@ -388,8 +388,7 @@ fn publish(
         rest = others;
     }
     let mut transaction = writer.begin()?;
-    let stale: Vec<u64> = replaced;
-    transaction.add_annex(annex(builder), &stale)?;
+    transaction.add_annex(annex(builder), &replaced)?;
     transaction.commit((options.clock)())?;
     Ok(())
 }

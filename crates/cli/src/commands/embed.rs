@@ -1,6 +1,7 @@
 //! `embed`, `reembed` and `model`: how records get vectors, and of which model.
 
 use std::fs;
+use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
@@ -159,7 +160,12 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
                 return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list"));
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
-            let _ = fs::remove_file(path.with_extension("name"));
+            match fs::remove_file(path.with_extension("name")) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(CliError::io("remove the model's name", &error));
+                }
+                _ => {}
+            }
             if app.out.is_json() {
                 app.out.json(&serde_json::json!({ "removed": name }))
             } else {
@@ -215,9 +221,17 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
     let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
-    let temporary = folder.join(format!(".{hash}.{}", std::process::id()));
-    fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, folder.join(format!("{hash}.kmodel")))).map_err(failed)?;
+    // The name first: a model that is there has one.
     fs::write(folder.join(format!("{hash}.name")), &model.name).map_err(failed)?;
+    let temporary = folder.join(format!(".{hash}.{}", std::process::id()));
+    let stored = fs::File::create(&temporary)
+        .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&temporary, folder.join(format!("{hash}.kmodel"))));
+    if let Err(error) = stored {
+        // What failed is told; a file left over under a name of its own hurts nobody.
+        drop(fs::remove_file(&temporary));
+        return Err(failed(error));
+    }
     Ok(Listed { name: format!("local:{}", model.name), dimension: model.dimension, bytes: size, hash, in_force: false })
 }
 

@@ -1,6 +1,6 @@
 //! What does the JSON look like that programs read? The shapes here are the contract of `--json`; the types of the memory are not.
 //!
-//! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written as `\uXXXX`.
+//! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written by their number, as `\u001b`.
 
 pub(crate) mod transfer;
 pub(crate) mod versions;
