@@ -30,6 +30,9 @@ pub const PASSAGES_MAX: usize = 1024;
 const CONTEXT_BYTES_MAX: usize = 300;
 /// How many records back the turn before is looked for.
 const CONTEXT_RECORDS: u64 = 8;
+/// For fewer records than this the blocks are looked through, unless there is little in them.
+const TABLE_RECORDS_MIN: usize = 8;
+const TABLE_VECTORS_MIN: usize = 1024;
 /// Blocks of about the same size that are merged into one.
 const MERGED_BLOCKS: usize = 8;
 /// Most vectors that a merge within a commit touches.
@@ -331,7 +334,7 @@ fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder
 /// Where each text's vector is, worth making for many records only.
 fn known(blocks: &[&Block], records: usize) -> Result<Option<HashMap<u64, (usize, usize)>>> {
     let total: usize = blocks.iter().map(|block| block.vectors.len()).sum();
-    if records < 8 && total > 1024 {
+    if records < TABLE_RECORDS_MIN && total > TABLE_VECTORS_MIN {
         return Ok(None);
     }
     let mut known = HashMap::with_capacity(total);

@@ -65,6 +65,8 @@ const NEIGHBOURS_OF: usize = 16;
 const SATURATION: f32 = 1.2;
 /// Share of words that two texts have in common when one says nothing new.
 const ALIKE: f32 = 0.8;
+/// In place of a rank: it was found in another way than by the list.
+const UNRANKED: usize = usize::MAX;
 const DAY_US: f64 = 86_400e6;
 
 /// A record that may answer.
@@ -154,8 +156,8 @@ impl Fusion<'_> {
             score: candidate.total(),
             passage: candidate.passage,
             why: Why {
-                words: candidate.words.map(|(rank, score)| (rank + 1, score)),
-                meaning: candidate.meaning.filter(|(rank, _)| *rank != usize::MAX).map(|(rank, cosine)| (rank + 1, cosine)),
+                words: candidate.words.filter(|(rank, _)| *rank != UNRANKED).map(|(rank, score)| (rank + 1, score)),
+                meaning: candidate.meaning.filter(|(rank, _)| *rank != UNRANKED).map(|(rank, cosine)| (rank + 1, cosine)),
                 cosine: candidate.meaning.map(|(_, cosine)| cosine),
                 terms: candidate.terms.iter().filter_map(|&term| self.query.terms().nth(term)).map(str::to_string).collect(),
                 points: candidate.points.into_iter().filter(|(_, points)| *points != 0.0).collect(),
@@ -175,7 +177,7 @@ impl Fusion<'_> {
     fn add_near(&self, all: &mut BTreeMap<u64, Candidate>, rank: Option<usize>, near: Near) -> Result<()> {
         let candidate = self.candidate(all, near.seq)?;
         if candidate.meaning.is_none() {
-            candidate.meaning = Some((rank.unwrap_or(usize::MAX), near.score));
+            candidate.meaning = Some((rank.unwrap_or(UNRANKED), near.score));
             candidate.passage = Some(near.passage);
         }
         Ok(())
@@ -256,7 +258,7 @@ impl Fusion<'_> {
             }
             for (sequence, score) in self.by_words(&filter, count)? {
                 let candidate = self.candidate(all, sequence)?;
-                candidate.words.get_or_insert((usize::MAX >> 1, score));
+                candidate.words.get_or_insert((UNRANKED, score));
             }
         }
         Ok(())
@@ -293,7 +295,7 @@ impl Fusion<'_> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
             let near = kapsa_index::similarity(&self.meaning.blocks, &self.meaning.question, candidate.record.sequence)?;
             if let Some(near) = near {
-                candidate.meaning = Some((usize::MAX, near.score));
+                candidate.meaning = Some((UNRANKED, near.score));
                 candidate.passage = Some(near.passage);
             }
         }
