@@ -33,7 +33,13 @@ impl Lines {
 
     /// One branch without its ancestors.
     pub(crate) fn alone(branch: BranchId) -> Lines {
-        Lines { lines: Some(Arc::new([Line { branch, below: u64::MAX }])), below: u64::MAX }
+        Lines::several([branch])
+    }
+
+    /// Several branches without their ancestors.
+    pub(crate) fn several(branches: impl IntoIterator<Item = BranchId>) -> Lines {
+        let lines = branches.into_iter().map(|branch| Line { branch, below: u64::MAX });
+        Lines { lines: Some(lines.collect()), below: u64::MAX }
     }
 
     /// Every branch at once.

@@ -54,6 +54,11 @@ impl Reader {
         &self.view
     }
 
+    /// A reader of what a view sees.
+    pub(crate) fn of(view: View) -> Reader {
+        Reader { view }
+    }
+
     /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
     ///
     /// # Errors

@@ -160,6 +160,17 @@ impl Writer {
     /// `InvalidOperation` when the name is none, is taken, also by an archived branch, or the parent has too many ancestors;
     /// `BranchNotFound`; `UnknownMoment`.
     pub fn create_branch(&mut self, name: &str, parent: &str, as_of: Option<&AsOf>) -> Result<Branch> {
+        self.create_branch_with(name, parent, as_of, None)
+    }
+
+    /// As [`Writer::create_branch`], and puts a record on the parent in the same commit.
+    pub(crate) fn create_branch_with(
+        &mut self,
+        name: &str,
+        parent: &str,
+        as_of: Option<&AsOf>,
+        on_parent: Option<NewRecord>,
+    ) -> Result<Branch> {
         let name = branch::branch_name(name)?;
         let view = self.view()?;
         if name == branch::MAIN || view.find_branch(&name)?.is_some() {
@@ -171,7 +182,10 @@ impl Writer {
         branch::check_depth(&lines)?;
         let fork = as_of.map_or(Ok(next), |as_of| view.with(lines).moment(as_of))?;
         let record = Made::record(&name, parent_made.id, fork, None, false)?;
-        let puts = self.write(vec![self.branch_record(record, parent_made.id, Some(fork))])?;
+        let mut all = vec![self.branch_record(record, parent_made.id, Some(fork))];
+        let envelope = Envelope { branch: parent_made.id, ..Envelope::default() };
+        all.extend(on_parent.map(|record| Pending::put(record, envelope)));
+        let puts = self.write(all)?;
         let parent = self.view()?.branch_name_of(parent_made.id)?;
         let (id, created_at) = (BranchId(puts[0].sequence), self.capsule.snapshot()?.commit().time_us);
         Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
@@ -393,6 +407,12 @@ impl Writer {
             self.view = Some(main.with(lines));
         }
         Ok(self.view.as_ref().expect("made above"))
+    }
+
+    /// What is written on the branch itself, without what it inherits.
+    pub(crate) fn own_view(&mut self) -> Result<View> {
+        let branch = self.branch;
+        Ok(self.view()?.with(Lines::alone(branch)))
     }
 
     /// What each will change, once it is written. A record put under an alias goes to what that stands for.

@@ -1,0 +1,527 @@
+//! What do siblings know that matters to an agent that is about to begin? Searched in every store of the run but the agent's own, weighed
+//! alike wherever it lies, and told in whole lines within a budget, each with where it comes from.
+//!
+//! Invariants: never the task's own output; a store that cannot be read is told of and takes nothing from the others; the same stores and
+//! the same request make the same lines; what is told stays on its line, whatever the text holds.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use kapsa_index::{Embedder, Model, QUERY_BYTES_MAX, Query};
+
+use super::home::{Sibling, Siblings};
+use super::names::{ROLE_BYTES_MAX, Role, RunId, TaskId};
+use super::passages::{self, Passage};
+use super::records::{self, TaskInfo};
+use super::store::{RunStore, newest_plan_of, state};
+use crate::error::{Error, Result};
+use crate::read::Reader;
+use crate::record::{BranchId, Micros, Record};
+use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, SearchMode};
+use crate::tokens;
+use crate::uri::Uri;
+
+/// First line of the block that goes into a prompt.
+pub const MARKER_BEGIN: &str = "--- Sibling Task Context ---";
+/// Last line of it.
+pub const MARKER_END: &str = "--- End Sibling Task Context ---";
+/// Most earlier runs that are searched.
+pub const PAST_RUNS_MAX: usize = 50;
+/// Words that a query takes of a description, besides the title.
+const DESCRIPTION_WORDS_MAX: usize = 48;
+/// Each further line of one sibling counts for this much of what it would count as the first.
+const NEXT_SHARE: f32 = 0.8;
+/// Most records that one search over all siblings tells.
+const TOGETHER_MAX: usize = 512;
+/// What stands around a line: two characters before it and its end.
+const LINE_FRAME_BYTES: usize = 3;
+/// Longest title in a line, in characters.
+const TITLE_CHARS_MAX: usize = 80;
+
+/// Makes the model that a store has vectors of, or says that there is none at hand.
+pub type ModelSource<'a> = &'a dyn Fn(&Model) -> Option<Box<dyn Embedder>>;
+
+/// What is asked of a run.
+#[derive(Clone, Copy)]
+pub struct ContextRequest<'a> {
+    /// The task that is about to begin: nothing of it is told. None for an agent of the run as a whole.
+    pub task: Option<&'a TaskId>,
+    /// The role that is about to begin.
+    pub role: &'a Role,
+    /// What is asked for instead of the task's title and description.
+    pub query: Option<&'a str>,
+    /// Most tokens of the block, by the estimate of [`crate::tokens`].
+    pub tokens_max: usize,
+    /// Most passages of one sibling.
+    pub chunks_max: usize,
+    /// Most characters of one passage.
+    pub chunk_chars_max: usize,
+    /// What the search goes by.
+    pub mode: SearchMode,
+    /// Whether earlier runs are searched too.
+    pub past_runs: bool,
+    /// For search by meaning; without it words alone count.
+    pub models: Option<ModelSource<'a>>,
+    /// Stores that are not read by then, by the clock of the store, are passed over.
+    pub deadline: Option<Micros>,
+}
+
+/// One passage that was found, as a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The earlier run that it is of; none for this run.
+    pub run: Option<RunId>,
+    /// The task that it is of; none for what belongs to the run as a whole.
+    pub task: Option<String>,
+    /// Role of who wrote it, or `plan`.
+    pub role: String,
+    /// Title of the task or record, may be empty.
+    pub title: String,
+    /// The passage on one line.
+    pub text: String,
+    /// Where all of it can be read.
+    pub uri: Uri,
+    /// How sure the writer was.
+    pub confidence: Option<f64>,
+    /// What it is worth, 0 to 1; 0 for one that is told because its store has nothing that fits better.
+    pub score: f32,
+}
+
+impl Line {
+    /// Where it comes from: `task-3 builder`.
+    #[must_use]
+    pub fn provenance(&self) -> String {
+        let within = self.task.as_deref().unwrap_or("run");
+        match &self.run {
+            Some(run) => format!("{run}/{within} {}", self.role),
+            None => format!("{within} {}", self.role),
+        }
+    }
+
+    fn body(&self) -> String {
+        let title = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
+        // A text that holds the end of the block is told without it, so that the block ends where it ends.
+        format!("[{}] {title}{}", self.provenance(), self.text).replace(MARKER_END, "").replace(MARKER_BEGIN, "")
+    }
+}
+
+/// A store that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The store: a branch or a file.
+    pub store: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What siblings know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Context {
+    /// What was searched for.
+    pub query: String,
+    /// The lines: the plan first, then sibling by sibling, those with the best line first.
+    pub lines: Vec<Line>,
+    /// Passages that had no room.
+    pub left_out: usize,
+    /// The budget, in tokens.
+    pub tokens_max: usize,
+    /// Stores that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Context {
+    /// The block for a prompt; none when there is nothing to tell.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let lines = self.lines.iter().map(|line| format!("  {}\n", line.body()));
+        self.block(&format!("{MARKER_BEGIN}\n"), lines, &format!("{MARKER_END}\n"), "  ")
+    }
+
+    /// The same as a section of Markdown; none when there is nothing to tell.
+    #[must_use]
+    pub fn markdown(&self) -> Option<String> {
+        let lines = self.lines.iter().map(|line| format!("- {}\n", line.body()));
+        self.block("## Sibling task context\n\n", lines, "", "- ")
+    }
+
+    fn block(&self, begin: &str, lines: impl Iterator<Item = String>, end: &str, indent: &str) -> Option<String> {
+        let lines: String = lines.collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let note = self.note().map_or_else(String::new, |note| format!("{indent}{note}\n"));
+        Some(format!("{begin}{lines}{note}{end}"))
+    }
+
+    fn note(&self) -> Option<String> {
+        (self.left_out > 0).then(|| note(self.left_out, self.tokens_max))
+    }
+}
+
+fn note(left_out: usize, tokens_max: usize) -> String {
+    format!("[{left_out} more left out: the budget is {tokens_max} tokens]")
+}
+
+/// The query that a task is: its title and the first words of its description, without anything that a search would take for more than
+/// words. A whole description would find what is like its phrases, brackets have broken searches elsewhere, and a plus or a colon would
+/// demand instead of ask.
+#[must_use]
+pub fn query_of(title: &str, description: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\'');
+    let mut words: Vec<&str> = Vec::new();
+    for (text, most) in [(title, usize::MAX), (description, DESCRIPTION_WORDS_MAX)] {
+        let end = words.len().saturating_add(most);
+        for word in text.split(|c| !is_part(c)).map(|word| word.trim_matches(['-', '.', '/', '\''])) {
+            if !word.is_empty() && words.len() < end && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+    }
+    words.join(" ")
+}
+
+/// Gathers what [`RunStore::context`] is asked for.
+pub(super) fn gather(store: &RunStore, run: &RunId, request: &ContextRequest<'_>) -> Result<Context> {
+    let mut skipped = Vec::new();
+    let own = own_records(store, run, &mut skipped);
+    let tasks = own.as_ref().map_or(&[][..], |(_, tasks)| tasks);
+    let query = match request.query {
+        Some(query) => tokens::first_bytes(query, QUERY_BYTES_MAX).to_string(),
+        None => {
+            let task = tasks.iter().find(|task| Some(&task.id) == request.task);
+            task.map_or_else(String::new, |task| query_of(&task.title, &task.description))
+        }
+    };
+    let known: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let mut search = Search::new(store, run, request, query, skipped)?;
+    if let Some((reader, _)) = &own
+        && wants_plan(request.role)
+    {
+        search.plan(reader);
+    }
+    search.all(store.home.siblings(run, request.task, &known)?, true);
+    if request.past_runs {
+        search.all(store.home.past(run, PAST_RUNS_MAX)?, false);
+    }
+    Ok(search.finish())
+}
+
+/// The run's own records and its tasks. None when there are none, or they cannot be read: the tasks' stores may be readable all the same.
+fn own_records(store: &RunStore, run: &RunId, skipped: &mut Vec<Skipped>) -> Option<(Reader, Vec<TaskInfo>)> {
+    let read = || -> Result<Option<(Reader, Vec<TaskInfo>)>> {
+        let Some(reader) = store.home.run(run)? else { return Ok(None) };
+        let tasks = state(&reader, run)?.map_or_else(Vec::new, |info| info.tasks);
+        Ok(Some((reader, tasks)))
+    };
+    let read = read().map_err(|error| skipped.push(Skipped { store: store.home.place(run, None), reason: error.to_string() }));
+    read.ok().flatten()
+}
+
+/// Planners make the plan and reviewers judge what was done; all others work by it.
+fn wants_plan(role: &Role) -> bool {
+    *role != Role::planner() && *role != Role::reviewer()
+}
+
+/// A record that a store told.
+struct Find {
+    /// Which store.
+    group: usize,
+    record: Record,
+    /// Its score as a share of the best that it can be compared with; 0 when nothing fits and it is just the newest.
+    share: f32,
+    /// The part that is most like the query.
+    passage: Option<Range<usize>>,
+}
+
+/// Where finds come from.
+struct Group {
+    run: Option<RunId>,
+    task: Option<TaskId>,
+    is_plan: bool,
+}
+
+/// A search under way.
+struct Search<'a> {
+    store: &'a RunStore,
+    run: &'a RunId,
+    request: &'a ContextRequest<'a>,
+    query: String,
+    parsed: Query,
+    models: Vec<(Model, Option<Box<dyn Embedder>>)>,
+    groups: Vec<Group>,
+    finds: Vec<Find>,
+    skipped: Vec<Skipped>,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        store: &'a RunStore,
+        run: &'a RunId,
+        request: &'a ContextRequest<'a>,
+        query: String,
+        skipped: Vec<Skipped>,
+    ) -> Result<Search<'a>> {
+        let parsed = Query::parse(&query)?;
+        let (models, groups, finds) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Search { store, run, request, query, parsed, models, groups, finds, skipped })
+    }
+
+    /// Searches the plans of the run, but not the task's own. Where none fits, the beginning of the newest is told.
+    fn plan(&mut self, reader: &Reader) {
+        let group = self.group(None, None, true);
+        let filter = Filter { labels: vec![records::PLAN.to_string()], ..Filter::default() };
+        let found = self.find(reader, filter, self.request.chunks_max);
+        let own = self.request.task.map(TaskId::as_str);
+        let told = found.and_then(|found| {
+            let best = found.hits.first().map_or(0.0, |hit| hit.score);
+            let is_own = |hit: &Hit| own.is_some() && records::task_of(&hit.record) == own;
+            let hits: Vec<Hit> = found.hits.into_iter().filter(|hit| !is_own(hit)).collect();
+            match hits.is_empty() || found.fallback {
+                true => Ok(newest_plan_of(reader, None)?.into_iter().map(|plan| (plan, 0.0, None)).collect()),
+                false => Ok(hits.into_iter().map(|hit| (hit.record, share(hit.score, best), hit.passage)).collect::<Vec<_>>()),
+            }
+        });
+        match told {
+            Ok(told) => {
+                self.finds.extend(told.into_iter().map(|(record, share, passage)| Find { group, record, share, passage }))
+            }
+            Err(error) => self.skip(self.store.home.place(self.run, None), &error),
+        }
+    }
+
+    /// Searches stores: all at once where they lie together, and one by one those of which that found nothing. With `fallback`, a store
+    /// without anything that fits tells its newest records.
+    fn all(&mut self, siblings: Siblings, fallback: bool) {
+        let first = self.groups.len();
+        for sibling in &siblings.all {
+            let run = (sibling.run != *self.run).then(|| sibling.run.clone());
+            self.group(run, sibling.task.clone(), false);
+        }
+        let together = siblings.together.as_ref().and_then(|reader| self.find_together(reader, &siblings.all, first));
+        for (sibling, group) in siblings.all.into_iter().zip(first..) {
+            if together.is_some() && (!fallback || self.finds.iter().any(|find| find.group == group)) {
+                continue;
+            }
+            if self.is_late() {
+                self.skipped.push(Skipped { store: sibling.name, reason: "the time was up".to_string() });
+                continue;
+            }
+            if let Err(error) = self.alone(&sibling.reader, group, together, fallback) {
+                self.skip(sibling.name, &error);
+            }
+        }
+    }
+
+    /// The best score of all; none when they cannot be searched at once.
+    fn find_together(&mut self, reader: &Reader, siblings: &[Sibling], first: usize) -> Option<f32> {
+        let branch_of = |sibling: &Sibling| Some(sibling.reader.as_ref().ok()?.view().lines().own());
+        let groups: HashMap<BranchId, usize> =
+            siblings.iter().zip(first..).filter_map(|(sibling, group)| Some((branch_of(sibling)?, group))).collect();
+        let k = siblings.len().saturating_mul(self.request.chunks_max).clamp(1, TOGETHER_MAX);
+        // Why it failed is told by the stores themselves, which are asked one by one then.
+        let found = self.find(reader, Filter::default(), k).ok()?;
+        if found.fallback {
+            return Some(0.0);
+        }
+        let best = found.hits.first().map_or(0.0, |hit| hit.score);
+        for hit in found.hits.into_iter().filter(|hit| is_output(&hit.record)) {
+            let Some(&group) = groups.get(&hit.record.branch) else { continue };
+            if self.finds.iter().filter(|find| find.group == group).count() < self.request.chunks_max {
+                self.finds.push(Find { group, share: share(hit.score, best), passage: hit.passage, record: hit.record });
+            }
+        }
+        Some(best)
+    }
+
+    fn alone(&mut self, reader: &Result<Reader>, group: usize, together: Option<f32>, fallback: bool) -> Result<(), String> {
+        let reader = reader.as_ref().map_err(ToString::to_string)?;
+        // The run's own store holds records of tasks as well, which are not told.
+        let k = self.request.chunks_max.saturating_mul(2);
+        let found = self.find(reader, Filter::default(), k).map_err(|error| error.to_string())?;
+        if found.fallback && !fallback {
+            return Ok(());
+        }
+        let best = together.unwrap_or_else(|| found.hits.first().map_or(0.0, |hit| hit.score));
+        let is_fallback = found.fallback;
+        let told = found.hits.into_iter().filter(|hit| is_output(&hit.record)).take(self.request.chunks_max);
+        self.finds.extend(told.map(|hit| {
+            let share = if is_fallback { 0.0 } else { share(hit.score, best) };
+            Find { group, share, passage: hit.passage, record: hit.record }
+        }));
+        Ok(())
+    }
+
+    /// Searches one store, by meaning too where it has vectors of a model that is at hand; by words where the model fails.
+    fn find(&mut self, reader: &Reader, filter: Filter, k: usize) -> Result<Found> {
+        let mode = self.request.mode;
+        let request = FindRequest { filter, k: k.min(FIND_K_MAX), fallback: true, mode, ..FindRequest::new(&self.query) };
+        let words = FindRequest { mode: SearchMode::Words, ..request.clone() };
+        let Some(embedder) = self.embedder(reader)? else { return reader.find(&words) };
+        match reader.find_with(&request, Some(embedder)) {
+            Err(Error::Embedding(_) | Error::NoVectors) => reader.find(&words),
+            found => found,
+        }
+    }
+
+    fn embedder(&mut self, reader: &Reader) -> Result<Option<&dyn Embedder>> {
+        let Some(models) = self.request.models.filter(|_| self.request.mode != SearchMode::Words) else { return Ok(None) };
+        let Some(model) = reader.coverage()?.model else { return Ok(None) };
+        let known = self.models.iter().position(|(known, _)| *known == model);
+        let at = known.unwrap_or_else(|| {
+            self.models.push((model.clone(), models(&model)));
+            self.models.len() - 1
+        });
+        Ok(self.models[at].1.as_deref())
+    }
+
+    fn group(&mut self, run: Option<RunId>, task: Option<TaskId>, is_plan: bool) -> usize {
+        self.groups.push(Group { run, task, is_plan });
+        self.groups.len() - 1
+    }
+
+    fn is_late(&self) -> bool {
+        self.request.deadline.is_some_and(|deadline| (self.store.options.clock)() > deadline)
+    }
+
+    fn skip(&mut self, store: String, reason: &dyn ToString) {
+        self.skipped.push(Skipped { store, reason: reason.to_string() });
+    }
+
+    /// Weighs what was found, and keeps what has room.
+    fn finish(self) -> Context {
+        let chosen = self.weighed();
+        let (lines, left_out) = fit(chosen, self.request.tokens_max);
+        Context { query: self.query, lines, left_out, tokens_max: self.request.tokens_max, skipped: self.skipped }
+    }
+
+    /// Every passage that may be told, the most valuable first.
+    fn weighed(&self) -> Vec<Weighed> {
+        let cut: Vec<Vec<Passage>> = self.finds.iter().map(|find| self.passages(find)).collect();
+        let told = self.finds.iter().zip(&cut).filter(|(find, _)| find.share > 0.0).flat_map(|(_, passages)| passages);
+        let weights = passages::weights(told, self.parsed.terms().count());
+        let titles: Vec<Vec<usize>> =
+            self.finds.iter().map(|find| kapsa_index::terms_in(&find.record.title, &self.parsed)).collect();
+        let worth = |at: usize, passage: &Passage| passages::worth(passage, &titles[at], &weights);
+        let best_of = |at: usize| cut[at].iter().map(|passage| worth(at, passage)).fold(0.0, f32::max);
+        let best = (0..self.finds.len()).map(best_of).fold(0.0, f32::max);
+        let mut all: Vec<Vec<Weighed>> = Vec::new();
+        all.resize_with(self.groups.len(), Vec::new);
+        for (at, find) in self.finds.iter().enumerate() {
+            let best_here = best_of(at);
+            for passage in &cut[at] {
+                let own = worth(at, passage);
+                // Half by how its record was found, half by the words in the passage itself; nothing for what is just the newest.
+                let score = match find.share > 0.0 {
+                    true => 0.5 * find.share * ratio(own, best_here) + 0.5 * ratio(own, best),
+                    false => 0.0,
+                };
+                all[find.group].push(self.weigh(find, passage, score));
+            }
+        }
+        let mut flat = Vec::new();
+        for (group, mut weighed) in all.into_iter().enumerate() {
+            weighed.sort_by(|a, b| {
+                b.line.score.total_cmp(&a.line.score).then(b.sequence.cmp(&a.sequence)).then(a.start.cmp(&b.start))
+            });
+            weighed.truncate(self.request.chunks_max);
+            let mut share = 1.0;
+            for (nth, weighed) in weighed.iter_mut().enumerate() {
+                let first_of_plan = self.groups[group].is_plan && nth == 0;
+                weighed.rank = weighed.line.score * share + if first_of_plan { 1.0 } else { 0.0 };
+                share *= NEXT_SHARE;
+            }
+            flat.extend(weighed);
+        }
+        flat.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.group.cmp(&b.group)));
+        let mut told = HashSet::new();
+        flat.retain(|weighed| told.insert((weighed.group, weighed.line.text.clone())));
+        flat
+    }
+
+    /// The parts of a record that may be told: those with a word of the query, the one that is most like it, or the first.
+    fn passages(&self, find: &Find) -> Vec<Passage> {
+        let mut all = passages::cut(&find.record.text, &self.parsed, self.request.chunk_chars_max);
+        let liked = |passage: &Passage| find.passage.as_ref().is_some_and(|liked| passage.range.contains(&liked.start));
+        let wanted = |passage: &Passage| find.share > 0.0 && (!passage.terms.is_empty() || liked(passage));
+        if all.iter().any(wanted) {
+            all.retain(wanted);
+        } else {
+            all.truncate(1);
+        }
+        all
+    }
+
+    fn weigh(&self, find: &Find, passage: &Passage, score: f32) -> Weighed {
+        let Find { record, group, .. } = find;
+        let Group { run, task, .. } = &self.groups[*group];
+        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(passages::one_line));
+        let role = if record.label.is_empty() { &record.kind } else { &record.label };
+        let title = passages::one_line(records::bare_title(&record.title, &record.label));
+        let line = Line {
+            run: run.clone(),
+            task,
+            role: tokens::first_chars(&passages::one_line(role), ROLE_BYTES_MAX).to_string(),
+            title: tokens::first_chars(&title, TITLE_CHARS_MAX).to_string(),
+            text: passages::one_line(&record.text[passage.range.clone()]),
+            uri: record.uri.clone(),
+            confidence: record.confidence,
+            score,
+        };
+        Weighed { line, group: *group, sequence: record.sequence, start: passage.range.start, rank: 0.0 }
+    }
+}
+
+/// A line, and what decides whether it has room.
+struct Weighed {
+    line: Line,
+    group: usize,
+    sequence: u64,
+    /// Where in its text it begins.
+    start: usize,
+    rank: f32,
+}
+
+/// The lines that fit, in the order in which they are told, and how many do not.
+fn fit(weighed: Vec<Weighed>, tokens_max: usize) -> (Vec<Line>, usize) {
+    let bytes_max = tokens_max.saturating_mul(tokens::TOKEN_BYTES);
+    let frame = MARKER_BEGIN.len() + MARKER_END.len() + 2;
+    let bytes = |weighed: &Weighed| weighed.line.body().len() + LINE_FRAME_BYTES;
+    let count = weighed.len();
+    let all = frame + weighed.iter().map(bytes).sum::<usize>();
+    let mut room = bytes_max.saturating_sub(frame);
+    if all > bytes_max {
+        room = room.saturating_sub(note(count, tokens_max).len() + LINE_FRAME_BYTES);
+    }
+    let mut kept: Vec<Weighed> = Vec::new();
+    for weighed in weighed {
+        let bytes = bytes(&weighed);
+        if bytes <= room {
+            room -= bytes;
+            kept.push(weighed);
+        }
+    }
+    let left_out = count - kept.len();
+    // Groups stand where their best line would; the order within one is by worth already.
+    let mut places: Vec<usize> = Vec::new();
+    for weighed in &kept {
+        if !places.contains(&weighed.group) {
+            places.push(weighed.group);
+        }
+    }
+    kept.sort_by_key(|weighed| places.iter().position(|&group| group == weighed.group));
+    (kept.into_iter().map(|weighed| weighed.line).collect(), left_out)
+}
+
+fn is_output(record: &Record) -> bool {
+    record.kind != records::RUN && record.kind != records::TASK
+}
+
+/// A score as a share of the best one, above 0.
+fn share(score: f32, best: f32) -> f32 {
+    ratio(score, best).clamp(f32::MIN_POSITIVE, 1.0)
+}
+
+/// A part of a whole; all of it where the whole is nothing.
+fn ratio(part: f32, whole: f32) -> f32 {
+    if whole > 0.0 { part / whole } else { 1.0 }
+}

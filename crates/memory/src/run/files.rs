@@ -1,0 +1,309 @@
+//! Runs as folders of capsules, for tools that hand files around:
+//!
+//! ```text
+//! <folder>/<run>/run.kapsa         the run's record, its tasks' records, the plans
+//! <folder>/<run>/tasks/<id>.kapsa  what the agents of one task recorded
+//! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status, tasks: {id: status}
+//! ```
+//!
+//! Invariants: every file of a run lies in the folder of that run. `meta.json` tells what the capsules say and is replaced as a whole,
+//! while the writer of `run.kapsa` is held. A store that cannot be read takes nothing from the others.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use kapsa_capsule::{FileSystem, Volume};
+use serde_json::{Map, Value, json};
+
+use super::branches::unless_missing;
+use super::home::{Home, Place, Sibling, Siblings};
+use super::names::{RunId, TaskId};
+use super::records::{self, RunInfo, Status};
+use super::store::{Finish, MergedInto, archived};
+use crate::error::{Error, Result};
+use crate::merge::{Mode, UNCURATED_KINDS, as_new};
+use crate::read::Reader;
+use crate::record::{Micros, NewRecord, Record};
+use crate::request::TimelineRequest;
+use crate::sync::failed;
+use crate::write::{WriteOptions, Writer, create};
+
+/// Most bytes of a `meta.json` that are read.
+const META_BYTES_MAX: u64 = 16 << 20;
+/// Most records that are brought from one store to another.
+const MERGE_RECORDS_MAX: usize = 1 << 20;
+const EXTENSION: &str = "kapsa";
+
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Holds a folder for each run.
+    pub(super) folder: PathBuf,
+    /// Capsule that finished runs are merged into.
+    pub(super) workspace: PathBuf,
+    pub(super) options: WriteOptions,
+    /// How a time is written.
+    pub(super) stamp: fn(Micros) -> String,
+}
+
+impl Files {
+    fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.folder.join(run.as_str())
+    }
+
+    fn run_store(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("run.kapsa")
+    }
+
+    fn tasks_folder(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("tasks")
+    }
+
+    fn task_store(&self, run: &RunId, task: &TaskId) -> PathBuf {
+        self.tasks_folder(run).join(format!("{task}.{EXTENSION}"))
+    }
+
+    fn meta(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("meta.json")
+    }
+
+    fn writer(&self, path: &Path) -> Result<Writer> {
+        Writer::open(path, self.options.clone())
+    }
+
+    /// Makes a folder, and keeps what the runs hold out of version control.
+    fn make_folders(&self, run: &RunId) -> Result<()> {
+        let tasks = self.tasks_folder(run);
+        fs::create_dir_all(&tasks).map_err(|source| failed("make", &tasks, source))?;
+        let ignore = self.folder.join(".gitignore");
+        match OpenOptions::new().write(true).create_new(true).open(&ignore) {
+            Ok(mut file) => file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(source) => Err(failed("make", &ignore, source)),
+        }
+    }
+
+    /// Where two ids share a folder, as where letters of both cases are the same in file names, the second one is refused.
+    fn refuse_foreign(&self, run: &RunId, reader: &Reader) -> Result<()> {
+        let request = TimelineRequest { limit: 1, ..kind_request(records::RUN) };
+        let foreign = reader.timeline(&request)?.into_iter().find(|record| records::run_of(record) != run.as_str());
+        foreign.map_or(Ok(()), |record| {
+            let reason = format!("the folder of run {run} is that of run {}", records::run_of(&record));
+            Err(Error::InvalidOperation { reason })
+        })
+    }
+
+    /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
+    fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
+        let named = |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
+        let mut ids: Vec<TaskId> = names_in(&self.tasks_folder(run))?.into_iter().filter_map(named).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn sibling(&self, run: &RunId, task: Option<&TaskId>) -> Sibling {
+        let path = task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task));
+        Sibling { name: path.display().to_string(), run: run.clone(), task: task.cloned(), reader: Reader::open(&path) }
+    }
+
+    /// Brings what one capsule holds to another, under the same URIs. What was changed there on its own is a conflict; then nothing is
+    /// brought.
+    fn merge(&self, from: &Path, to: &Path, mode: Mode) -> Result<MergedInto> {
+        let mut merged =
+            MergedInto { from: from.display().to_string(), to: to.display().to_string(), written: 0, conflicts: Vec::new() };
+        let Some(source) = unless_missing(Reader::open(from))? else { return Ok(merged) };
+        let request = TimelineRequest { limit: MERGE_RECORDS_MAX, ..TimelineRequest::default() };
+        let wanted = |record: &Record| {
+            let left = [records::RUN, records::TASK].contains(&record.kind.as_str());
+            mode == Mode::Full || !left && !UNCURATED_KINDS.contains(&record.kind.as_str())
+        };
+        let mut all = Vec::new();
+        let mut writer = self.writer(to)?;
+        for record in source.timeline(&request)?.into_iter().filter(wanted) {
+            match standing(&source, &record, &mut writer)? {
+                Standing::New => all.push(NewRecord { uri: Some(record.uri.clone()), ..as_new(&record) }),
+                Standing::Same => {}
+                Standing::Changed => merged.conflicts.push(record.uri),
+            }
+        }
+        if merged.conflicts.is_empty() {
+            merged.written = all.len() as u64;
+            for batch in all.chunks(crate::write::BATCH_RECORDS_MAX) {
+                writer.put_many(batch.to_vec())?;
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// What a record is to the capsule that it is brought to.
+enum Standing {
+    /// Nothing there, or an earlier revision of it.
+    New,
+    /// There already.
+    Same,
+    /// Something else is there.
+    Changed,
+}
+
+fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Standing> {
+    let Some(there) = target.view()?.visible(&record.uri)? else { return Ok(Standing::New) };
+    let says = |record: &Record| (record.title.clone(), record.text.clone(), record.metadata.clone());
+    if says(&there.record) == says(record) {
+        return Ok(Standing::Same);
+    }
+    let earlier = source.history(&record.uri)?.iter().any(|revision| says(revision) == says(&there.record));
+    Ok(if earlier { Standing::New } else { Standing::Changed })
+}
+
+/// A request for records of one kind.
+pub(super) fn kind_request(kind: &str) -> TimelineRequest {
+    let filter = crate::request::Filter { kinds: vec![kind.to_string()], ..crate::request::Filter::default() };
+    TimelineRequest { filter, ..TimelineRequest::default() }
+}
+
+/// Names of what lies in a folder, as far as they are texts; nothing when there is no folder.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed("read", folder, source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| failed("read", folder, source))?;
+        names.extend(entry.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+impl Home for Files {
+    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+        task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task)).display().to_string()
+    }
+
+    fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {
+        let path = self.run_store(run);
+        if let Some(writer) = unless_missing(self.writer(&path))? {
+            self.refuse_foreign(run, &Reader::open(&path)?)?;
+            return Ok((writer, false));
+        }
+        self.make_folders(run)?;
+        let is_new = create(&path, &self.options)? == crate::write::Created::New;
+        Ok((self.writer(&path)?, is_new))
+    }
+
+    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
+        writer.put(record)?;
+        let path = self.task_store(run, task);
+        self.make_folders(run)?;
+        Ok(create(&path, &self.options)? == crate::write::Created::New)
+    }
+
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+        let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else { return Ok(None) };
+        self.refuse_foreign(run, &reader)?;
+        let own = match reader.get(&records::run_uri(run)?) {
+            Ok(record) => record,
+            Err(Error::UriNotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if records::run_info(&own, run).status == Status::Archived {
+            return Err(archived(run));
+        }
+        let Some(task) = task else {
+            return Ok(Some(Place { writer: self.writer(&self.run_store(run))?, title: own.title }));
+        };
+        let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
+        let opened = unless_missing(self.writer(&self.task_store(run, task)))?;
+        Ok(opened.map(|writer| Place { writer, title: title.unwrap_or_default() }))
+    }
+
+    fn run(&self, run: &RunId) -> Result<Option<Reader>> {
+        let reader = unless_missing(Reader::open(&self.run_store(run)))?;
+        reader.as_ref().map_or(Ok(()), |reader| self.refuse_foreign(run, reader))?;
+        Ok(reader)
+    }
+
+    fn task(&self, run: &RunId, task: &TaskId) -> Result<Option<Reader>> {
+        unless_missing(Reader::open(&self.task_store(run, task)))
+    }
+
+    fn siblings(&self, run: &RunId, own: Option<&TaskId>, _known: &[TaskId]) -> Result<Siblings> {
+        let tasks = self.task_ids(run)?.into_iter().filter(|task| own != Some(task));
+        Ok(Siblings { all: tasks.map(|task| self.sibling(run, Some(&task))).collect(), together: None })
+    }
+
+    fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
+        let mut runs = Vec::new();
+        for other in self.runs()?.into_iter().filter(|other| other != run) {
+            let store = self.run_store(&other);
+            let changed = store.metadata().and_then(|meta| meta.modified()).map_err(|source| failed("read", &store, source))?;
+            runs.push((changed, other));
+        }
+        runs.sort();
+        let mut all = Vec::new();
+        for (_, other) in runs.into_iter().rev().take(runs_max) {
+            all.push(self.sibling(&other, None));
+            all.extend(self.task_ids(&other)?.iter().map(|task| self.sibling(&other, Some(task))));
+        }
+        Ok(Siblings { all, together: None })
+    }
+
+    fn changed(&self, info: &RunInfo) -> Result<()> {
+        let path = self.meta(&info.id);
+        let mut tasks = Map::new();
+        tasks.extend(info.tasks.iter().map(|task| (task.id.to_string(), task.status.name().into())));
+        let first = info.tasks.first().map_or("", |task| task.id.as_str());
+        let meta = json!({
+            "run_id": info.id.as_str(),
+            "task_id": first,
+            "langfuse_trace_id": info.id.as_str(),
+            "created_at": (self.stamp)(info.started_at),
+            "title": info.title,
+            "status": info.status.name(),
+            "tasks": tasks,
+        });
+        replace(&path, &format!("{meta:#}\n"))
+    }
+
+    fn runs(&self) -> Result<Vec<RunId>> {
+        let named = |name: String| RunId::parse(&name).ok().filter(|run| run.as_str() == name);
+        let mut runs: Vec<RunId> = names_in(&self.folder)?.into_iter().filter_map(named).collect();
+        runs.retain(|run| self.run_store(run).is_file());
+        runs.sort();
+        Ok(runs)
+    }
+
+    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
+        self.merge(&self.task_store(run, task), &self.run_store(run), mode)
+    }
+
+    fn merge_run(&self, run: &RunId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
+        create(&self.workspace, &self.options)?;
+        self.merge(&self.run_store(run), &self.workspace, mode)
+    }
+
+    fn archive(&self, _run: &RunId, _tasks: &[TaskId]) -> Result<()> {
+        Ok(())
+    }
+
+    fn statuses(&self, run: &RunId) -> Option<Vec<(TaskId, Status)>> {
+        let mut text = String::new();
+        File::open(self.meta(run)).ok()?.take(META_BYTES_MAX).read_to_string(&mut text).ok()?;
+        let meta: Value = serde_json::from_str(&text).ok()?;
+        let status = |(id, status): (&String, &Value)| Some((TaskId::parse(id).ok()?, Status::named(status.as_str()?)));
+        Some(meta["tasks"].as_object()?.iter().filter_map(status).collect())
+    }
+}
+
+/// Puts a text in the place of a file, all at once.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let mut temporary = path.as_os_str().to_os_string();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    let written = File::create(&temporary).and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    written.map_err(|source| failed("write", &temporary, source))?;
+    fs::rename(&temporary, path).map_err(|source| failed("replace", path, source))?;
+    FileSystem.sync_folder(path).map_err(|source| failed("sync the folder of", path, source))
+}

@@ -1,0 +1,131 @@
+//! Which parts of an agent's text say what is asked for? A text is cut at its lines into passages that fit a prompt, and each passage is
+//! weighed by the words of the query that it has.
+
+use std::ops::Range;
+
+use kapsa_index::{Query, terms_in};
+
+use crate::tokens;
+use crate::uri::is_invisible;
+
+/// Most bytes of one text that are looked at.
+const TEXT_BYTES_MAX: usize = 256 << 10;
+/// A word of the query in the title counts for this much of one in the passage.
+const TITLE_SHARE: f32 = 0.5;
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Passage {
+    /// Bytes of the text, on character boundaries.
+    pub(super) range: Range<usize>,
+    /// Places of the query's terms that it has, ascending.
+    pub(super) terms: Vec<usize>,
+}
+
+/// Cuts a text into passages of at most `chars_max` characters: whole lines as long as they fit, else parts of one line.
+pub(super) fn cut(text: &str, query: &Query, chars_max: usize) -> Vec<Passage> {
+    let seen = tokens::first_bytes(text, TEXT_BYTES_MAX);
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut open: Option<(Range<usize>, usize)> = None;
+    for (range, chars) in pieces(seen, chars_max) {
+        match &mut open {
+            Some((passage, held)) if *held + chars <= chars_max => {
+                passage.end = range.end;
+                *held += chars;
+            }
+            _ => {
+                ranges.extend(open.take().map(|(passage, _)| passage));
+                open = Some((range, chars));
+            }
+        }
+    }
+    ranges.extend(open.map(|(passage, _)| passage));
+    ranges.retain(|range| !text[range.clone()].trim().is_empty());
+    let passage = |range: Range<usize>| Passage { terms: terms_in(&text[range.clone()], query), range };
+    ranges.into_iter().map(passage).collect()
+}
+
+/// The lines of a text with their number of characters; a line above the limit in parts.
+fn pieces(text: &str, chars_max: usize) -> Vec<(Range<usize>, usize)> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let mut rest = line;
+        while !rest.is_empty() {
+            let part = tokens::first_chars(rest, chars_max.max(1));
+            pieces.push((start..start + part.len(), part.chars().count()));
+            start += part.len();
+            rest = &rest[part.len()..];
+        }
+    }
+    pieces
+}
+
+/// What each term of a query is worth: more, the fewer of the passages have it (as in BM25).
+pub(super) fn weights<'a>(passages: impl Iterator<Item = &'a Passage>, terms: usize) -> Vec<f32> {
+    let mut have = vec![0u32; terms];
+    let mut all = 0u32;
+    for passage in passages {
+        all += 1;
+        passage.terms.iter().for_each(|&term| have[term] += 1);
+    }
+    have.into_iter().map(|have| (1.0 + ((all - have) as f32 + 0.5) / (have as f32 + 0.5)).ln()).collect()
+}
+
+/// What a passage, and half of what the title above it, has of the query.
+pub(super) fn worth(passage: &Passage, title: &[usize], weights: &[f32]) -> f32 {
+    let own: f32 = passage.terms.iter().map(|&term| weights[term]).sum();
+    let above = title.iter().filter(|term| !passage.terms.contains(term));
+    own + above.map(|&term| TITLE_SHARE * weights[term]).sum::<f32>()
+}
+
+/// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
+/// context can be forged by a text within it.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars().filter(|&c| c.is_whitespace() || !c.is_control() && !is_invisible(c)) {
+        if !c.is_whitespace() {
+            line.push(c);
+        } else if !line.is_empty() && !line.ends_with(' ') {
+            line.push(' ');
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str, chars_max: usize) -> Vec<&str> {
+        let query = Query::parse("port").expect("a query");
+        cut(text, &query, chars_max).into_iter().map(|passage| &text[passage.range]).collect()
+    }
+
+    #[test]
+    fn passages_are_whole_lines_where_they_fit() {
+        assert_eq!(texts("one\ntwo\nthree\n", 8), ["one\ntwo\n", "three\n"]);
+        assert_eq!(texts("one\n\n\n\ntwo", 4), ["one\n", "two"]);
+        assert_eq!(texts("žluťoučký", 4), ["žluť", "oučk", "ý"]);
+        assert_eq!(texts("a\nbcdefgh", 4), ["a\n", "bcde", "fgh"]);
+        assert!(texts(" \n\t", 4).is_empty() && texts("", 4).is_empty());
+    }
+
+    #[test]
+    fn rare_words_are_worth_more() {
+        let query = Query::parse("the port").expect("a query");
+        let passages = ["the a", "the b", "the port"].map(|text| cut(text, &query, 99).remove(0));
+        let weights = weights(passages.iter(), query.terms().count());
+        let worths: Vec<f32> = passages.iter().map(|passage| worth(passage, &[], &weights)).collect();
+        assert!(worths[2] > 2.0 * worths[0], "{worths:?}");
+        assert!(worth(&passages[0], &[1], &weights) > worths[0], "a word in the title counts");
+    }
+
+    #[test]
+    fn a_text_within_a_line_stays_there() {
+        let hostile = "a\r\n--- x\x1b[31m\u{202e}b\u{200b}\t c \n";
+        assert_eq!(one_line(hostile), "a --- x[31mb c");
+        assert_eq!(one_line(" \n"), "");
+    }
+}
