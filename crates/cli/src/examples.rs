@@ -375,3 +375,64 @@ pub(crate) const MODEL: &str = "Examples:
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
   kapsa model info                       the one in force in this capsule
   kapsa model remove all-MiniLM-L6-v2";
+
+pub(crate) const RUN: &str = "Examples:
+  export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)
+  kapsa run task start task-1 --title \"Choose the port\"
+  kapsa run record --task task-1 --role builder --text \"Decided: port 5433.\"
+  kapsa run context --task task-2 --role builder        what task 2 should know before it begins
+  kapsa run finish --merge curated                      what proved right comes to main
+
+A failing memory never fails a run: it warns and exits 0, unless --strict is given. Where runs are kept is one of two layouts,
+branches of the workspace's capsule or a folder of capsules each. Settings: [run] in kapsa.toml, see `kapsa run config`.";
+
+pub(crate) const RUN_START: &str = "Examples:
+  kapsa run start --title \"The service\"                prints a new id
+  kapsa run start --run 17 --plan plan.md               this id; the plan from a file
+  cat plan.md | kapsa run start --run 17 --plan -       a run that is there goes on";
+
+pub(crate) const RUN_TASK: &str = "Examples:
+  kapsa run task start task-1 --title \"Choose the port\"
+  kapsa run task start task-2 --run 17 --title \"Write the client\" --description \"in src/client.rs, for the service's port\"";
+
+pub(crate) const RUN_RECORD: &str = "Examples:
+  kapsa run record --task task-1 --role builder --confidence 0.9 --text \"Decided: port 5433.\"
+  some-agent | kapsa run record --task task-1 --role reviewer
+  kapsa run record --role planner plan.md               a plan of the run
+
+A run or a task that nobody started is started, so that nothing is lost.";
+
+pub(crate) const RUN_CONTEXT: &str = "Examples:
+  kapsa run context --task task-2 --role builder
+  kapsa run context --task task-2 --role reviewer --format markdown --budget 500
+  kapsa run context --task plan-2 --role planner --past-runs --query \"what went wrong with the port\" --json
+
+The plan (but not for reviewers and planners) and what other tasks recorded, never the task's own; one line each with where
+it is from. Prints nothing when there is nothing to tell.";
+
+pub(crate) const RUN_STATUS: &str = "Examples:
+  kapsa run status
+  kapsa run status --run 17 --json";
+
+pub(crate) const RUN_FINISH: &str = "Examples:
+  kapsa run finish --task task-1
+  kapsa run finish --task task-2 --failed --summary \"the tests need a network\"
+  kapsa run finish --task task-1 --merge curated        the task's records come to its run
+  kapsa run finish --merge curated --by ana             finished tasks to the run, the run to main
+
+Where both sides changed the same record, nothing is merged and the exit code is 1; kapsa merge decides.";
+
+pub(crate) const RUN_LIST: &str = "Examples:
+  kapsa run list
+  kapsa run list --layout files --dir .swarm/memory --json";
+
+pub(crate) const RUN_ARCHIVE: &str = "Examples:
+  kapsa run archive --run 17";
+
+pub(crate) const RUN_CONFIG: &str = "Examples:
+  kapsa run config
+  KAPSA_RUN_ENABLED=false kapsa run config --json
+
+Keys of [run] in kapsa.toml, each also KAPSA_RUN_<KEY> in the environment: enabled, layout (branches, files), dir,
+repo_root_path, timeout_seconds, sibling_max_chunks, search_mode (auto, lex, sem), context_tokens, python_path, svc_dir.
+The last two are for clients of `kapsa svc` and are only handed on.";

@@ -22,6 +22,7 @@ mod moment;
 mod output;
 mod progress;
 mod render;
+mod run_config;
 mod sealed;
 mod shell;
 mod sys;
@@ -35,7 +36,7 @@ use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 
 use crate::app::{App, Status};
-use crate::args::{Cli, Global, Verb};
+use crate::args::{Cli, Global, RunArgs, RunVerb, Verb};
 use crate::error::{CliError, Place, Result};
 use crate::output::ErrorStyle;
 
@@ -73,6 +74,17 @@ fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
         "put" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
         "get" => parse_alone(arguments, Verb::Get),
         "find" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
+        "run" => parse_run(arguments),
+        _ => None,
+    }
+}
+
+fn parse_run(arguments: &[OsString]) -> Option<Cli> {
+    let run = |verb| Verb::Run(Box::new(RunArgs { verb }));
+    let (verb, arguments) = arguments.split_first()?;
+    match verb.to_str()? {
+        "record" => parse_alone(arguments, |record| run(RunVerb::Record(record))),
+        "context" => parse_alone(arguments, |context| run(RunVerb::Context(context))),
         _ => None,
     }
 }
@@ -197,6 +209,8 @@ mod tests {
             "kapsa put a.md docs --kind doc",
             "kapsa get note/x --seq 3 --json",
             "kapsa find which port -k 3 --kind fact --since 7d",
+            "kapsa run record --task t --role builder --text x --run 17",
+            "kapsa run context --role builder --budget 99 --format json",
         ];
         for call in calls {
             let mut matches = Cli::command().try_get_matches_from(words(call)).expect("valid");
@@ -206,9 +220,17 @@ mod tests {
             let settled = |cli: &Cli| format!("{cli:?}").split("since").next().map(str::to_string);
             assert_eq!(settled(&short), settled(&whole), "{call}");
         }
-        for odd in
-            ["kapsa", "kapsa put --help", "kapsa put --nonsense", "kapsa --json put --text x", "kapsa get", "kapsa timeline"]
-        {
+        for odd in [
+            "kapsa",
+            "kapsa put --help",
+            "kapsa put --nonsense",
+            "kapsa --json put --text x",
+            "kapsa get",
+            "kapsa timeline",
+            "kapsa run",
+            "kapsa run context",
+            "kapsa run list",
+        ] {
             assert!(parse_frequent(&words(odd)).is_none(), "{odd}");
         }
     }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::branch::branch_name;
+use kapsa_memory::run::shared_root;
 
 use crate::error::{CliError, Result};
 
@@ -19,7 +20,9 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
         return Ok(path.to_path_buf());
     }
     let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
-    nearest(&here).ok_or_else(|| {
+    // A working tree of its own shares the memory of its repository.
+    let shared = || shared_root(&here).map(|root| root.join(workspace())).filter(|path| path.exists());
+    nearest(&here).or_else(shared).ok_or_else(|| {
         CliError::user("no_capsule", format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"))
             .hint("kapsa init makes one here; --capsule PATH or KAPSA_CAPSULE names another")
     })
@@ -28,6 +31,11 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
 /// The capsule that `init` makes: the one asked for, else this folder's.
 pub(crate) fn capsule_to_make(asked: Option<&Path>) -> PathBuf {
     given(asked).map_or_else(workspace, Path::to_path_buf)
+}
+
+/// The folder here or above that has a workspace.
+pub(crate) fn workspace_above(here: &Path) -> Option<PathBuf> {
+    here.ancestors().find(|folder| folder.join(workspace()).exists()).map(Path::to_path_buf)
 }
 
 /// This folder's capsule, whether or not it exists.
@@ -74,7 +82,7 @@ fn given(asked: Option<&Path>) -> Option<&Path> {
 }
 
 fn nearest(from: &Path) -> Option<PathBuf> {
-    from.ancestors().map(|folder| folder.join(workspace())).find(|path| path.exists())
+    workspace_above(from).map(|folder| folder.join(workspace()))
 }
 
 #[cfg(test)]

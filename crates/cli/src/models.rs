@@ -29,7 +29,7 @@ pub(crate) fn for_capsule(reader: &Reader) -> Result<Box<dyn Embedder>> {
 }
 
 /// The model that a capsule names.
-fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
+pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
     let bundled = LocalEmbedder::bundled().map_err(failed)?;
     if *bundled.model() == *model {
         return Ok(Box::new(bundled));

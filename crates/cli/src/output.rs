@@ -23,6 +23,11 @@ impl Output {
         Output { json, out: BufWriter::with_capacity(32 << 10, io::stdout()), styled: None }
     }
 
+    /// Prints JSON from here on.
+    pub(crate) fn say_json(&mut self) {
+        self.json = true;
+    }
+
     /// Whether the caller is a program.
     pub(crate) fn is_json(&self) -> bool {
         self.json

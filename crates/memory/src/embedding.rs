@@ -163,6 +163,17 @@ impl Store {
     }
 }
 
+impl View {
+    /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+    pub(crate) fn uncovered_since(&self, sequence: u64) -> Result<u64> {
+        let blocks = self.vector_blocks()?;
+        let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
+        let old: Vec<&Block> = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
+        let before = covered(&old).ranges().iter().filter(|range| range.start < sequence).map(|range| range.end).max();
+        Ok(before.unwrap_or(1).min(sequence))
+    }
+}
+
 fn covered(blocks: &[&Block]) -> Sequences {
     Sequences::new(blocks.iter().flat_map(|block| block.vectors.covered().ranges().iter().cloned()).collect())
 }

@@ -293,6 +293,14 @@ impl Reader {
         self.view.coverage()
     }
 
+    /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn uncovered_since(&self, sequence: u64) -> Result<u64> {
+        self.view.uncovered_since(sequence)
+    }
+
     /// The newest records, for a search that matched nothing.
     fn newest(&self, request: &FindRequest, k: usize) -> Result<Found> {
         let sequences = list(&self.view, &request.filter, k, true)?;

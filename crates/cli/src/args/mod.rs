@@ -15,11 +15,16 @@ use crate::examples;
 use crate::moment;
 
 mod knowledge;
+mod run;
 mod search;
 mod transfer;
 mod versions;
 
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
+pub(crate) use run::{
+    ContextFormat, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace, RunRecord,
+    RunStart, RunStatus, RunTaskStart, RunTaskVerb, RunVerb, WhichRun, chunk_count,
+};
 pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use versions::{
@@ -27,6 +32,8 @@ pub(crate) use versions::{
     Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
+/// How long to wait for another writer unless told otherwise.
+pub(crate) const LOCK_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
 /// Records that go into one commit of a bulk put unless told otherwise.
 pub(crate) const BATCH_RECORDS_DEFAULT: usize = BATCH_RECORDS_MAX;
 
@@ -193,6 +200,9 @@ pub(crate) enum Verb {
     /// See the whole of it work on real documents, in a temporary folder
     #[command(after_help = examples::TOUR)]
     Tour,
+    /// Keep what the agents of a team do, and tell each what its siblings know
+    #[command(after_help = examples::RUN, subcommand_required = true, arg_required_else_help = true)]
+    Run(Box<RunArgs>),
     /// The interface for programs that keep one store per run and task
     #[command(after_help = examples::SVC, subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Svc(Svc),

@@ -86,6 +86,11 @@ impl New {
         Ok(New { when, before })
     }
 
+    /// Before a put that was done already: it wrote the records from `first` on.
+    pub(crate) fn since(when: Option<EmbedWhen>, first: u64) -> New {
+        New { when, before: first.saturating_sub(1) }
+    }
+
     /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
     /// Returns what failed, for programs; people are told here.
     pub(crate) fn end(self, app: &mut App) -> Option<String> {
@@ -99,7 +104,7 @@ impl New {
 
     fn embed(self, app: &mut App) -> Result<()> {
         let reader = Reader::open(&app.capsule()?)?;
-        let new: Range<u64> = self.before + 1..last(&reader)? + 1;
+        let mut new: Range<u64> = self.before + 1..last(&reader)? + 1;
         let count = new.end.saturating_sub(new.start);
         if count == 0 {
             return Ok(());
@@ -107,6 +112,11 @@ impl New {
         if self.when.is_none() && !are_few(&reader, new.clone())? {
             app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
             return Ok(());
+        }
+        // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
+        let stretch = reader.uncovered_since(new.start)?..new.end;
+        if are_few(&reader, stretch.clone())? {
+            new = stretch;
         }
         let embedder = models::for_capsule(&reader)?;
         drop(reader);

@@ -64,7 +64,7 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
 }
 
 /// Makes the workspace's folder, and keeps its content out of version control.
-fn make_folder(capsule: &Path) -> Result<()> {
+pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
     let Some(folder) = capsule.parent().filter(|folder| folder.ends_with(locate::WORKSPACE_FOLDER)) else { return Ok(()) };
     let failed = |error: io::Error| CliError::io(&format!("make {}", folder.display()), &error);
     match fs::create_dir(folder) {

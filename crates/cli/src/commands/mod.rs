@@ -10,6 +10,7 @@ mod knowledge;
 mod merge;
 mod put;
 mod records;
+mod run;
 mod shell;
 mod svc;
 mod sync;
@@ -28,6 +29,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Doctor => return care::doctor(app),
         Verb::Replay(args) => return knowledge::replay(app, args.verb),
         Verb::Salvage(args) => return care::salvage(app, &args),
+        Verb::Run(args) => return run::run(app, args.verb),
         Verb::Shell(args) => return crate::shell::run(app, &args),
         Verb::Init(args) => init::init(app, &args),
         Verb::Create(args) => init::create(app, &args),

@@ -107,13 +107,19 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     out.line(&format!("{}{from}{what} ({}{now})", counted(tally.records, "record"), counted(tally.commits, "commit")))
 }
 
-fn plain_text() -> Result<String> {
+/// Standard input as one text; more of it than a record may hold is left for the record's own check to refuse.
+pub(crate) fn plain_text() -> Result<String> {
     let mut bytes = Vec::new();
     let limit = TEXT_BYTES_MAX as u64 + 1;
     io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| CliError::io("read standard input", &error))?;
+    utf8(bytes, "standard input")
+}
+
+/// The bytes of `name` as text.
+pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::user("invalid_utf8", format!("standard input is no UTF-8 text: byte {at}")).field("offset", at)
+        CliError::user("invalid_utf8", format!("{name} is no UTF-8 text: byte {at}")).field("offset", at)
     })
 }
 

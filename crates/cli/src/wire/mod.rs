@@ -2,6 +2,7 @@
 //!
 //! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written by their number, as `\u001b`.
 
+pub(crate) mod run;
 pub(crate) mod transfer;
 pub(crate) mod versions;
 
@@ -22,11 +23,11 @@ use crate::moment::rfc3339;
 /// A failure, on standard error: `{"error":{"code","message","hint"?, …}}`. Codes are stable; further fields depend on the code.
 #[derive(Debug, Serialize)]
 pub(crate) struct ErrorOut<'a> {
-    error: ErrorBody<'a>,
+    pub(crate) error: ErrorBody<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct ErrorBody<'a> {
+pub(crate) struct ErrorBody<'a> {
     code: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 27] = [
     "init",
     "create",
     "put",
@@ -25,6 +25,7 @@ const VERBS: [&str; 26] = [
     "optimize",
     "purge",
     "tour",
+    "run",
     "svc",
     "shell",
     "completions",
@@ -42,6 +43,11 @@ fn every_verb_has_help_with_examples() {
     }
     for verb in ["create", "put", "find", "timeline", "info"] {
         assert!(sandbox.ok(&["svc", verb, "--help"]).contains("Examples:"), "svc {verb}");
+    }
+    for verb in ["start", "task", "record", "context", "status", "finish", "list", "archive", "config"] {
+        let help = sandbox.ok(&["run", verb, "--help"]);
+        assert!(help.contains("Examples:"), "run {verb}");
+        assert!(help.lines().all(|line| line.chars().count() <= 110), "run {verb}: {help}");
     }
 }
 

@@ -9,6 +9,7 @@ mod lock;
 mod meaning;
 mod put;
 mod read;
+mod runs;
 mod salvage;
 mod shell;
 mod support;

@@ -96,6 +96,10 @@ impl Home for Branches {
         task.map_or_else(|| run.branch(), |task| task.branch(run))
     }
 
+    fn capsule(&self, _run: &RunId, _task: Option<&TaskId>) -> PathBuf {
+        self.capsule.clone()
+    }
+
     fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {
         let mut writer = match unless_missing(self.writer())? {
             Some(writer) => writer,

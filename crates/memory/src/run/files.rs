@@ -102,7 +102,7 @@ impl Files {
     }
 
     fn sibling(&self, run: &RunId, task: Option<&TaskId>) -> Sibling {
-        let path = task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task));
+        let path = self.capsule(run, task);
         Sibling { name: path.display().to_string(), run: run.clone(), task: task.cloned(), reader: Reader::open(&path) }
     }
 
@@ -179,7 +179,11 @@ fn names_in(folder: &Path) -> Result<Vec<String>> {
 
 impl Home for Files {
     fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
-        task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task)).display().to_string()
+        self.capsule(run, task).display().to_string()
+    }
+
+    fn capsule(&self, run: &RunId, task: Option<&TaskId>) -> PathBuf {
+        task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task))
     }
 
     fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {

@@ -1,6 +1,7 @@
 //! What must a layout be able to do for runs to be kept in it?
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 
 use super::names::{RunId, TaskId};
 use super::records::{RunInfo, Status};
@@ -40,6 +41,9 @@ pub(super) struct Siblings {
 pub(super) trait Home: Debug + Send + Sync {
     /// Where a run, or a task of it, lies, for people.
     fn place(&self, run: &RunId, task: Option<&TaskId>) -> String;
+
+    /// The capsule that holds a run's own records, or those of a task of it.
+    fn capsule(&self, run: &RunId, task: Option<&TaskId>) -> PathBuf;
 
     /// Makes room for a run unless it has some, and opens it. Says whether it is new.
     fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)>;

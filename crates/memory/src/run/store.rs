@@ -127,6 +127,18 @@ impl RunStore {
         RunStore { home: Box::new(home), options }
     }
 
+    /// Where a run, or a task of it, lies: a branch or a file.
+    #[must_use]
+    pub fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+        self.home.place(run, task)
+    }
+
+    /// The capsule that an output of this role goes to.
+    #[must_use]
+    pub fn capsule(&self, run: &RunId, task: Option<&TaskId>, role: &Role) -> PathBuf {
+        self.home.capsule(run, task.filter(|_| *role != Role::planner()))
+    }
+
     /// Starts a run, or goes on with it: what is new of its title and plan is recorded.
     ///
     /// # Errors

@@ -1,0 +1,274 @@
+//! What can be typed about runs of agent teams.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use kapsa_memory::run::{Role, RunId, TaskId};
+
+use super::{EmbedWhen, bounded};
+use crate::examples;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(subcommand)]
+    pub(crate) verb: RunVerb,
+}
+
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum RunVerb {
+    /// Start a run, or go on with one
+    #[command(after_help = examples::RUN_START)]
+    Start(RunStart),
+    /// Start a task of a run
+    #[command(subcommand_required = true, arg_required_else_help = true, after_help = examples::RUN_TASK)]
+    Task(RunTask),
+    /// Record what an agent did
+    #[command(after_help = examples::RUN_RECORD)]
+    Record(RunRecord),
+    /// Tell an agent that is about to begin what its siblings know
+    #[command(after_help = examples::RUN_CONTEXT)]
+    Context(RunContext),
+    /// Show a run and its tasks
+    #[command(after_help = examples::RUN_STATUS)]
+    Status(RunStatus),
+    /// End a task or a run, and keep what proved right
+    #[command(after_help = examples::RUN_FINISH)]
+    Finish(RunFinish),
+    /// List the runs, the newest first
+    #[command(after_help = examples::RUN_LIST)]
+    List(RunList),
+    /// Close a run: it can be read and not written any more
+    #[command(after_help = examples::RUN_ARCHIVE)]
+    Archive(RunArchive),
+    /// Show the settings that hold here
+    #[command(after_help = examples::RUN_CONFIG)]
+    Config(RunConfigArgs),
+}
+
+/// Where runs are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunLayout {
+    /// Branches of one capsule
+    Branches,
+    /// A folder of capsules for each run
+    Files,
+}
+
+/// How a context is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContextFormat {
+    /// A marked block for a prompt
+    Text,
+    /// One JSON object
+    Json,
+    /// A section of Markdown
+    Markdown,
+}
+
+/// How much is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunMerge {
+    /// What is worth keeping
+    Curated,
+    /// Everything
+    Full,
+}
+
+// Where the runs are.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Where the runs are")]
+pub(crate) struct RunPlace {
+    /// How they are kept [default: branches, or as kapsa.toml says]
+    #[arg(long, value_enum, env = "KAPSA_RUN_LAYOUT", hide_env_values = true)]
+    pub(crate) layout: Option<RunLayout>,
+    /// Folder of runs kept as files [default: .kapsa/runs at the repository's root, or as kapsa.toml says]
+    #[arg(long, value_name = "DIR", env = "KAPSA_RUN_DIR", hide_env_values = true)]
+    pub(crate) dir: Option<PathBuf>,
+    /// The root [default: of the repository, shared by its working trees]
+    #[arg(long, value_name = "DIR", env = "KAPSA_RUN_REPO_ROOT_PATH", hide_env_values = true)]
+    pub(crate) root: Option<PathBuf>,
+    /// Fail when the memory does, instead of warning and letting the run go on
+    #[arg(long, env = "KAPSA_RUN_STRICT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) strict: bool,
+}
+
+// Which run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct WhichRun {
+    /// The run [default: the only one that is under way]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id)]
+    pub(crate) run: Option<RunId>,
+    #[command(flatten)]
+    pub(crate) place: RunPlace,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunStart {
+    /// Title
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// The plan: a file, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    /// The run [default: a new id]
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id)]
+    pub(crate) run: Option<RunId>,
+    #[command(flatten)]
+    pub(crate) place: RunPlace,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunTask {
+    #[command(subcommand)]
+    pub(crate) verb: RunTaskVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunTaskVerb {
+    /// Start a task, or go on with one
+    #[command(after_help = examples::RUN_TASK)]
+    Start(RunTaskStart),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunTaskStart {
+    /// The task
+    #[arg(value_name = "TASK", value_parser = task_id)]
+    pub(crate) task: TaskId,
+    /// Title: what its siblings are searched for
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// What is to be done
+    #[arg(long)]
+    pub(crate) description: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunRecord {
+    /// A file, or `-` for standard input [default: standard input, unless --text is given]
+    #[arg(value_name = "FILE", conflicts_with = "text")]
+    pub(crate) source: Option<PathBuf>,
+    /// The task [default: the run as a whole]
+    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id)]
+    pub(crate) task: Option<TaskId>,
+    /// Who did it: planner, builder, reviewer or any other role; what a planner records is a plan of the run
+    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
+    pub(crate) role: Role,
+    /// What was done
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// How sure the agent is, 0 to 1
+    #[arg(long, value_name = "N", value_parser = confidence)]
+    pub(crate) confidence: Option<f64>,
+    /// Who the agent is
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    pub(crate) agent: Option<String>,
+    /// Whether it gets vectors at once [default: when it is short]
+    #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
+    pub(crate) embed: Option<EmbedWhen>,
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunContext {
+    /// The task that is about to begin: nothing of it is told
+    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id)]
+    pub(crate) task: Option<TaskId>,
+    /// The role that is about to begin: reviewers get no plan, planners may ask for earlier runs
+    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
+    pub(crate) role: Role,
+    /// What to look for [default: the task's title and description]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) query: Option<String>,
+    /// Most tokens, counted as a quarter of the bytes [default: 2000, or as kapsa.toml says]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<usize>,
+    /// How it is printed; --json is the same as json
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ContextFormat,
+    /// Look at earlier runs of this repository too
+    #[arg(long)]
+    pub(crate) past_runs: bool,
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunStatus {
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunFinish {
+    /// The task [default: the run as a whole]
+    #[arg(long, value_name = "ID", value_parser = task_id)]
+    pub(crate) task: Option<TaskId>,
+    /// It came to a bad end
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// What was built; recorded when the task has recorded nothing
+    #[arg(long, requires = "task")]
+    pub(crate) text: Option<String>,
+    /// A summary; of a task recorded when there is nothing better
+    #[arg(long)]
+    pub(crate) summary: Option<String>,
+    /// Merge the task into its run, or the run's finished tasks and the run into main
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) merge: Option<RunMerge>,
+    /// Who decides that
+    #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
+    pub(crate) by: Option<String>,
+    /// Why
+    #[arg(long)]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunList {
+    #[command(flatten)]
+    pub(crate) place: RunPlace,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArchive {
+    #[command(flatten)]
+    pub(crate) which: WhichRun,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunConfigArgs {
+    #[command(flatten)]
+    pub(crate) place: RunPlace,
+}
+
+fn run_id(text: &str) -> Result<RunId, String> {
+    RunId::parse(text).map_err(|error| error.to_string())
+}
+
+fn task_id(text: &str) -> Result<TaskId, String> {
+    TaskId::parse(text).map_err(|error| error.to_string())
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::parse(text).map_err(|error| error.to_string())
+}
+
+fn confidence(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "it is not a number from 0 to 1".to_string())
+}
+
+/// Most passages of one sibling that may be asked for.
+const CHUNKS_MAX: usize = 1000;
+
+/// Reads a number of passages.
+pub(crate) fn chunk_count(text: &str) -> Result<usize, String> {
+    bounded(text, 1, CHUNKS_MAX)
+}

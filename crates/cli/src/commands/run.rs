@@ -1,0 +1,441 @@
+//! `run`: the memory of a team of agents.
+//!
+//! Steps of a run (start, task start, record, context, finish, archive) never fail it: what goes wrong is told on standard error, `"ok"` is
+//! false in the JSON, and the exit code is 0, unless `--strict` asks otherwise. A call that makes no sense is an error all the same, as
+//! is a merge that needs somebody to decide. Questions of people (status, list, config) fail as all other verbs do.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::record::TEXT_BYTES_MAX;
+use kapsa_memory::run::{
+    Context, ContextRequest, Finish, Finished, LayoutKind, NewOutput, NewRun, NewTask, RunId, RunInfo, RunStore,
+    SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+};
+use kapsa_memory::{Embedder, Micros, Mode, Model, WriteOptions};
+use serde_json::{Value, json};
+
+use crate::app::{App, Status};
+use crate::args::{
+    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart, RunTaskStart,
+    RunTaskVerb, RunVerb, WhichRun,
+};
+use crate::commands::embed::New;
+use crate::commands::init;
+use crate::commands::put::{plain_text, utf8};
+use crate::error::{CliError, Kind, Result};
+use crate::output::{self, ErrorStyle};
+use crate::render::counted;
+use crate::run_config::{Setup, layout_name, mode_name};
+use crate::wire::run::{self as wire, ContextOut};
+use crate::wire::{ErrorOut, show};
+use crate::{escape, locate, models, moment};
+
+/// `kapsa run …`.
+pub(crate) fn run(app: &mut App, verb: RunVerb) -> Result<Status> {
+    match verb {
+        RunVerb::Start(args) => step(app, &args.place, |app, runs| start(app, runs, &args)),
+        RunVerb::Task(args) => match args.verb {
+            RunTaskVerb::Start(args) => step(app, &args.which.place, |app, runs| start_task(app, runs, &args)),
+        },
+        RunVerb::Record(args) => step(app, &args.which.place, |app, runs| record(app, runs, &args)),
+        RunVerb::Context(args) => step(app, &args.which.place, |app, runs| context(app, runs, &args)),
+        RunVerb::Finish(args) => step(app, &args.which.place, |app, runs| finish(app, runs, &args)),
+        RunVerb::Archive(args) => step(app, &args.which.place, |app, runs| archive(app, runs, &args)),
+        RunVerb::Status(args) => status(app, &args).map(|()| Status::Done),
+        RunVerb::List(args) => list(app, &args).map(|()| Status::Done),
+        RunVerb::Config(args) => config(app, &args).map(|()| Status::Done),
+    }
+}
+
+/// The runs of this place.
+struct Runs {
+    setup: Setup,
+    store: RunStore,
+    /// The capsule of the workspace: that of all runs, or the one that runs kept as files are merged into.
+    workspace: PathBuf,
+}
+
+impl Runs {
+    fn open(app: &App, place: &RunPlace) -> Result<Runs> {
+        let setup = Setup::find(place)?;
+        let workspace = match app.global.capsule.as_deref().filter(|path| !path.as_os_str().is_empty()) {
+            Some(path) => path.to_path_buf(),
+            None => setup.root.join(locate::workspace()),
+        };
+        let mut options = app.write_options(None);
+        if app.global.lock_timeout == LOCK_TIMEOUT_DEFAULT {
+            options.lock_timeout = setup.config.timeout;
+        }
+        let store = store(&setup, &workspace, options);
+        Ok(Runs { setup, store, workspace })
+    }
+
+    /// The run that is meant: the one asked for, else the only one that is under way.
+    fn which(&self, which: &WhichRun) -> Result<RunId> {
+        if let Some(run) = &which.run {
+            return Ok(run.clone());
+        }
+        let is_running = |info: &RunInfo| info.status == RunStatus::Running;
+        let all = self.store.runs()?.into_iter();
+        let mut running: Vec<RunId> = all.filter(|(_, info)| info.as_ref().is_ok_and(is_running)).map(|(run, _)| run).collect();
+        match running.len() {
+            1 => Ok(running.remove(0)),
+            0 => Err(CliError::usage("no run is under way").hint("kapsa run start begins one; --run or KAPSA_RUN names another")),
+            _ => {
+                let names: Vec<&str> = running.iter().map(RunId::as_str).take(RUNS_TOLD).collect();
+                Err(CliError::usage(format!("several runs are under way: {}", names.join(", ")))
+                    .hint("--run or KAPSA_RUN says which is meant"))
+            }
+        }
+    }
+
+    fn layout(&self) -> &'static str {
+        layout_name(self.setup.config.layout)
+    }
+}
+
+/// Runs that an error names.
+const RUNS_TOLD: usize = 5;
+
+fn store(setup: &Setup, workspace: &Path, options: WriteOptions) -> RunStore {
+    match setup.config.layout {
+        LayoutKind::Branches => RunStore::branches(workspace, options),
+        LayoutKind::Files => RunStore::files(&setup.config.dir, workspace, options, moment::rfc3339),
+    }
+}
+
+/// One step: does nothing where run memory is off, and fails only where that is asked for.
+fn step(app: &mut App, place: &RunPlace, step: impl FnOnce(&mut App, &Runs) -> Result<Status>) -> Result<Status> {
+    let done = Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
+        true => step(app, &runs),
+        false => off(app),
+    });
+    match done {
+        Err(error) if !place.strict && error.kind != Kind::Quiet && !MISUSES.contains(&error.code) => {
+            tell_failure(app, &error)?;
+            Ok(Status::Done)
+        }
+        done => done,
+    }
+}
+
+/// Codes of errors that are the caller's to mend, and no failure of memory.
+const MISUSES: [&str; 2] = ["usage", "merge_conflicts"];
+
+fn off(app: &mut App) -> Result<Status> {
+    if app.out.is_json() {
+        app.out.json(&json!({ "ok": false, "enabled": false }))?;
+    }
+    Ok(Status::Done)
+}
+
+fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
+    if !app.out.is_json() {
+        app.out.note(&format!("warning: run memory: {}", error.message));
+        if let Some(hint) = &error.hint {
+            app.out.note(&format!("hint: {hint}"));
+        }
+        return Ok(());
+    }
+    output::error(error, ErrorStyle::Json);
+    app.out.json(&json!({ "ok": false, "error": ErrorOut::from(error).error }))
+}
+
+fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
+    let plan = args.plan.as_deref().map(text_of).transpose()?;
+    let run = match &args.run {
+        Some(run) => run.clone(),
+        None => fresh_id(&runs.store)?,
+    };
+    make_folder(runs)?;
+    let started = runs.store.start(&run, &NewRun { title: args.title.clone().unwrap_or_default(), plan })?;
+    tell_started(app, runs, &run, None, &started)
+}
+
+/// An id that no run has: the time, and something of this process.
+fn fresh_id(store: &RunStore) -> Result<RunId> {
+    let now = moment::now();
+    let stamp: String = moment::readable(now).chars().filter(char::is_ascii_digit).collect();
+    let (day, time) = stamp.split_at_checked(8).unwrap_or((stamp.as_str(), ""));
+    let seed = now.unsigned_abs() ^ u64::from(std::process::id()) << 20;
+    for attempt in 0..FRESH_IDS {
+        let run = RunId::parse(&format!("{day}-{time}-{:04x}", (seed.wrapping_add(attempt)) & 0xffff))?;
+        if store.status(&run)?.is_none() {
+            return Ok(run);
+        }
+    }
+    Err(CliError::system("no_fresh_id", "no id for a new run was free").hint("--run names one"))
+}
+
+/// Ids that are tried.
+const FRESH_IDS: u64 = 16;
+
+/// The folder of the workspace's capsule, kept out of version control.
+fn make_folder(runs: &Runs) -> Result<()> {
+    match runs.setup.config.layout {
+        LayoutKind::Branches => init::make_folder(&runs.workspace),
+        LayoutKind::Files => Ok(()),
+    }
+}
+
+fn start_task(app: &mut App, runs: &Runs, args: &RunTaskStart) -> Result<Status> {
+    let run = runs.which(&args.which)?;
+    make_folder(runs)?;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let new = NewTask { title: text(&args.title), description: text(&args.description) };
+    let started = runs.store.start_task(&run, &args.task, &new)?;
+    tell_started(app, runs, &run, Some(&args.task), &started)
+}
+
+fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, started: &Started) -> Result<Status> {
+    if app.out.is_json() {
+        app.out.json(&wire::started(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
+        return Ok(Status::Done);
+    }
+    app.out.line(task.map_or_else(|| run.as_str(), TaskId::as_str))?;
+    Ok(Status::Done)
+}
+
+fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
+    let text = match (&args.text, &args.source) {
+        (Some(text), _) => text.clone(),
+        (None, Some(source)) => text_of(source)?,
+        (None, None) if io::stdin().is_terminal() => {
+            return Err(CliError::usage("nothing to record").hint("--text TEXT, a file, or text on standard input"));
+        }
+        (None, None) => plain_text()?,
+    };
+    let run = runs.which(&args.which)?;
+    make_folder(runs)?;
+    let output = NewOutput {
+        task: args.task.clone(),
+        role: args.role.clone(),
+        text,
+        confidence: args.confidence,
+        agent: args.agent.clone().unwrap_or_default(),
+    };
+    let put = runs.store.record(&run, output)?;
+    app.global.capsule = Some(runs.store.capsule(&run, args.task.as_ref(), &args.role));
+    let embedding = New::since(args.embed, put.sequence).end(app);
+    if app.out.is_json() {
+        let mut value = json!({ "ok": true, "run": run.as_str(), "role": args.role.as_str(), "uri": put.uri.as_str(),
+            "sequence": put.sequence });
+        if let Some(task) = &args.task {
+            value["task"] = task.as_str().into();
+        }
+        if let Some(embedding) = embedding {
+            value["embedding"] = embedding.into();
+        }
+        app.out.json(&value)?;
+        return Ok(Status::Done);
+    }
+    app.out.line(&format!("{}  #{}", put.uri.short(), put.sequence))?;
+    Ok(Status::Done)
+}
+
+/// The text of a file, or of standard input for `-`.
+fn text_of(source: &Path) -> Result<String> {
+    if source.as_os_str() == "-" {
+        return plain_text();
+    }
+    let failed = |error| CliError::io(&format!("read {}", source.display()), &error);
+    let mut bytes = Vec::new();
+    let file = File::open(source).map_err(failed)?;
+    file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    utf8(bytes, &source.display().to_string())
+}
+
+fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
+    let as_json = args.format == ContextFormat::Json;
+    if as_json {
+        app.out.say_json();
+    }
+    let run = runs.which(&args.which)?;
+    let config = &runs.setup.config;
+    let timeout = Micros::try_from(config.timeout.as_micros()).unwrap_or(Micros::MAX);
+    let models: &dyn Fn(&Model) -> Option<Box<dyn Embedder>> = &|model| models::recorded(model).ok();
+    let request = ContextRequest {
+        task: args.task.as_ref(),
+        role: &args.role,
+        query: args.query.as_deref().filter(|query| !query.trim().is_empty()),
+        tokens_max: args.budget.unwrap_or(config.context_tokens),
+        chunks_max: config.sibling_max_chunks,
+        chunk_chars_max: SIBLING_CHUNK_CHARS,
+        mode: config.search_mode,
+        past_runs: args.past_runs,
+        models: Some(models),
+        deadline: Some(moment::now().saturating_add(timeout)),
+    };
+    let context = runs.store.context(&run, &request)?;
+    tell_context(app, &run, args, &context)?;
+    Ok(Status::Done)
+}
+
+fn tell_context(app: &mut App, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
+    for skipped in &context.skipped {
+        app.out.note(&format!("warning: run memory: {} was passed over: {}", skipped.store, skipped.reason));
+    }
+    if app.out.is_json() {
+        let task = args.task.as_ref().map(TaskId::as_str);
+        return app.out.json(&ContextOut::of(run.as_str(), task, args.role.as_str(), context));
+    }
+    let text = match args.format {
+        ContextFormat::Markdown => context.markdown(),
+        ContextFormat::Text | ContextFormat::Json => context.text(),
+    };
+    text.map_or(Ok(()), |text| app.out.text(&text))
+}
+
+fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
+    let run = runs.which(&args.which)?;
+    let finish = Finish {
+        failed: args.failed,
+        text: args.text.clone(),
+        summary: args.summary.clone(),
+        merge: args.merge.map(|merge| match merge {
+            RunMerge::Curated => Mode::Curated,
+            RunMerge::Full => Mode::Full,
+        }),
+        by: args.by.clone().unwrap_or_default(),
+        note: args.note.clone().unwrap_or_default(),
+    };
+    if finish.merge.is_some() {
+        init::make_folder(&runs.workspace)?;
+    }
+    let finished = match &args.task {
+        Some(task) => runs.store.finish_task(&run, task, &finish)?,
+        None => runs.store.finish(&run, &finish)?,
+    };
+    tell_finished(app, &run, args.task.as_ref(), &finished)?;
+    match finished.merged.last().filter(|merged| !merged.conflicts.is_empty()) {
+        Some(merged) => {
+            let conflicts: Vec<String> = merged.conflicts.iter().map(|uri| uri.short().to_string()).collect();
+            let message = format!("{} was not merged into {}: both changed {}", merged.from, merged.to, conflicts.join(", "));
+            let hint = format!("kapsa merge --from {} decides conflicts; then finish again", merged.from);
+            app.out.flush()?;
+            Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", conflicts.len()))
+        }
+        None => Ok(Status::Done),
+    }
+}
+
+fn tell_finished(app: &mut App, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&wire::finished(run.as_str(), task.map(TaskId::as_str), finished));
+    }
+    let what = task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
+    app.out.line(&format!("{what}: {}", finished.status.name()))?;
+    if let Some(put) = &finished.recorded {
+        app.out.line(&format!("recorded {}", put.uri.short()))?;
+    }
+    for merged in finished.merged.iter().filter(|merged| merged.conflicts.is_empty()) {
+        app.out.line(&format!("merged {} of {} into {}", counted(merged.written, "record"), merged.from, merged.to))?;
+    }
+    Ok(())
+}
+
+fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
+    let run = match &args.which.run {
+        Some(run) => run.clone(),
+        None => return Err(CliError::usage("which run?").hint("--run or KAPSA_RUN names it; kapsa run list shows them")),
+    };
+    runs.store.archive(&run)?;
+    if app.out.is_json() {
+        app.out.json(&json!({ "ok": true, "run": run.as_str(), "status": RunStatus::Archived.name() }))?;
+    } else {
+        app.out.line(&format!("run {run}: archived"))?;
+    }
+    Ok(Status::Done)
+}
+
+fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
+    let runs = Runs::open(app, &args.which.place)?;
+    let run = match runs.which(&args.which) {
+        Ok(run) => run,
+        // When none is under way, the last one is what people want to see.
+        Err(error) => match runs.store.runs()?.into_iter().next().filter(|_| error.message.starts_with("no run")) {
+            Some((run, _)) => run,
+            None => return Err(error),
+        },
+    };
+    let info = runs.store.status(&run)?.ok_or_else(|| {
+        CliError::user("run_not_found", format!("there is no run {run}"))
+            .hint("kapsa run list shows them")
+            .field("run", run.as_str())
+    })?;
+    let place = runs.store.place(&run, None);
+    if app.out.is_json() {
+        return app.out.json(&wire::status(&info, runs.layout(), &place));
+    }
+    headline(app, &info)?;
+    let width = info.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0);
+    for task in &info.tasks {
+        let outputs = task.outputs.map_or_else(|| "unreadable".to_string(), |count| counted(count, "output"));
+        let title = escape::line(&task.title).into_owned();
+        app.out.line(&format!("  {:<width$}  {:<8} {outputs:<11} {title}", task.id.as_str(), task.status.name()))?;
+    }
+    Ok(())
+}
+
+fn headline(app: &mut App, info: &RunInfo) -> Result<()> {
+    app.out.strong(info.id.as_str())?;
+    let tasks = counted(info.tasks.len() as u64, "task");
+    let title = if info.title.is_empty() { String::new() } else { format!("  {}", escape::line(&info.title)) };
+    app.out.line(&format!("  {}  {tasks}  {}{title}", info.status.name(), moment::readable(info.started_at)))
+}
+
+fn list(app: &mut App, args: &args::RunList) -> Result<()> {
+    let runs = Runs::open(app, &args.place)?.store.runs()?;
+    if app.out.is_json() {
+        let listed = |(run, info): &(RunId, Result<RunInfo, kapsa_memory::Error>)| match info {
+            Ok(info) => wire::listed(info),
+            Err(error) => json!({ "run": run.as_str(), "error": error.to_string() }),
+        };
+        return app.out.json(&json!({ "runs": runs.iter().map(listed).collect::<Vec<Value>>() }));
+    }
+    if runs.is_empty() {
+        app.out.note("no runs yet; kapsa run start begins one");
+    }
+    for (run, info) in runs {
+        match info {
+            Ok(info) => headline(app, &info)?,
+            Err(error) => app.out.line(&format!("{run}  {}", escape::line(&error.to_string())))?,
+        }
+    }
+    Ok(())
+}
+
+fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
+    let setup = Setup::find(&args.place)?;
+    let config = &setup.config;
+    let pairs = [
+        ("enabled", json!(config.enabled)),
+        ("layout", json!(layout_name(config.layout))),
+        ("dir", json!(show(&config.dir))),
+        ("repo_root_path", json!(show(&setup.root))),
+        ("timeout_seconds", json!(config.timeout.as_secs_f64())),
+        ("sibling_max_chunks", json!(config.sibling_max_chunks)),
+        ("search_mode", json!(mode_name(config.search_mode))),
+        ("context_tokens", json!(config.context_tokens)),
+        ("python_path", json!(show(&config.python_path))),
+        ("svc_dir", json!(show(&config.svc_dir))),
+    ];
+    let file = setup.file.as_deref().map(show);
+    if app.out.is_json() {
+        let mut value: serde_json::Map<String, Value> =
+            pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+        value.insert("file".to_string(), json!(file));
+        return app.out.json(&value);
+    }
+    match file {
+        Some(file) => app.out.line(&format!("# {file}"))?,
+        None => app.out.line("# no kapsa.toml: the defaults")?,
+    }
+    app.out.line("[run]")?;
+    for (name, value) in pairs {
+        app.out.line(&format!("{name} = {value}"))?;
+    }
+    Ok(())
+}

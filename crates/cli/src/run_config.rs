@@ -1,0 +1,260 @@
+//! How is run memory set up here? By flags, then the environment, then `kapsa.toml`, then the defaults.
+//!
+//! `kapsa.toml` is looked for in this folder and above, up to the repository's root, and then at the root that all working trees share.
+//! Only its table `run` is read here; a key that is not known there is an error, so that a misspelt one is noticed.
+
+use std::env;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use kapsa_memory::SearchMode;
+use kapsa_memory::run::{LayoutKind, RunConfig, shared_root};
+use serde::Deserialize;
+
+use crate::args::{RunLayout, RunPlace, chunk_count};
+use crate::error::{CliError, Result};
+use crate::locate;
+
+/// Name of the file.
+pub(crate) const FILE: &str = "kapsa.toml";
+/// Largest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// What the names of variables begin with that stand for a key of the table `run`.
+const VARIABLE: &str = "KAPSA_RUN_";
+
+/// The settings that hold, and where they come from.
+pub(crate) struct Setup {
+    pub(crate) config: RunConfig,
+    /// Root of the repository, or what stands for it.
+    pub(crate) root: PathBuf,
+    /// The file that was read.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// The table `run` of the file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    enabled: Option<bool>,
+    python_path: Option<PathBuf>,
+    svc_dir: Option<PathBuf>,
+    timeout_seconds: Option<f64>,
+    sibling_max_chunks: Option<usize>,
+    search_mode: Option<String>,
+    repo_root_path: Option<PathBuf>,
+    layout: Option<String>,
+    dir: Option<PathBuf>,
+    context_tokens: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Document {
+    #[serde(default)]
+    run: Table,
+}
+
+impl Setup {
+    /// Finds the settings. To type `kapsa run` is to want run memory, so that it is on here unless the file or the environment says
+    /// otherwise.
+    pub(crate) fn find(place: &RunPlace) -> Result<Setup> {
+        let here = env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+        let shared = shared_root(&here);
+        let (file, mut table) = read(&here, shared.as_deref())?;
+        table.overlay()?;
+        let mut config = RunConfig { enabled: true, ..RunConfig::default() };
+        let base = file.as_deref().and_then(Path::parent).unwrap_or(&here).to_path_buf();
+        table.apply(&mut config, &base)?;
+        if let Some(root) = &place.root {
+            config.repo_root_path = Some(here.join(root));
+        }
+        if let Some(layout) = place.layout {
+            config.layout = match layout {
+                RunLayout::Branches => LayoutKind::Branches,
+                RunLayout::Files => LayoutKind::Files,
+            };
+        }
+        let root = config.repo_root_path.clone().or(shared).or_else(|| locate::workspace_above(&here)).unwrap_or(here.clone());
+        config.dir = match &place.dir {
+            Some(dir) => here.join(dir),
+            None => root.join(&config.dir),
+        };
+        Ok(Setup { config, root, file })
+    }
+}
+
+/// The nearest file, and what it says.
+fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
+    let is_top = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+    let mut folders: Vec<&Path> = Vec::new();
+    for folder in here.ancestors() {
+        folders.push(folder);
+        if is_top(folder) {
+            break;
+        }
+    }
+    let paths = folders.into_iter().chain(shared).map(|folder| folder.join(FILE));
+    let Some(path) = paths.into_iter().find(|path| path.is_file()) else { return Ok((None, Table::default())) };
+    let mut text = String::new();
+    let failed = |error| CliError::io(&format!("read {}", path.display()), &error);
+    let read = File::open(&path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)).map_err(failed)?;
+    if read as u64 > FILE_BYTES_MAX {
+        return Err(CliError::user("too_large", format!("{} is larger than 1 MiB", path.display())));
+    }
+    let document: Document = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        CliError::user("invalid_config", format!("{}, line {line}: {}", path.display(), error.message()))
+            .hint("kapsa run config shows the keys and what holds")
+    })?;
+    Ok((Some(path), document.run))
+}
+
+impl Table {
+    /// Lays the environment over what the file says.
+    fn overlay(&mut self) -> Result<()> {
+        set(&mut self.enabled, "ENABLED", |text| match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
+        })?;
+        set(&mut self.python_path, "PYTHON_PATH", |text| Some(PathBuf::from(text)))?;
+        set(&mut self.svc_dir, "SVC_DIR", |text| Some(PathBuf::from(text)))?;
+        set(&mut self.timeout_seconds, "TIMEOUT_SECONDS", |text| text.parse().ok())?;
+        set(&mut self.sibling_max_chunks, "SIBLING_MAX_CHUNKS", |text| chunk_count(text).ok())?;
+        set(&mut self.search_mode, "SEARCH_MODE", |text| Some(text.to_string()))?;
+        set(&mut self.context_tokens, "CONTEXT_TOKENS", |text| text.parse().ok())
+    }
+
+    /// Brings what is said into the settings. Paths are relative to `base`.
+    fn apply(self, config: &mut RunConfig, base: &Path) -> Result<()> {
+        let Table { enabled, python_path, svc_dir, timeout_seconds, sibling_max_chunks, search_mode, .. } = self;
+        config.enabled = enabled.unwrap_or(config.enabled);
+        config.python_path = python_path.unwrap_or_else(|| config.python_path.clone());
+        config.svc_dir = svc_dir.unwrap_or_else(|| config.svc_dir.clone());
+        if let Some(seconds) = timeout_seconds {
+            config.timeout = Duration::try_from_secs_f64(seconds).map_err(|_| wrong("timeout_seconds", "a number of seconds"))?;
+        }
+        if let Some(count) = sibling_max_chunks {
+            config.sibling_max_chunks = chunk_count(&count.to_string()).map_err(|reason| wrong("sibling_max_chunks", &reason))?;
+        }
+        if let Some(mode) = search_mode {
+            config.search_mode = match mode.as_str() {
+                "auto" => SearchMode::Auto,
+                "lex" => SearchMode::Words,
+                "sem" => SearchMode::Meaning,
+                _ => return Err(wrong("search_mode", "auto, lex or sem")),
+            };
+        }
+        if let Some(layout) = self.layout {
+            config.layout = match layout.as_str() {
+                "branches" => LayoutKind::Branches,
+                "files" => LayoutKind::Files,
+                _ => return Err(wrong("layout", "branches or files")),
+            };
+        }
+        config.repo_root_path =
+            self.repo_root_path.map(|path| inside("repo_root_path", &path).map(|()| base.join(path))).transpose()?;
+        if let Some(dir) = self.dir {
+            inside("dir", &dir)?;
+            config.dir = dir;
+        }
+        config.context_tokens = self.context_tokens.unwrap_or(config.context_tokens);
+        Ok(())
+    }
+}
+
+/// Refuses a path in the file that leads out of its folder: a file that came with a download decides nothing about other folders.
+fn inside(key: &str, path: &Path) -> Result<()> {
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if plain {
+        return Ok(());
+    }
+    let flag = if key == "dir" { "--dir" } else { "--root" };
+    Err(wrong(key, "a relative path without `..`").hint(format!("{flag} or {VARIABLE}{} may lead elsewhere", key.to_uppercase())))
+}
+
+fn set<T>(value: &mut Option<T>, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<()> {
+    let name = format!("{VARIABLE}{name}");
+    match env::var(&name) {
+        Ok(text) if !text.is_empty() => {
+            *value = Some(read(&text).ok_or_else(|| CliError::usage(format!("{name} cannot be `{text}`")))?);
+            Ok(())
+        }
+        Ok(_) | Err(env::VarError::NotPresent) => Ok(()),
+        Err(env::VarError::NotUnicode(_)) => Err(CliError::usage(format!("{name} is not UTF-8"))),
+    }
+}
+
+fn wrong(key: &str, wanted: &str) -> CliError {
+    CliError::user("invalid_config", format!("run.{key}: it must be {wanted}"))
+}
+
+/// Name of a layout, as it is written in the file.
+pub(crate) fn layout_name(layout: LayoutKind) -> &'static str {
+    match layout {
+        LayoutKind::Branches => "branches",
+        LayoutKind::Files => "files",
+    }
+}
+
+/// Name of a way to search, as it is written in the file.
+pub(crate) fn mode_name(mode: SearchMode) -> &'static str {
+    match mode {
+        SearchMode::Auto => "auto",
+        SearchMode::Words => "lex",
+        SearchMode::Meaning => "sem",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(text: &str) -> Result<RunConfig, String> {
+        let document: Document = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        let mut config = RunConfig::default();
+        document.run.apply(&mut config, Path::new("/base")).map_err(|error| error.message)?;
+        Ok(config)
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let text = "[other]\nx = 1\n[run]\nenabled = true\npython_path = 'p'\nsvc_dir = 's'\ntimeout_seconds = 1.5\nsibling_max_chunks = 7\n\
+            search_mode = 'lex'\nrepo_root_path = 'r'\nlayout = 'files'\ndir = 'd'\ncontext_tokens = 99\n";
+        let config = applied(text).expect("valid");
+        let want = RunConfig {
+            enabled: true,
+            python_path: "p".into(),
+            svc_dir: "s".into(),
+            timeout: Duration::from_millis(1500),
+            sibling_max_chunks: 7,
+            search_mode: SearchMode::Words,
+            repo_root_path: Some("/base/r".into()),
+            layout: LayoutKind::Files,
+            dir: "d".into(),
+            context_tokens: 99,
+        };
+        assert_eq!(config, want);
+        assert_eq!(applied("").expect("valid"), RunConfig::default());
+    }
+
+    #[test]
+    fn what_is_misspelt_or_out_of_range_is_told() {
+        for (text, told) in [
+            ("[run]\nenable = true", "unknown field `enable`"),
+            ("[run]\nenabled = 1", "invalid type"),
+            ("[run]\nlayout = 'x'", "run.layout: it must be branches or files"),
+            ("[run]\nsearch_mode = 'x'", "run.search_mode: it must be auto, lex or sem"),
+            ("[run]\ntimeout_seconds = -1.0", "run.timeout_seconds"),
+            ("[run]\nsibling_max_chunks = 0", "run.sibling_max_chunks"),
+            ("[run]\ndir = '../x'", "run.dir: it must be a relative path"),
+            ("[run]\ndir = '/x'", "run.dir"),
+            ("[run]\nrepo_root_path = '/x'", "run.repo_root_path"),
+            ("[run", "invalid"),
+        ] {
+            let error = applied(text).expect_err(text);
+            assert!(error.contains(told) || told == "invalid", "{text}: {error}");
+        }
+    }
+}

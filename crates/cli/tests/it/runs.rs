@@ -1,0 +1,319 @@
+//! `kapsa run`: real processes, in both layouts.
+
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const LAYOUTS: [&str; 2] = ["branches", "files"];
+
+/// One sandbox for each layout; every call in it uses that layout.
+fn both(test: impl Fn(&Sandbox, &str)) {
+    for layout in LAYOUTS {
+        let sandbox = Sandbox::empty();
+        sandbox.write("kapsa.toml", format!("[run]\nlayout = '{layout}'\n"));
+        test(&sandbox, layout);
+    }
+}
+
+fn started(sandbox: &Sandbox) {
+    sandbox.json(&["run", "start", "--run", "17", "--title", "The service"]);
+    sandbox.json(&["run", "task", "start", "task-1", "--title", "Choose the port"]);
+    sandbox.json(&["run", "record", "--task", "task-1", "--role", "builder", "--text", "Decided: port 5433."]);
+    sandbox.json(&["run", "task", "start", "task-2", "--title", "Write the client for the port"]);
+}
+
+#[test]
+fn a_team_works_in_either_layout_with_the_same_answers() {
+    both(|sandbox, layout| {
+        let run = sandbox
+            .json_with(&["run", "start", "--title", "The service", "--plan", "-"], b"Choose the port, then write the client.");
+        assert_eq!((&run["ok"], &run["existed"], &run["layout"]), (&json!(true), &json!(false), &json!(layout)));
+        let id = run["run"].as_str().expect("an id");
+        assert_eq!(sandbox.json(&["run", "task", "start", "task-1", "--title", "Choose the port"])["task"], "task-1");
+        let put = sandbox.json_with(
+            &["run", "record", "--task", "task-1", "--role", "Builder", "--confidence", "0.9"],
+            b"Decided: port 5433.",
+        );
+        assert_eq!((&put["ok"], &put["role"], &put["run"]), (&json!(true), &json!("builder"), &json!(id)));
+        sandbox.ok(&["run", "task", "start", "task-2", "--title", "Write the client (for the port)"]);
+
+        let text = sandbox.ok(&["run", "context", "--task", "task-2", "--role", "builder"]);
+        let want = "--- Sibling Task Context ---\n  [run plan] The service: Choose the port, then write the client.\n  \
+            [task-1 builder] Choose the port: Decided: port 5433.\n--- End Sibling Task Context ---\n";
+        assert_eq!(text, want);
+        let markdown = sandbox.ok(&["run", "context", "--task", "task-2", "--role", "reviewer", "--format", "markdown"]);
+        assert_eq!(markdown, "## Sibling task context\n\n- [task-1 builder] Choose the port: Decided: port 5433.\n");
+        let json = sandbox.json(&["run", "context", "--task", "task-2", "--role", "builder"]);
+        assert_eq!((&json["context"], &json["query"]), (&json!(want), &json!("Write the client for port")));
+        assert_eq!(json["tokens"].as_u64(), Some(want.len().div_ceil(4) as u64));
+        let line = &json["lines"][1];
+        assert_eq!(
+            (&line["from"], &line["confidence"], &line["text"]),
+            (&json!("task-1 builder"), &json!(0.9), &json!("Decided: port 5433."))
+        );
+
+        let status = sandbox.json(&["run", "status"]);
+        assert_eq!((&status["run"], &status["status"], &status["plans"]), (&json!(id), &json!("running"), &json!(1)));
+        assert_eq!((&status["tasks"][0]["outputs"], &status["tasks"][1]["outputs"]), (&json!(1), &json!(0)));
+        assert_eq!(sandbox.json(&["run", "finish", "--task", "task-1"])["status"], "done");
+        let finished = sandbox.json(&["run", "finish", "--merge", "curated", "--by", "ana"]);
+        assert_eq!((&finished["ok"], &finished["merged"][1]["written"]), (&json!(true), &json!(2)), "{finished}");
+        assert_eq!(sandbox.json(&["find", "port 5433"])["hits"][0]["title"], "Choose the port — Builder");
+        let runs = sandbox.json(&["run", "list"]);
+        assert_eq!(runs["runs"][0]["tasks"], json!({ "done": 1, "running": 1 }));
+        assert_eq!(sandbox.json(&["run", "archive", "--run", id])["status"], "archived");
+        assert_eq!(sandbox.json(&["run", "status"])["status"], "archived", "the last one, since none is under way");
+    });
+}
+
+#[test]
+fn nothing_to_tell_is_nothing_printed() {
+    both(|sandbox, _| {
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        assert_eq!(sandbox.ok(&["run", "context", "--task", "t", "--role", "builder"]), "");
+        let json = sandbox.json(&["run", "context", "--task", "t", "--role", "builder"]);
+        assert_eq!((&json["ok"], &json["context"], &json["lines"]), (&json!(true), &Value::Null, &json!([])));
+        assert_eq!(sandbox.ok(&["run", "context", "--run", "unknown", "--role", "builder"]), "");
+    });
+}
+
+#[test]
+fn which_run_is_meant_is_never_guessed() {
+    both(|sandbox, _| {
+        for verb in [&["run", "record", "--role", "builder", "--text", "x"][..], &["run", "context", "--role", "builder"]] {
+            let (code, error) = sandbox.error(verb);
+            assert_eq!((code, &error["message"]), (1, &json!("no run is under way")));
+        }
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        sandbox.ok(&["run", "start", "--run", "18"]);
+        let (code, error) = sandbox.error(&["run", "record", "--role", "builder", "--text", "x"]);
+        assert_eq!((code, error["code"].as_str()), (1, Some("usage")), "{error}");
+        let mut command = sandbox.command();
+        command.args(["run", "record", "--role", "builder", "--text", "x", "--json"]).env("KAPSA_RUN", "run_18");
+        assert_eq!(json_of(&mut command)["run"], "18");
+        for odd in
+            [["--run", "a/b"], ["--run", ".."], ["--run", "a b"], ["--task", "../x"], ["--role", "a/b"], ["--confidence", "2"]]
+        {
+            let args: Vec<&str> = ["run", "record", "--role", "builder", "--text", "x"].into_iter().chain(odd).collect();
+            assert_eq!(sandbox.error(&args).0, 1, "{odd:?}");
+        }
+    });
+}
+
+fn json_of(command: &mut Command) -> Value {
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn a_run_goes_on_when_every_store_becomes_unreadable() {
+    both(|sandbox, layout| {
+        started(sandbox);
+        for path in capsules(sandbox) {
+            std::fs::write(path, "spoilt").expect("written");
+        }
+        let steps: [&[&str]; 7] = [
+            &["run", "start", "--run", "17", "--title", "again"],
+            &["run", "task", "start", "task-3", "--run", "17"],
+            &["run", "record", "--run", "17", "--task", "task-1", "--role", "builder", "--text", "more"],
+            &["run", "context", "--run", "17", "--task", "task-2", "--role", "builder"],
+            &["run", "finish", "--run", "17", "--task", "task-1"],
+            &["run", "finish", "--run", "17", "--merge", "full"],
+            &["run", "archive", "--run", "17"],
+        ];
+        for step in steps {
+            let run = sandbox.run(step);
+            assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{layout} {step:?}");
+            assert!(run.err.contains("warning: run memory: "), "{layout} {step:?} {}", run.err);
+            let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
+            let told = sandbox.run(&args);
+            let value: Value = serde_json::from_str(&told.out).expect("JSON");
+            if value["ok"] == true {
+                // Files: the stores of all siblings are passed over, each told by name.
+                assert_eq!((&value["context"], step[1], layout), (&Value::Null, "context", "files"), "{value}");
+                assert!(value["skipped"].as_array().is_some_and(|skipped| skipped.len() >= 2), "{value}");
+            } else {
+                assert!(value["error"]["message"].is_string() && told.err.contains("\"error\""), "{value} {}", told.err);
+            }
+            let strict: Vec<&str> = step.iter().copied().chain(["--strict"]).collect();
+            if value["ok"] == false {
+                assert!(matches!(sandbox.run(&strict).code, Some(1 | 2)), "{layout} {step:?}");
+            }
+        }
+        assert!(matches!(sandbox.run(&["run", "status", "--run", "17"]).code, Some(1 | 2)), "a question fails");
+    });
+}
+
+fn capsules(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![sandbox.path(".kapsa")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("read").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "kapsa") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_off_does_nothing_at_all() {
+    let sandbox = Sandbox::empty();
+    let off = |args: &[&str]| {
+        let output =
+            sandbox.command().args(args).env("KAPSA_RUN_ENABLED", "false").stdin(Stdio::null()).output().expect("it runs");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    for step in [
+        &["run", "start", "--run", "17"][..],
+        &["run", "task", "start", "t", "--run", "17"],
+        &["run", "record", "--run", "17", "--role", "builder", "--text", "x"],
+        &["run", "context", "--run", "17", "--role", "builder"],
+        &["run", "finish", "--run", "17"],
+        &["run", "archive", "--run", "17"],
+    ] {
+        assert_eq!(off(step), (Some(0), String::new(), String::new()), "{step:?}");
+        let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
+        assert_eq!(off(&args).1, "{\"enabled\":false,\"ok\":false}\n");
+    }
+    assert!(!sandbox.path(".kapsa").exists(), "not even a folder is made");
+    sandbox.write("kapsa.toml", "[run]\nenabled = false\n");
+    assert_eq!(sandbox.ok(&["run", "start", "--run", "17"]), "");
+    assert!(!sandbox.path(".kapsa").exists());
+}
+
+#[test]
+fn settings_come_from_the_file_the_environment_and_flags() {
+    let sandbox = Sandbox::empty();
+    let config = sandbox.json(&["run", "config"]);
+    assert_eq!(
+        (&config["enabled"], &config["sibling_max_chunks"], &config["search_mode"]),
+        (&json!(true), &json!(5), &json!("auto"))
+    );
+    assert_eq!((&config["timeout_seconds"], &config["python_path"]), (&json!(30.0), &json!("python3")));
+    sandbox.write("kapsa.toml", "[run]\nsibling_max_chunks = 3\nlayout = 'files'\ndir = 'memory'\n[role.x]\ny = 1\n");
+    let config = sandbox.json(&["run", "config"]);
+    assert_eq!((&config["sibling_max_chunks"], &config["layout"]), (&json!(3), &json!("files")));
+    assert!(config["dir"].as_str().is_some_and(|dir| dir.ends_with("/memory")) && config["file"].is_string());
+    let mut command = sandbox.command();
+    command.args(["run", "config", "--json", "--layout", "branches"]).env("KAPSA_RUN_SIBLING_MAX_CHUNKS", "7");
+    let config = json_of(&mut command);
+    assert_eq!((&config["sibling_max_chunks"], &config["layout"]), (&json!(7), &json!("branches")));
+    sandbox.write("kapsa.toml", "[run]\n\nenable = true\n");
+    let (code, error) = sandbox.error(&["run", "config"]);
+    let message = error["message"].as_str().expect("a message");
+    assert!(code == 1 && message.contains("line 3") && message.contains("enable"), "{message}");
+    let run = sandbox.run(&["run", "start"]);
+    assert!(run.code == Some(0) && run.err.contains("line 3"), "a step is not failed by it: {run:?}");
+}
+
+#[test]
+fn every_working_tree_shares_one_memory_that_git_ignores() {
+    for layout in LAYOUTS {
+        let sandbox = Sandbox::empty();
+        let git = |folder: &str, args: &[&str]| {
+            let settings = ["-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "init.defaultBranch=main"];
+            let output =
+                Command::new("git").current_dir(sandbox.path(folder)).args(settings).args(args).output().expect("git runs");
+            assert!(output.status.success(), "{args:?} {output:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        std::fs::create_dir(sandbox.path("repo")).expect("made");
+        git("repo", &["init", "-q"]);
+        git("repo", &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git("repo", &["worktree", "add", "-q", "../tree"]);
+        std::fs::create_dir(sandbox.path("tree/src")).expect("made");
+        let call = |folder: &str, args: &[&str]| {
+            let mut command = sandbox.command();
+            command.current_dir(sandbox.path(folder)).args(args).args(["--json"]).env("KAPSA_RUN_LAYOUT", layout);
+            json_of(&mut command)
+        };
+        call("tree/src", &["run", "start", "--run", "17"]);
+        call("tree", &["run", "record", "--task", "a", "--role", "builder", "--text", "the port is 5433"]);
+        let context = call("repo", &["run", "context", "--task", "b", "--role", "builder"]);
+        assert_eq!(context["lines"][0]["text"], "the port is 5433", "{layout}");
+        assert!(sandbox.path("repo/.kapsa").exists() && !sandbox.path("tree/.kapsa").exists());
+        assert_eq!(git("repo", &["status", "--porcelain"]) + &git("tree", &["status", "--porcelain"]), "");
+        if layout == "branches" {
+            assert_eq!(
+                call("tree", &["stats"])["record_count"],
+                call("repo", &["stats"])["record_count"],
+                "other verbs find it too"
+            );
+        }
+    }
+}
+
+#[test]
+fn sixteen_workers_that_record_at_once_lose_nothing() {
+    const WORKERS: usize = 16;
+    const EACH: usize = 5;
+    both(|sandbox, layout| {
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        let worker = |worker: usize| {
+            for n in 0..EACH {
+                // Two workers share a task; nobody has started any.
+                let (task, text) = (format!("task-{}", worker / 2), format!("worker {worker} output {n}"));
+                let args = ["run", "record", "--run", "17", "--task", &task, "--role", "builder", "--text", &text, "--strict"];
+                sandbox.ok(&args);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..WORKERS).map(|number| scope.spawn(move || worker(number))).collect();
+            workers.into_iter().for_each(|worker| worker.join().expect("no worker fails"));
+        });
+        let status = sandbox.json(&["run", "status"]);
+        let outputs: Vec<u64> =
+            status["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["outputs"].as_u64()).collect();
+        assert_eq!(outputs, [2 * EACH as u64; WORKERS / 2], "{layout} {status}");
+    });
+}
+
+#[test]
+fn a_conflict_is_the_callers_to_decide() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--uri", "fact/port", "--text", "the port is 1"]);
+    sandbox.ok(&["run", "start", "--run", "17"]);
+    sandbox.ok(&["run", "task", "start", "t"]);
+    sandbox.ok(&["put", "--branch", "run/17/t", "--uri", "fact/port", "--text", "the port is 2"]);
+    sandbox.ok(&["put", "--uri", "fact/port", "--text", "the port is 3"]);
+    sandbox.ok(&["run", "finish", "--task", "t"]);
+    let run = sandbox.run(&["run", "finish", "--merge", "curated", "--json"]);
+    let told: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(
+        (run.code, &told["ok"], &told["merged"][1]["conflicts"][0]),
+        (Some(1), &json!(false), &json!("mv2://default/fact/port"))
+    );
+    assert!(run.err.contains("merge_conflicts"), "{}", run.err);
+    assert_eq!(sandbox.json(&["get", "fact/port"])["text"], "the port is 3");
+    sandbox.ok(&["merge", "--from", "run/17", "--theirs"]);
+    assert_eq!(sandbox.json(&["run", "finish", "--run", "17", "--merge", "curated"])["ok"], true);
+}
+
+#[test]
+fn meaning_finds_a_sibling_in_other_words() {
+    both(|sandbox, layout| {
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        let record = |task: &str, text: &str| {
+            sandbox.ok(&["run", "record", "--task", task, "--role", "builder", "--text", text, "--embed", "now"]);
+        };
+        record("a", "The invoice total is rounded to cents.");
+        record("b", "A kitten napped on the couch.");
+        let args = ["run", "context", "--task", "own", "--role", "builder", "--query", "cat asleep on the sofa", "--json"];
+        let lines = |args: &[&str]| -> Value { serde_json::from_str(&sandbox.ok(args)).expect("JSON") };
+        let by_meaning = lines(&args);
+        assert_eq!(by_meaning["lines"][0]["from"], "b builder", "{layout} {by_meaning}");
+        assert!(by_meaning["lines"][0]["score"].as_f64() > Some(0.0), "{layout}");
+    });
+}
