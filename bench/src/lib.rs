@@ -14,6 +14,7 @@ pub mod put;
 pub mod queries;
 pub mod readers;
 pub mod rng;
+pub mod runs;
 pub mod stats;
 pub mod syncs;
 pub mod table;

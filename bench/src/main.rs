@@ -10,7 +10,7 @@ use kapsa_bench::dataset::{Dataset, Place};
 use kapsa_bench::engine::Engine;
 use kapsa_bench::process::Tools;
 use kapsa_bench::table::{Table, command_line};
-use kapsa_bench::{find, load, open, put, queries, readers, syncs};
+use kapsa_bench::{find, load, open, put, queries, readers, runs, syncs};
 
 /// Benchmarks of Kapsa: ratios against a bare append and against peers.
 #[derive(Parser)]
@@ -77,6 +77,14 @@ enum Measure {
         n: u64,
         /// Opens of each row.
         #[arg(long, default_value_t = 200)]
+        runs: usize,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// The memory of a team of agents: contexts over 50 siblings of 200 records, and recording.
+    Runs {
+        /// Contexts and records of each row.
+        #[arg(long, default_value_t = 100)]
         runs: usize,
         #[command(flatten)]
         common: Common,
@@ -230,6 +238,10 @@ impl Measure {
             Self::Open { n, runs, common } => {
                 let (tools, dataset) = common.prepare(*n)?;
                 Ok(vec![open::measure(&tools, &dataset, *runs, common.rebuild)?])
+            }
+            Self::Runs { runs, common } => {
+                let (tools, dataset) = common.prepare((runs::SIBLINGS * runs::RECORDS_EACH) as u64)?;
+                runs::measure(&tools, &dataset, *runs)
             }
             Self::Readers { n, commits, common } => {
                 let (tools, dataset) = common.prepare(*n)?;

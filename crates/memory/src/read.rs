@@ -319,6 +319,10 @@ impl Reader {
     ) -> Hit {
         let passage = passage.map(|range| range.start as usize..range.end as usize);
         let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
+        if request.snippet_chars == 0 {
+            let (snippet, marks) = (String::new(), Vec::new());
+            return Hit { snippet, marks, record, score, why: Why::default(), passage, group_hits: 0 };
+        }
         let none = Query::default();
         let query = query.unwrap_or(&none);
         let mut cut = kapsa_index::snippet(&record.text, query, request.snippet_chars);

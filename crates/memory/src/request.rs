@@ -81,7 +81,7 @@ pub struct FindRequest {
     pub k: usize,
     /// Whether to answer with the newest records, marked as such, when nothing matches; default no.
     pub fallback: bool,
-    /// Longest snippet, in characters; default 200.
+    /// Longest snippet, in characters; default 200. Without one, 0, the texts are not looked through again.
     pub snippet_chars: usize,
     /// What it goes by.
     pub mode: SearchMode,

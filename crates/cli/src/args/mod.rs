@@ -236,7 +236,7 @@ pub(crate) struct Put {
     #[arg(value_name = "SOURCE", conflicts_with = "text")]
     pub(crate) sources: Vec<PathBuf>,
     /// The text to remember
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
     /// Take standard input as the text itself, not as JSON
     #[arg(long, conflicts_with = "text")]

@@ -140,7 +140,7 @@ pub(crate) struct RunTaskStart {
     #[arg(long)]
     pub(crate) title: Option<String>,
     /// What is to be done
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) description: Option<String>,
     #[command(flatten)]
     pub(crate) which: WhichRun,
@@ -158,7 +158,7 @@ pub(crate) struct RunRecord {
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
     pub(crate) role: Role,
     /// What was done
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
     /// How sure the agent is, 0 to 1
     #[arg(long, value_name = "N", value_parser = confidence)]
@@ -182,7 +182,7 @@ pub(crate) struct RunContext {
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
     pub(crate) role: Role,
     /// What to look for [default: the task's title and description]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
     /// Most tokens, counted as a quarter of the bytes [default: 2000, or as kapsa.toml says]
     #[arg(long, value_name = "TOKENS")]
@@ -212,10 +212,10 @@ pub(crate) struct RunFinish {
     #[arg(long)]
     pub(crate) failed: bool,
     /// What was built; recorded when the task has recorded nothing
-    #[arg(long, requires = "task")]
+    #[arg(long, requires = "task", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
     /// A summary; of a task recorded when there is nothing better
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) summary: Option<String>,
     /// Merge the task into its run, or the run's finished tasks and the run into main
     #[arg(long, value_enum, value_name = "HOW")]

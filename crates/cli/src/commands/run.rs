@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::run::{
-    Context, ContextRequest, Finish, Finished, LayoutKind, NewOutput, NewRun, NewTask, RunId, RunInfo, RunStore,
+    Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, RunId, RunInfo, RunStore,
     SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
-use kapsa_memory::{Embedder, Micros, Mode, Model, WriteOptions};
+use kapsa_memory::{Micros, Mode, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::app::{App, Status};
@@ -255,7 +255,7 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     let run = runs.which(&args.which)?;
     let config = &runs.setup.config;
     let timeout = Micros::try_from(config.timeout.as_micros()).unwrap_or(Micros::MAX);
-    let models: &dyn Fn(&Model) -> Option<Box<dyn Embedder>> = &|model| models::recorded(model).ok();
+    let models: ModelSource<'_> = &|model| models::recorded(model).ok();
     let request = ContextRequest {
         task: args.task.as_ref(),
         role: &args.role,

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kapsa_index::{Embedder, Model, QUERY_BYTES_MAX, Query};
 
@@ -31,6 +32,10 @@ pub const PAST_RUNS_MAX: usize = 50;
 const DESCRIPTION_WORDS_MAX: usize = 48;
 /// Each further line of one sibling counts for this much of what it would count as the first.
 const NEXT_SHARE: f32 = 0.8;
+/// So many times as many lines as fit are found, for the weighing to choose from.
+const CHOICE: usize = 4;
+/// Most threads that search stores.
+const THREADS_MAX: usize = 8;
 /// Most records that one search over all siblings tells.
 const TOGETHER_MAX: usize = 512;
 /// What stands around a line: two characters before it and its end.
@@ -39,7 +44,7 @@ const LINE_FRAME_BYTES: usize = 3;
 const TITLE_CHARS_MAX: usize = 80;
 
 /// Makes the model that a store has vectors of, or says that there is none at hand.
-pub type ModelSource<'a> = &'a dyn Fn(&Model) -> Option<Box<dyn Embedder>>;
+pub type ModelSource<'a> = &'a (dyn Fn(&Model) -> Option<Box<dyn Embedder>> + Sync);
 
 /// What is asked of a run.
 #[derive(Clone, Copy)]
@@ -240,6 +245,9 @@ struct Group {
     is_plan: bool,
 }
 
+/// The models met so far; none where one is not at hand.
+type Models = Mutex<Vec<(Model, Option<Arc<dyn Embedder>>)>>;
+
 /// A search under way.
 struct Search<'a> {
     store: &'a RunStore,
@@ -247,7 +255,7 @@ struct Search<'a> {
     request: &'a ContextRequest<'a>,
     query: String,
     parsed: Query,
-    models: Vec<(Model, Option<Box<dyn Embedder>>)>,
+    models: Models,
     groups: Vec<Group>,
     finds: Vec<Find>,
     skipped: Vec<Skipped>,
@@ -262,7 +270,7 @@ impl<'a> Search<'a> {
         skipped: Vec<Skipped>,
     ) -> Result<Search<'a>> {
         let parsed = Query::parse(&query)?;
-        let (models, groups, finds) = (Vec::new(), Vec::new(), Vec::new());
+        let (models, groups, finds) = (Mutex::default(), Vec::new(), Vec::new());
         Ok(Search { store, run, request, query, parsed, models, groups, finds, skipped })
     }
 
@@ -270,9 +278,8 @@ impl<'a> Search<'a> {
     fn plan(&mut self, reader: &Reader) {
         let group = self.group(None, None, true);
         let filter = Filter { labels: vec![records::PLAN.to_string()], ..Filter::default() };
-        let found = self.find(reader, filter, self.request.chunks_max);
         let own = self.request.task.map(TaskId::as_str);
-        let told = found.and_then(|found| {
+        let told = self.find(reader, filter, self.request.chunks_max).and_then(|found| {
             let best = found.hits.first().map_or(0.0, |hit| hit.score);
             let is_own = |hit: &Hit| own.is_some() && records::task_of(&hit.record) == own;
             let hits: Vec<Hit> = found.hits.into_iter().filter(|hit| !is_own(hit)).collect();
@@ -285,7 +292,7 @@ impl<'a> Search<'a> {
             Ok(told) => {
                 self.finds.extend(told.into_iter().map(|(record, share, passage)| Find { group, record, share, passage }))
             }
-            Err(error) => self.skip(self.store.home.place(self.run, None), &error),
+            Err(error) => self.skipped.push(Skipped { store: self.store.home.place(self.run, None), reason: error.to_string() }),
         }
     }
 
@@ -298,18 +305,22 @@ impl<'a> Search<'a> {
             self.group(run, sibling.task.clone(), false);
         }
         let together = siblings.together.as_ref().and_then(|reader| self.find_together(reader, &siblings.all, first));
-        for (sibling, group) in siblings.all.into_iter().zip(first..) {
-            if together.is_some() && (!fallback || self.finds.iter().any(|find| find.group == group)) {
-                continue;
-            }
-            if self.is_late() {
-                self.skipped.push(Skipped { store: sibling.name, reason: "the time was up".to_string() });
-                continue;
-            }
-            if let Err(error) = self.alone(&sibling.reader, group, together, fallback) {
-                self.skip(sibling.name, &error);
+        let enough = together.is_some() && (!fallback || self.finds.len() >= self.lines_max());
+        let found: HashSet<usize> = self.finds.iter().map(|find| find.group).collect();
+        let wanted = |(_, group): &(Sibling, usize)| !enough && (together.is_none() || !found.contains(group));
+        let alone: Vec<(Sibling, usize)> = siblings.all.into_iter().zip(first..).filter(wanted).collect();
+        for ((sibling, group), answer) in alone.iter().zip(self.each_alone(&alone)) {
+            match answer {
+                Ok(found) => self.take(*group, found, together, fallback),
+                Err(reason) => self.skipped.push(Skipped { store: sibling.name.clone(), reason }),
             }
         }
+    }
+
+    /// Lines that may fit into the budget, and some more for the weighing to choose from.
+    fn lines_max(&self) -> usize {
+        let bytes_max = self.request.tokens_max.saturating_mul(tokens::TOKEN_BYTES);
+        (bytes_max / self.request.chunk_chars_max.max(1)).saturating_mul(CHOICE).saturating_add(CHOICE)
     }
 
     /// The best score of all; none when they cannot be searched at once.
@@ -317,29 +328,49 @@ impl<'a> Search<'a> {
         let branch_of = |sibling: &Sibling| Some(sibling.reader.as_ref().ok()?.view().lines().own());
         let groups: HashMap<BranchId, usize> =
             siblings.iter().zip(first..).filter_map(|(sibling, group)| Some((branch_of(sibling)?, group))).collect();
-        let k = siblings.len().saturating_mul(self.request.chunks_max).clamp(1, TOGETHER_MAX);
+        let chunks = siblings.len().saturating_mul(self.request.chunks_max);
+        let k = chunks.min(self.lines_max().max(siblings.len())).clamp(1, TOGETHER_MAX);
         // Why it failed is told by the stores themselves, which are asked one by one then.
         let found = self.find(reader, Filter::default(), k).ok()?;
         if found.fallback {
             return Some(0.0);
         }
         let best = found.hits.first().map_or(0.0, |hit| hit.score);
+        let mut taken: HashMap<usize, usize> = HashMap::new();
         for hit in found.hits.into_iter().filter(|hit| is_output(&hit.record)) {
             let Some(&group) = groups.get(&hit.record.branch) else { continue };
-            if self.finds.iter().filter(|find| find.group == group).count() < self.request.chunks_max {
+            let taken = taken.entry(group).or_default();
+            if *taken < self.request.chunks_max {
+                *taken += 1;
                 self.finds.push(Find { group, share: share(hit.score, best), passage: hit.passage, record: hit.record });
             }
         }
         Some(best)
     }
 
-    fn alone(&mut self, reader: &Result<Reader>, group: usize, together: Option<f32>, fallback: bool) -> Result<(), String> {
-        let reader = reader.as_ref().map_err(ToString::to_string)?;
-        // The run's own store holds records of tasks as well, which are not told.
-        let k = self.request.chunks_max.saturating_mul(2);
-        let found = self.find(reader, Filter::default(), k).map_err(|error| error.to_string())?;
+    /// Searches each of some stores, several at a time.
+    fn each_alone(&self, stores: &[(Sibling, usize)]) -> Vec<Result<Found, String>> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        let ask = |(sibling, _): &(Sibling, usize)| {
+            let reader = sibling.reader.as_ref().map_err(ToString::to_string)?;
+            if self.is_late() {
+                return Err("the time was up".to_string());
+            }
+            // The run's own store holds records of tasks as well, which are not told.
+            let k = self.request.chunks_max.saturating_mul(2);
+            self.find(reader, Filter::default(), k).map_err(|error| error.to_string())
+        };
+        std::thread::scope(|scope| {
+            let shares = stores.chunks(stores.len().div_ceil(threads).max(1));
+            let all: Vec<_> = shares.map(|share| scope.spawn(move || share.iter().map(ask).collect::<Vec<_>>())).collect();
+            all.into_iter().flat_map(|thread| thread.join().expect("a search does not panic")).collect()
+        })
+    }
+
+    /// Takes what one store told.
+    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool) {
         if found.fallback && !fallback {
-            return Ok(());
+            return;
         }
         let best = together.unwrap_or_else(|| found.hits.first().map_or(0.0, |hit| hit.score));
         let is_fallback = found.fallback;
@@ -348,30 +379,30 @@ impl<'a> Search<'a> {
             let share = if is_fallback { 0.0 } else { share(hit.score, best) };
             Find { group, share, passage: hit.passage, record: hit.record }
         }));
-        Ok(())
     }
 
     /// Searches one store, by meaning too where it has vectors of a model that is at hand; by words where the model fails.
-    fn find(&mut self, reader: &Reader, filter: Filter, k: usize) -> Result<Found> {
-        let mode = self.request.mode;
-        let request = FindRequest { filter, k: k.min(FIND_K_MAX), fallback: true, mode, ..FindRequest::new(&self.query) };
+    fn find(&self, reader: &Reader, filter: Filter, k: usize) -> Result<Found> {
+        let (k, mode) = (k.min(FIND_K_MAX), self.request.mode);
+        let request = FindRequest { filter, k, fallback: true, mode, snippet_chars: 0, ..FindRequest::new(&self.query) };
         let words = FindRequest { mode: SearchMode::Words, ..request.clone() };
         let Some(embedder) = self.embedder(reader)? else { return reader.find(&words) };
-        match reader.find_with(&request, Some(embedder)) {
+        match reader.find_with(&request, Some(embedder.as_ref())) {
             Err(Error::Embedding(_) | Error::NoVectors) => reader.find(&words),
             found => found,
         }
     }
 
-    fn embedder(&mut self, reader: &Reader) -> Result<Option<&dyn Embedder>> {
-        let Some(models) = self.request.models.filter(|_| self.request.mode != SearchMode::Words) else { return Ok(None) };
+    fn embedder(&self, reader: &Reader) -> Result<Option<Arc<dyn Embedder>>> {
+        let Some(source) = self.request.models.filter(|_| self.request.mode != SearchMode::Words) else { return Ok(None) };
         let Some(model) = reader.coverage()?.model else { return Ok(None) };
-        let known = self.models.iter().position(|(known, _)| *known == model);
-        let at = known.unwrap_or_else(|| {
-            self.models.push((model.clone(), models(&model)));
-            self.models.len() - 1
-        });
-        Ok(self.models[at].1.as_deref())
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = models.iter().find(|(known, _)| *known == model) {
+            return Ok(known.clone());
+        }
+        let embedder: Option<Arc<dyn Embedder>> = source(&model).map(Arc::from);
+        models.push((model, embedder.clone()));
+        Ok(embedder)
     }
 
     fn group(&mut self, run: Option<RunId>, task: Option<TaskId>, is_plan: bool) -> usize {
@@ -383,14 +414,12 @@ impl<'a> Search<'a> {
         self.request.deadline.is_some_and(|deadline| (self.store.options.clock)() > deadline)
     }
 
-    fn skip(&mut self, store: String, reason: &dyn ToString) {
-        self.skipped.push(Skipped { store, reason: reason.to_string() });
-    }
-
     /// Weighs what was found, and keeps what has room.
     fn finish(self) -> Context {
-        let chosen = self.weighed();
-        let (lines, left_out) = fit(chosen, self.request.tokens_max);
+        let mut told = HashSet::new();
+        let lines = self.weighed().into_iter().map(|weighed| (weighed.group, self.line(&weighed)));
+        let lines = lines.filter(|(group, line)| told.insert((*group, line.text.clone()))).collect();
+        let (lines, left_out) = fit(lines, self.request.tokens_max);
         Context { query: self.query, lines, left_out, tokens_max: self.request.tokens_max, skipped: self.skipped }
     }
 
@@ -399,43 +428,51 @@ impl<'a> Search<'a> {
         let cut: Vec<Vec<Passage>> = self.finds.iter().map(|find| self.passages(find)).collect();
         let told = self.finds.iter().zip(&cut).filter(|(find, _)| find.share > 0.0).flat_map(|(_, passages)| passages);
         let weights = passages::weights(told, self.parsed.terms().count());
-        let titles: Vec<Vec<usize>> =
-            self.finds.iter().map(|find| kapsa_index::terms_in(&find.record.title, &self.parsed)).collect();
-        let worth = |at: usize, passage: &Passage| passages::worth(passage, &titles[at], &weights);
-        let best_of = |at: usize| cut[at].iter().map(|passage| worth(at, passage)).fold(0.0, f32::max);
-        let best = (0..self.finds.len()).map(best_of).fold(0.0, f32::max);
-        let mut all: Vec<Vec<Weighed>> = Vec::new();
-        all.resize_with(self.groups.len(), Vec::new);
+        let worths: Vec<Vec<f32>> = self.finds.iter().zip(&cut).map(|(find, cut)| self.worths(find, cut, &weights)).collect();
+        let best_of = |worths: &[f32]| worths.iter().copied().fold(0.0, f32::max);
+        let best = worths.iter().map(|worths| best_of(worths)).fold(0.0, f32::max);
+        let mut groups: Vec<Vec<Weighed>> = Vec::new();
+        groups.resize_with(self.groups.len(), Vec::new);
         for (at, find) in self.finds.iter().enumerate() {
-            let best_here = best_of(at);
-            for passage in &cut[at] {
-                let own = worth(at, passage);
+            let best_here = best_of(&worths[at]);
+            for (passage, &worth) in cut[at].iter().zip(&worths[at]) {
                 // Half by how its record was found, half by the words in the passage itself; nothing for what is just the newest.
                 let score = match find.share > 0.0 {
-                    true => 0.5 * find.share * ratio(own, best_here) + 0.5 * ratio(own, best),
+                    true => 0.5 * find.share * ratio(worth, best_here) + 0.5 * ratio(worth, best),
                     false => 0.0,
                 };
-                all[find.group].push(self.weigh(find, passage, score));
+                groups[find.group].push(Weighed {
+                    find: at,
+                    group: find.group,
+                    range: passage.range.clone(),
+                    score,
+                    rank: score,
+                });
             }
         }
-        let mut flat = Vec::new();
-        for (group, mut weighed) in all.into_iter().enumerate() {
-            weighed.sort_by(|a, b| {
-                b.line.score.total_cmp(&a.line.score).then(b.sequence.cmp(&a.sequence)).then(a.start.cmp(&b.start))
-            });
-            weighed.truncate(self.request.chunks_max);
-            let mut share = 1.0;
-            for (nth, weighed) in weighed.iter_mut().enumerate() {
-                let first_of_plan = self.groups[group].is_plan && nth == 0;
-                weighed.rank = weighed.line.score * share + if first_of_plan { 1.0 } else { 0.0 };
-                share *= NEXT_SHARE;
-            }
-            flat.extend(weighed);
-        }
+        let mut flat: Vec<Weighed> = groups.into_iter().flat_map(|group| self.ranked(group)).collect();
         flat.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.group.cmp(&b.group)));
-        let mut told = HashSet::new();
-        flat.retain(|weighed| told.insert((weighed.group, weighed.line.text.clone())));
         flat
+    }
+
+    fn worths(&self, find: &Find, passages: &[Passage], weights: &[f32]) -> Vec<f32> {
+        let title = kapsa_index::terms_in(&find.record.title, &self.parsed);
+        passages.iter().map(|passage| passages::worth(passage, &title, weights)).collect()
+    }
+
+    /// The best passages of one store in order. Each further one ranks lower than it would as the first, so that one store does not drive
+    /// out all others; the first of a plan is always told first.
+    fn ranked(&self, mut group: Vec<Weighed>) -> Vec<Weighed> {
+        let newest = |weighed: &Weighed| std::cmp::Reverse(self.finds[weighed.find].record.sequence);
+        group.sort_by(|a, b| b.score.total_cmp(&a.score).then(newest(a).cmp(&newest(b))).then(a.range.start.cmp(&b.range.start)));
+        group.truncate(self.request.chunks_max);
+        let mut share = 1.0;
+        for (nth, weighed) in group.iter_mut().enumerate() {
+            let is_first_of_plan = nth == 0 && self.groups[weighed.group].is_plan;
+            weighed.rank = weighed.score * share + if is_first_of_plan { 1.0 } else { 0.0 };
+            share *= NEXT_SHARE;
+        }
+        group
     }
 
     /// The parts of a record that may be told: those with a word of the query, the one that is most like it, or the first.
@@ -451,65 +488,61 @@ impl<'a> Search<'a> {
         all
     }
 
-    fn weigh(&self, find: &Find, passage: &Passage, score: f32) -> Weighed {
-        let Find { record, group, .. } = find;
-        let Group { run, task, .. } = &self.groups[*group];
+    fn line(&self, weighed: &Weighed) -> Line {
+        let record = &self.finds[weighed.find].record;
+        let Group { run, task, .. } = &self.groups[weighed.group];
         let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(passages::one_line));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
         let title = passages::one_line(records::bare_title(&record.title, &record.label));
-        let line = Line {
+        Line {
             run: run.clone(),
             task,
             role: tokens::first_chars(&passages::one_line(role), ROLE_BYTES_MAX).to_string(),
             title: tokens::first_chars(&title, TITLE_CHARS_MAX).to_string(),
-            text: passages::one_line(&record.text[passage.range.clone()]),
+            text: passages::one_line(&record.text[weighed.range.clone()]),
             uri: record.uri.clone(),
             confidence: record.confidence,
-            score,
-        };
-        Weighed { line, group: *group, sequence: record.sequence, start: passage.range.start, rank: 0.0 }
+            score: weighed.score,
+        }
     }
 }
 
-/// A line, and what decides whether it has room.
+/// A passage, and what decides whether it has room.
 struct Weighed {
-    line: Line,
+    /// Which find it is of, and which store.
+    find: usize,
     group: usize,
-    sequence: u64,
-    /// Where in its text it begins.
-    start: usize,
+    /// Bytes of its record's text.
+    range: Range<usize>,
+    score: f32,
     rank: f32,
 }
 
-/// The lines that fit, in the order in which they are told, and how many do not.
-fn fit(weighed: Vec<Weighed>, tokens_max: usize) -> (Vec<Line>, usize) {
+/// The lines that fit, in the order in which they are told, and how many do not. They come with their stores, the most valuable first.
+fn fit(lines: Vec<(usize, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
     let bytes_max = tokens_max.saturating_mul(tokens::TOKEN_BYTES);
     let frame = MARKER_BEGIN.len() + MARKER_END.len() + 2;
-    let bytes = |weighed: &Weighed| weighed.line.body().len() + LINE_FRAME_BYTES;
-    let count = weighed.len();
-    let all = frame + weighed.iter().map(bytes).sum::<usize>();
+    let bytes = |line: &Line| line.body().len() + LINE_FRAME_BYTES;
+    let count = lines.len();
+    let all = frame + lines.iter().map(|(_, line)| bytes(line)).sum::<usize>();
     let mut room = bytes_max.saturating_sub(frame);
     if all > bytes_max {
         room = room.saturating_sub(note(count, tokens_max).len() + LINE_FRAME_BYTES);
     }
-    let mut kept: Vec<Weighed> = Vec::new();
-    for weighed in weighed {
-        let bytes = bytes(&weighed);
+    let mut kept: Vec<(usize, Line)> = Vec::new();
+    // Stores stand where their best line would; the order within one is by worth already.
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    for (group, line) in lines {
+        let bytes = bytes(&line);
         if bytes <= room {
             room -= bytes;
-            kept.push(weighed);
+            let next = places.len();
+            kept.push((*places.entry(group).or_insert(next), line));
         }
     }
     let left_out = count - kept.len();
-    // Groups stand where their best line would; the order within one is by worth already.
-    let mut places: Vec<usize> = Vec::new();
-    for weighed in &kept {
-        if !places.contains(&weighed.group) {
-            places.push(weighed.group);
-        }
-    }
-    kept.sort_by_key(|weighed| places.iter().position(|&group| group == weighed.group));
-    (kept.into_iter().map(|weighed| weighed.line).collect(), left_out)
+    kept.sort_by_key(|(place, _)| *place);
+    (kept.into_iter().map(|(_, line)| line).collect(), left_out)
 }
 
 fn is_output(record: &Record) -> bool {

@@ -83,11 +83,17 @@ impl Files {
         }
     }
 
-    /// Where two ids share a folder, as where letters of both cases are the same in file names, the second one is refused.
-    fn refuse_foreign(&self, run: &RunId, reader: &Reader) -> Result<()> {
+    /// The record of a run; none when its store has none. Where two ids share a folder, as where letters of both cases are the same in file
+    /// names, the second one is refused.
+    fn own_record(&self, run: &RunId, reader: &Reader) -> Result<Option<Record>> {
+        match reader.get(&records::run_uri(run)?) {
+            Ok(record) => return Ok(Some(record)),
+            Err(Error::UriNotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let request = TimelineRequest { limit: 1, ..kind_request(records::RUN) };
         let foreign = reader.timeline(&request)?.into_iter().find(|record| records::run_of(record) != run.as_str());
-        foreign.map_or(Ok(()), |record| {
+        foreign.map_or(Ok(None), |record| {
             let reason = format!("the folder of run {run} is that of run {}", records::run_of(&record));
             Err(Error::InvalidOperation { reason })
         })
@@ -189,7 +195,7 @@ impl Home for Files {
     fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {
         let path = self.run_store(run);
         if let Some(writer) = unless_missing(self.writer(&path))? {
-            self.refuse_foreign(run, &Reader::open(&path)?)?;
+            self.own_record(run, &Reader::open(&path)?)?;
             return Ok((writer, false));
         }
         self.make_folders(run)?;
@@ -206,12 +212,7 @@ impl Home for Files {
 
     fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
         let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else { return Ok(None) };
-        self.refuse_foreign(run, &reader)?;
-        let own = match reader.get(&records::run_uri(run)?) {
-            Ok(record) => record,
-            Err(Error::UriNotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(own) = self.own_record(run, &reader)? else { return Ok(None) };
         if records::run_info(&own, run).status == Status::Archived {
             return Err(archived(run));
         }
@@ -225,7 +226,7 @@ impl Home for Files {
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
         let reader = unless_missing(Reader::open(&self.run_store(run)))?;
-        reader.as_ref().map_or(Ok(()), |reader| self.refuse_foreign(run, reader))?;
+        reader.as_ref().map_or(Ok(None), |reader| self.own_record(run, reader))?;
         Ok(reader)
     }
 

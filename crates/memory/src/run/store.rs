@@ -277,9 +277,14 @@ impl RunStore {
                 task.status = status;
             }
         }
+        let known: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
+        let stores = self.home.siblings(run, None, &known)?;
         for task in &mut info.tasks {
-            let reader = self.home.task(run, &task.id);
-            task.outputs = reader.and_then(|reader| reader.map_or(Ok(0), |reader| outputs(&reader, None))).ok();
+            let store = stores.all.iter().find(|store| store.task.as_ref() == Some(&task.id));
+            task.outputs = match store.map(|store| store.reader.as_ref()) {
+                Some(reader) => reader.ok().and_then(|reader| outputs(reader, None).ok()),
+                None => Some(0),
+            };
         }
         Ok(Some(info))
     }
