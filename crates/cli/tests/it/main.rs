@@ -13,6 +13,7 @@ mod salvage;
 mod shell;
 mod support;
 mod svc;
+mod svc_client;
 mod terminal;
 mod tour;
 mod transfer;
