@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 }
 
 /// A failure of a command. The message begins in lower case and has no full stop.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CliError {
     pub(crate) kind: Kind,
     pub(crate) code: &'static str,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: no byte of stored or typed text reaches a terminal except through [`crate::escape`]. Every method here escapes what it is given; callers cannot forget to.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
@@ -10,6 +11,10 @@ use serde_json::json;
 use crate::error::{CliError, Result};
 use crate::escape::{self, SafeJson};
 use crate::wire::ErrorOut;
+
+/// Most bytes of a message for programs, or of how a command is called: a caller may well read standard error only when standard
+/// output has ended, so all of it must fit a pipe, even when every byte of it is written as an escape.
+const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// Where a command's answer goes.
 pub(crate) struct Output {
@@ -137,7 +142,7 @@ pub(crate) fn error(error: &CliError, style: ErrorStyle) {
     match style {
         ErrorStyle::People => complain(&error_for_people(error)),
         ErrorStyle::Json => complain_json(&ErrorOut::from(error)),
-        ErrorStyle::Svc => complain_json(&json!({ "error": error.message })),
+        ErrorStyle::Svc => complain_json(&json!({ "error": shortened(&error.message) })),
     }
 }
 
@@ -156,7 +161,19 @@ pub(crate) fn prompt(question: &str) {
 
 /// Prints a text of several lines to standard error, such as how a command is called.
 pub(crate) fn usage(text: &str) {
-    complain(&escape::body(text));
+    complain(&escape::body(&shortened(text)));
+}
+
+/// A text without its middle where it is too long: what is wrong stands at its beginning or at its end, what was typed between them.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= MESSAGE_BYTES_MAX {
+        return Cow::Borrowed(text);
+    }
+    let half = MESSAGE_BYTES_MAX / 2;
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let head = (0..=half).rev().find(is_boundary).unwrap_or(0);
+    let tail = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
+    Cow::Owned(format!("{} … {}", &text[..head], &text[tail..]))
 }
 
 /// Prints help or version. Made by this program, so its styles are kept for a terminal.
@@ -188,6 +205,20 @@ pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_messages_lose_their_middle_and_fit_a_pipe() {
+        assert_eq!(shortened("short"), "short");
+        for long in ["a", "\u{1b}", "\u{202e}", "\u{10ffff}", "🐙"] {
+            let text = format!("cannot open {}: it is too long", long.repeat(100_000));
+            let short = shortened(&text);
+            assert!(short.len() <= MESSAGE_BYTES_MAX + 8 && short.contains(" … "), "{long:?}");
+            assert!(short.starts_with("cannot open ") && short.ends_with(": it is too long"), "{long:?}");
+            let mut json = Vec::new();
+            write_json(&mut json, &short).expect("serialises");
+            assert!(json.len() < 64 << 10 && escape::body(&short).len() < 64 << 10, "{long:?}: {}", json.len());
+        }
+    }
 
     #[test]
     fn errors_are_escaped_in_every_style() {

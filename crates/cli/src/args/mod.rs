@@ -462,7 +462,7 @@ pub(crate) enum SvcVerb {
     /// Search one or several stores
     #[command(after_help = examples::SVC_FIND)]
     Find {
-        /// The stores; `*` and `?` in a file name stand for several
+        /// The stores; `*` and `?` in a file name stand for several, whose scores are shares of the best of all
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
         /// What to look for
@@ -471,7 +471,7 @@ pub(crate) enum SvcVerb {
         /// Most results
         #[arg(long, value_name = "N", default_value_t = 5)]
         k: usize,
-        /// How to search; all modes are lexical for now
+        /// How to search; by words wherever meaning has no answer, as in a store without vectors
         #[arg(long, value_enum, default_value_t = Mode::Auto)]
         mode: Mode,
     },
@@ -498,7 +498,7 @@ pub(crate) enum Mode {
     Lex,
     /// By meaning
     Sem,
-    /// Whatever finds something
+    /// By both
     Auto,
 }
 

@@ -1,7 +1,9 @@
 //! `find`: a question in words, answered with passages.
 
-use kapsa_memory::Reader;
+use std::sync::OnceLock;
+
 use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
+use kapsa_memory::{EmbedError, Embedder, Model, Purpose, Reader};
 
 use crate::app::App;
 use crate::args::{Filters, Find, Group, SearchBy};
@@ -45,11 +47,8 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
 }
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
-pub(crate) fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found> {
-    if request.mode == SearchMode::Words {
-        return Ok(reader.find(request)?);
-    }
-    match by_meaning(reader, request) {
+fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found> {
+    match by_meaning(&mut Asked::default(), reader, request) {
         // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
             let found = reader.find(request)?;
@@ -60,12 +59,46 @@ pub(crate) fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> R
     }
 }
 
-fn by_meaning(reader: &Reader, request: &FindRequest) -> Result<Found> {
-    if reader.coverage()?.model.is_none() {
-        return Ok(reader.find(request)?);
+/// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an error.
+pub(crate) fn by_meaning(asked: &mut Asked, reader: &Reader, request: &FindRequest) -> Result<Found> {
+    let model = if request.mode == SearchMode::Words { None } else { reader.coverage()?.model };
+    let Some(model) = model else { return Ok(reader.find(request)?) };
+    let question = asked.question(model, reader)?;
+    Ok(reader.find_with(request, Some(question))?)
+}
+
+/// The models that one query is put to, in however many capsules: each is opened once and asked once, and one that failed is left
+/// alone, since a service that does not answer is waited for long.
+#[derive(Default)]
+pub(crate) struct Asked(Vec<(Model, Result<Question>)>);
+
+impl Asked {
+    fn question(&mut self, model: Model, reader: &Reader) -> Result<&Question> {
+        let known = self.0.iter().position(|(known, _)| *known == model);
+        let at = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            let embedder = models::for_capsule(reader);
+            self.0.push((model, embedder.map(|embedder| Question { embedder, answer: OnceLock::new() })));
+        }
+        self.0[at].1.as_ref().map_err(Clone::clone)
     }
-    let embedder = models::for_capsule(reader)?;
-    Ok(reader.find_with(request, Some(embedder.as_ref()))?)
+}
+
+/// A model that is only ever asked for the vector of one query.
+struct Question {
+    embedder: Box<dyn Embedder>,
+    answer: OnceLock<Result<Vec<Vec<f32>>, EmbedError>>,
+}
+
+impl Embedder for Question {
+    fn model(&self) -> &Model {
+        self.embedder.model()
+    }
+
+    fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let answer = self.answer.get_or_init(|| self.embedder.embed(texts, purpose));
+        answer.as_ref().cloned().map_err(|error| EmbedError { message: error.message.clone(), hint: error.hint.clone() })
+    }
 }
 
 fn show(app: &mut App, found: &Found, explain: bool) -> Result<()> {

@@ -2,23 +2,23 @@
 //!
 //! Each call prints one JSON line. A failure is `{"error": message}` on standard error with nothing on standard output. Reading is lenient: unknown keys are passed over, other values than strings in `metadata` are taken as their JSON text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use kapsa_memory::request::{FIND_K_MAX, FindRequest, Hit, TimelineRequest};
+use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
 use kapsa_memory::{NewRecord, Reader, Writer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::args::SvcVerb;
+use crate::args::{Mode, SvcVerb};
+use crate::commands::find::{self, Asked};
 use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
-use kapsa_memory::request::QUERY_BYTES_MAX;
 
 /// Metadata that can be searched by: these become tags too.
 const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];
@@ -30,7 +30,7 @@ pub(crate) fn run(app: &mut App, verb: SvcVerb) -> Result<()> {
     match verb {
         SvcVerb::Create { path } => create(app, &path),
         SvcVerb::Put { path, stdin: _, strict } => put(app, &path, strict),
-        SvcVerb::Find { paths, query, k, mode: _ } => find(app, &paths, &query, k),
+        SvcVerb::Find { paths, query, k, mode } => find(app, &paths, &request(&query, k, mode)),
         SvcVerb::Timeline { path, limit } => timeline(app, &path, limit),
         SvcVerb::Info { path } => info(app, &path),
     }
@@ -103,35 +103,25 @@ fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
     named.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// Answer to `find`. `skipped` names stores that could not be read while others could.
-#[derive(Debug, Serialize)]
+/// Answer to `find`. `skipped` names stores that could not be read while others could, `by_words` those that answered by words
+/// although meaning was asked, because of this error.
+#[derive(Debug, Default, Serialize)]
 struct Results {
     results: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_words: Vec<Value>,
 }
 
 /// A query beyond the limit is cut, not refused: a client asks with whole task descriptions.
-fn find(app: &mut App, paths: &[PathBuf], query: &str, k: usize) -> Result<()> {
-    let stores = expand(paths)?;
-    let query = beginning(query, QUERY_BYTES_MAX);
-    let (mut hits, mut skipped, mut last_error) = (Vec::new(), Vec::new(), None);
-    for store in &stores {
-        match search(store, query, k) {
-            Ok(found) => hits.extend(found.into_iter().map(|(fallback, hit)| (store.as_path(), fallback, hit))),
-            Err(error) => {
-                skipped.push(json!({ "store": show(store), "error": error.message }));
-                last_error = Some(error);
-            }
-        }
-    }
-    if let Some(error) = last_error.filter(|_| skipped.len() == stores.len()) {
-        return Err(error);
-    }
-    let several = stores.len() > 1;
-    let results =
-        best(hits, k).into_iter().map(|(store, fallback, hit)| result(several.then_some(store), fallback, &hit)).collect();
-    app.out.json(&Results { results, skipped })
+fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
+    let mode = match mode {
+        Mode::Lex => SearchMode::Words,
+        Mode::Sem => SearchMode::Meaning,
+        Mode::Auto => SearchMode::Auto,
+    };
+    FindRequest { k: k.min(FIND_K_MAX), mode, fallback: true, ..FindRequest::new(beginning(query, QUERY_BYTES_MAX)) }
 }
 
 /// At most `bytes_max` bytes of a text, cut between characters.
@@ -140,34 +130,130 @@ fn beginning(text: &str, bytes_max: usize) -> &str {
     &text[..end]
 }
 
-fn search(store: &Path, query: &str, k: usize) -> Result<Vec<(bool, Hit)>> {
-    let reader = Reader::open(store)?;
-    if k == 0 {
-        return Ok(Vec::new());
+fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
+    let stores = expand(paths)?;
+    let told = |store: &Path, error: &CliError| json!({ "store": show(store), "error": error.message });
+    let (mut answers, mut last_error) = (Vec::new(), None);
+    let (mut asked, mut out) = (Asked::default(), Results::default());
+    for store in &stores {
+        match search(&mut asked, store, request) {
+            Ok((found, failed)) => {
+                out.by_words.extend(failed.map(|error| told(store, &error)));
+                answers.push((store.as_path(), found));
+            }
+            Err(error) => {
+                out.skipped.push(told(store, &error));
+                last_error = Some(error);
+            }
+        }
     }
-    let request = FindRequest { k: k.min(FIND_K_MAX), fallback: true, ..FindRequest::new(query) };
-    let found = reader.find(&request)?;
-    Ok(found.hits.into_iter().map(|hit| (found.fallback, hit)).collect())
+    if let Some(error) = last_error.filter(|_| answers.is_empty()) {
+        return Err(error);
+    }
+    out.results = if stores.len() > 1 { of_several(answers, request.k) } else { of_one(answers) };
+    app.out.json(&out)
+}
+
+/// What one store answers, and what kept meaning from having a say. Words answer where meaning has nothing, and the newest entries
+/// where words have nothing either.
+fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Found, Option<CliError>)> {
+    let reader = Reader::open(store)?;
+    if request.k == 0 {
+        return Ok((Found { hits: Vec::new(), fallback: false, means: Means::default() }, None));
+    }
+    let failed = match find::by_meaning(asked, &reader, request) {
+        Ok(found) if !found.hits.is_empty() => return Ok((found, None)),
+        answer => answer.err(),
+    };
+    let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
+    Ok((reader.find(&by_words)?, failed))
+}
+
+fn of_one(answers: Vec<(&Path, Found)>) -> Vec<Value> {
+    let results = |(_, found): (_, Found)| found.hits.into_iter().map(move |hit| result(&hit, hit.score, found.fallback));
+    answers.into_iter().flat_map(results).collect()
 }
 
 /// The best `k` of all stores. What matched drives out what is only recent.
-fn best<S>(mut hits: Vec<(S, bool, Hit)>, k: usize) -> Vec<(S, bool, Hit)> {
-    if hits.iter().any(|(_, fallback, _)| !fallback) {
-        hits.retain(|(_, fallback, _)| !fallback);
-        hits.sort_by(|(_, _, a), (_, _, b)| b.score.total_cmp(&a.score));
-    } else {
+fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<Value> {
+    let fallback = answers.iter().all(|(_, found)| found.fallback || found.hits.is_empty());
+    let mut hits: Vec<(&Path, f32, Hit)> = Vec::new();
+    if fallback {
+        hits.extend(answers.into_iter().flat_map(|(store, found)| found.hits.into_iter().map(move |hit| (store, 0.0, hit))));
         hits.sort_by_key(|(_, _, hit)| std::cmp::Reverse(hit.record.committed_at));
+    } else {
+        answers.retain(|(_, found)| !found.fallback);
+        let best = Best::of(answers.iter().map(|(_, found)| found));
+        for (store, found) in answers {
+            let scores = best.scores(&found.means, found.hits.iter().map(|hit| &hit.why));
+            hits.extend(scores.into_iter().zip(found.hits).map(|(score, hit)| (store, score, hit)));
+        }
+        hits.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
     }
-    hits.truncate(k);
-    hits
+    let in_store = |(store, score, hit): (&Path, f32, Hit)| {
+        let mut result = result(&hit, score, fallback);
+        result["store"] = show(store).into();
+        result
+    };
+    hits.into_iter().take(k).map(in_store).collect()
 }
 
-fn result(store: Option<&Path>, fallback: bool, hit: &Hit) -> Value {
-    let record = &hit.record;
-    let mut result = json!({ "title": record.title, "text": record.text, "score": hit.score, "label": record.label });
-    if let Some(store) = store {
-        result["store"] = show(store).into();
+/// What hits of several stores are measured by.
+///
+/// Their scores are of different kinds: of words alone, without a bound; of meaning alone, at most 1; of both, a sum of shares of
+/// what is best in that store, however poor that is. BM25 and the cosine, which all of them are made of, can be compared. So a hit
+/// counts by its share of the best BM25 and of the best cosine of all stores: the mean of both, or the one that its store can know.
+struct Best {
+    words: f32,
+    /// By model: their cosines differ in size.
+    cosines: HashMap<String, f32>,
+}
+
+impl Best {
+    fn of<'a>(all: impl Iterator<Item = &'a Found>) -> Best {
+        let mut best = Best { words: f32::MIN_POSITIVE, cosines: HashMap::new() };
+        for found in all {
+            for hit in &found.hits {
+                best.words = best.words.max(words(&hit.why));
+                if let (Some(model), Some(cosine)) = (&found.means.model, hit.why.cosine) {
+                    let most = best.cosines.entry(model.clone()).or_insert(f32::MIN_POSITIVE);
+                    *most = most.max(cosine);
+                }
+            }
+        }
+        best
     }
+
+    /// Scores of what a store found, never rising: the store knows more of its own hits than is compared here, so its order stays.
+    fn scores<'a>(&self, means: &Means, whys: impl Iterator<Item = &'a Why>) -> Vec<f32> {
+        let mut least = f32::INFINITY;
+        let next = |why| {
+            least = least.min(self.score(means, why));
+            least
+        };
+        whys.map(next).collect()
+    }
+
+    fn score(&self, means: &Means, why: &Why) -> f32 {
+        let by_words = means.words.then(|| words(why) / self.words);
+        let best = means.model.as_ref().and_then(|model| self.cosines.get(model));
+        let by_meaning = why.cosine.zip(best).map(|(cosine, best)| cosine.max(0.0) / best);
+        let shares = [by_words, by_meaning];
+        let known = shares.iter().flatten().count().max(1) as f32;
+        // An identifier that was asked for and is there is worth more than any share: fuzziness never overrules it.
+        let exact = why.points.iter().find(|(what, _)| *what == "exact").map_or(0.0, |(_, points)| *points);
+        shares.into_iter().flatten().sum::<f32>() / known + exact
+    }
+}
+
+/// BM25 of a hit.
+fn words(why: &Why) -> f32 {
+    why.words.map_or(0.0, |(_, score)| score)
+}
+
+fn result(hit: &Hit, score: f32, fallback: bool) -> Value {
+    let record = &hit.record;
+    let mut result = json!({ "title": record.title, "text": record.text, "score": score, "label": record.label });
     if fallback {
         result["fallback"] = true.into();
     }
@@ -184,7 +270,8 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
             _ => stores.push(path.clone()),
         }
     }
-    stores.dedup();
+    let mut met = HashSet::new();
+    stores.retain(|store| met.insert(store.clone()));
     Ok(stores)
 }
 
@@ -280,6 +367,26 @@ mod tests {
         assert_eq!(beginning("žluť", 2), "ž");
         assert_eq!(beginning("žluť", 1), "");
         assert_eq!(beginning("žluť", 99), "žluť");
+    }
+
+    #[test]
+    fn scores_of_stores_are_shares_of_the_best_and_a_stores_own_order_stays() {
+        let best = Best { words: 4.0, cosines: HashMap::from([("m".to_string(), 0.8)]) };
+        let why = |words: Option<f32>, cosine| Why { words: words.map(|score| (1, score)), cosine, ..Why::default() };
+        let model = Some("m".to_string());
+        let both = Means { words: true, model: model.clone(), ..Means::default() };
+        let found = [why(Some(1.0), Some(0.8)), why(Some(4.0), Some(0.4)), why(None, Some(0.4)), why(Some(1.0), None)];
+        assert_eq!(
+            best.scores(&both, found.iter()),
+            [0.625, 0.625, 0.25, 0.25],
+            "the second is worth 0.75, but not to its store"
+        );
+        let meaning = Means { words: false, ..both };
+        assert_eq!(best.scores(&meaning, [why(None, Some(0.4)), why(None, Some(-0.1))].iter()), [0.5, 0.0]);
+        let words = Means { model: None, ..Means { words: true, ..meaning } };
+        assert_eq!(best.scores(&words, [why(Some(4.0), None), why(Some(1.0), None)].iter()), [1.0, 0.25]);
+        let exact = Why { points: vec![("words", 0.1), ("exact", 2.0)], ..why(Some(1.0), None) };
+        assert_eq!(best.scores(&words, [exact].iter()), [2.25]);
     }
 
     #[test]

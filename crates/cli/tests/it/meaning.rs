@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -218,10 +219,12 @@ fn doctor_and_stats_tell_what_lacks_vectors() {
     assert!(sandbox.ok(&["stats"]).contains("1 of 1 record, paraphrase-MiniLM-L3-v2, "));
 }
 
-/// A server that speaks as Ollama does, for as long as this process runs. Gives its address.
-fn ollama() -> String {
+/// A server that speaks as Ollama does, for as long as this process runs. Gives its address, and what it was asked for.
+pub(crate) fn ollama() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let list = Arc::clone(&asked);
     std::thread::spawn(move || {
         for connection in listener.incoming() {
             let mut connection = connection.expect("a connection");
@@ -238,6 +241,7 @@ fn ollama() -> String {
             }
             let mut body = vec![0; length];
             reader.read_exact(&mut body).expect("the body");
+            list.lock().expect("nobody panicked").push(first.clone());
             let asked: Value = serde_json::from_slice(&body).expect("JSON");
             let answer = if first.contains("/api/embed") {
                 let texts = asked["input"].as_array().expect("texts");
@@ -251,7 +255,7 @@ fn ollama() -> String {
             connection.write_all(format!("{head}{answer}").as_bytes()).expect("it listens");
         }
     });
-    address
+    (address, asked)
 }
 
 #[test]
@@ -265,7 +269,7 @@ fn a_service_takes_over_and_a_put_outlives_it() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
-    let url = ollama();
+    let (url, _) = ollama();
     let report = call(&url, &["reembed", "--model", "ollama:x"]);
     assert_eq!((&report["model"], &report["in_force"], &report["missing"]), (&"ollama/x".into(), &true.into(), &0.into()));
     call(&url, &["put", "--text", "the dog barks"]);

@@ -1,7 +1,10 @@
 //! The subprocess interface, item by item of its contract.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
+use crate::meaning::ollama;
 use crate::support::{Run, Sandbox, bytes};
 
 const DOCUMENT: &str = r#"{"title":"T1 — Builder","label":"builder","text":"built the lock","metadata":{"task_id":"t1","role":"builder","confidence":"0.90","run_id":"r1"}}"#;
@@ -107,6 +110,176 @@ fn item_6_find_gives_at_most_k_in_every_mode() {
         }
     }
     assert_eq!(answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock", "--k", "0"]))["results"], json!([]));
+}
+
+/// A store whose entries have vectors.
+fn embedded(sandbox: &Sandbox, store: &str, texts: &[&str]) {
+    worded(sandbox, store, texts);
+    sandbox.ok(&["--capsule", store, "embed"]);
+}
+
+/// A store whose entries have none.
+fn worded(sandbox: &Sandbox, store: &str, texts: &[&str]) {
+    answer(&sandbox.run(&["svc", "create", store]));
+    for text in texts {
+        put(sandbox, store, text);
+    }
+}
+
+fn find(sandbox: &Sandbox, mode: &str, query: &str, stores: &[&str]) -> Value {
+    let call = [&["svc", "find", "--mode", mode, "--query", query][..], stores].concat();
+    answer(&sandbox.run(&call))
+}
+
+fn texts(found: &Value) -> Vec<&str> {
+    found["results"].as_array().expect("a list").iter().map(|result| result["text"].as_str().expect("a text")).collect()
+}
+
+fn are_newest(found: &Value) -> bool {
+    found["results"].as_array().expect("a list").iter().all(|result| result["fallback"] == true)
+}
+
+const CAT: &str = "The cat sleeps on the sofa";
+const LUNCH: &str = "Lunch is at noon";
+const TICKET: &str = "Ticket QX77 is closed";
+
+#[test]
+fn item_6_words_meaning_and_both_count_where_there_are_vectors() {
+    let sandbox = Sandbox::empty();
+    embedded(&sandbox, "t.mv2", &[CAT, LUNCH, TICKET]);
+    assert!(are_newest(&find(&sandbox, "lex", "kitten couch", &["t.mv2"])), "no word of it is there");
+    for mode in ["sem", "auto"] {
+        let found = find(&sandbox, mode, "kitten couch", &["t.mv2"]);
+        assert_eq!((texts(&found)[0], are_newest(&found)), (CAT, false), "{mode}: {found}");
+        assert!(found["results"][0]["score"].as_f64() > Some(0.0), "{found}");
+    }
+    let first = |mode| texts(&find(&sandbox, mode, "kitten napping on a couch QX77", &["t.mv2"]))[0].to_string();
+    assert_eq!([first("lex"), first("sem"), first("auto")], [TICKET, CAT, TICKET]);
+    let default = answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "kitten couch"]));
+    assert_eq!(default, find(&sandbox, "auto", "kitten couch", &["t.mv2"]));
+}
+
+#[test]
+fn item_6_words_answer_in_every_mode_where_there_are_no_vectors() {
+    let sandbox = Sandbox::empty();
+    worded(&sandbox, "t.mv2", &[CAT, LUNCH]);
+    let by_words = find(&sandbox, "lex", "cat", &["t.mv2"]);
+    assert_eq!(texts(&by_words), [CAT]);
+    assert_eq!(find(&sandbox, "auto", "cat", &["t.mv2"]), by_words);
+    let mut told = find(&sandbox, "sem", "cat", &["t.mv2"]);
+    assert_eq!(told["by_words"][0]["store"], "t.mv2", "whoever asked for meaning is told");
+    told.as_object_mut().expect("an object").remove("by_words");
+    assert_eq!(told, by_words);
+}
+
+#[test]
+fn item_6_the_newest_entries_answer_where_neither_words_nor_meaning_do() {
+    let sandbox = Sandbox::empty();
+    embedded(&sandbox, "t.mv2", &[CAT, LUNCH]);
+    worded(&sandbox, "u.mv2", &[TICKET]);
+    for mode in ["lex", "sem", "auto"] {
+        for query in ["cat label:nobody", "+cat +xylophone label:nobody"] {
+            let found = find(&sandbox, mode, query, &["t.mv2"]);
+            assert_eq!((texts(&found), are_newest(&found)), (vec![LUNCH, CAT], true), "{mode} {query}");
+            let found = find(&sandbox, mode, query, &["t.mv2", "u.mv2"]);
+            assert_eq!((texts(&found), are_newest(&found)), (vec![TICKET, LUNCH, CAT], true), "{mode} {query}");
+        }
+    }
+}
+
+#[test]
+fn item_6_a_model_that_fails_leaves_the_words() {
+    let sandbox = Sandbox::empty();
+    let (url, _) = ollama();
+    for store in ["t.mv2", "u.mv2"] {
+        worded(&sandbox, store, &[CAT]);
+        let mut reembed = sandbox.command();
+        reembed.env("KAPSA_EMBED_URL", &url).args(["--capsule", store, "reembed", "--model", "ollama:x"]);
+        assert!(reembed.output().expect("it starts").status.success());
+    }
+    // Nobody listens at the port of a listener that is gone.
+    let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    for mode in ["sem", "auto"] {
+        let mut call = sandbox.command();
+        call.env("KAPSA_EMBED_URL", format!("http://{gone}"));
+        call.args(["svc", "find", "t.mv2", "u.mv2", "--query", "cat", "--mode", mode]);
+        let found = answer(&call.output().expect("it starts").into());
+        assert_eq!((texts(&found), are_newest(&found)), (vec![CAT, CAT], false), "{mode}");
+        let stores = found["by_words"].as_array().expect("a list");
+        assert_eq!(stores.len(), 2);
+        assert!(stores.iter().all(|told| told["error"].as_str().is_some_and(|error| !error.is_empty())), "{found}");
+    }
+}
+
+#[test]
+fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
+    let sandbox = Sandbox::empty();
+    let (url, asked) = ollama();
+    let call = |args: &[&str]| {
+        let output = sandbox.command().env("KAPSA_EMBED_URL", &url).args(args).output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    for store in ["t1.mv2", "t2.mv2", "t3.mv2"] {
+        worded(&sandbox, store, &[CAT]);
+        call(&["--capsule", store, "reembed", "--model", "ollama:x"]);
+    }
+    let requests = |stores: &str| {
+        asked.lock().expect("nobody panicked").clear();
+        call(&["svc", "find", stores, "--query", "kitten", "--mode", "sem"]);
+        asked.lock().expect("nobody panicked").clone()
+    };
+    let one = requests("t1.mv2");
+    assert!(one.iter().any(|line| line.contains("/api/embed")), "{one:?}");
+    assert_eq!(requests("t*.mv2"), one);
+}
+
+/// Scores as one store gives them would put every store's best in the same place, however poor it is.
+#[test]
+fn item_11_hits_of_several_stores_are_put_in_one_order() {
+    let sandbox = Sandbox::empty();
+    embedded(&sandbox, "poor.mv2", &[LUNCH, "Dinner was late"]);
+    embedded(&sandbox, "good.mv2", &["A dog lies in the garden", CAT]);
+    let stores = ["poor.mv2", "good.mv2"];
+    for mode in ["sem", "auto"] {
+        let found = find(&sandbox, mode, "kitten napping by the couch", &stores);
+        assert_eq!(texts(&found)[0], CAT, "{mode}: {found}");
+    }
+    worded(&sandbox, "words.mv2", &["The couch of the kitten", "A kitten of ours"]);
+    let stores = ["poor.mv2", "good.mv2", "words.mv2"];
+    for mode in ["lex", "sem", "auto"] {
+        let found = find(&sandbox, mode, "kitten couch", &stores);
+        let results = found["results"].as_array().expect("a list");
+        let scores: Vec<_> = results.iter().map(|result| result["score"].as_f64().expect("a number")).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{mode}: {scores:?}");
+        for store in stores {
+            let alone = find(&sandbox, mode, "kitten couch", &[store]);
+            let mine: Vec<_> = results.iter().filter(|result| result["store"] == store).map(|result| &result["text"]).collect();
+            let (mine, alone) = (json!(mine), json!(texts(&alone)));
+            let stays = mine.as_array().expect("a list").iter().zip(alone.as_array().expect("a list")).all(|(a, b)| a == b);
+            assert!(stays, "{mode}: a store's own order stays: {mine} of {alone}");
+        }
+    }
+    let found = find(&sandbox, "auto", "kitten couch", &stores);
+    let best = ["The couch of the kitten", CAT, "A kitten of ours"];
+    assert_eq!(texts(&found)[..3], best, "all words, the same meaning, one word that is common there: {found}");
+}
+
+#[test]
+fn item_11_an_identifier_that_was_asked_for_comes_first_in_whichever_store_it_is() {
+    let sandbox = Sandbox::empty();
+    // Where there is little else, its rarity says little: BM25 is far lower than in the other store.
+    embedded(&sandbox, "small.mv2", &["Fixed: the compiler reported CS0854 for a call in the lambda of a mock"]);
+    embedded(&sandbox, "large.mv2", &[CAT, LUNCH, TICKET, "A dog", "A house", "compiler error, compiler error, compiler error"]);
+    let found = find(&sandbox, "auto", "compiler error CS0854", &["large.mv2", "small.mv2"]);
+    assert_eq!(found["results"][0]["store"], "small.mv2", "{found}");
+}
+
+#[test]
+fn item_11_a_store_that_is_named_twice_answers_once() {
+    let sandbox = Sandbox::empty();
+    worded(&sandbox, "t1.mv2", &[CAT]);
+    worded(&sandbox, "t2.mv2", &[LUNCH]);
+    assert_eq!(texts(&find(&sandbox, "lex", "cat", &["t1.mv2", "t*.mv2", "t1.mv2"])), [CAT]);
 }
 
 #[test]
