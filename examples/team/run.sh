@@ -84,7 +84,7 @@ else
     has_memory=
     unset KAPSA_RUN
     export KAPSA_RUN_ENABLED=false
-    printf '  run memory is off: no agent will know what another one decided\n'
+    printf '  no run memory, for it is off or failing: no agent will know what another one decided\n'
 fi
 for task in $tasks; do
     needs=$(field Needs "$task")
@@ -121,8 +121,9 @@ fi
 step 'Their work comes together'
 for task in $tasks; do
     files=$(git diff --name-only "HEAD...$task" | tr '\n' ' ')
+    : "${files:=nothing}"
     if git merge -q --no-edit "$task" >"$logs/$task.merge" 2>&1; then
-        printf '  merged %s: %s\n' "$task" "${files:-nothing}"
+        printf '  merged %s: %s\n' "$task" "${files% }"
     else
         printf '  %s could not be merged:\n' "$task"
         indented <"$logs/$task.merge"
@@ -150,7 +151,7 @@ for task in $tasks; do
     "$KAPSA" run finish --task "$task" ${how:+"$how"} >/dev/null
 done
 if [ -z "$has_memory" ]; then
-    printf '  run memory is off: nothing is recorded\n'
+    printf '  no run memory: nothing is recorded\n'
 else
     "$KAPSA" run status | indented
     step 'What proved right comes to the main memory, and answers from there'
