@@ -14,6 +14,7 @@ mod salvage;
 mod shell;
 mod support;
 mod svc;
+mod team;
 mod terminal;
 mod tour;
 mod transfer;
