@@ -228,7 +228,7 @@ mod tests {
             "kapsa get",
             "kapsa timeline",
             "kapsa run",
-            "kapsa run context",
+            "kapsa run context --nonsense",
             "kapsa run list",
         ] {
             assert!(parse_frequent(&words(odd)).is_none(), "{odd}");

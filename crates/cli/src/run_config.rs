@@ -84,6 +84,19 @@ impl Setup {
     }
 }
 
+/// Whether the environment says that there is no run memory: then no other setting is looked at.
+pub(crate) fn is_off() -> bool {
+    env::var(format!("{VARIABLE}ENABLED")).is_ok_and(|text| truth(&text) == Some(false))
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
     let is_top = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
@@ -113,11 +126,7 @@ fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> 
 impl Table {
     /// Lays the environment over what the file says.
     fn overlay(&mut self) -> Result<()> {
-        set(&mut self.enabled, "ENABLED", |text| match text.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Some(true),
-            "0" | "false" | "no" | "off" => Some(false),
-            _ => None,
-        })?;
+        set(&mut self.enabled, "ENABLED", truth)?;
         set(&mut self.python_path, "PYTHON_PATH", |text| Some(PathBuf::from(text)))?;
         set(&mut self.svc_dir, "SVC_DIR", |text| Some(PathBuf::from(text)))?;
         set(&mut self.timeout_seconds, "TIMEOUT_SECONDS", |text| text.parse().ok())?;

@@ -22,8 +22,8 @@ mod versions;
 
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
-    ContextFormat, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace, RunRecord,
-    RunStart, RunStatus, RunTaskStart, RunTaskVerb, RunVerb, WhichRun, chunk_count,
+    ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
+    RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb, RunVerb, WhichRun, chunk_count,
 };
 pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
 pub(crate) use transfer::{Export, Gc, Import};

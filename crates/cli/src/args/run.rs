@@ -94,11 +94,11 @@ pub(crate) struct RunPlace {
 }
 
 // Which run.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub(crate) struct WhichRun {
     /// The run [default: the only one that is under way]
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id)]
-    pub(crate) run: Option<RunId>,
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id, default_value = "", hide_default_value = true)]
+    pub(crate) run: Named<RunId>,
     #[command(flatten)]
     pub(crate) place: RunPlace,
 }
@@ -112,8 +112,8 @@ pub(crate) struct RunStart {
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// The run [default: a new id]
-    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id)]
-    pub(crate) run: Option<RunId>,
+    #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id, default_value = "", hide_default_value = true)]
+    pub(crate) run: Named<RunId>,
     #[command(flatten)]
     pub(crate) place: RunPlace,
 }
@@ -152,11 +152,11 @@ pub(crate) struct RunRecord {
     #[arg(value_name = "FILE", conflicts_with = "text")]
     pub(crate) source: Option<PathBuf>,
     /// The task [default: the run as a whole]
-    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id)]
-    pub(crate) task: Option<TaskId>,
+    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
+    pub(crate) task: Named<TaskId>,
     /// Who did it: planner, builder, reviewer or any other role; what a planner records is a plan of the run
-    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
-    pub(crate) role: Role,
+    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
+    pub(crate) role: Named<Role>,
     /// What was done
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
@@ -176,11 +176,11 @@ pub(crate) struct RunRecord {
 #[derive(Debug, Args)]
 pub(crate) struct RunContext {
     /// The task that is about to begin: nothing of it is told
-    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id)]
-    pub(crate) task: Option<TaskId>,
+    #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
+    pub(crate) task: Named<TaskId>,
     /// The role that is about to begin: reviewers get no plan, planners may ask for earlier runs
-    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role)]
-    pub(crate) role: Role,
+    #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
+    pub(crate) role: Named<Role>,
     /// What to look for [default: the task's title and description]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
@@ -224,8 +224,11 @@ pub(crate) struct RunFinish {
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) by: Option<String>,
     /// Why
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
+    /// Whether what is merged gets vectors at once [default: when it is little]
+    #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
+    pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
     pub(crate) which: WhichRun,
 }
@@ -248,16 +251,37 @@ pub(crate) struct RunConfigArgs {
     pub(crate) place: RunPlace,
 }
 
-fn run_id(text: &str) -> Result<RunId, String> {
-    RunId::parse(text).map_err(|error| error.to_string())
+/// A name that may be missing: an empty one, as an empty variable of the environment has it, is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named<T>(pub(crate) Option<T>);
+
+impl<T> Named<T> {
+    fn parse(text: &str, parse: impl FnOnce(&str) -> kapsa_memory::Result<T>) -> Result<Named<T>, String> {
+        if text.trim().is_empty() {
+            return Ok(Named(None));
+        }
+        parse(text).map(|name| Named(Some(name))).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+}
+
+fn run_id(text: &str) -> Result<Named<RunId>, String> {
+    Named::parse(text, RunId::parse)
+}
+
+fn task_id_or_none(text: &str) -> Result<Named<TaskId>, String> {
+    Named::parse(text, TaskId::parse)
 }
 
 fn task_id(text: &str) -> Result<TaskId, String> {
     TaskId::parse(text).map_err(|error| error.to_string())
 }
 
-fn role(text: &str) -> Result<Role, String> {
-    Role::parse(text).map_err(|error| error.to_string())
+fn role(text: &str) -> Result<Named<Role>, String> {
+    Named::parse(text, Role::parse)
 }
 
 fn confidence(text: &str) -> Result<f64, String> {

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::run::{
-    Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, RunId, RunInfo, RunStore,
-    SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+    Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, Role, RunId, RunInfo,
+    RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
 use kapsa_memory::{Micros, Mode, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::app::{App, Status};
 use crate::args::{
-    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart, RunTaskStart,
-    RunTaskVerb, RunVerb, WhichRun,
+    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, Named, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart,
+    RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
 };
 use crate::commands::embed::New;
 use crate::commands::init;
@@ -27,7 +27,7 @@ use crate::commands::put::{plain_text, utf8};
 use crate::error::{CliError, Kind, Result};
 use crate::output::{self, ErrorStyle};
 use crate::render::counted;
-use crate::run_config::{Setup, layout_name, mode_name};
+use crate::run_config::{self, Setup, layout_name, mode_name};
 use crate::wire::run::{self as wire, ContextOut};
 use crate::wire::{ErrorOut, show};
 use crate::{escape, locate, models, moment};
@@ -74,7 +74,7 @@ impl Runs {
 
     /// The run that is meant: the one asked for, else the only one that is under way.
     fn which(&self, which: &WhichRun) -> Result<RunId> {
-        if let Some(run) = &which.run {
+        if let Some(run) = which.run.get() {
             return Ok(run.clone());
         }
         let is_running = |info: &RunInfo| info.status == RunStatus::Running;
@@ -82,13 +82,20 @@ impl Runs {
         let mut running: Vec<RunId> = all.filter(|(_, info)| info.as_ref().is_ok_and(is_running)).map(|(run, _)| run).collect();
         match running.len() {
             1 => Ok(running.remove(0)),
-            0 => Err(CliError::usage("no run is under way").hint("kapsa run start begins one; --run or KAPSA_RUN names another")),
+            0 => Err(CliError::user("no_run", "no run is under way")
+                .hint("kapsa run start begins one; --run or KAPSA_RUN names another")),
             _ => {
                 let names: Vec<&str> = running.iter().map(RunId::as_str).take(RUNS_TOLD).collect();
-                Err(CliError::usage(format!("several runs are under way: {}", names.join(", ")))
+                Err(CliError::user("several_runs", format!("several runs are under way: {}", names.join(", ")))
                     .hint("--run or KAPSA_RUN says which is meant"))
             }
         }
+    }
+
+    /// A place, as people read it: a file relative to the root.
+    fn short<'a>(&self, place: &'a str) -> &'a str {
+        let root = show(&self.setup.root);
+        place.strip_prefix(root.as_str()).map_or(place, |rest| rest.trim_start_matches('/'))
     }
 
     fn layout(&self) -> &'static str {
@@ -108,10 +115,13 @@ fn store(setup: &Setup, workspace: &Path, options: WriteOptions) -> RunStore {
 
 /// One step: does nothing where run memory is off, and fails only where that is asked for.
 fn step(app: &mut App, place: &RunPlace, step: impl FnOnce(&mut App, &Runs) -> Result<Status>) -> Result<Status> {
-    let done = Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
-        true => step(app, &runs),
-        false => off(app),
-    });
+    let done = match run_config::is_off() {
+        true => off(app),
+        false => Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
+            true => step(app, &runs),
+            false => off(app),
+        }),
+    };
     match done {
         Err(error) if !place.strict && error.kind != Kind::Quiet && !MISUSES.contains(&error.code) => {
             tell_failure(app, &error)?;
@@ -145,7 +155,7 @@ fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
 
 fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
     let plan = args.plan.as_deref().map(text_of).transpose()?;
-    let run = match &args.run {
+    let run = match args.run.get() {
         Some(run) => run.clone(),
         None => fresh_id(&runs.store)?,
     };
@@ -198,7 +208,13 @@ fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, 
     Ok(Status::Done)
 }
 
+/// The role that is meant.
+fn role_of(role: &Named<Role>) -> Result<&Role> {
+    role.get().ok_or_else(|| CliError::usage("which role?").hint("--role builder, or KAPSA_ROLE"))
+}
+
 fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
+    let role = role_of(&args.role)?;
     let text = match (&args.text, &args.source) {
         (Some(text), _) => text.clone(),
         (None, Some(source)) => text_of(source)?,
@@ -210,19 +226,19 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
     let run = runs.which(&args.which)?;
     make_folder(runs)?;
     let output = NewOutput {
-        task: args.task.clone(),
-        role: args.role.clone(),
+        task: args.task.0.clone(),
+        role: role.clone(),
         text,
         confidence: args.confidence,
         agent: args.agent.clone().unwrap_or_default(),
     };
     let put = runs.store.record(&run, output)?;
-    app.global.capsule = Some(runs.store.capsule(&run, args.task.as_ref(), &args.role));
+    app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
     let embedding = New::since(args.embed, put.sequence).end(app);
     if app.out.is_json() {
-        let mut value = json!({ "ok": true, "run": run.as_str(), "role": args.role.as_str(), "uri": put.uri.as_str(),
+        let mut value = json!({ "ok": true, "run": run.as_str(), "role": role.as_str(), "uri": put.uri.as_str(),
             "sequence": put.sequence });
-        if let Some(task) = &args.task {
+        if let Some(task) = args.task.get() {
             value["task"] = task.as_str().into();
         }
         if let Some(embedding) = embedding {
@@ -257,8 +273,8 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     let timeout = Micros::try_from(config.timeout.as_micros()).unwrap_or(Micros::MAX);
     let models: ModelSource<'_> = &|model| models::recorded(model).ok();
     let request = ContextRequest {
-        task: args.task.as_ref(),
-        role: &args.role,
+        task: args.task.get(),
+        role: role_of(&args.role)?,
         query: args.query.as_deref().filter(|query| !query.trim().is_empty()),
         tokens_max: args.budget.unwrap_or(config.context_tokens),
         chunks_max: config.sibling_max_chunks,
@@ -269,17 +285,17 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
         deadline: Some(moment::now().saturating_add(timeout)),
     };
     let context = runs.store.context(&run, &request)?;
-    tell_context(app, &run, args, &context)?;
+    tell_context(app, &run, args, request.role, &context)?;
     Ok(Status::Done)
 }
 
-fn tell_context(app: &mut App, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
+fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<()> {
     for skipped in &context.skipped {
         app.out.note(&format!("warning: run memory: {} was passed over: {}", skipped.store, skipped.reason));
     }
     if app.out.is_json() {
-        let task = args.task.as_ref().map(TaskId::as_str);
-        return app.out.json(&ContextOut::of(run.as_str(), task, args.role.as_str(), context));
+        let task = args.task.get().map(TaskId::as_str);
+        return app.out.json(&ContextOut::of(run.as_str(), task, role.as_str(), context));
     }
     let text = match args.format {
         ContextFormat::Markdown => context.markdown(),
@@ -304,15 +320,23 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
     if finish.merge.is_some() {
         init::make_folder(&runs.workspace)?;
     }
+    app.global.capsule = Some(runs.workspace.clone());
+    // Where there is no capsule yet, all that will be in it is new.
+    let new = New::begin(app, args.embed).unwrap_or_else(|_| New::since(args.embed, 1));
     let finished = match &args.task {
         Some(task) => runs.store.finish_task(&run, task, &finish)?,
         None => runs.store.finish(&run, &finish)?,
     };
-    tell_finished(app, &run, args.task.as_ref(), &finished)?;
+    if finished.merged.iter().any(|merged| merged.written > 0) && runs.workspace.exists() {
+        // What failed is told there; what was merged is merged.
+        new.end(app);
+    }
+    tell_finished(app, runs, &run, args.task.as_ref(), &finished)?;
     match finished.merged.last().filter(|merged| !merged.conflicts.is_empty()) {
         Some(merged) => {
             let conflicts: Vec<String> = merged.conflicts.iter().map(|uri| uri.short().to_string()).collect();
-            let message = format!("{} was not merged into {}: both changed {}", merged.from, merged.to, conflicts.join(", "));
+            let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
+            let message = format!("{from} was not merged into {to}: both changed {}", conflicts.join(", "));
             let hint = format!("kapsa merge --from {} decides conflicts; then finish again", merged.from);
             app.out.flush()?;
             Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", conflicts.len()))
@@ -321,7 +345,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
     }
 }
 
-fn tell_finished(app: &mut App, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
+fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&wire::finished(run.as_str(), task.map(TaskId::as_str), finished));
     }
@@ -331,13 +355,17 @@ fn tell_finished(app: &mut App, run: &RunId, task: Option<&TaskId>, finished: &F
         app.out.line(&format!("recorded {}", put.uri.short()))?;
     }
     for merged in finished.merged.iter().filter(|merged| merged.conflicts.is_empty()) {
-        app.out.line(&format!("merged {} of {} into {}", counted(merged.written, "record"), merged.from, merged.to))?;
+        let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
+        app.out.line(&format!("merged {} of {from} into {to}", counted(merged.written, "record")))?;
+    }
+    for (task, status) in &finished.left {
+        app.out.line(&format!("left out {task}: {}", status.name()))?;
     }
     Ok(())
 }
 
 fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
-    let run = match &args.which.run {
+    let run = match args.which.run.get() {
         Some(run) => run.clone(),
         None => return Err(CliError::usage("which run?").hint("--run or KAPSA_RUN names it; kapsa run list shows them")),
     };
@@ -355,7 +383,7 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
     let run = match runs.which(&args.which) {
         Ok(run) => run,
         // When none is under way, the last one is what people want to see.
-        Err(error) => match runs.store.runs()?.into_iter().next().filter(|_| error.message.starts_with("no run")) {
+        Err(error) => match runs.store.runs()?.into_iter().next().filter(|_| error.code == "no_run") {
             Some((run, _)) => run,
             None => return Err(error),
         },

@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
+use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::{NewRecord, Reader, Writer};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -121,13 +122,7 @@ fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
         Mode::Sem => SearchMode::Meaning,
         Mode::Auto => SearchMode::Auto,
     };
-    FindRequest { k: k.min(FIND_K_MAX), mode, fallback: true, ..FindRequest::new(beginning(query, QUERY_BYTES_MAX)) }
-}
-
-/// At most `bytes_max` bytes of a text, cut between characters.
-fn beginning(text: &str, bytes_max: usize) -> &str {
-    let end = (0..=bytes_max.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
-    &text[..end]
+    FindRequest { k: k.min(FIND_K_MAX), mode, fallback: true, ..FindRequest::new(first_bytes(query, QUERY_BYTES_MAX)) }
 }
 
 fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
@@ -360,13 +355,6 @@ mod tests {
         assert_eq!(record.tags, BTreeMap::from([("task_id".into(), "t1".into()), ("run_id".into(), "r".into())]));
         assert_eq!(record.run, "r");
         assert!(read(r#"{"text":"x","metadata":[]}"#, false).is_err());
-    }
-
-    #[test]
-    fn a_query_is_cut_between_characters() {
-        assert_eq!(beginning("žluť", 2), "ž");
-        assert_eq!(beginning("žluť", 1), "");
-        assert_eq!(beginning("žluť", 99), "žluť");
     }
 
     #[test]

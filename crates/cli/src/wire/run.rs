@@ -45,6 +45,8 @@ struct LineOut<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     task: Option<&'a str>,
     role: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
     #[serde(skip_serializing_if = "str::is_empty")]
     title: &'a str,
     text: &'a str,
@@ -81,6 +83,7 @@ fn line(line: &Line) -> LineOut<'_> {
         run: line.run.as_ref().map(|run| run.as_str()),
         task: line.task.as_deref(),
         role: &line.role,
+        failed: line.failed,
         title: &line.title,
         text: &line.text,
         uri: line.uri.as_str(),
@@ -131,7 +134,7 @@ fn summary(info: &RunInfo) -> Value {
     value
 }
 
-/// `run finish`: `{"ok","run","task"?,"status","recorded"?,"merged":[{"from","to","written","conflicts"}]}`.
+/// `run finish`: `{"ok","run","task"?,"status","recorded"?,"merged":[{"from","to","written","conflicts"}],"left":{task: status}}`.
 pub(crate) fn finished(run: &str, task: Option<&str>, finished: &Finished) -> Value {
     let merged = |merged: &MergedInto| {
         let conflicts: Vec<&str> = merged.conflicts.iter().map(Uri::as_str).collect();
@@ -141,6 +144,7 @@ pub(crate) fn finished(run: &str, task: Option<&str>, finished: &Finished) -> Va
     let mut value = json!({
         "ok": !conflicts, "run": run, "status": finished.status.name(),
         "merged": finished.merged.iter().map(merged).collect::<Vec<_>>(),
+        "left": finished.left.iter().map(|(task, status)| (task.as_str(), status.name())).collect::<BTreeMap<_, _>>(),
     });
     if let Some(task) = task {
         value["task"] = task.into();

@@ -15,6 +15,7 @@ mod shell;
 mod support;
 mod svc;
 mod svc_client;
+mod team;
 mod terminal;
 mod tour;
 mod transfer;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, has_git};
 
 const LAYOUTS: [&str; 2] = ["branches", "files"];
 
@@ -60,6 +60,7 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
         assert_eq!(sandbox.json(&["run", "finish", "--task", "task-1"])["status"], "done");
         let finished = sandbox.json(&["run", "finish", "--merge", "curated", "--by", "ana"]);
         assert_eq!((&finished["ok"], &finished["merged"][1]["written"]), (&json!(true), &json!(2)), "{finished}");
+        assert_eq!(finished["left"], json!({ "task-2": "running" }));
         assert_eq!(sandbox.json(&["find", "port 5433"])["hits"][0]["title"], "Choose the port — Builder");
         let runs = sandbox.json(&["run", "list"]);
         assert_eq!(runs["runs"][0]["tasks"], json!({ "done": 1, "running": 1 }));
@@ -83,19 +84,36 @@ fn nothing_to_tell_is_nothing_printed() {
 fn which_run_is_meant_is_never_guessed() {
     both(|sandbox, _| {
         for verb in [&["run", "record", "--role", "builder", "--text", "x"][..], &["run", "context", "--role", "builder"]] {
-            let (code, error) = sandbox.error(verb);
+            let args: Vec<&str> = verb.iter().copied().chain(["--strict"]).collect();
+            let (code, error) = sandbox.error(&args);
             assert_eq!((code, &error["message"]), (1, &json!("no run is under way")));
+            let run = sandbox.run(verb);
+            assert_eq!(
+                (run.code, run.out.as_str()),
+                (Some(0), ""),
+                "the run may have failed to start, which fails nothing: {run:?}"
+            );
         }
         sandbox.ok(&["run", "start", "--run", "17"]);
         sandbox.ok(&["run", "start", "--run", "18"]);
-        let (code, error) = sandbox.error(&["run", "record", "--role", "builder", "--text", "x"]);
-        assert_eq!((code, error["code"].as_str()), (1, Some("usage")), "{error}");
+        let (code, error) = sandbox.error(&["run", "record", "--role", "builder", "--text", "x", "--strict"]);
+        assert_eq!((code, error["code"].as_str()), (1, Some("several_runs")), "{error}");
         let mut command = sandbox.command();
         command.args(["run", "record", "--role", "builder", "--text", "x", "--json"]).env("KAPSA_RUN", "run_18");
         assert_eq!(json_of(&mut command)["run"], "18");
-        for odd in
-            [["--run", "a/b"], ["--run", ".."], ["--run", "a b"], ["--task", "../x"], ["--role", "a/b"], ["--confidence", "2"]]
-        {
+        let mut command = sandbox.command();
+        command.args(["run", "record", "--run", "18", "--role", "builder", "--text", "- a list", "--json"]);
+        let put = json_of(command.env("KAPSA_TASK", "").env("KAPSA_ROLE", "").env("KAPSA_RUN", ""));
+        assert_eq!((&put["run"], &put["task"]), (&json!("18"), &Value::Null), "an empty variable is none");
+        for odd in [
+            ["--run", "a/b"],
+            ["--run", ".."],
+            ["--role", ""],
+            ["--run", "a b"],
+            ["--task", "../x"],
+            ["--role", "a/b"],
+            ["--confidence", "2"],
+        ] {
             let args: Vec<&str> = ["run", "record", "--role", "builder", "--text", "x"].into_iter().chain(odd).collect();
             assert_eq!(sandbox.error(&args).0, 1, "{odd:?}");
         }
@@ -188,6 +206,8 @@ fn what_is_off_does_nothing_at_all() {
         assert_eq!(off(&args).1, "{\"enabled\":false,\"ok\":false}\n");
     }
     assert!(!sandbox.path(".kapsa").exists(), "not even a folder is made");
+    sandbox.write("kapsa.toml", "[run]\nsearch_mode = 'misspelt'\n");
+    assert_eq!(off(&["run", "start"]), (Some(0), String::new(), String::new()), "and no other setting matters");
     sandbox.write("kapsa.toml", "[run]\nenabled = false\n");
     assert_eq!(sandbox.ok(&["run", "start", "--run", "17"]), "");
     assert!(!sandbox.path(".kapsa").exists());
@@ -220,6 +240,9 @@ fn settings_come_from_the_file_the_environment_and_flags() {
 
 #[test]
 fn every_working_tree_shares_one_memory_that_git_ignores() {
+    if !has_git() {
+        return;
+    }
     for layout in LAYOUTS {
         let sandbox = Sandbox::empty();
         let git = |folder: &str, args: &[&str]| {
@@ -314,6 +337,12 @@ fn meaning_finds_a_sibling_in_other_words() {
         let lines = |args: &[&str]| -> Value { serde_json::from_str(&sandbox.ok(args)).expect("JSON") };
         let by_meaning = lines(&args);
         assert_eq!(by_meaning["lines"][0]["from"], "b builder", "{layout} {by_meaning}");
+        for task in ["a", "b"] {
+            sandbox.ok(&["run", "finish", "--task", task]);
+        }
+        sandbox.ok(&["run", "finish", "--run", "17", "--merge", "curated", "--embed", "now"]);
+        let found = sandbox.json(&["find", "cat asleep on the sofa"]);
+        assert_eq!(found["hits"][0]["snippet"], "A kitten napped on the couch.", "{layout} {found}");
         assert!(by_meaning["lines"][0]["score"].as_f64() > Some(0.0), "{layout}");
     });
 }

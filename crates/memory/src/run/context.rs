@@ -13,7 +13,7 @@ use kapsa_index::{Embedder, Model, QUERY_BYTES_MAX, Query};
 use super::home::{Sibling, Siblings};
 use super::names::{ROLE_BYTES_MAX, Role, RunId, TaskId};
 use super::passages::{self, Passage};
-use super::records::{self, TaskInfo};
+use super::records::{self, Status, TaskInfo};
 use super::store::{RunStore, newest_plan_of, state};
 use crate::error::{Error, Result};
 use crate::read::Reader;
@@ -80,6 +80,8 @@ pub struct Line {
     pub task: Option<String>,
     /// Role of who wrote it, or `plan`.
     pub role: String,
+    /// Whether its task came to a bad end.
+    pub failed: bool,
     /// Title of the task or record, may be empty.
     pub title: String,
     /// The passage on one line.
@@ -93,13 +95,14 @@ pub struct Line {
 }
 
 impl Line {
-    /// Where it comes from: `task-3 builder`.
+    /// Where it comes from: `task-3 builder`, or `task-3 builder, failed`.
     #[must_use]
     pub fn provenance(&self) -> String {
         let within = self.task.as_deref().unwrap_or("run");
+        let failed = if self.failed { ", failed" } else { "" };
         match &self.run {
-            Some(run) => format!("{run}/{within} {}", self.role),
-            None => format!("{within} {}", self.role),
+            Some(run) => format!("{run}/{within} {}{failed}", self.role),
+            None => format!("{within} {}{failed}", self.role),
         }
     }
 
@@ -198,7 +201,9 @@ pub(super) fn gather(store: &RunStore, run: &RunId, request: &ContextRequest<'_>
         }
     };
     let known: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+    let failed = tasks.iter().filter(|task| task.status == Status::Failed).map(|task| task.id.clone()).collect();
     let mut search = Search::new(store, run, request, query, skipped)?;
+    search.failed = failed;
     if let Some((reader, _)) = &own
         && wants_plan(request.role)
     {
@@ -256,6 +261,8 @@ struct Search<'a> {
     query: String,
     parsed: Query,
     models: Models,
+    /// Tasks that came to a bad end.
+    failed: HashSet<TaskId>,
     groups: Vec<Group>,
     finds: Vec<Find>,
     skipped: Vec<Skipped>,
@@ -270,8 +277,9 @@ impl<'a> Search<'a> {
         skipped: Vec<Skipped>,
     ) -> Result<Search<'a>> {
         let parsed = Query::parse(&query)?;
-        let (models, groups, finds) = (Mutex::default(), Vec::new(), Vec::new());
-        Ok(Search { store, run, request, query, parsed, models, groups, finds, skipped })
+        let (models, failed) = (Mutex::default(), HashSet::new());
+        let (groups, finds) = (Vec::new(), Vec::new());
+        Ok(Search { store, run, request, query, parsed, models, failed, groups, finds, skipped })
     }
 
     /// Searches the plans of the run, but not the task's own. Where none fits, the beginning of the newest is told.
@@ -491,12 +499,14 @@ impl<'a> Search<'a> {
     fn line(&self, weighed: &Weighed) -> Line {
         let record = &self.finds[weighed.find].record;
         let Group { run, task, .. } = &self.groups[weighed.group];
+        let failed = run.is_none() && task.as_ref().is_some_and(|task| self.failed.contains(task));
         let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(passages::one_line));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
         let title = passages::one_line(records::bare_title(&record.title, &record.label));
         Line {
             run: run.clone(),
             task,
+            failed,
             role: tokens::first_chars(&passages::one_line(role), ROLE_BYTES_MAX).to_string(),
             title: tokens::first_chars(&title, TITLE_CHARS_MAX).to_string(),
             text: passages::one_line(&record.text[weighed.range.clone()]),

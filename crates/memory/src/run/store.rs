@@ -109,6 +109,8 @@ pub struct Finished {
     pub recorded: Option<Put>,
     /// What was merged, in order. The first with conflicts is the last.
     pub merged: Vec<MergedInto>,
+    /// Tasks that were left out of the merge, since they are not done.
+    pub left: Vec<(TaskId, Status)>,
 }
 
 impl RunStore {
@@ -323,7 +325,7 @@ impl RunStore {
         if let Some(mode) = finish.merge {
             merged.push(self.home.merge_task(run, task, mode, finish)?);
         }
-        Ok(Finished { status, recorded, merged })
+        Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
 
     /// Records the best there is of a task that has no output.
@@ -365,16 +367,27 @@ impl RunStore {
         };
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
+        let (mut merged, mut left) = (Vec::new(), Vec::new());
+        if let Some(mode) = finish.merge {
+            let (done, others): (Vec<TaskInfo>, Vec<TaskInfo>) =
+                info.tasks.into_iter().partition(|task| task.status == Status::Done);
+            left.extend(others.into_iter().map(|task| (task.id, task.status)));
+            merged = self.merge_all(run, &done, mode, finish)?;
+        }
+        Ok(Finished { status, recorded, merged, left })
+    }
+
+    /// Merges tasks into their run and that into the memory of the workspace, up to the first conflict.
+    fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
-        let Some(mode) = finish.merge else { return Ok(Finished { status, recorded, merged }) };
-        for task in info.tasks.iter().filter(|task| task.status == Status::Done) {
+        for task in tasks {
             merged.push(self.home.merge_task(run, &task.id, mode, finish)?);
             if merged.last().is_some_and(|merged| !merged.conflicts.is_empty()) {
-                return Ok(Finished { status, recorded, merged });
+                return Ok(merged);
             }
         }
         merged.push(self.home.merge_run(run, mode, finish)?);
-        Ok(Finished { status, recorded, merged })
+        Ok(merged)
     }
 
     /// Closes a run: it can be read and not written any more.

@@ -383,9 +383,12 @@ fn a_finished_run_is_merged_into_the_memory_of_the_workspace() {
         for round in 0..2 {
             let finish = Finish { merge: Some(Mode::Curated), by: "ana".into(), ..Finish::default() };
             let finished = kept.store.finish(&id("17"), &finish).expect("finished");
+            assert_eq!(finished.left, [(task_id("bad"), Status::Failed)]);
             let written: Vec<u64> = finished.merged.iter().map(|merged| merged.written).collect();
             assert_eq!(written, if round == 0 { [1, 1] } else { [0, 0] });
         }
+        let told = provenances(&kept.context("17", "other", "reviewer"));
+        assert_eq!(told, ["good builder", "bad builder, failed"], "who fails is believed less");
         let found = Reader::open(&kept.workspace()).expect("opens").find(&FindRequest::new("port")).expect("searched");
         let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
         assert_eq!(texts, ["the good port is 5433"], "neither the failed task nor the records of run and tasks");
