@@ -9,6 +9,7 @@
 //! Invariants: every file of a run lies in the folder of that run. `meta.json` tells what the capsules say and is replaced as a whole,
 //! while the writer of `run.kapsa` is held. A store that cannot be read takes nothing from the others.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -234,8 +235,12 @@ impl Home for Files {
         unless_missing(Reader::open(&self.task_store(run, task)))
     }
 
-    fn siblings(&self, run: &RunId, own: Option<&TaskId>, _known: &[TaskId]) -> Result<Siblings> {
-        let tasks = self.task_ids(run)?.into_iter().filter(|task| own != Some(task));
+    fn siblings(&self, run: &RunId, own: Option<&TaskId>, known: &[TaskId]) -> Result<Siblings> {
+        let mut tasks = self.task_ids(run)?;
+        // In the order in which they began, as on branches; what other tools brought comes after.
+        let places: HashMap<&TaskId, usize> = known.iter().zip(0..).collect();
+        tasks.sort_by_key(|task| places.get(task).copied().unwrap_or(usize::MAX));
+        let tasks = tasks.into_iter().filter(|task| own != Some(task));
         Ok(Siblings { all: tasks.map(|task| self.sibling(run, Some(&task))).collect(), together: None })
     }
 
