@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Barrier;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -106,7 +107,7 @@ fn what_passes_is_tried_again_after_longer_and_longer() {
     let before = Instant::now();
     assert_eq!(block_on(patient.complete(&user("x"))).unwrap().text, "Hi.");
     let least = BACKOFF_FIRST.mul_f64(0.5 * (1.0 + 2.0 + 4.0 + 8.0));
-    assert!((least..least * 3).contains(&before.elapsed()), "{:?}", before.elapsed());
+    assert!(before.elapsed() >= least, "{:?}", before.elapsed());
     assert_eq!(stub.requests().len(), 5);
 }
 
@@ -171,10 +172,15 @@ fn a_server_that_cannot_be_connected_to_meets_its_own_timeout() {
 
 #[test]
 fn a_huge_reply_is_not_read_to_its_end() {
-    let (stub, error) = complaint("anthropic", |_, _| Reply::Huge(usize::MAX >> 1));
-    assert_eq!(error.kind, ModelErrorKind::BadReply);
-    assert!(error.message.ends_with(&format!("answers with more than {} MB", REPLY_BYTES_MAX >> 20)), "{error}");
-    assert_eq!(stub.requests().len(), 1);
+    let most = REPLY_BYTES_MAX as usize;
+    for bytes in [most + (1 << 16), usize::MAX >> 1] {
+        let (stub, error) = complaint("anthropic", move |_, _| Reply::Huge(bytes));
+        assert_eq!(error.kind, ModelErrorKind::BadReply);
+        assert!(error.message.ends_with("answers with more than 16 MB"), "{error}");
+        assert_eq!(stub.requests().len(), 1);
+    }
+    let (_, error) = complaint("anthropic", move |_, _| Reply::Huge(most));
+    assert!(error.message.contains("does not answer as anthropic does"), "read to its end: {error}");
     let (_, error) = complaint("openai", |_, _| Reply::Full(400, String::new(), "x".repeat(1 << 20)));
     assert!(error.message.chars().count() < 400, "{error}");
 }
@@ -281,17 +287,16 @@ fn nothing_is_sent_before_or_after_somebody_waits() {
 
 #[test]
 fn many_are_asked_at_once() {
-    let stub = Stub::start(|_, request| {
-        thread::sleep(Duration::from_millis(500));
+    let all = Barrier::new(8);
+    let stub = Stub::start(move |_, request| {
+        all.wait();
         Reply::json(&answer("anthropic", request.body["messages"][0]["content"].as_str().unwrap()))
     });
     let model = model(&stub, "anthropic");
     let requests: Vec<_> = (0..8).map(|number| user(&number.to_string())).collect();
-    let before = Instant::now();
     let mut asked: Vec<_> = requests.iter().map(|request| model.complete(request)).collect();
     let mut waiting = Context::from_waker(Waker::noop());
     assert!(asked.iter_mut().all(|future| future.as_mut().poll(&mut waiting).is_pending()));
     let texts: Vec<String> = asked.into_iter().map(|future| block_on(future).unwrap().text).collect();
     assert_eq!(texts, ["0", "1", "2", "3", "4", "5", "6", "7"]);
-    assert!(before.elapsed() < Duration::from_secs(3), "{:?}", before.elapsed());
 }

@@ -194,6 +194,7 @@ mod tests {
             check(text, value.clone());
         }
         check("It is:\n```json\n\"word\"\n```", json!("word"));
+        check("It is, as [1] says:\n~~~\n\"word\"\n~~~", json!("word"));
         check("````json\n{\"a\": \"```\"}\n````", json!({"a": "```"}));
         check("```json\n{\"a\": \"~~~ `x` ```json\"}\n```", json!({"a": "~~~ `x` ```json"}));
     }
