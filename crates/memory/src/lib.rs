@@ -43,6 +43,7 @@ mod index_batch;
 mod keys;
 mod lanes;
 mod lines;
+pub mod llm;
 mod maintain;
 pub mod merge;
 mod moment;

@@ -3,11 +3,12 @@
 use super::Problem;
 
 /// A package and the dependencies it must not have; a trailing `*` stands for any ending.
-const FORBIDDEN: [(&str, &[&str]); 4] = [
+const FORBIDDEN: [(&str, &[&str]); 5] = [
     ("capsule", &["serde", "serde_json", "tokio", "tantivy", "kapsa-*"]),
     ("index", &["kapsa-*", "serde_json"]),
-    ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed"]),
-    ("embed", &["clap", "kapsa-capsule", "kapsa-memory"]),
+    ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed", "kapsa-llm"]),
+    ("embed", &["clap", "kapsa-capsule", "kapsa-memory", "kapsa-llm"]),
+    ("llm", &["clap", "tokio", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-embed"]),
 ];
 
 /// Dependencies in the manifest `name` that its crate must not have.
@@ -105,12 +106,21 @@ mod tests {
             "[dependencies]\nkapsa-memory.workspace = true\n",
             &["crates/embed/Cargo.toml:2: embed must not depend on kapsa-memory"],
         );
+        for package in ["capsule", "index", "memory", "embed"] {
+            let expected = format!("crates/{package}/Cargo.toml:2: {package} must not depend on kapsa-llm");
+            check(package, "[dependencies]\nkapsa-llm.workspace = true\n", &[&expected]);
+        }
+        check(
+            "llm",
+            "[dependencies]\nkapsa-memory.workspace = true\nkapsa-capsule.workspace = true\n",
+            &["crates/llm/Cargo.toml:3: llm must not depend on kapsa-capsule"],
+        );
     }
 
     #[test]
     fn other_edges_are_free() {
         check("capsule", "[dependencies]\nbytes = \"1\"\n[dev-dependencies]\nserde = \"1\"\n", &[]);
         check("capsule", "[package]\nname = \"tokio\"\n", &[]);
-        check("cli", "[dependencies]\nclap = \"4\"\n", &[]);
+        check("cli", "[dependencies]\nclap = \"4\"\nkapsa-llm.workspace = true\n", &[]);
     }
 }
