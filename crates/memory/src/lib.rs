@@ -25,6 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod access;
+pub mod agent;
 mod annals;
 pub mod branch;
 pub mod check;

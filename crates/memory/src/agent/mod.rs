@@ -1,0 +1,14 @@
+//! What does an agent know, what did it live through, what did it learn, and what may the others know of it?
+//!
+//! *Facts* are what is known, *episodes* what happened, *insights* what was learned from that. Stores keep them: in memory, or in a
+//! capsule where they survive, branch and have a history. `WorkspaceMemory` is what a team shares, behind clearances; `AgentMemory`
+//! is what one agent has for itself.
+
+mod stores;
+mod types;
+
+pub use stores::{
+    EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore, INSIGHTS_DEFAULT, InsightQuery,
+    InsightStore,
+};
+pub use types::{Episode, Fact, Insight, InsightStatus, RetrievalTrace, TraceAction};

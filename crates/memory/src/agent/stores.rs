@@ -1,0 +1,223 @@
+//! What must a store of facts, episodes or insights be able to do? Whoever implements these traits passes one suite of tests
+//! (`tests/it/agent`), so that all stores answer alike.
+//!
+//! Rules of every query: filters are joined by "and"; tags match when one of them does; text is looked for as a part of the content,
+//! upper and lower case alike; what comes back is a copy.
+
+use super::types::{Episode, Fact, Insight};
+use crate::access::ClearanceProfile;
+use crate::error::Result;
+use crate::record::Micros;
+
+/// Facts that a query returns unless told otherwise.
+pub const FACTS_DEFAULT: usize = 10;
+/// Episodes that a query returns unless told otherwise.
+pub const EPISODES_DEFAULT: usize = 50;
+/// Insights that a query returns unless told otherwise.
+pub const INSIGHTS_DEFAULT: usize = 10;
+
+/// Which facts are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FactQuery {
+    /// About this entity.
+    pub entity: Option<String>,
+    /// This property of it.
+    pub attribute: Option<String>,
+    /// Of this field of knowledge.
+    pub domain: Option<String>,
+    /// With one of these tags; any when empty.
+    pub tags: Vec<String>,
+    /// With this text in it; any when empty.
+    pub text: String,
+    /// At least so sure.
+    pub confidence_min: f64,
+    /// Holding at this moment; the ones that hold at any time when none.
+    pub valid_at: Option<Micros>,
+    /// Whether facts whose place another took are wanted as well; default no.
+    pub superseded: bool,
+    /// Only what this profile may know, decided before the limit: a reader of low clearance gets as many as any other.
+    pub clearance: Option<ClearanceProfile>,
+    /// Most facts; default [`FACTS_DEFAULT`].
+    pub limit: usize,
+}
+
+impl Default for FactQuery {
+    fn default() -> FactQuery {
+        FactQuery {
+            entity: None,
+            attribute: None,
+            domain: None,
+            tags: Vec::new(),
+            text: String::new(),
+            confidence_min: 0.0,
+            valid_at: None,
+            superseded: false,
+            clearance: None,
+            limit: FACTS_DEFAULT,
+        }
+    }
+}
+
+/// Keeps facts.
+pub trait FactStore: Send + Sync {
+    /// Stores a fact; one with the same id is replaced.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn store(&self, fact: &Fact) -> Result<()>;
+
+    /// Facts that fit, in the order in which they were first stored.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
+
+    /// The fact with this id.
+    ///
+    /// # Errors
+    /// What the store says; a missing one is none.
+    fn get(&self, id: &str) -> Result<Option<Fact>>;
+
+    /// Replaces a fact, or stores it when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn update(&self, fact: &Fact) -> Result<()>;
+
+    /// Removes a fact; a missing one is no error.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn delete(&self, id: &str) -> Result<()>;
+
+    /// Counts that facts were read, without rewriting them.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn touch(&self, ids: &[&str], at: Micros) -> Result<()>;
+}
+
+/// Which episodes are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EpisodeQuery {
+    /// Of this agent.
+    pub agent_id: String,
+    /// About this entity.
+    pub entity: Option<String>,
+    /// Of this field of knowledge.
+    pub domain: Option<String>,
+    /// With one of these tags; any when empty.
+    pub tags: Vec<String>,
+    /// At this moment or later.
+    pub since: Option<Micros>,
+    /// Most episodes; default [`EPISODES_DEFAULT`].
+    pub limit: usize,
+}
+
+impl EpisodeQuery {
+    /// Every episode of an agent, up to the default limit.
+    #[must_use]
+    pub fn of(agent_id: impl Into<String>) -> EpisodeQuery {
+        EpisodeQuery {
+            agent_id: agent_id.into(),
+            entity: None,
+            domain: None,
+            tags: Vec::new(),
+            since: None,
+            limit: EPISODES_DEFAULT,
+        }
+    }
+}
+
+/// Keeps episodes.
+pub trait EpisodicStore: Send + Sync {
+    /// Stores an episode; one with the same id is replaced.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn store(&self, episode: &Episode) -> Result<()>;
+
+    /// Episodes that fit, the newest first.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn query(&self, query: &EpisodeQuery) -> Result<Vec<Episode>>;
+
+    /// The episode with this id.
+    ///
+    /// # Errors
+    /// What the store says; a missing one is none.
+    fn get(&self, id: &str) -> Result<Option<Episode>>;
+}
+
+/// Which insights are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InsightQuery {
+    /// Of this agent.
+    pub agent_id: String,
+    /// About this entity.
+    pub entity: Option<String>,
+    /// Of this field of knowledge.
+    pub domain: Option<String>,
+    /// With one of these tags; any when empty.
+    pub tags: Vec<String>,
+    /// With this text in it; any when empty.
+    pub text: String,
+    /// At least so sure.
+    pub confidence_min: f64,
+    /// Whether retired ones are wanted as well; default no.
+    pub retired: bool,
+    /// Most insights; default [`INSIGHTS_DEFAULT`].
+    pub limit: usize,
+}
+
+impl InsightQuery {
+    /// Every insight of an agent that still counts, up to the default limit.
+    #[must_use]
+    pub fn of(agent_id: impl Into<String>) -> InsightQuery {
+        InsightQuery {
+            agent_id: agent_id.into(),
+            entity: None,
+            domain: None,
+            tags: Vec::new(),
+            text: String::new(),
+            confidence_min: 0.0,
+            retired: false,
+            limit: INSIGHTS_DEFAULT,
+        }
+    }
+}
+
+/// Keeps insights.
+pub trait InsightStore: Send + Sync {
+    /// Stores an insight; one with the same id is replaced.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn store(&self, insight: &Insight) -> Result<()>;
+
+    /// Insights that fit, in the order in which they were first stored.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>>;
+
+    /// The insight with this id.
+    ///
+    /// # Errors
+    /// What the store says; a missing one is none.
+    fn get(&self, id: &str) -> Result<Option<Insight>>;
+
+    /// Replaces an insight, or stores it when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn update(&self, insight: &Insight) -> Result<()>;
+
+    /// The first insight of the agent that still counts and says about the same as `content`; never for a text of fewer than three
+    /// different words.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>>;
+}
