@@ -101,7 +101,7 @@ impl ClearanceProfile {
             return true;
         }
         let cleared = self.domains.get(domain).is_some_and(|clearance| *clearance >= level);
-        cleared && (level != Classification::Restricted || named.iter().any(|name| *name == self.principal))
+        cleared && (level != Classification::Restricted || named.contains(&self.principal))
     }
 }
 
