@@ -55,6 +55,7 @@ mod read;
 pub mod record;
 mod replay;
 pub mod request;
+pub mod role;
 pub mod run;
 mod salvage;
 mod segments;

@@ -1,0 +1,115 @@
+//! What is remembered of a step? Knows what an episode looks like, and nothing of where it goes.
+
+use serde_json::{Map, Value};
+
+use super::error::StepCause;
+use super::memory::EpisodeRecorder;
+use super::scope::Scope;
+use crate::agent::Episode;
+use crate::error::Error;
+use crate::llm::Usage;
+use crate::record::Micros;
+use crate::{ids, tokens};
+
+/// Most characters of an episode's summaries.
+pub const SUMMARY_CHARS_MAX: usize = 200;
+
+/// A step that is over.
+pub(super) struct Step<'a> {
+    pub(super) role: &'a str,
+    pub(super) operator: &'a str,
+    pub(super) node: &'a str,
+    pub(super) started: Micros,
+    pub(super) ended: Micros,
+    pub(super) usage: Usage,
+    pub(super) scope: Scope,
+    pub(super) input: &'a str,
+    pub(super) result: Outcome,
+}
+
+/// How a step ended.
+pub(super) struct Outcome {
+    pub(super) summary: String,
+    pub(super) values: Map<String, Value>,
+}
+
+impl Outcome {
+    pub(super) fn failed(cause: &StepCause) -> Outcome {
+        let values = [("error".to_owned(), Value::from(cause.to_string()))].into_iter().collect();
+        Outcome { summary: format!("failed: {cause}"), values }
+    }
+}
+
+impl Step<'_> {
+    /// How long it took, in milliseconds; nothing where the clock ran backwards.
+    pub(super) fn duration_ms(&self) -> u64 {
+        u64::try_from(self.ended.saturating_sub(self.started)).unwrap_or_default() / 1000
+    }
+
+    /// Has the step recorded. Returns why it could not be; none without a recorder.
+    pub(super) fn record(self, recorder: Option<&dyn EpisodeRecorder>) -> Option<Error> {
+        recorder?.record(self.into_episode()).err()
+    }
+
+    fn into_episode(self) -> Episode {
+        let duration_ms = self.duration_ms();
+        Episode {
+            id: fresh_id(),
+            agent_id: self.role.to_owned(),
+            operator_id: self.operator.to_owned(),
+            node_name: self.node.to_owned(),
+            timestamp: self.started,
+            action: self.node.to_owned(),
+            input_summary: summary(self.input),
+            output_summary: summary(&self.result.summary),
+            outcome: self.result.values,
+            duration_ms,
+            tokens_in: self.usage.tokens_in,
+            tokens_out: self.usage.tokens_out,
+            entity: self.scope.entity,
+            domain: self.scope.domain,
+            tags: self.scope.tags,
+        }
+    }
+}
+
+fn summary(text: &str) -> String {
+    tokens::first_chars(text, SUMMARY_CHARS_MAX).to_owned()
+}
+
+/// `ep_` and 128 random bits in hexadecimal.
+fn fresh_id() -> String {
+    format!("ep_{:032x}", u128::from_be_bytes(ids::random_id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(started: Micros, ended: Micros) -> Step<'static> {
+        let result = Outcome { summary: "ž".repeat(201), values: Map::new() };
+        let usage = Usage { tokens_in: 1, tokens_out: 2 };
+        Step { role: "cro", operator: "ops", node: "n", started, ended, usage, scope: Scope::default(), input: "日", result }
+    }
+
+    #[test]
+    fn summaries_are_cut_between_characters() {
+        let episode = step(5_000_000, 5_002_999).into_episode();
+        assert_eq!((episode.input_summary.as_str(), episode.output_summary), ("日", "ž".repeat(SUMMARY_CHARS_MAX)));
+        assert_eq!((episode.timestamp, episode.duration_ms), (5_000_000, 2));
+        assert_eq!((episode.agent_id.as_str(), episode.action.as_str()), ("cro", "n"));
+    }
+
+    #[test]
+    fn a_clock_that_ran_backwards_gives_no_time() {
+        assert_eq!(step(10_000, 5_000).duration_ms(), 0);
+        assert_eq!(step(Micros::MIN, Micros::MAX).duration_ms(), Micros::MAX as u64 / 1000);
+    }
+
+    #[test]
+    fn ids_differ() {
+        let (one, two) = (fresh_id(), fresh_id());
+        assert_ne!(one, two);
+        assert!(one.len() == 35 && one[3..].bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+    }
+}

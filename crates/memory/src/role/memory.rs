@@ -1,0 +1,75 @@
+//! What does a role need of a memory? Four abilities, each a trait; how a memory keeps or finds anything is not known here.
+
+use std::sync::Arc;
+
+use super::error::ReflectError;
+use super::scope::Scope;
+use crate::access::ClearanceProfile;
+use crate::agent::{Episode, Insight};
+use crate::error::Result;
+use crate::llm::{BoxFuture, LanguageModel};
+
+/// Puts together what a node should know.
+pub trait ContextAssembler: Send + Sync {
+    /// What the memory has in this scope, at most `token_budget` tokens by the estimate of [`crate::tokens`]; empty when nothing.
+    ///
+    /// # Errors
+    /// What the memory says. The node is not run then: it would answer without what it needs to know.
+    fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<String>;
+}
+
+/// Keeps what was done.
+pub trait EpisodeRecorder: Send + Sync {
+    /// Keeps an episode.
+    ///
+    /// # Errors
+    /// What the memory says. The answer of the node is not lost by that.
+    fn record(&self, episode: Episode) -> Result<()>;
+}
+
+/// Knows what was learned.
+pub trait InsightSource: Send + Sync {
+    /// At most `limit` insights that still count and have `text` in them, upper and lower case alike.
+    ///
+    /// # Errors
+    /// What the memory says.
+    fn matching(&self, text: &str, limit: usize) -> Result<Vec<Insight>>;
+}
+
+/// Learns from what was done.
+pub trait Reflect: Send + Sync {
+    /// Asks the model what the episodes teach, keeps it, and returns what is new. Without episodes nothing is asked.
+    ///
+    /// # Errors
+    /// What the model or the memory says.
+    fn reflect<'a>(
+        &'a self,
+        model: &'a dyn LanguageModel,
+        role_context: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Insight>, ReflectError>>;
+}
+
+/// A memory that a role can have: whatever has all four abilities.
+pub trait RoleMemory: ContextAssembler + EpisodeRecorder + InsightSource + Reflect {}
+
+impl<M: ContextAssembler + EpisodeRecorder + InsightSource + Reflect> RoleMemory for M {}
+
+/// Gives each role its memory. What the roles share, such as a workspace, is known to the factory alone.
+///
+/// A function of the role's id and clearance is one.
+pub trait MemoryFactory: Send + Sync {
+    /// The memory of this role, which shows no more than the clearance allows. A role without clearance has an empty one.
+    ///
+    /// # Errors
+    /// What the memory says.
+    fn memory(&self, role_id: &str, clearance: &ClearanceProfile) -> Result<Arc<dyn RoleMemory>>;
+}
+
+impl<F> MemoryFactory for F
+where
+    F: Fn(&str, &ClearanceProfile) -> Result<Arc<dyn RoleMemory>> + Send + Sync,
+{
+    fn memory(&self, role_id: &str, clearance: &ClearanceProfile) -> Result<Arc<dyn RoleMemory>> {
+        self(role_id, clearance)
+    }
+}
