@@ -223,10 +223,7 @@ impl OperatorRuntime {
             // For the episode alone a part that is not known is no reason to fail.
             missing.extend(lacks.into_iter().filter(|_| self.assembler.is_some()));
         }
-        if !missing.is_empty() {
-            missing.dedup();
-            return Err(MissingKeys { keys: missing }.into());
-        }
+        MissingKeys::check(missing)?;
         Ok(ChatRequest {
             system: self.system(node, call)?,
             messages: vec![Message::User(call.input.clone())],

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::text::{MissingKeys, State, Text};
+use super::text::{FromState, MissingKeys, State, Text};
 
 /// Tokens of memory in a prompt unless told otherwise, by the estimate of [`crate::tokens`].
 pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
@@ -44,7 +44,7 @@ pub struct MemoryScope {
 #[derive(Clone)]
 enum Tags {
     Each(Vec<Text>),
-    Function(Arc<dyn Fn(&State) -> Vec<String> + Send + Sync>),
+    Function(FromState<Vec<String>>),
 }
 
 impl Default for MemoryScope {
@@ -118,7 +118,7 @@ impl MemoryScope {
     /// When a template asks for keys that the state does not have: an empty part would ask for anything, which nobody meant.
     pub fn resolve(&self, state: &State) -> Result<Scope, MissingKeys> {
         let (scope, missing) = self.fill(state);
-        if missing.is_empty() { Ok(scope) } else { Err(MissingKeys { keys: missing }) }
+        MissingKeys::check(missing).map(|()| scope)
     }
 
     /// The scope, with nothing in place of what is missing, and the missing keys.

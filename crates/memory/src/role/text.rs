@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// What the nodes of an operator read and write: a JSON object.
 pub type State = Map<String, Value>;
 
+/// A function of a state.
+pub(super) type FromState<T> = Arc<dyn Fn(&State) -> T + Send + Sync>;
+
 /// The value under `key`, as text: a text as it is, `null` and a missing one as none, anything else as JSON.
 #[must_use]
 pub fn text_at(state: &State, key: &str) -> Option<String> {
@@ -27,8 +30,21 @@ pub(super) fn text_of(value: &Value) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the state has no {}", quoted(keys))]
 pub struct MissingKeys {
-    /// Each once, in the order of the template.
+    /// Each once, in the order in which they were asked for.
     pub keys: Vec<String>,
+}
+
+impl MissingKeys {
+    /// Nothing is wrong when no keys are missing.
+    pub(super) fn check(keys: Vec<String>) -> Result<(), MissingKeys> {
+        let mut each = Vec::with_capacity(keys.len());
+        for key in keys {
+            if !each.contains(&key) {
+                each.push(key);
+            }
+        }
+        if each.is_empty() { Ok(()) } else { Err(MissingKeys { keys: each }) }
+    }
 }
 
 /// The names, each in backticks.
@@ -95,7 +111,7 @@ impl Template {
     /// When the state lacks keys: all of them are named. A key whose value is `null` is there, and is nothing.
     pub fn render(&self, state: &State) -> Result<String, MissingKeys> {
         let (text, missing) = self.fill(state);
-        if missing.is_empty() { Ok(text) } else { Err(MissingKeys { keys: missing }) }
+        MissingKeys::check(missing).map(|()| text)
     }
 
     /// The text, with nothing in place of what is missing, and the missing keys.
@@ -106,7 +122,6 @@ impl Template {
                 Piece::Words(words) => text.push_str(words),
                 Piece::Key(key) => match look_up(state, key) {
                     Some(value) => text.push_str(&text_of(value)),
-                    None if missing.contains(key) => {}
                     None => missing.push(key.clone()),
                 },
             }
@@ -142,7 +157,7 @@ pub struct Text(Kind);
 enum Kind {
     Fixed(String),
     Template(Template),
-    Function(Arc<dyn Fn(&State) -> Option<String> + Send + Sync>),
+    Function(FromState<Option<String>>),
 }
 
 impl Text {
@@ -170,7 +185,7 @@ impl Text {
     /// As [`Template::render`].
     pub fn render(&self, state: &State) -> Result<String, MissingKeys> {
         let (text, missing) = self.fill(state);
-        if missing.is_empty() { Ok(text) } else { Err(MissingKeys { keys: missing }) }
+        MissingKeys::check(missing).map(|()| text)
     }
 
     /// The text, with nothing in place of what is missing, and the missing keys.
