@@ -7,6 +7,7 @@ mod meaning;
 mod model;
 mod model_versions;
 mod revisions;
+mod role;
 mod runs;
 mod search;
 mod shared;
