@@ -254,10 +254,11 @@ impl Role {
     }
 
     fn system_for(&self, message: &str) -> Result<String, Error> {
+        let wanted = message.trim();
         let known = match (&self.memory, &self.notes) {
-            // Everything has nothing in it.
-            (Some(_), _) if message.trim().is_empty() => String::new(),
-            (Some(memory), _) => list(&memory.matching(message, RESPOND_INSIGHTS_MAX)?),
+            // Every text has the empty one in it.
+            (Some(_), _) if wanted.is_empty() => String::new(),
+            (Some(memory), _) => list(&memory.matching(wanted, RESPOND_INSIGHTS_MAX)?),
             (None, Some(notes)) => notes::section(&notes.recall(&self.id, message)?),
             (None, None) => String::new(),
         };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kapsa_memory::llm::{BoxFuture, ChatReply, Message, ModelError, ScriptedModel, ToolCall, ToolSpec, Usage, block_on};
-use kapsa_memory::role::{NodeRun, Operator, STEPS_DEFAULT, Tool, ToolError, agent_node, function_tool};
+use kapsa_memory::role::{NodeRun, Operator, STEPS_DEFAULT, Tool, ToolError, agent_node, function_tool, llm_node};
 use serde_json::{Map, Value, json};
 
 use super::{Lists, reply, runtime, state};
@@ -146,6 +146,17 @@ fn no_steps_do_not_crash() {
 fn one_step_is_one_request() {
     let done = run(Some(1), ScriptedModel::new().then(ChatReply::text("5433")));
     assert_eq!((done.run.steps, done.run.answered), (1, true));
+}
+
+/// Nobody offered it a tool; its words are the answer.
+#[test]
+fn a_node_of_one_request_has_its_answer_whatever_the_model_calls() {
+    let model = Arc::new(ScriptedModel::new().then(calls(&[("port", json!({}))])));
+    let operator = Operator::new("o", [llm_node("n", "x").output("out")]).unwrap();
+    let memory = Lists::new();
+    let run = block_on(runtime(operator, &model).with_recorder(memory.clone()).run("n", &mut state(json!({})))).unwrap();
+    assert_eq!((run.output, run.answered, run.steps), (json!("Looking."), true, 1));
+    assert_eq!(Value::Object(memory.episodes()[0].outcome.clone()), json!({"out": "Looking."}));
 }
 
 /// Answers only when it is woken from another thread.

@@ -69,8 +69,12 @@ fn respond_without_a_memory_has_the_soul_alone() {
 fn an_empty_message_matches_nothing() {
     let model = saying("x");
     let role = cro().model(model.clone()).memory(shared(&Lists::of(&[("", "Acme pays late")]))).build().unwrap();
-    block_on(role.respond(" \n")).unwrap();
-    assert_eq!(last(&model).system, "You are the CRO. Data-driven.");
+    for message in ["", " ", " \n"] {
+        block_on(role.respond(message)).unwrap();
+        assert_eq!(last(&model).system, "You are the CRO. Data-driven.");
+    }
+    block_on(role.respond("acme pays\n")).unwrap();
+    assert!(last(&model).system.ends_with("- Acme pays late (confidence: 0.9)"), "{}", last(&model).system);
 }
 
 #[test]
