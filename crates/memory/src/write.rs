@@ -208,6 +208,21 @@ impl Writer {
         Ok(())
     }
 
+    /// Closes branches in one commit, those that are open, and puts a record on the current one first.
+    pub(crate) fn archive_branches(&mut self, names: Vec<String>, record: NewRecord) -> Result<()> {
+        let mut all = vec![Pending::put(record, self.envelope())];
+        for name in names {
+            let Some(made) = self.view()?.find_branch(&name)?.filter(|made| !made.archived) else { continue };
+            let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
+            all.push(self.branch_record(record, made.parent, None));
+            self.is_archived |= made.id == self.branch;
+        }
+        let is_archived = std::mem::take(&mut self.is_archived);
+        let written = self.write(all);
+        self.is_archived = is_archived;
+        written.map(drop)
+    }
+
     /// The record that makes a branch, when it is told where that begins, or changes one.
     fn branch_record(&self, mut record: NewRecord, parent: BranchId, fork: Option<u64>) -> Pending {
         let name = Name::Given(record.uri.take().expect("a branch has a name"));

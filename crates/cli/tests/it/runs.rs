@@ -105,6 +105,16 @@ fn which_run_is_meant_is_never_guessed() {
         command.args(["run", "record", "--run", "18", "--role", "builder", "--text", "- a list", "--json"]);
         let put = json_of(command.env("KAPSA_TASK", "").env("KAPSA_ROLE", "").env("KAPSA_RUN", ""));
         assert_eq!((&put["run"], &put["task"]), (&json!("18"), &Value::Null), "an empty variable is none");
+        sandbox.json(&["run", "finish", "--run", "17"]);
+        let mut command = sandbox.command();
+        command.args(["run", "record", "--role", "builder", "--text", "lost?"]).env("KAPSA_RUN", "").stdin(Stdio::null());
+        let told = command.output().expect("it runs");
+        assert!(told.status.success() && told.stdout.is_empty(), "a run that failed to start is no other run: {told:?}");
+        for call in
+            [&["run", "record", "--run", "18", "--role", "b", "missing.md"][..], &["run", "start", "--plan", "missing.md"]]
+        {
+            assert_eq!(sandbox.run(call).code, Some(1), "{call:?}");
+        }
         for odd in [
             ["--run", "a/b"],
             ["--run", ".."],
@@ -144,7 +154,8 @@ fn a_run_goes_on_when_every_store_becomes_unreadable() {
         ];
         for step in steps {
             let run = sandbox.run(step);
-            assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{layout} {step:?}");
+            let out = if step[1] == "start" { "17\n" } else { "" };
+            assert_eq!((run.code, run.out.as_str()), (Some(0), out), "{layout} {step:?}");
             assert!(run.err.contains("warning: run memory: "), "{layout} {step:?} {}", run.err);
             let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
             let told = sandbox.run(&args);

@@ -34,6 +34,8 @@ const DESCRIPTION_WORDS_MAX: usize = 48;
 const NEXT_SHARE: f32 = 0.8;
 /// So many times as many lines as fit are found, for the weighing to choose from.
 const CHOICE: usize = 4;
+/// So many times as many records of the run itself are looked at as may be told: plans and what was merged are among them.
+const OWN_LOOKED_AT: usize = 4;
 /// Most threads that search stores.
 const THREADS_MAX: usize = 8;
 /// Most records that one search over all siblings tells.
@@ -108,8 +110,7 @@ impl Line {
 
     fn body(&self) -> String {
         let title = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
-        // A text that holds the end of the block is told without it, so that the block ends where it ends.
-        format!("[{}] {title}{}", self.provenance(), self.text).replace(MARKER_END, "").replace(MARKER_BEGIN, "")
+        format!("[{}] {title}{}", self.provenance(), self.text)
     }
 }
 
@@ -185,7 +186,7 @@ pub fn query_of(title: &str, description: &str) -> String {
             }
         }
     }
-    words.join(" ")
+    tokens::first_bytes(&words.join(" "), QUERY_BYTES_MAX).to_string()
 }
 
 /// Gathers what [`RunStore::context`] is asked for.
@@ -204,16 +205,29 @@ pub(super) fn gather(store: &RunStore, run: &RunId, request: &ContextRequest<'_>
     let failed = tasks.iter().filter(|task| task.status == Status::Failed).map(|task| task.id.clone()).collect();
     let mut search = Search::new(store, run, request, query, skipped)?;
     search.failed = failed;
-    if let Some((reader, _)) = &own
-        && wants_plan(request.role)
-    {
-        search.plan(reader);
+    if let Some((reader, _)) = &own {
+        search.own(reader, wants_plan(request.role));
     }
-    search.all(store.home.siblings(run, request.task, &known)?, true);
+    let mut unreadable = None;
+    match store.home.siblings(run, request.task, &known) {
+        Ok(siblings) => search.all(siblings, true),
+        Err(error) => unreadable = Some(error),
+    }
     if request.past_runs {
-        search.all(store.home.past(run, PAST_RUNS_MAX)?, false);
+        match store.home.past(run, PAST_RUNS_MAX) {
+            Ok(past) => search.all(past, false),
+            Err(error) => search.skipped.push(Skipped { store: "earlier runs".to_string(), reason: error.to_string() }),
+        }
     }
-    Ok(search.finish())
+    // Only where nothing at all could be told is that a failure.
+    match unreadable {
+        Some(error) if search.finds.is_empty() => Err(error),
+        Some(error) => {
+            search.skipped.push(Skipped { store: store.home.place(run, None), reason: error.to_string() });
+            Ok(search.finish())
+        }
+        None => Ok(search.finish()),
+    }
 }
 
 /// The run's own records and its tasks. None when there are none, or they cannot be read: the tasks' stores may be readable all the same.
@@ -282,6 +296,22 @@ impl<'a> Search<'a> {
         Ok(Search { store, run, request, query, parsed, models, failed, groups, finds, skipped })
     }
 
+    /// Searches what the run itself holds: outputs that are of no task, and the plans where they are wanted.
+    fn own(&mut self, reader: &Reader, wants_plan: bool) {
+        if wants_plan {
+            self.plan(reader);
+        }
+        let group = self.group(None, None, false);
+        let is_own = |record: &Record| {
+            is_output(record) && record.label != records::PLAN && record.origin.is_none() && records::task_of(record).is_none()
+        };
+        let filter = Filter { kinds: vec![records::OUTPUT.to_string()], ..Filter::default() };
+        match self.find(reader, filter, self.request.chunks_max.saturating_mul(OWN_LOOKED_AT)) {
+            Ok(found) => self.take(group, found, None, true, &is_own),
+            Err(error) => self.skipped.push(Skipped { store: self.store.home.place(self.run, None), reason: error.to_string() }),
+        }
+    }
+
     /// Searches the plans of the run, but not the task's own. Where none fits, the beginning of the newest is told.
     fn plan(&mut self, reader: &Reader) {
         let group = self.group(None, None, true);
@@ -290,7 +320,7 @@ impl<'a> Search<'a> {
         let told = self.find(reader, filter, self.request.chunks_max).and_then(|found| {
             let best = found.hits.first().map_or(0.0, |hit| hit.score);
             let is_own = |hit: &Hit| own.is_some() && records::task_of(&hit.record) == own;
-            let hits: Vec<Hit> = found.hits.into_iter().filter(|hit| !is_own(hit)).collect();
+            let hits: Vec<Hit> = found.hits.into_iter().filter(|hit| !is_own(hit) && hit.record.origin.is_none()).collect();
             match hits.is_empty() || found.fallback {
                 true => Ok(newest_plan_of(reader, None)?.into_iter().map(|plan| (plan, 0.0, None)).collect()),
                 false => Ok(hits.into_iter().map(|hit| (hit.record, share(hit.score, best), hit.passage)).collect::<Vec<_>>()),
@@ -319,7 +349,16 @@ impl<'a> Search<'a> {
         let alone: Vec<(Sibling, usize)> = siblings.all.into_iter().zip(first..).filter(wanted).collect();
         for ((sibling, group), answer) in alone.iter().zip(self.each_alone(&alone)) {
             match answer {
-                Ok(found) => self.take(*group, found, together, fallback),
+                Ok(found) => {
+                    let (own, run) = (self.request.task.map(TaskId::as_str), sibling.run.as_str());
+                    // A copy of another store, or of the task's own, is told by nobody's name but its own.
+                    let is_theirs = |record: &Record| {
+                        let of = records::run_of(record);
+                        let is_own = sibling.run == *self.run && own.is_some() && records::task_of(record) == own;
+                        is_output(record) && !is_own && (of.is_empty() || of == run)
+                    };
+                    self.take(*group, found, together, fallback, &is_theirs);
+                }
                 Err(reason) => self.skipped.push(Skipped { store: sibling.name.clone(), reason }),
             }
         }
@@ -376,13 +415,13 @@ impl<'a> Search<'a> {
     }
 
     /// Takes what one store told.
-    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool) {
+    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool, is_theirs: &dyn Fn(&Record) -> bool) {
         if found.fallback && !fallback {
             return;
         }
         let best = together.unwrap_or_else(|| found.hits.first().map_or(0.0, |hit| hit.score));
         let is_fallback = found.fallback;
-        let told = found.hits.into_iter().filter(|hit| is_output(&hit.record)).take(self.request.chunks_max);
+        let told = found.hits.into_iter().filter(|hit| is_theirs(&hit.record)).take(self.request.chunks_max);
         self.finds.extend(told.map(|hit| {
             let share = if is_fallback { 0.0 } else { share(hit.score, best) };
             Find { group, share, passage: hit.passage, record: hit.record }
@@ -500,16 +539,16 @@ impl<'a> Search<'a> {
         let record = &self.finds[weighed.find].record;
         let Group { run, task, .. } = &self.groups[weighed.group];
         let failed = run.is_none() && task.as_ref().is_some_and(|task| self.failed.contains(task));
-        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(passages::one_line));
+        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(name_of));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
         let title = passages::one_line(records::bare_title(&record.title, &record.label));
         Line {
             run: run.clone(),
             task,
             failed,
-            role: tokens::first_chars(&passages::one_line(role), ROLE_BYTES_MAX).to_string(),
-            title: tokens::first_chars(&title, TITLE_CHARS_MAX).to_string(),
-            text: passages::one_line(&record.text[weighed.range.clone()]),
+            role: name_of(role),
+            title: unmarked(tokens::first_chars(&title, TITLE_CHARS_MAX)),
+            text: unmarked(&passages::one_line(&record.text[weighed.range.clone()])),
             uri: record.uri.clone(),
             confidence: record.confidence,
             score: weighed.score,
@@ -553,6 +592,21 @@ fn fit(lines: Vec<(usize, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
     let left_out = count - kept.len();
     kept.sort_by_key(|(place, _)| *place);
     (kept.into_iter().map(|(_, line)| line).collect(), left_out)
+}
+
+/// A text without the markers of the block, which ends where it ends. Taking one out may put another one together.
+fn unmarked(text: &str) -> String {
+    let mut text = text.to_string();
+    while let Some(marker) = [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker)) {
+        text = text.replace(marker, "");
+    }
+    text
+}
+
+/// A name that cannot be taken for more than one.
+fn name_of(text: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    tokens::first_chars(text, ROLE_BYTES_MAX).chars().map(plain).collect()
 }
 
 fn is_output(record: &Record) -> bool {
