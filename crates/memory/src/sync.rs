@@ -124,6 +124,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
     pub fn pull(&mut self, from: &Path, name: &str, progress: Progress<'_>) -> Result<Pulled> {
+        self.for_owner("pull")?;
         let theirs = View::new(Snapshot::open(from)?);
         let ours = self.capsule_mut().snapshot()?;
         let (here, there) = (ours.commit().number, theirs.snapshot().commit().number);
