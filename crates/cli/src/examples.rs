@@ -376,6 +376,16 @@ pub(crate) const MODEL: &str = "Examples:
   kapsa model info                       the one in force in this capsule
   kapsa model remove all-MiniLM-L6-v2";
 
+pub(crate) const CLEARANCE: &str = "Examples:
+  kapsa clearance set cro revenue=confidential hr=internal
+  kapsa clearance set ana =restricted         what has no domain as well
+  kapsa put --domain revenue --classification confidential --text \"Acme pays late\"
+  kapsa find acme --as cro                    or KAPSA_PRINCIPAL=cro for every call
+  kapsa clearance list
+
+Deny by default: a principal without clearance knows what is public. Restricted records need the level and the name
+(--named). Whoever can read the file itself can read everything in it: clearance binds agents that go through kapsa.";
+
 pub(crate) const RUN: &str = "Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)
   kapsa run task start task-1 --title \"Choose the port\"
