@@ -40,7 +40,11 @@ pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
     let new = New::begin(app, args.embed);
     let answer = put(app, args)?;
     // What kept us from looking at the capsule before kept the put from its end as well.
-    let embedding = new?.end(app);
+    let new = match &answer {
+        Answer::One(put) => new?.was_one(put.sequence),
+        Answer::Many(_) => new?,
+    };
+    let embedding = new.end(app);
     answer.tell(&mut app.out, embedding)
 }
 

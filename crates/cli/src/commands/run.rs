@@ -255,7 +255,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
     };
     let put = runs.store.record(&run, output)?;
     app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
-    let embedding = New::since(args.embed, put.sequence).end(app);
+    let embedding = New::one(args.embed, put.sequence).end(app);
     if app.out.is_json() {
         let mut value = json!({ "ok": true, "run": run.as_str(), "role": role.as_str(), "uri": put.uri.as_str(),
             "sequence": put.sequence });

@@ -314,6 +314,20 @@ fn sixteen_workers_that_record_at_once_lose_nothing() {
     });
 }
 
+/// Each process once made the vectors of what all others had put meanwhile: eight together took nine times as long as one by one.
+#[test]
+fn workers_make_the_vectors_of_their_own_records_only() {
+    both(|sandbox, layout| {
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        sandbox.ok(&["run", "task", "start", "t"]);
+        let first = sandbox.json(&["run", "record", "--task", "t", "--role", "builder", "--text", "left", "--embed", "later"]);
+        sandbox.ok(&["run", "record", "--task", "t", "--role", "builder", "--text", "own", "--embed", "now"]);
+        let capsule = if layout == "files" { ".kapsa/runs/17/tasks/t.kapsa" } else { ".kapsa/workspace.kapsa" };
+        let embedded = sandbox.json(&["--capsule", capsule, "embed"]);
+        assert!(embedded["records"].as_u64() >= Some(1), "{layout} what another one left is left to it: {embedded} {first}");
+    });
+}
+
 #[test]
 fn a_conflict_is_the_callers_to_decide() {
     let sandbox = Sandbox::new();

@@ -330,13 +330,14 @@ impl RunStore {
         Ok(runs)
     }
 
-    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. A task that
-    /// nobody has started is started first, so that this is told of it as well.
+    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. The summary of a
+    /// task that failed is recorded in any case: why it did is what others need most. A task that nobody has started is started when
+    /// there is something to record of it.
     ///
     /// # Errors
-    /// As [`RunStore::start`].
+    /// `InvalidOperation` when there is no such task and nothing to record; as [`RunStore::start`].
     pub fn finish_task(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Finished> {
-        let recorded = self.record_best(run, task, finish)?;
+        let recorded = self.record_end(run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
         let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
@@ -351,9 +352,17 @@ impl RunStore {
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
 
-    /// Records the best there is of a task that has no output.
-    fn record_best(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
-        let stored = self.home.task(run, task)?.map_or(Ok(0), |reader| outputs(&reader, None))?;
+    /// Records why a task failed, or the best there is of one that has no output.
+    fn record_end(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
+        let reader = self.home.task(run, task)?;
+        let is_known = reader.is_some();
+        let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
+        let why = finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
+        if let (Some(text), true) = (why, stored > 0) {
+            let (task, role) = (Some(task.clone()), Role::parse("summary")?);
+            let output = NewOutput { task, role, text, confidence: Some(1.0), agent: finish.by.clone() };
+            return Ok(Some(self.put_output(run, output, false)?));
+        }
         if stored > 0 {
             return Ok(None);
         }
@@ -369,7 +378,10 @@ impl RunStore {
                 None => (Role::parse("summary")?, given(&finish.summary)),
             },
         };
-        let Some(text) = text else { return Ok(None) };
+        let Some(text) = text else {
+            let unknown = || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
+            return if is_known { Ok(None) } else { Err(unknown()) };
+        };
         let output = NewOutput { task: Some(task.clone()), role, text, confidence: Some(1.0), agent: String::new() };
         Ok(Some(self.put_output(run, output, false)?))
     }
