@@ -289,7 +289,7 @@ pub(crate) const PULL: &str = "\
 Examples:
   kapsa pull ../other/.kapsa/workspace.kapsa
   kapsa push backup.kapsa
-  kapsa pull ana.kapsa --as ana && kapsa merge --from ana/main
+  kapsa pull ana.kapsa --name ana && kapsa merge --from ana/main
 
 Only what is missing is copied, and the chain proves that both have the same history up to there. Where both
 went on, the other's records come as branches NAME/main, NAME/run/17 and so on; merging them is up to you.";

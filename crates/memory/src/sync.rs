@@ -235,7 +235,7 @@ impl<'a> Fork<'a> {
             let chain = self.theirs.snapshot().chain_of(commit)?.map(|chain| hex(&chain));
             if chain.as_deref() != metadata.get("remote_chain").and_then(Value::as_str) {
                 let reason =
-                    format!("`{}` was another capsule when it was pulled before; choose another name with --as", self.name);
+                    format!("`{}` was another capsule when it was pulled before; choose another name with --name", self.name);
                 return Err(misuse(&reason));
             }
             self.branches.insert(BranchId(remote), branch.id);

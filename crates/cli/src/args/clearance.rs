@@ -17,7 +17,8 @@ pub(crate) enum ClearanceVerb {
     #[command(after_help = examples::CLEARANCE)]
     Set {
         /// The principal: an agent or a person
-        principal: String,
+        #[arg(value_name = "PRINCIPAL")]
+        name: String,
         /// The highest level in a domain; `=LEVEL` for what has no domain
         #[arg(value_name = "DOMAIN=LEVEL", value_parser = domain)]
         domains: Vec<(String, Classification)>,
@@ -26,7 +27,8 @@ pub(crate) enum ClearanceVerb {
     #[command(after_help = examples::CLEARANCE)]
     Show {
         /// The principal
-        principal: String,
+        #[arg(value_name = "PRINCIPAL")]
+        name: String,
     },
     /// List the principals
     #[command(after_help = examples::CLEARANCE)]
@@ -35,7 +37,8 @@ pub(crate) enum ClearanceVerb {
     #[command(after_help = examples::CLEARANCE)]
     Remove {
         /// The principal
-        principal: String,
+        #[arg(value_name = "PRINCIPAL")]
+        name: String,
     },
 }
 

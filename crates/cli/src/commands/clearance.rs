@@ -17,13 +17,13 @@ const PRINCIPALS_MAX: usize = 10_000;
 pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
     let path = app.capsule()?;
     match verb {
-        ClearanceVerb::Set { principal, domains } => {
+        ClearanceVerb::Set { name: principal, domains } => {
             let profile = ClearanceProfile { principal, domains: domains.into_iter().collect() };
             // Policies hold on main, whatever branch is worked on.
             app.keeper(&path)?.put(profile.record()?)?;
             tell(app, &[profile])
         }
-        ClearanceVerb::Show { principal } => {
+        ClearanceVerb::Show { name: principal } => {
             let profile = Reader::open(&path)?.clearance(&principal)?;
             tell(app, &[profile])
         }
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
             }
             tell(app, &profiles)
         }
-        ClearanceVerb::Remove { principal } => {
+        ClearanceVerb::Remove { name: principal } => {
             app.keeper(&path)?.forget(&ClearanceProfile::uri(&principal)?)?;
             tell(app, &[ClearanceProfile::new(principal)])
         }
