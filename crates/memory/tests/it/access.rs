@@ -76,7 +76,7 @@ fn history(random: &mut Random, writer: &mut Writer, count: usize) -> Vec<Writte
         let domain = (*random.pick(&DOMAINS)).to_string();
         let level = *random.pick(&Classification::ALL);
         let people: Vec<String> = PRINCIPALS.iter().filter(|_| random.below(2) == 0).map(|name| (*name).to_string()).collect();
-        let access = (random.below(4) > 0).then(|| Access { level, named: people });
+        let access = Some(Access { level, named: people }).filter(|_| random.below(4) > 0);
         let mut record =
             NewRecord { domain: domain.clone(), access: access.clone(), ..named(&name, &format!("secret word{} of {n}", n % 7)) };
         record.entity = "acme".to_string();
@@ -89,7 +89,7 @@ fn history(random: &mut Random, writer: &mut Writer, count: usize) -> Vec<Writte
 }
 
 /// What counts under each URI up to a sequence.
-fn heads<'a>(all: &'a [Written], until: u64) -> BTreeMap<&'a str, &'a Written> {
+fn heads(all: &[Written], until: u64) -> BTreeMap<&str, &Written> {
     let mut heads = BTreeMap::new();
     for written in all.iter().filter(|written| written.sequence <= until) {
         heads.insert(written.uri.as_str(), written);
@@ -185,9 +185,11 @@ fn nothing_tells_of_what_is_hidden() {
         for layout in 0..3 {
             match layout {
                 0 => {}
-                1 => drop(writer.optimize(&mut |_, _| {}).expect("optimised")),
+                1 => {
+                    writer.optimize(&mut |_, _| {}).expect("optimised");
+                }
                 _ => {
-                    drop(writer.compact(&mut |_, _| {}).expect("compacted"));
+                    writer.compact(&mut |_, _| {}).expect("compacted");
                     writer = fixture.writer();
                 }
             }
