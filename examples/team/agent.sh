@@ -8,7 +8,7 @@ prompt=$(cat)
 # The first line of a sibling in the prompt's context block that matches, reduced to the part that is asked for.
 told() {
     printf '%s\n' "$prompt" |
-        sed -n "/^--- Sibling Task Context ---\$/,/^--- End Sibling Task Context ---\$/s/^  \\[$1 builder\\].*$2.*/\\1/p" | head -n 1
+        sed -n "/^--- Sibling Task Context ---\$/,/^--- End Sibling Task Context ---\$/s/^  \\[$1 builder[],].*$2.*/\\1/p" | head -n 1
 }
 
 separator=$(told task-1 'the separator is `\([^`]*\)`')

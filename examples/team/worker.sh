@@ -20,7 +20,7 @@ field() {
 # Which of the siblings that the task needs are not in the context?
 missing() {
     for need in $(field Needs); do
-        grep -q "^  \\[$need builder\\]" "$logs/$task.context" || printf ' %s' "$need"
+        grep -q "^  \\[$need builder[],]" "$logs/$task.context" || printf ' %s' "$need"
     done
 }
 

@@ -57,8 +57,23 @@ impl App {
         self.reader_as_of(None)
     }
 
+    /// Who acts; none for the owner.
+    pub(crate) fn principal(&self) -> Option<&str> {
+        self.global.principal.as_deref().filter(|name| !name.trim().is_empty())
+    }
+
+    /// A reader as it is for who acts.
+    fn guarded(&self, reader: Reader) -> Result<Reader> {
+        let Some(principal) = self.principal() else { return Ok(reader) };
+        let profile = reader.clearance(principal)?;
+        Ok(reader.as_principal(profile))
+    }
+
     /// A reader of what a reading verb is told to look at.
     pub(crate) fn reader_when(&self, when: &When) -> Result<Reader> {
+        if let (Some(_), Some(principal)) = (&when.mount, self.principal()) {
+            return Err(Error::AccessDenied { principal: principal.to_string(), what: "read mounts" }.into());
+        }
         let Some(mount) = &when.mount else { return self.reader_as_of(when.as_of.as_deref()) };
         // A mount has no current branch.
         let branch = self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
@@ -71,7 +86,11 @@ impl App {
         let reader = self.reader_when(when)?;
         let missing = match reader.get(uri) {
             Ok(record) => return Ok((reader, record)),
-            Err(error @ Error::UriNotFound { .. }) if when.mount.is_none() && when.as_of.is_none() => error,
+            Err(error @ Error::UriNotFound { .. })
+                if when.mount.is_none() && when.as_of.is_none() && self.principal().is_none() =>
+            {
+                error
+            }
             Err(error) => return Err(error.into()),
         };
         if reader.history(uri).is_ok() {
@@ -98,13 +117,13 @@ impl App {
 
     /// A reader of the capsule that is meant, whatever the branch.
     pub(crate) fn whole_reader(&self) -> Result<Reader> {
-        Ok(Reader::open(&self.capsule()?)?)
+        self.guarded(Reader::open(&self.capsule()?)?)
     }
 
     /// A reader of the branch that is meant, as of then.
     pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<Reader> {
         let path = self.capsule()?;
-        let reader = Reader::open(&path)?;
+        let reader = self.guarded(Reader::open(&path)?)?;
         let branch = self.branch(&path)?;
         if branch.is_none() && as_of.is_none() {
             return Ok(reader);
@@ -118,7 +137,7 @@ impl App {
         let branch = self.branch(path)?;
         let mut options = self.write_options(run);
         options.holder.branch.clone_from(&branch);
-        let mut writer = Writer::open(path, options)?;
+        let mut writer = self.acting(Writer::open(path, options)?)?;
         if let Some(branch) = branch {
             writer.switch(&branch)?;
         }
@@ -127,7 +146,14 @@ impl App {
 
     /// The writer of a capsule as a whole, whatever the branch.
     pub(crate) fn keeper(&self, path: &Path) -> Result<Writer> {
-        Ok(Writer::open(path, self.write_options(None))?)
+        self.acting(Writer::open(path, self.write_options(None))?)
+    }
+
+    /// A writer as it is for who acts.
+    fn acting(&self, writer: Writer) -> Result<Writer> {
+        let Some(principal) = self.principal() else { return Ok(writer) };
+        let profile = Reader::open(writer.path())?.clearance(principal)?;
+        Ok(writer.as_principal(profile))
     }
 
     /// The branch that is meant: the one asked for, else the capsule's current one; none for `main`.

@@ -141,6 +141,9 @@ impl From<Error> for CliError {
                 .hint("choose another label, or --force")
                 .field("error_code", "DUPLICATE_LABEL")
                 .field("label", label),
+            Error::AccessDenied { .. } => {
+                CliError::user("access_denied", message).hint("the owner sets what it may with kapsa clearance")
+            }
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
             Error::TargetExists { path } => CliError::user("exists", message)
                 .hint("--force replaces it, unless it is a folder that is no export; --out names another place")

@@ -289,7 +289,7 @@ pub(crate) const PULL: &str = "\
 Examples:
   kapsa pull ../other/.kapsa/workspace.kapsa
   kapsa push backup.kapsa
-  kapsa pull ana.kapsa --as ana && kapsa merge --from ana/main
+  kapsa pull ana.kapsa --name ana && kapsa merge --from ana/main
 
 Only what is missing is copied, and the chain proves that both have the same history up to there. Where both
 went on, the other's records come as branches NAME/main, NAME/run/17 and so on; merging them is up to you.";
@@ -375,6 +375,16 @@ pub(crate) const MODEL: &str = "Examples:
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
   kapsa model info                       the one in force in this capsule
   kapsa model remove all-MiniLM-L6-v2";
+
+pub(crate) const CLEARANCE: &str = "Examples:
+  kapsa clearance set cro revenue=confidential hr=internal
+  kapsa clearance set ana =restricted         what has no domain as well
+  kapsa put --domain revenue --classification confidential --text \"Acme pays late\"
+  kapsa find acme --as cro                    or KAPSA_PRINCIPAL=cro for every call
+  kapsa clearance list
+
+Deny by default: a principal without clearance knows what is public. Restricted records need the level and the name
+(--named). Whoever can read the file itself can read everything in it: clearance binds agents that go through kapsa.";
 
 pub(crate) const RUN: &str = "Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)

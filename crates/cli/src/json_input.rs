@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
+use kapsa_memory::access::{Access, Classification};
 use kapsa_memory::{Error, Micros, NewRecord, Uri};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -15,7 +16,7 @@ use crate::moment;
 /// Deepest nesting of objects and arrays accepted, the record itself included.
 pub const JSON_DEPTH_MAX: usize = 64;
 /// The fields of a record, as JSON names them.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 16] = [
     "text",
     "title",
     "label",
@@ -30,6 +31,8 @@ const FIELDS: [&str; 14] = [
     "confidence",
     "created_at",
     "source",
+    "classification",
+    "named",
 ];
 /// What a line of an export tells that is no record.
 const SYSTEM_LINES: [&str; 3] = ["alias", "checkpoint", "event"];
@@ -232,6 +235,8 @@ struct RecordIn {
     confidence: Option<f64>,
     created_at: Option<Moment>,
     source: Option<SourceIn>,
+    classification: Option<String>,
+    named: Option<Vec<String>>,
 }
 
 /// Where a passage was read, as `get --json` prints it; so that what one capsule printed another can take.
@@ -249,7 +254,9 @@ struct SourceIn {
 
 impl RecordIn {
     fn into_record(self) -> Result<NewRecord, Fault> {
+        let access = access(self.classification.as_deref(), self.named)?;
         Ok(NewRecord {
+            access,
             uri: self.uri.as_deref().map(Uri::parse).transpose()?,
             title: self.title.unwrap_or_default(),
             text: self.text.ok_or_else(|| Fault::new("invalid_record", "the record has no `text`"))?,
@@ -266,6 +273,17 @@ impl RecordIn {
             source: self.source.map(SourceIn::into_source),
         })
     }
+}
+
+/// How far a record may spread, by its JSON.
+fn access(level: Option<&str>, named: Option<Vec<String>>) -> Result<Option<Access>, Fault> {
+    let named = named.unwrap_or_default();
+    let Some(name) = level else {
+        return if named.is_empty() { Ok(None) } else { Err(Fault::new("invalid_record", "`named` needs a `classification`")) };
+    };
+    let level = Classification::named(name)
+        .ok_or_else(|| Fault::new("invalid_record", "`classification` is public, internal, confidential or restricted"))?;
+    Ok(Some(Access { level, named }))
 }
 
 impl SourceIn {

@@ -256,6 +256,7 @@ mod tests {
             run: String::new(),
             confidence: None,
             source: None,
+            access: None,
             branch: kapsa_memory::BranchId::MAIN,
             system: false,
             beside: Vec::new(),

@@ -5,6 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::error::Result;
+use crate::record::{NewRecord, Record};
+use crate::uri::{self, Uri};
+
 /// How far something may spread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Classification {
@@ -51,6 +55,29 @@ impl Classification {
 impl fmt::Display for Classification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// How far a record may spread, where that was said; else it is internal in its domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Its level.
+    pub level: Classification,
+    /// Who may know it when it is restricted.
+    pub named: Vec<String>,
+}
+
+impl Access {
+    /// A level that needs nobody named.
+    #[must_use]
+    pub fn level(level: Classification) -> Access {
+        Access { level, named: Vec::new() }
+    }
+
+    /// Restricted to these.
+    #[must_use]
+    pub fn restricted(named: impl IntoIterator<Item = impl Into<String>>) -> Access {
+        Access { level: Classification::Restricted, named: named.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -102,6 +129,109 @@ impl ClearanceProfile {
         }
         let cleared = self.domains.get(domain).is_some_and(|clearance| *clearance >= level);
         cleared && (level != Classification::Restricted || named.contains(&self.principal))
+    }
+}
+
+impl Classified for Record {
+    fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    fn classification(&self) -> Classification {
+        self.access.as_ref().map_or(Classification::Internal, |access| access.level)
+    }
+
+    fn named(&self) -> &[String] {
+        self.access.as_ref().map_or(&[], |access| &access.named)
+    }
+}
+
+/// The exact term of what one level in one domain allows; restricted things have one for each who is named. Names of any length and
+/// any characters become 128 bits, which nobody can make collide.
+fn term(level: Classification, domain: &str, principal: &str) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("kapsa access term v1");
+    for part in [level.name(), domain, principal] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    format!("access:{}", &hasher.finalize().to_hex()[..32])
+}
+
+/// The exact terms of a record: whoever has one of them may know it.
+pub(crate) fn terms_of(access: Option<&Access>, domain: &str) -> Vec<String> {
+    let level = access.map_or(Classification::Internal, |access| access.level);
+    match (level, access) {
+        (Classification::Public, _) => vec![term(Classification::Public, "", "")],
+        (Classification::Restricted, Some(access)) => {
+            access.named.iter().map(|name| term(Classification::Restricted, domain, name)).collect()
+        }
+        (level, _) => vec![term(level, domain, "")],
+    }
+}
+
+/// The exact terms of which a principal has to know one.
+pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<String> {
+    let mut terms = vec![term(Classification::Public, "", "")];
+    for (domain, clearance) in &profile.domains {
+        let levels = [Classification::Internal, Classification::Confidential].into_iter().filter(|level| level <= clearance);
+        terms.extend(levels.map(|level| term(level, domain, "")));
+        if *clearance == Classification::Restricted {
+            terms.push(term(Classification::Restricted, domain, &profile.principal));
+        }
+    }
+    terms
+}
+
+/// What the URIs of profiles begin with.
+const PROFILES: &str = "clearance";
+/// Kind of the records that profiles are.
+const PROFILE_KIND: &str = "clearance";
+
+/// Whether a URI is one of a profile.
+pub(crate) fn is_policy(uri: &Uri) -> bool {
+    uri.short().strip_prefix(PROFILES).is_some_and(|rest| rest.starts_with('/'))
+}
+
+impl ClearanceProfile {
+    /// URI of the profile of a principal.
+    ///
+    /// # Errors
+    /// `InvalidUri` when the principal's name cannot be part of one.
+    pub fn uri(principal: &str) -> Result<Uri> {
+        uri::check_component(principal)?;
+        Uri::parse(&format!("{PROFILES}/{principal}"))
+    }
+
+    /// The profile as a record: a policy with a history, known to the owner alone.
+    ///
+    /// # Errors
+    /// `InvalidUri` when the principal's name cannot be part of one.
+    pub fn record(&self) -> Result<NewRecord> {
+        let domains = self.domains.iter().map(|(domain, level)| (domain.clone(), level.name().into())).collect();
+        let mut metadata = serde_json::Map::new();
+        metadata.insert("principal".to_string(), self.principal.as_str().into());
+        metadata.insert("domains".to_string(), serde_json::Value::Object(domains));
+        Ok(NewRecord {
+            uri: Some(ClearanceProfile::uri(&self.principal)?),
+            kind: PROFILE_KIND.to_string(),
+            metadata,
+            // Restricted to nobody: a profile tells what there is to know.
+            access: Some(Access::level(Classification::Restricted)),
+            ..NewRecord::text(format!("what {} may know", self.principal))
+        })
+    }
+
+    /// What a record says of a principal. A level that is not known counts for nothing.
+    #[must_use]
+    pub fn from_record(record: &Record) -> ClearanceProfile {
+        let mut profile =
+            ClearanceProfile::new(record.metadata.get("principal").and_then(|name| name.as_str()).unwrap_or_default());
+        let domains = record.metadata.get("domains").and_then(|domains| domains.as_object());
+        for (domain, level) in domains.into_iter().flatten() {
+            if let Some(level) = level.as_str().and_then(Classification::named) {
+                profile.domains.insert(domain.clone(), level);
+            }
+        }
+        profile
     }
 }
 
@@ -176,6 +306,29 @@ mod tests {
                         assert_eq!(profile.can_access(&Thing(domain, level, named)), want, "{clearance:?} {level} {domain}");
                     }
                 }
+            }
+        }
+    }
+
+    /// The terms decide what the rule decides.
+    #[test]
+    fn terms_say_what_the_rule_says() {
+        let domains = ["", "a", "b"];
+        for clearance in Classification::ALL {
+            let profile = ClearanceProfile::new("cro").with("a", clearance).with("", Classification::Internal);
+            let known = terms_for(&profile);
+            for domain in domains {
+                for level in Classification::ALL {
+                    for named in
+                        [vec![], vec!["cro".to_string()], vec!["cmo".to_string(), "cro".to_string()], vec!["cmo".to_string()]]
+                    {
+                        let access = Access { level, named };
+                        let by_terms = terms_of(Some(&access), domain).iter().any(|term| known.contains(term));
+                        assert_eq!(by_terms, profile.allows(domain, level, &access.named), "{clearance} {domain} {access:?}");
+                    }
+                }
+                let unsaid = terms_of(None, domain).iter().any(|term| known.contains(term));
+                assert_eq!(unsaid, profile.allows(domain, Classification::Internal, &[]));
             }
         }
     }

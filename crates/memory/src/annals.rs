@@ -240,6 +240,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` when nothing came from there.
     pub fn revert(&mut self, undo: &Undo, by: &str, note: &str) -> Result<Undone> {
+        self.for_owner("undo what others did")?;
         let branch = self.branch_id();
         let view = self.view()?;
         let undo = match undo {

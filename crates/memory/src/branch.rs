@@ -112,9 +112,11 @@ pub fn branch_name(text: &str) -> Result<String> {
 /// # Errors
 /// `InvalidOperation` when nothing is left.
 pub fn run_id(text: &str) -> Result<&str> {
-    let trimmed = text.trim();
-    let bare = trimmed.strip_prefix(RUN_PREFIX).unwrap_or(trimmed);
-    let bare = bare.strip_prefix("run_").unwrap_or(bare);
+    let mut bare = text.trim();
+    // Until none is left: what comes out once must come out of itself, or two runs would share a name.
+    while let Some(rest) = bare.strip_prefix(RUN_PREFIX).or_else(|| bare.strip_prefix("run_")) {
+        bare = rest;
+    }
     if bare.is_empty() { Err(Error::InvalidOperation { reason: "the id of a run is empty".to_string() }) } else { Ok(bare) }
 }
 
@@ -229,7 +231,7 @@ mod tests {
         for typed in ["run/17", "run/run_17", " run/17 "] {
             assert_eq!(branch_name(typed).expect("a name"), "run/17", "{typed}");
         }
-        for typed in ["17", "run_17", "run/17", "run/run_17"] {
+        for typed in ["17", "run_17", "run/17", "run/run_17", "run_run_17", "run_run/run_17"] {
             assert_eq!(run_branch(typed).expect("a name"), "run/17", "{typed}");
         }
         assert_eq!(run_branch("run_").ok(), None);

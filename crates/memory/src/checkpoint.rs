@@ -173,6 +173,7 @@ impl Writer {
     /// # Errors
     /// `DuplicateLabel` when the label is taken on this branch and that is not forced; `InvalidOperation` without label and stage.
     pub fn checkpoint(&mut self, new: &NewCheckpoint) -> Result<Checkpoint> {
+        self.for_owner("make a checkpoint")?;
         new.check()?;
         let manual = new.stage.is_empty() || !new.label.is_empty();
         let label = new.full_label();

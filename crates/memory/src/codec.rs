@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::access::{Access, Classification};
 use crate::error::{Error, Result};
 use crate::record::{BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source};
 use crate::uri::Uri;
@@ -28,6 +29,8 @@ const ORIGIN: u8 = 33;
 const SYSTEM: u8 = 34;
 const PULLED: u8 = 35;
 const BESIDE: u8 = 36;
+/// Even: a program that does not know it must not show what it protects.
+const ACCESS: u8 = 38;
 
 /// What a revision does to its URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +125,9 @@ pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, en
         out.field(SOURCE, &encode_source(source));
     }
     out.envelope(envelope);
+    if let Some(access) = &record.access {
+        out.field(ACCESS, &encode_access(access));
+    }
     out.0
 }
 
@@ -180,6 +186,15 @@ const DECISIONS: [Decision; 7] = [
     Decision::Picked,
     Decision::Reverted,
 ];
+
+fn encode_access(access: &Access) -> Vec<u8> {
+    let mut out = vec![access.level.rank()];
+    for name in &access.named {
+        push_leb128(&mut out, name.len() as u64);
+        out.extend_from_slice(name.as_bytes());
+    }
+    out
+}
 
 fn encode_source(source: &Source) -> Vec<u8> {
     let mut out = Vec::with_capacity(source.path.len() + 24);
@@ -271,6 +286,7 @@ impl Decoder {
             SYSTEM => record.system = true,
             PULLED => record.pulled = numbers_of(value)?.first().copied(),
             BESIDE => record.beside = numbers_of(value)?,
+            ACCESS => record.access = Some(access_of(value)?),
             _ if tag.is_multiple_of(2) => return Err("it holds a field that a newer Kapsa must explain"),
             _ => {}
         }
@@ -312,6 +328,7 @@ pub(crate) fn blank(sequence: u64) -> Record {
         run: String::new(),
         confidence: None,
         source: None,
+        access: None,
         branch: BranchId::MAIN,
         system: false,
         beside: Vec::new(),
@@ -357,6 +374,16 @@ fn source_of(mut value: &[u8]) -> Result<Source, &'static str> {
     let (hash, path) = value.split_at_checked(16).ok_or(DAMAGE)?;
     let hash = u128::from_be_bytes(hash.try_into().expect("sixteen bytes"));
     Ok(Source { path: text(path)?, line_start, line_end, content_hash: format!("{hash:032x}") })
+}
+
+fn access_of(value: &[u8]) -> Result<Access, &'static str> {
+    let (rank, mut rest) = value.split_first().ok_or("its level of access is missing")?;
+    let level = *Classification::ALL.get(usize::from(*rank)).ok_or("its level of access is unknown")?;
+    let mut named = Vec::new();
+    while !rest.is_empty() {
+        named.push(text(take_bytes(&mut rest).ok_or("a name in its access is cut short")?)?);
+    }
+    Ok(Access { level, named })
 }
 
 fn branch_of(mut value: &[u8]) -> Result<BranchId, &'static str> {
@@ -437,6 +464,7 @@ mod tests {
                 line_end: 900,
                 content_hash: format!("{:032x}", 77),
             }),
+            access: Some(Access::restricted(["cro", "ž"])),
         }
     }
 
@@ -510,9 +538,9 @@ mod tests {
     #[test]
     fn unknown_odd_fields_are_skipped_and_even_ones_refused() {
         let mut bytes = encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1, &enveloped());
-        bytes.extend_from_slice(&[37, 1, 0]);
+        bytes.extend_from_slice(&[39, 1, 0]);
         assert!(decode(1, &bytes).is_ok());
-        bytes.extend_from_slice(&[38, 1, 0]);
+        bytes.extend_from_slice(&[40, 1, 0]);
         assert!(matches!(decode(1, &bytes), Err(Error::DamagedRecord { .. })));
     }
 }

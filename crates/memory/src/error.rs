@@ -92,6 +92,14 @@ pub enum Error {
     /// A commit that several callers shared, and its failure.
     #[error(transparent)]
     Shared(std::sync::Arc<Error>),
+    /// An operation that a principal may not do. Says nothing of what is there.
+    #[error("{principal} may not {what}")]
+    AccessDenied {
+        /// Who.
+        principal: String,
+        /// What was tried.
+        what: &'static str,
+    },
     /// An operation that the state of things does not allow.
     #[error("{reason}")]
     InvalidOperation {

@@ -306,6 +306,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` when a payload is not what its type asks for; then nothing is written.
     pub fn emit(&mut self, events: Vec<NewEvent>) -> Result<Vec<Event>> {
+        self.for_owner("tell of events")?;
         let branch = self.branch_id();
         let all = events.into_iter().map(|event| event.pending(branch)).collect::<Result<_>>()?;
         let puts = self.write(all)?;

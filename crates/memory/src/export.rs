@@ -58,6 +58,7 @@ impl Reader {
     /// # Errors
     /// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a damaged file says.
     pub fn export(&self, request: &ExportRequest) -> Result<Export> {
+        self.for_owner("export")?;
         let mut records = select(self.view(), request)?;
         if records.is_empty() {
             return Err(misuse("nothing that this branch sees belongs to it"));

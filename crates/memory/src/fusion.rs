@@ -273,7 +273,7 @@ impl Fusion<'_> {
             .map(|period| Span { from: period.from_us.unwrap_or(Micros::MIN), until: period.until_us.unwrap_or(Micros::MAX) })
             .collect();
         let anchors = kapsa_index::anchors(text);
-        if anchors.is_empty() {
+        if anchors.is_empty() || !self.view.may_know_system() {
             return Ok(spans);
         }
         let has_checkpoints = !self.view.sequences(self.view.lines(), Class::System)?.ranges().is_empty();

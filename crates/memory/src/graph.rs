@@ -105,6 +105,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` for an unknown type; `InvalidUri` for an odd id.
     pub fn add_card(&mut self, card_type: &str, title: &str, id: &str, facts: &[Fact], from: &Provenance) -> Result<Put> {
+        self.for_owner("add cards")?;
         known("type of a card", card_type, &CARD_TYPES)?;
         if title.trim().is_empty() {
             return Err(misuse("a card needs a title"));
@@ -140,6 +141,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` for an unknown type; `InvalidUri` when an end is no URI.
     pub fn add_edge(&mut self, edge_type: &str, ends: (&Uri, &Uri), weight: Option<f64>, from: &Provenance) -> Result<Put> {
+        self.for_owner("add edges")?;
         known("type of an edge", edge_type, &EDGE_TYPES)?;
         let (start, end) = ends;
         let id = blake3::hash(format!("{start} {edge_type} {end}").as_bytes()).to_hex()[..16].to_string();
@@ -176,6 +178,7 @@ impl Reader {
         depth: usize,
         limit: usize,
     ) -> Result<Vec<Record>> {
+        self.for_owner("walk the graph")?;
         edge_type.map_or(Ok(()), |edge_type| known("type of an edge", edge_type, &EDGE_TYPES))?;
         if !(1..=DEPTH_MAX).contains(&depth) {
             return Err(misuse(&format!("a depth is from 1 to {DEPTH_MAX}")));
@@ -213,6 +216,7 @@ impl Reader {
     /// # Errors
     /// `InvalidOperation` for an unknown type.
     pub fn cards(&self, card_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
+        self.for_owner("list cards")?;
         card_type.map_or(Ok(()), |card_type| known("type of a card", card_type, &CARD_TYPES))?;
         let tags = card_type.map(|card_type| ("card_type".to_string(), card_type.to_string())).into_iter().collect();
         let filter = Filter { kinds: vec![CARD.to_string()], tags, ..Filter::default() };
@@ -224,6 +228,7 @@ impl Reader {
     /// # Errors
     /// `UriNotFound` when there is none.
     pub fn card(&self, uri: &Uri) -> Result<Record> {
+        self.for_owner("ask for a card")?;
         let record = self.get(uri)?;
         if record.kind == CARD { Ok(record) } else { Err(Error::UriNotFound { uri: uri.to_string() }) }
     }

@@ -398,6 +398,7 @@ impl Writer {
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for what has changed meanwhile.
     pub fn merge(&mut self, request: &MergeRequest) -> Result<MergeResult> {
+        self.for_owner("merge")?;
         let plan = plan(self.view()?, request)?;
         if plan.conflicts().next().is_some() {
             return Ok(MergeResult::Conflicts(plan));
@@ -424,6 +425,7 @@ impl Writer {
     /// # Errors
     /// `BranchNotFound`, `UriNotFound`.
     pub fn cherry_pick(&mut self, uri: &Uri, from: &str, by: &str, note: &str) -> Result<Put> {
+        self.for_owner("copy from another branch")?;
         let view = self.view()?;
         let source = view.with(view.lines_named(from)?);
         let picked = source.counting(uri)?;
@@ -582,5 +584,6 @@ pub(crate) fn as_new(record: &Record) -> NewRecord {
         confidence: record.confidence,
         created_at: Some(record.created_at),
         source: record.source.clone(),
+        access: record.access.clone(),
     }
 }

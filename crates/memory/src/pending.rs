@@ -58,6 +58,12 @@ impl Pending {
         !self.envelope.system
     }
 
+    /// Whether it is a record that is put or forgotten, and nothing more.
+    pub(crate) fn is_plain(&self) -> bool {
+        let what = matches!(self.what, What::Put(_) | What::Bury(Operation::Tombstone));
+        what && self.is_memory() && self.envelope.origin.is_none() && self.envelope.beside.is_empty()
+    }
+
     /// Whether it makes or changes a branch.
     pub(crate) fn is_branch(&self) -> bool {
         matches!(&self.name, Name::Given(uri) if uri.branch_name().is_some())

@@ -127,6 +127,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` when it is no policy.
     pub fn capture_policy(&mut self, given: &Map<String, Value>, created_at: &str) -> Result<Captured> {
+        self.for_owner("capture a policy")?;
         let parts = canonical(given)?;
         let hash = hash(&parts);
         let before = self.view()?.current_policy()?;
@@ -167,6 +168,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn current_policy(&self) -> Result<Option<PolicySnapshot>> {
+        self.for_owner("ask for policies")?;
         self.view().current_policy()
     }
 
@@ -175,6 +177,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn policy(&self, id: &str) -> Result<Option<PolicySnapshot>> {
+        self.for_owner("ask for policies")?;
         self.view().policy(id)
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use kapsa_capsule::{Snapshot, Volume};
 use kapsa_index::{Candidate, Embedder, Purpose, Query};
 
+use crate::access::ClearanceProfile;
 use crate::annals::{Blame, Difference};
 use crate::branch::Branch;
 use crate::checkpoint::Checkpoint;
@@ -59,16 +60,88 @@ impl Reader {
         Reader { view }
     }
 
+    /// The same capsule at the same moment as a principal may know it: what its profile does not allow is not there, in searches,
+    /// lists, counts and single reads alike, and questions that could tell of it are refused. Without a profile nothing but what is
+    /// public is known.
+    #[must_use]
+    pub fn as_principal(&self, profile: ClearanceProfile) -> Reader {
+        Reader { view: self.view.guarded(profile) }
+    }
+
+    /// The profile of a principal as it is now on `main`, whatever branch is seen; one that allows nothing but what is public when there
+    /// is none.
+    ///
+    /// # Errors
+    /// `InvalidUri`; what the disk or a damaged file says.
+    pub fn clearance(&self, principal: &str) -> Result<ClearanceProfile> {
+        self.for_owner("ask for profiles")?;
+        let main = Reader::of(self.view.with(Lines::main()));
+        match main.get(&ClearanceProfile::uri(principal)?) {
+            Ok(record) => Ok(ClearanceProfile { principal: principal.to_string(), ..ClearanceProfile::from_record(&record) }),
+            Err(Error::UriNotFound { .. }) => Ok(ClearanceProfile::new(principal)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Refuses what only the owner may ask.
+    pub(crate) fn for_owner(&self, what: &'static str) -> Result<()> {
+        match self.view.guard() {
+            Some(guard) => Err(Error::AccessDenied { principal: guard.profile.principal.clone(), what }),
+            None => Ok(()),
+        }
+    }
+
+    /// A record as who looks may see it: nothing in it tells of what is hidden.
+    fn shown(&self, mut record: Record) -> Result<Record> {
+        if self.view.guard().is_none() {
+            return Ok(record);
+        }
+        let mut beside = Vec::new();
+        for sequence in std::mem::take(&mut record.beside) {
+            if self.view.may_know(&self.view.record(sequence)?) {
+                beside.push(sequence);
+            }
+        }
+        record.beside = beside;
+        if let Some(origin) = &record.origin
+            && !self.view.may_know(&self.view.record(origin.sequence)?)
+        {
+            record.origin = None;
+        }
+        Ok(record)
+    }
+
     /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
     ///
     /// # Errors
     /// `BranchNotFound`; `UnknownMoment` when nothing is meant by `as_of` on that branch.
     pub fn on(&self, branch: &str, as_of: Option<&AsOf>) -> Result<Reader> {
+        if !self.view.may_know_system() && crate::branch::branch_name(branch)? != crate::branch::MAIN {
+            return Err(Error::BranchNotFound { name: crate::branch::branch_name(branch)? });
+        }
         let lines = self.view.lines_named(branch)?;
         let view = self.view.with(lines);
         let Some(as_of) = as_of else { return Ok(Reader { view }) };
-        let below = view.moment(as_of)?;
+        let below = self.moment(&view, as_of)?;
         Ok(Reader { view: view.with(view.lines().before(below)) })
+    }
+
+    /// First sequence that is later than a moment. Who may not know of checkpoints cannot tell one from a name that nobody gave, nor learn
+    /// from an error how much there is.
+    fn moment(&self, view: &View, as_of: &AsOf) -> Result<u64> {
+        let text = match as_of {
+            _ if view.may_know_system() => return view.moment(as_of),
+            AsOf::Time(_) => return view.moment(as_of),
+            AsOf::Named { or: Some(time), .. } => return view.moment(&AsOf::Time(*time)),
+            AsOf::Named { name, .. } => name.clone(),
+            AsOf::Sequence(sequence) => match view.moment(as_of) {
+                Ok(below) => return Ok(below),
+                Err(Error::UnknownMoment { .. }) => format!("#{sequence}"),
+                Err(error) => return Err(error),
+            },
+        };
+        let reason = "it is none".to_string();
+        Err(Error::UnknownMoment { text, branch: crate::branch::MAIN.to_string(), reason })
     }
 
     /// Name of the branch that is seen.
@@ -92,6 +165,7 @@ impl Reader {
     /// # Errors
     /// `BranchNotFound`.
     pub fn branch_info(&self, name: &str) -> Result<Branch> {
+        self.for_owner("ask for a branch")?;
         self.view.branch_info(name)
     }
 
@@ -100,6 +174,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn branches(&self) -> Result<Vec<Branch>> {
+        self.for_owner("list branches")?;
         self.view.branches()
     }
 
@@ -108,6 +183,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn checkpoints(&self, all_branches: bool) -> Result<Vec<Checkpoint>> {
+        self.for_owner("list checkpoints")?;
         self.view.checkpoints(all_branches)
     }
 
@@ -116,6 +192,7 @@ impl Reader {
     /// # Errors
     /// `UnknownMoment` when there is none.
     pub fn checkpoint(&self, name: &str) -> Result<Checkpoint> {
+        self.for_owner("ask for a checkpoint")?;
         let below = self.view.moment(&AsOf::checkpoint(name))?;
         self.view.checkpoint_at(below - 1)
     }
@@ -125,6 +202,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn events(&self, request: &EventRequest) -> Result<Vec<Event>> {
+        self.for_owner("list events")?;
         self.view.events(request)
     }
 
@@ -133,6 +211,7 @@ impl Reader {
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` for a wrong direction.
     pub fn plan_merge(&self, request: &MergeRequest) -> Result<MergePlan> {
+        self.for_owner("plan a merge")?;
         crate::merge::plan(&self.view, request)
     }
 
@@ -141,6 +220,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn differences(&self, other: &Reader) -> Result<Vec<Difference>> {
+        self.for_owner("compare views")?;
         self.view.differences(&other.view)
     }
 
@@ -149,6 +229,7 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn log(&self, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
+        self.for_owner("read the log")?;
         self.view.log(limit, all_branches)
     }
 
@@ -157,6 +238,7 @@ impl Reader {
     /// # Errors
     /// `UriNotFound`.
     pub fn blame(&self, uri: &Uri) -> Result<Vec<Blame>> {
+        self.for_owner("ask who wrote what")?;
         self.view.blame(uri)
     }
 
@@ -172,7 +254,10 @@ impl Reader {
             let target = self.view.resolve(uri)?.ok_or_else(missing)?;
             record = self.view.visible(&target)?.ok_or_else(missing)?.record;
         }
-        Ok(record)
+        if !self.view.may_know(&record) {
+            return Err(missing());
+        }
+        self.shown(record)
     }
 
     /// One revision by its sequence. An erased one comes back without content and says so.
@@ -180,7 +265,15 @@ impl Reader {
     /// # Errors
     /// `NoSuchRecord` outside the capsule.
     pub fn record(&self, sequence: u64) -> Result<Record> {
-        self.view.record(sequence)
+        let record = self.view.record(sequence)?;
+        if self.view.guard().is_none() {
+            return Ok(record);
+        }
+        // An erased record and a tombstone say nothing of whom they concern.
+        if record.tombstone || record.alias.is_some() || !self.view.may_know(&record) {
+            return Err(Error::Capsule(kapsa_capsule::Error::NoSuchRecord { sequence }));
+        }
+        self.shown(record)
     }
 
     /// Every revision of a URI, oldest first, tombstones included.
@@ -188,11 +281,19 @@ impl Reader {
     /// # Errors
     /// `UriNotFound` when there never was one.
     pub fn history(&self, uri: &Uri) -> Result<Vec<Record>> {
-        let sequences = self.view.revisions(uri)?;
-        if sequences.is_empty() {
+        let mut records = Vec::new();
+        for sequence in self.view.revisions(uri)? {
+            let record = self.view.record(sequence)?;
+            let is_shown =
+                self.view.guard().is_none() || !record.tombstone && record.alias.is_none() && self.view.may_know(&record);
+            if is_shown {
+                records.push(self.shown(record)?);
+            }
+        }
+        if records.is_empty() {
             return Err(Error::UriNotFound { uri: uri.to_string() });
         }
-        sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
+        Ok(records)
     }
 
     /// Searches by words. Any text is a valid query.
@@ -225,11 +326,11 @@ impl Reader {
         };
         let fusion = Fusion { view: &self.view, request, query: &query, filter: &filter, meaning };
         let fused = fusion.order(self.depth(request, k), means.words)?;
-        Ok(Found { hits: self.best(fused, k, &query, request), fallback: false, means })
+        Ok(Found { hits: self.best(fused, k, &query, request)?, fallback: false, means })
     }
 
     /// The best `k` of what was found, or of each group, as the request wants them.
-    fn best(&self, mut fused: Vec<Fused>, k: usize, query: &Query, request: &FindRequest) -> Vec<Hit> {
+    fn best(&self, mut fused: Vec<Fused>, k: usize, query: &Query, request: &FindRequest) -> Result<Vec<Hit>> {
         if request.diverse {
             fused = diverse(fused);
         }
@@ -237,8 +338,9 @@ impl Reader {
         groups.gather(&mut fused);
         let hits = fused.into_iter().take(k).map(|fused| {
             let group_hits = groups.count(&fused.record);
-            let hit = self.present(fused.record, fused.score, Some(query), fused.passage, request);
-            Hit { why: fused.why, group_hits, ..hit }
+            let record = self.shown(fused.record)?;
+            let hit = self.present(record, fused.score, Some(query), fused.passage, request);
+            Ok(Hit { why: fused.why, group_hits, ..hit })
         });
         hits.collect()
     }
@@ -261,7 +363,7 @@ impl Reader {
             let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
             fused.push(Fused { record: self.view.record(hit.seq)?, score: hit.score, passage: None, why });
         }
-        let hits = self.best(fused, k, query, request);
+        let hits = self.best(fused, k, query, request)?;
         Ok(Found { hits, fallback: false, means: Means { words: true, ..Means::default() } })
     }
 
@@ -275,7 +377,7 @@ impl Reader {
         let mut vectors = embedder.embed(&[&request.query], Purpose::Query).map_err(Error::Embedding)?;
         let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
         let Some(question) = question else { return Ok(None) };
-        let coverage = self.view.coverage()?;
+        let coverage = self.coverage()?;
         let means = Means {
             words: request.mode == SearchMode::Auto,
             model: Some(embedder.model().name.clone()),
@@ -290,7 +392,9 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn coverage(&self) -> Result<Coverage> {
-        self.view.coverage()
+        let all = self.view.coverage()?;
+        // How much there is in all is not told to those who may not know all of it.
+        Ok(if self.view.guard().is_none() { all } else { Coverage { model: all.model, ..Coverage::default() } })
     }
 
     /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
@@ -298,13 +402,15 @@ impl Reader {
     /// # Errors
     /// What the disk or a damaged file says.
     pub fn uncovered_since(&self, sequence: u64) -> Result<u64> {
+        self.for_owner("ask what lacks vectors")?;
         self.view.uncovered_since(sequence)
     }
 
     /// The newest records, for a search that matched nothing.
     fn newest(&self, request: &FindRequest, k: usize) -> Result<Found> {
         let sequences = list(&self.view, &request.filter, k, true)?;
-        let hits = sequences.into_iter().map(|sequence| Ok(self.present(self.view.record(sequence)?, 0.0, None, None, request)));
+        let present = |sequence| Ok(self.present(self.shown(self.view.record(sequence)?)?, 0.0, None, None, request));
+        let hits = sequences.into_iter().map(present);
         let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
         Ok(Found { fallback: !hits.is_empty(), hits, means: Means { words: true, ..Means::default() } })
     }
@@ -341,7 +447,7 @@ impl Reader {
     /// Only what the disk or a damaged file says.
     pub fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>> {
         let sequences = list(&self.view, &request.filter, request.limit, request.reverse)?;
-        sequences.into_iter().map(|sequence| self.view.record(sequence)).collect()
+        sequences.into_iter().map(|sequence| self.shown(self.view.record(sequence)?)).collect()
     }
 
     /// How many records of a kind the capsule has written about itself.
@@ -360,6 +466,7 @@ impl Reader {
     /// # Errors
     /// Only what the disk or a damaged file says.
     pub fn stats(&self, count_uris: bool) -> Result<Stats> {
+        self.for_owner("count")?;
         let snapshot = self.view.snapshot();
         let (file, commit) = (snapshot.file(), snapshot.commit());
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
@@ -507,7 +614,10 @@ impl Filter {
         } else {
             view.memories()?.cloned()
         };
-        Ok(kapsa_index::Filter { seqs, ..self.to_index() })
+        let mut filter = kapsa_index::Filter { seqs, ..self.to_index() };
+        // Before anything is ranked, counted or cut: what may not be known has no part in a search.
+        filter.all.extend(view.guard().map(|guard| guard.terms.clone()));
+        Ok(filter)
     }
 
     pub(crate) fn to_index(&self) -> kapsa_index::Filter {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::access::Access;
 use crate::error::{Error, Result};
 use crate::uri::Uri;
 
@@ -15,6 +16,8 @@ pub const FIELD_BYTES_MAX: usize = 4096;
 pub const TAGS_MAX: usize = 256;
 /// Largest metadata object, in bytes of its JSON text (1 MiB).
 pub const METADATA_BYTES_MAX: usize = 1 << 20;
+/// Most principals that one restricted record names.
+pub const NAMED_MAX: usize = 256;
 /// The kind of a record that names none.
 pub const KIND_DEFAULT: &str = "note";
 
@@ -108,6 +111,8 @@ pub struct NewRecord {
     pub created_at: Option<Micros>,
     /// Where it was read.
     pub source: Option<Source>,
+    /// How far it may spread; internal in its domain when that is not said.
+    pub access: Option<Access>,
 }
 
 impl NewRecord {
@@ -146,6 +151,12 @@ impl NewRecord {
             if key.is_empty() || key.contains('=') {
                 return Err(invalid("tags", "a tag's name is empty or holds `=`"));
             }
+        }
+        if let Some(access) = &self.access {
+            if access.named.len() > NAMED_MAX || access.named.iter().any(String::is_empty) {
+                return Err(invalid("named", "there are more than 256, or one is empty"));
+            }
+            access.named.iter().try_for_each(|name| check_short("named", name))?;
         }
         self.check_numbers()
     }
@@ -231,6 +242,8 @@ pub struct Record {
     pub confidence: Option<f64>,
     /// Where it was read.
     pub source: Option<Source>,
+    /// How far it may spread, where that was said.
+    pub access: Option<Access>,
     /// Branch that it was written on.
     pub branch: BranchId,
     /// Whether the capsule wrote it about itself: a branch, a checkpoint, an event.

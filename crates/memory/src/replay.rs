@@ -59,6 +59,7 @@ impl Reader {
     /// # Errors
     /// `InvalidOperation` when nothing is known of the run.
     pub fn replay(&self, run: &str, types: &[EventType]) -> Result<Vec<Replayed>> {
+        self.for_owner("replay a run")?;
         let (run, reader) = self.of_run(run)?;
         let own = reader.view().lines().own() != self.view().lines().own() || reader.branch()? == branch::run_branch(&run)?;
         let of_run = if own { None } else { Some(run.clone()) };
@@ -90,6 +91,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::replay`].
     pub fn verify_replay(&self, run: &str, retrievals: bool, sequence: bool) -> Result<Vec<ReplayIssue>> {
+        self.for_owner("replay a run")?;
         let mut issues = Vec::new();
         let mut requests: HashMap<String, Event> = HashMap::new();
         let mut last = i64::MIN;

@@ -3,6 +3,7 @@
 use kapsa_capsule::{SegmentDraft, Tag};
 use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
+use crate::access;
 use crate::error::Result;
 use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
 use crate::lanes::{Lane, LaneRuns, LaneTable};
@@ -39,6 +40,7 @@ impl Indexed {
         terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
         terms.tags(&record.tags);
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
+        terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
         Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now) }
     }
@@ -53,6 +55,7 @@ impl Indexed {
             terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
             terms.tags(&record.tags);
             terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
+            terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
         }
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
         Indexed { title, terms: terms.0, time_us: record.created_at }

@@ -124,6 +124,7 @@ impl Writer {
     /// # Errors
     /// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
     pub fn pull(&mut self, from: &Path, name: &str, progress: Progress<'_>) -> Result<Pulled> {
+        self.for_owner("pull")?;
         let theirs = View::new(Snapshot::open(from)?);
         let ours = self.capsule_mut().snapshot()?;
         let (here, there) = (ours.commit().number, theirs.snapshot().commit().number);
@@ -234,7 +235,7 @@ impl<'a> Fork<'a> {
             let chain = self.theirs.snapshot().chain_of(commit)?.map(|chain| hex(&chain));
             if chain.as_deref() != metadata.get("remote_chain").and_then(Value::as_str) {
                 let reason =
-                    format!("`{}` was another capsule when it was pulled before; choose another name with --as", self.name);
+                    format!("`{}` was another capsule when it was pulled before; choose another name with --name", self.name);
                 return Err(misuse(&reason));
             }
             self.branches.insert(BranchId(remote), branch.id);

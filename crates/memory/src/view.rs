@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use kapsa_capsule::{Section, Snapshot, Stored, Tag};
 use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, Sequences, TailDoc};
 
+use crate::access::{self, Classification, ClearanceProfile};
 use crate::branch::Made;
 use crate::codec::{self, Body, Operation};
 use crate::embedding::Block;
@@ -42,8 +43,17 @@ pub(crate) struct Store {
 pub(crate) struct View {
     store: Arc<Store>,
     lines: Lines,
+    /// Who looks; none for the owner, who sees everything.
+    guard: Option<Arc<Guard>>,
     /// Sequences of the memories seen; none when that is all of them.
     memories: OnceLock<Option<Sequences>>,
+}
+
+/// A principal who looks: its profile, and the exact terms of which a record must have one.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) profile: ClearanceProfile,
+    pub(crate) terms: Vec<String>,
 }
 
 impl std::fmt::Debug for View {
@@ -123,12 +133,33 @@ impl View {
     }
 
     fn of(store: Arc<Store>, lines: Lines) -> View {
-        View { store, lines, memories: OnceLock::new() }
+        View { store, lines, guard: None, memories: OnceLock::new() }
     }
 
     /// Another view of the same store.
     pub(crate) fn with(&self, lines: Lines) -> View {
-        View::of(Arc::clone(&self.store), lines)
+        View { guard: self.guard.clone(), ..View::of(Arc::clone(&self.store), lines) }
+    }
+
+    /// The same, as a principal sees it.
+    pub(crate) fn guarded(&self, profile: ClearanceProfile) -> View {
+        let guard = Guard { terms: access::terms_for(&profile), profile };
+        View { guard: Some(Arc::new(guard)), ..View::of(Arc::clone(&self.store), self.lines.clone()) }
+    }
+
+    /// Who looks; none for the owner.
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        self.guard.as_deref()
+    }
+
+    /// Whether a record may be known to who looks.
+    pub(crate) fn may_know(&self, record: &Record) -> bool {
+        self.guard().is_none_or(|guard| guard.profile.can_access(record))
+    }
+
+    /// Whether what the capsule writes about itself, branches and the like, may be known to who looks.
+    pub(crate) fn may_know_system(&self) -> bool {
+        self.guard().is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
     }
 
     /// What this view sees.

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, Volume, WriterOptions};
 
+use crate::access::{self, Classification, Classified, ClearanceProfile};
 use crate::branch::{self, Branch, Made};
-use crate::codec::{Envelope, Operation};
+use crate::codec::{Body, Envelope, Operation};
 use crate::error::{Error, Result};
 use crate::index_batch::{Entry, index_batch};
 use crate::lines::Lines;
@@ -101,6 +102,8 @@ pub struct Writer {
     capsule: kapsa_capsule::Writer,
     /// The branch that is written to.
     branch: BranchId,
+    /// Who writes; none for the owner, who may write everything.
+    principal: Option<ClearanceProfile>,
     /// Whether that branch was archived by this writer.
     is_archived: bool,
     /// View of the newest commit on that branch; dropped by everything that commits.
@@ -114,7 +117,20 @@ impl Writer {
     /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, is_archived: false, view: None })
+        Ok(Writer::new(path, options, capsule))
+    }
+
+    fn new(path: &Path, options: WriteOptions, capsule: kapsa_capsule::Writer) -> Writer {
+        let (branch, path) = (BranchId::MAIN, path.to_path_buf());
+        Writer { path, options, capsule, branch, principal: None, is_archived: false, view: None }
+    }
+
+    /// Writes as a principal from now on: only what its profile allows it to know, and only to where it knows what is there. Everything
+    /// but putting and forgetting records is the owner's.
+    #[must_use]
+    pub fn as_principal(mut self, profile: ClearanceProfile) -> Writer {
+        self.principal = Some(profile);
+        self
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that one process has to itself.
@@ -123,7 +139,7 @@ impl Writer {
     /// As [`Writer::open`].
     pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(Writer { path: path.to_path_buf(), options, capsule, branch: BranchId::MAIN, is_archived: false, view: None })
+        Ok(Writer::new(path, options, capsule))
     }
 
     /// Path of the capsule.
@@ -137,6 +153,10 @@ impl Writer {
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` when it is archived.
     pub fn switch(&mut self, name: &str) -> Result<()> {
+        let may_know = |profile: &ClearanceProfile| profile.allows("", Classification::Internal, &[]);
+        if self.principal.as_ref().is_some_and(|profile| !may_know(profile)) && branch::branch_name(name)? != branch::MAIN {
+            return Err(Error::BranchNotFound { name: branch::branch_name(name)? });
+        }
         let made = self.view()?.branch(name)?;
         if made.archived {
             return Err(archived(name));
@@ -150,6 +170,7 @@ impl Writer {
     /// # Errors
     /// What the disk says.
     pub fn branch(&mut self) -> Result<String> {
+        self.for_owner("ask for a branch")?;
         let branch = self.branch;
         self.view()?.branch_name_of(branch)
     }
@@ -160,6 +181,7 @@ impl Writer {
     /// `InvalidOperation` when the name is none, is taken, also by an archived branch, or the parent has too many ancestors;
     /// `BranchNotFound`; `UnknownMoment`.
     pub fn create_branch(&mut self, name: &str, parent: &str, as_of: Option<&AsOf>) -> Result<Branch> {
+        self.for_owner("make a branch")?;
         self.create_branch_with(name, parent, as_of, None)
     }
 
@@ -196,6 +218,7 @@ impl Writer {
     /// # Errors
     /// `BranchNotFound`; `InvalidOperation` for `main` and for one that is archived already.
     pub fn archive_branch(&mut self, name: &str) -> Result<()> {
+        self.for_owner("archive a branch")?;
         let name = branch::branch_name(name)?;
         let made = self.view()?.branch(&name)?;
         if made.id == BranchId::MAIN || made.archived {
@@ -206,6 +229,21 @@ impl Writer {
         self.write(vec![self.branch_record(record, made.parent, None)])?;
         self.is_archived |= made.id == self.branch;
         Ok(())
+    }
+
+    /// Closes branches in one commit, those that are open, and puts a record on the current one first.
+    pub(crate) fn archive_branches(&mut self, names: Vec<String>, record: NewRecord) -> Result<()> {
+        let mut all = vec![Pending::put(record, self.envelope())];
+        for name in names {
+            let Some(made) = self.view()?.find_branch(&name)?.filter(|made| !made.archived) else { continue };
+            let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
+            all.push(self.branch_record(record, made.parent, None));
+            self.is_archived |= made.id == self.branch;
+        }
+        let is_archived = std::mem::take(&mut self.is_archived);
+        let written = self.write(all);
+        self.is_archived = is_archived;
+        written.map(drop)
     }
 
     /// The record that makes a branch, when it is told where that begins, or changes one.
@@ -225,6 +263,7 @@ impl Writer {
     /// # Errors
     /// `UriNotFound` when nothing is visible under `new`; `InvalidOperation` when `new` leads back to `old`.
     pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<Put> {
+        self.for_owner("make an alias")?;
         pending::refuse_reserved(old)?;
         let target = self.view()?.resolve(new)?.ok_or_else(|| not_found(new))?;
         if target == *old {
@@ -263,6 +302,7 @@ impl Writer {
         if records.is_empty() {
             return Ok(Vec::new());
         }
+        records.iter().try_for_each(|record| self.may_put(record))?;
         let envelope = self.envelope();
         let all = records.into_iter().map(|record| Pending::put(record, envelope.clone())).collect();
         self.write_within(tail_max, all)
@@ -280,6 +320,9 @@ impl Writer {
     fn write_within(&mut self, tail_max: u64, mut all: Vec<Pending>) -> Result<Vec<Put>> {
         if all.is_empty() {
             return Ok(Vec::new());
+        }
+        if all.iter().any(|pending| !pending.is_plain()) {
+            self.for_owner("do more than put and forget records")?;
         }
         if self.is_archived && all.iter().any(|pending| pending.envelope.branch == self.branch && !pending.is_branch()) {
             return Err(archived(&self.branch()?));
@@ -302,6 +345,7 @@ impl Writer {
     /// As [`Writer::put`].
     pub fn put_source(&mut self, source: &str, passages: Vec<NewRecord>) -> Result<SourceReport> {
         passages.iter().try_for_each(NewRecord::check)?;
+        self.for_owner("put documents")?;
         let envelope = self.envelope();
         let mut report = SourceReport::default();
         let mut changed = Vec::new();
@@ -329,7 +373,9 @@ impl Writer {
     /// `UriNotFound` when nothing is visible under it; what the disk says.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
         pending::refuse_reserved(uri)?;
-        if self.view()?.visible(uri)?.is_none() {
+        let principal = self.principal.clone();
+        let known = |body: &Body| principal.as_ref().is_none_or(|profile| profile.can_access(&body.record));
+        if !self.view()?.visible(uri)?.is_some_and(|body| known(&body)) {
             return Err(not_found(uri));
         }
         let envelope = self.envelope();
@@ -341,6 +387,7 @@ impl Writer {
     /// # Errors
     /// `UriNotFound` when there never was anything under it; what the disk says.
     pub fn purge(&mut self, uri: &Uri) -> Result<u64> {
+        self.for_owner("purge")?;
         pending::refuse_reserved(uri)?;
         let mut branches = vec![self.branch];
         let mut erasable = 0;
@@ -375,6 +422,45 @@ impl Writer {
     /// What the disk says; the old file stays whole until the new one is.
     pub fn compact(mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
         maintain::compact(&mut self.capsule, progress)
+    }
+
+    /// Refuses what only the owner may do.
+    pub(crate) fn for_owner(&self, what: &'static str) -> Result<()> {
+        match &self.principal {
+            Some(profile) => Err(Error::AccessDenied { principal: profile.principal.clone(), what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the principal may put a record: it must be cleared for its level in its domain, for what is public as for what is
+    /// internal; and what the record would replace must be known to it and spread no less than the new one.
+    fn may_put(&mut self, record: &NewRecord) -> Result<()> {
+        let Some(profile) = self.principal.clone() else { return Ok(()) };
+        let denied = |what| Err(Error::AccessDenied { principal: profile.principal.clone(), what });
+        let access = record.access.clone().unwrap_or_default();
+        let mut named = access.named.clone();
+        named.push(profile.principal.clone());
+        if !profile.allows(&record.domain, access.level.max(Classification::Internal), &named) {
+            return denied("write at this level in this domain");
+        }
+        let Some(uri) = &record.uri else { return Ok(()) };
+        if access::is_policy(uri) {
+            return denied("write policies");
+        }
+        let Some(there) = self.view()?.newest(uri)? else { return Ok(()) };
+        let mut there = self.view()?.record(there.sequence)?;
+        if there.alias.is_some() {
+            let (target, _) = self.view()?.look_up(uri)?;
+            let Some(head) = self.view()?.newest(&target)? else { return Ok(()) };
+            there = self.view()?.record(head.sequence)?;
+        }
+        if !there.tombstone && !profile.can_access(&there) {
+            return denied("write under this name");
+        }
+        if !there.tombstone && there.classification() > access.level {
+            return denied("let this spread further than it does");
+        }
+        Ok(())
     }
 
     /// The branch that is written to.

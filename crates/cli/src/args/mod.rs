@@ -14,12 +14,14 @@ use serde_json::{Map, Value};
 use crate::examples;
 use crate::moment;
 
+mod clearance;
 mod knowledge;
 mod run;
 mod search;
 mod transfer;
 mod versions;
 
+pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
@@ -63,6 +65,9 @@ pub(crate) struct Global {
     /// The branch to read or write [default: the capsule's current branch, else main]
     #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
     pub(crate) branch: Option<String>,
+    /// Act as this principal: it sees and writes what its clearance allows, and nothing tells it of the rest
+    #[arg(long = "as", global = true, value_name = "PRINCIPAL", env = "KAPSA_PRINCIPAL", hide_env_values = true)]
+    pub(crate) principal: Option<String>,
     /// Print JSON for programs, errors included
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -203,6 +208,9 @@ pub(crate) enum Verb {
     /// Keep what the agents of a team do, and tell each what its siblings know
     #[command(after_help = examples::RUN, subcommand_required = true, arg_required_else_help = true)]
     Run(Box<RunArgs>),
+    /// Say what each principal may know
+    #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
+    Clearance(ClearanceArgs),
     /// The interface for programs that keep one store per run and task
     #[command(after_help = examples::SVC, subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Svc(Svc),
@@ -294,6 +302,12 @@ pub(crate) struct Fields {
     /// When it came about: RFC 3339, a date, or a span back such as 2h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) created_at: Option<Micros>,
+    /// How far it may spread [default: internal in its domain]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub(crate) classification: Option<Level>,
+    /// Who may know it when it is restricted; may be repeated
+    #[arg(long, value_name = "PRINCIPAL", requires = "classification")]
+    pub(crate) named: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -318,6 +318,6 @@ pub(crate) struct Exchange {
     /// The other capsule
     pub(crate) path: PathBuf,
     /// Name before the branches that come where both capsules went on [default: the giving one's folder or file]
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "name", value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

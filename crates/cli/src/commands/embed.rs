@@ -13,6 +13,7 @@ use crate::args::{self, EmbedWhen, ModelVerb};
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::models::{self, Added};
+use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
 
@@ -73,22 +74,38 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     Ok(())
 }
 
+/// Records without vectors before those of a put are given some as well when they are as old as this, in microseconds: whoever wrote
+/// younger ones is still at it.
+const LEFT_AFTER: i64 = 30_000_000;
+
 /// The records of a capsule, before and after a put.
 pub(crate) struct New {
     when: Option<EmbedWhen>,
     before: u64,
+    /// The last record of the put, where that is known: what others put at the same time is theirs to embed.
+    last: Option<u64>,
 }
 
 impl New {
     /// Before the put.
     pub(crate) fn begin(app: &App, when: Option<EmbedWhen>) -> Result<New> {
         let before = if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
-        Ok(New { when, before })
+        Ok(New { when, before, last: None })
     }
 
-    /// Before a put that was done already: it wrote the records from `first` on.
+    /// Of a put that was done already: it wrote the records from `first` on.
     pub(crate) fn since(when: Option<EmbedWhen>, first: u64) -> New {
-        New { when, before: first.saturating_sub(1) }
+        New { when, before: first.saturating_sub(1), last: None }
+    }
+
+    /// Of a put that was one record.
+    pub(crate) fn one(when: Option<EmbedWhen>, sequence: u64) -> New {
+        New { last: Some(sequence), ..New::since(when, sequence) }
+    }
+
+    /// The same, now that it is known that the put was one record.
+    pub(crate) fn was_one(self, sequence: u64) -> New {
+        New::one(self.when, sequence)
     }
 
     /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
@@ -104,7 +121,7 @@ impl New {
 
     fn embed(self, app: &mut App) -> Result<()> {
         let reader = Reader::open(&app.capsule()?)?;
-        let mut new: Range<u64> = self.before + 1..last(&reader)? + 1;
+        let mut new: Range<u64> = self.before + 1..self.last.map_or_else(|| last(&reader), Ok)? + 1;
         let count = new.end.saturating_sub(new.start);
         if count == 0 {
             return Ok(());
@@ -115,7 +132,8 @@ impl New {
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
         let stretch = reader.uncovered_since(new.start)?..new.end;
-        if are_few(&reader, stretch.clone())? {
+        let is_left = stretch.start < new.start && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
+        if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }
         let embedder = models::for_capsule(&reader)?;

@@ -1,6 +1,8 @@
 //! One module per verb or small family of verbs. Each is wiring: read the arguments, call the library, print.
 
+mod audit;
 mod care;
+mod clearance;
 mod documents;
 mod embed;
 mod events;
@@ -18,12 +20,45 @@ mod tour;
 mod transfer;
 mod versions;
 
+use kapsa_memory::Error;
+
 use crate::app::{App, Status};
 use crate::args::{EventVerb, Verb};
 use crate::error::Result;
 
 /// Does what was asked.
 pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
+    let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
+    let what = match &verb {
+        Verb::Put(_) => "put",
+        Verb::Get(_) => "get",
+        Verb::Find(_) => "find",
+        Verb::Timeline(_) => "timeline",
+        Verb::Forget(_) => "forget",
+        Verb::History(_) => "history",
+        // Deny by default: what nobody has thought through for principals is the owner's.
+        _ => {
+            let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
+            audit::denied(app, &principal, "use another verb", None);
+            return Err(error.into());
+        }
+    };
+    let asked = match &verb {
+        Verb::Get(args) => Some(args.uri.clone()),
+        Verb::Forget(args) | Verb::History(args) => Some(args.uri.clone()),
+        Verb::Put(args) => args.fields.uri.clone(),
+        _ => None,
+    };
+    let done = call(app, verb);
+    if let Err(error) = &done
+        && (error.code == "access_denied" || audit::is_hidden(app, error, asked.as_deref()))
+    {
+        audit::denied(app, &principal, what, asked.as_deref());
+    }
+    done
+}
+
+fn call(app: &mut App, verb: Verb) -> Result<Status> {
     match verb {
         Verb::Verify => return care::verify(app),
         Verb::Doctor => return care::doctor(app),
@@ -63,6 +98,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),
         },
+        Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),
         Verb::Model(args) => embed::model(app, args.verb),

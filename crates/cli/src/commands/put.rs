@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kapsa_memory::access::Access;
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
 use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
@@ -39,7 +40,11 @@ pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
     let new = New::begin(app, args.embed);
     let answer = put(app, args)?;
     // What kept us from looking at the capsule before kept the put from its end as well.
-    let embedding = new?.end(app);
+    let new = match &answer {
+        Answer::One(put) => new?.was_one(put.sequence),
+        Answer::Many(_) => new?,
+    };
+    let embedding = new.end(app);
     answer.tell(&mut app.out, embedding)
 }
 
@@ -177,6 +182,9 @@ impl Defaults {
         record.uri = record.uri.or_else(|| self.uri.clone());
         record.confidence = record.confidence.or(flags.confidence);
         record.created_at = record.created_at.or(flags.created_at);
+        if let (None, Some(level)) = (&record.access, flags.classification) {
+            record.access = Some(Access { level: level.into(), named: flags.named.clone() });
+        }
         record
     }
 

@@ -4,7 +4,10 @@
 //! false in the JSON, and the exit code is 0, unless `--strict` asks otherwise. A call that makes no sense is an error all the same, as
 //! is a merge that needs somebody to decide. Questions of people (status, list, config) fail as all other verbs do.
 
+use std::collections::hash_map::RandomState;
+use std::env;
 use std::fs::File;
+use std::hash::BuildHasher;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
@@ -77,9 +80,16 @@ impl Runs {
         if let Some(run) = which.run.get() {
             return Ok(run.clone());
         }
-        let is_running = |info: &RunInfo| info.status == RunStatus::Running;
+        // A variable that is set to nothing comes from a start that failed: another run is not what was meant.
+        if env::var_os(RUN_VARIABLE).is_some_and(|value| value.is_empty()) {
+            return Err(CliError::user("no_run", format!("{RUN_VARIABLE} is empty: no run was started"))
+                .hint("kapsa run start begins one; unset KAPSA_RUN to mean the only one that is under way"));
+        }
+        // One that cannot be read may be the one.
+        let may_be_meant = |info: &RunInfo| info.status == RunStatus::Running;
         let all = self.store.runs()?.into_iter();
-        let mut running: Vec<RunId> = all.filter(|(_, info)| info.as_ref().is_ok_and(is_running)).map(|(run, _)| run).collect();
+        let mut running: Vec<RunId> =
+            all.filter(|(_, info)| info.as_ref().map_or(true, may_be_meant)).map(|(run, _)| run).collect();
         match running.len() {
             1 => Ok(running.remove(0)),
             0 => Err(CliError::user("no_run", "no run is under way")
@@ -103,6 +113,8 @@ impl Runs {
     }
 }
 
+/// The variable that names the run.
+const RUN_VARIABLE: &str = "KAPSA_RUN";
 /// Runs that an error names.
 const RUNS_TOLD: usize = 5;
 
@@ -118,7 +130,13 @@ fn step(app: &mut App, place: &RunPlace, step: impl FnOnce(&mut App, &Runs) -> R
     let done = match run_config::is_off() {
         true => off(app),
         false => Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
-            true => step(app, &runs),
+            true => {
+                let done = step(app, &runs);
+                for warning in runs.store.warnings() {
+                    app.out.note(&format!("warning: run memory: {warning}"));
+                }
+                done
+            }
             false => off(app),
         }),
     };
@@ -157,30 +175,33 @@ fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
     let plan = args.plan.as_deref().map(text_of).transpose()?;
     let run = match args.run.get() {
         Some(run) => run.clone(),
-        None => fresh_id(&runs.store)?,
+        None => fresh_id()?,
     };
-    make_folder(runs)?;
-    let started = runs.store.start(&run, &NewRun { title: args.title.clone().unwrap_or_default(), plan })?;
-    tell_started(app, runs, &run, None, &started)
+    let new = NewRun { title: args.title.clone().unwrap_or_default(), plan };
+    match make_folder(runs).and_then(|()| Ok(runs.store.start(&run, &new)?)) {
+        Ok(started) => tell_started(app, runs, &run, None, &started),
+        Err(error) => {
+            // Later steps are of this run, whether or not its memory works; another run's must not get them.
+            if !app.out.is_json() && !args.place.strict {
+                app.out.line(run.as_str())?;
+            }
+            Err(error.field("run", run.as_str()))
+        }
+    }
 }
 
-/// An id that no run has: the time, and something of this process.
-fn fresh_id(store: &RunStore) -> Result<RunId> {
+/// An id that no run has: the time, and a random number.
+fn fresh_id() -> Result<RunId> {
     let now = moment::now();
     let stamp: String = moment::readable(now).chars().filter(char::is_ascii_digit).collect();
     let (day, time) = stamp.split_at_checked(8).unwrap_or((stamp.as_str(), ""));
-    let seed = now.unsigned_abs() ^ u64::from(std::process::id()) << 20;
-    for attempt in 0..FRESH_IDS {
-        let run = RunId::parse(&format!("{day}-{time}-{:04x}", (seed.wrapping_add(attempt)) & 0xffff))?;
-        if store.status(&run)?.is_none() {
-            return Ok(run);
-        }
-    }
-    Err(CliError::system("no_fresh_id", "no id for a new run was free").hint("--run names one"))
+    Ok(RunId::parse(&format!("{day}-{time}-{:08x}", random() as u32))?)
 }
 
-/// Ids that are tried.
-const FRESH_IDS: u64 = 16;
+/// A number that no other process has: the standard library seeds its maps from the system's source of randomness.
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
 
 /// The folder of the workspace's capsule, kept out of version control.
 fn make_folder(runs: &Runs) -> Result<()> {
@@ -234,7 +255,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
     };
     let put = runs.store.record(&run, output)?;
     app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
-    let embedding = New::since(args.embed, put.sequence).end(app);
+    let embedding = New::one(args.embed, put.sequence).end(app);
     if app.out.is_json() {
         let mut value = json!({ "ok": true, "run": run.as_str(), "role": role.as_str(), "uri": put.uri.as_str(),
             "sequence": put.sequence });
@@ -256,7 +277,7 @@ fn text_of(source: &Path) -> Result<String> {
     if source.as_os_str() == "-" {
         return plain_text();
     }
-    let failed = |error| CliError::io(&format!("read {}", source.display()), &error);
+    let failed = |error: io::Error| CliError::usage(format!("cannot read {}: {error}", source.display()));
     let mut bytes = Vec::new();
     let file = File::open(source).map_err(failed)?;
     file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -337,7 +358,10 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
             let conflicts: Vec<String> = merged.conflicts.iter().map(|uri| uri.short().to_string()).collect();
             let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
             let message = format!("{from} was not merged into {to}: both changed {}", conflicts.join(", "));
-            let hint = format!("kapsa merge --from {} decides conflicts; then finish again", merged.from);
+            let hint = match runs.setup.config.layout {
+                LayoutKind::Branches => format!("kapsa merge --from {} decides conflicts; then finish again", merged.from),
+                LayoutKind::Files => format!("put what is right into {from} and {to} alike (kapsa put --uri), then finish again"),
+            };
             app.out.flush()?;
             Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", conflicts.len()))
         }

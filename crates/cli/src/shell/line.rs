@@ -76,12 +76,19 @@ struct Given {
     branch: bool,
     json: bool,
     lock_timeout: bool,
+    principal: bool,
 }
 
 impl Given {
     fn of(matches: &ArgMatches) -> Given {
         let given = |flag| matches.value_source(flag) == Some(ValueSource::CommandLine);
-        Given { capsule: given("capsule"), branch: given("branch"), json: given("json"), lock_timeout: given("lock_timeout") }
+        Given {
+            capsule: given("capsule"),
+            branch: given("branch"),
+            json: given("json"),
+            lock_timeout: given("lock_timeout"),
+            principal: given("principal"),
+        }
     }
 
     /// Fills in what the line does not give.
@@ -97,6 +104,9 @@ impl Given {
         }
         if !self.lock_timeout {
             global.lock_timeout = held.lock_timeout;
+        }
+        if !self.principal {
+            global.principal.clone_from(&held.principal);
         }
     }
 }
@@ -151,6 +161,7 @@ mod tests {
         Global {
             capsule: Some("held.kapsa".into()),
             branch: Some("run/x".into()),
+            principal: None,
             json: true,
             lock_timeout: Duration::from_secs(3),
         }

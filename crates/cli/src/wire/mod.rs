@@ -152,6 +152,11 @@ pub(crate) struct RecordOut<'a> {
     run: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence: Option<f64>,
+    /// How far it may spread, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    classification: Option<&'static str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    named: &'a [String],
     created_at: String,
     committed_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -201,6 +206,8 @@ impl<'a> RecordOut<'a> {
             agent: &record.agent,
             run: &record.run,
             confidence: record.confidence,
+            classification: record.access.as_ref().map(|access| access.level.name()),
+            named: record.access.as_ref().map_or(&[], |access| &access.named),
             created_at: rfc3339(record.created_at),
             committed_at: rfc3339(record.committed_at),
             source: record.source.as_ref().map(SourceOut::from),

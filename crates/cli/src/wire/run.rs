@@ -47,6 +47,8 @@ struct LineOut<'a> {
     role: &'a str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    earlier: bool,
     #[serde(skip_serializing_if = "str::is_empty")]
     title: &'a str,
     text: &'a str,
@@ -84,6 +86,7 @@ fn line(line: &Line) -> LineOut<'_> {
         task: line.task.as_deref(),
         role: &line.role,
         failed: line.failed,
+        earlier: line.earlier,
         title: &line.title,
         text: &line.text,
         uri: line.uri.as_str(),

@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 27] = [
+const VERBS: [&str; 28] = [
     "init",
     "create",
     "put",
@@ -25,6 +25,7 @@ const VERBS: [&str; 27] = [
     "optimize",
     "purge",
     "tour",
+    "clearance",
     "run",
     "svc",
     "shell",

@@ -1,5 +1,6 @@
 //! The real binary in temporary folders: what it prints, where, with which exit code, and what it leaves on disk.
 
+mod access;
 mod bad_input;
 mod documents;
 mod help;

@@ -105,6 +105,16 @@ fn which_run_is_meant_is_never_guessed() {
         command.args(["run", "record", "--run", "18", "--role", "builder", "--text", "- a list", "--json"]);
         let put = json_of(command.env("KAPSA_TASK", "").env("KAPSA_ROLE", "").env("KAPSA_RUN", ""));
         assert_eq!((&put["run"], &put["task"]), (&json!("18"), &Value::Null), "an empty variable is none");
+        sandbox.json(&["run", "finish", "--run", "17"]);
+        let mut command = sandbox.command();
+        command.args(["run", "record", "--role", "builder", "--text", "lost?"]).env("KAPSA_RUN", "").stdin(Stdio::null());
+        let told = command.output().expect("it runs");
+        assert!(told.status.success() && told.stdout.is_empty(), "a run that failed to start is no other run: {told:?}");
+        for call in
+            [&["run", "record", "--run", "18", "--role", "b", "missing.md"][..], &["run", "start", "--plan", "missing.md"]]
+        {
+            assert_eq!(sandbox.run(call).code, Some(1), "{call:?}");
+        }
         for odd in [
             ["--run", "a/b"],
             ["--run", ".."],
@@ -144,7 +154,8 @@ fn a_run_goes_on_when_every_store_becomes_unreadable() {
         ];
         for step in steps {
             let run = sandbox.run(step);
-            assert_eq!((run.code, run.out.as_str()), (Some(0), ""), "{layout} {step:?}");
+            let out = if step[1] == "start" { "17\n" } else { "" };
+            assert_eq!((run.code, run.out.as_str()), (Some(0), out), "{layout} {step:?}");
             assert!(run.err.contains("warning: run memory: "), "{layout} {step:?} {}", run.err);
             let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
             let told = sandbox.run(&args);
@@ -300,6 +311,20 @@ fn sixteen_workers_that_record_at_once_lose_nothing() {
         let outputs: Vec<u64> =
             status["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["outputs"].as_u64()).collect();
         assert_eq!(outputs, [2 * EACH as u64; WORKERS / 2], "{layout} {status}");
+    });
+}
+
+/// Each process once made the vectors of what all others had put meanwhile: eight together took nine times as long as one by one.
+#[test]
+fn workers_make_the_vectors_of_their_own_records_only() {
+    both(|sandbox, layout| {
+        sandbox.ok(&["run", "start", "--run", "17"]);
+        sandbox.ok(&["run", "task", "start", "t"]);
+        let first = sandbox.json(&["run", "record", "--task", "t", "--role", "builder", "--text", "left", "--embed", "later"]);
+        sandbox.ok(&["run", "record", "--task", "t", "--role", "builder", "--text", "own", "--embed", "now"]);
+        let capsule = if layout == "files" { ".kapsa/runs/17/tasks/t.kapsa" } else { ".kapsa/workspace.kapsa" };
+        let embedded = sandbox.json(&["--capsule", capsule, "embed"]);
+        assert!(embedded["records"].as_u64() >= Some(1), "{layout} what another one left is left to it: {embedded} {first}");
     });
 }
 

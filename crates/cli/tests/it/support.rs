@@ -59,6 +59,7 @@ impl Sandbox {
             "KAPSA_AGENT",
             "KAPSA_RUN",
             "KAPSA_TASK",
+            "KAPSA_PRINCIPAL",
             "KAPSA_ROLE",
             "KAPSA_RUN_ENABLED",
             "KAPSA_RUN_LAYOUT",

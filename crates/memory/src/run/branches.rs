@@ -9,9 +9,9 @@ use kapsa_capsule::Error as CapsuleError;
 
 use super::home::{Home, Place, Sibling, Siblings};
 use super::names::{RunId, TaskId};
-use super::records::{self, RunInfo};
-use super::store::{Finish, MergedInto};
-use crate::branch::{MAIN, Made, RUN_PREFIX};
+use super::records;
+use super::store::{Finish, MergedInto, refuse_archived};
+use crate::branch::{Branch, MAIN, Made, RUN_PREFIX};
 use crate::error::{Error, Result};
 use crate::lines::Lines;
 use crate::merge::{self, MergeRequest, MergeResult, Mode, Selector};
@@ -133,8 +133,13 @@ impl Home for Branches {
         if !unless_no_branch(writer.switch(&run.branch()))? {
             return Ok(None);
         }
-        let uri = task.map_or_else(|| records::run_uri(run), |task| records::task_uri(run, task))?;
-        let title = writer.view()?.visible(&uri)?.map(|body| body.record.title).unwrap_or_default();
+        let own = writer.own_view()?;
+        let of_run = own.visible(&records::run_uri(run)?)?;
+        let of_task = task.map(|task| own.visible(&records::task_uri(run, task)?)).transpose()?;
+        // What has room and no record was made by hand, or by a start that was cut short; it is started again.
+        let (Some(of_run), Some(of_task)) = (of_run.clone(), of_task.unwrap_or(of_run)) else { return Ok(None) };
+        refuse_archived(run, Some(&of_run.record))?;
+        let title = of_task.record.title;
         if let Some(task) = task
             && !unless_no_branch(writer.switch(&task.branch(run)))?
         {
@@ -182,14 +187,11 @@ impl Home for Branches {
         Ok(together(reader.view(), all))
     }
 
-    fn changed(&self, _info: &RunInfo) -> Result<()> {
-        Ok(())
-    }
-
-    fn runs(&self) -> Result<Vec<RunId>> {
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
-        let names = reader.branches()?.into_iter().filter_map(|branch| parts(&branch.name));
-        Ok(names.filter(|(_, task)| task.is_none()).map(|(run, _)| run).collect())
+        let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
+        let runs = reader.branches()?.into_iter().filter_map(named);
+        Ok(runs.map(|(run, id)| (run, Ok(Reader::of(reader.view().with(Lines::alone(id)))))).collect())
     }
 
     fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto> {
@@ -200,24 +202,18 @@ impl Home for Branches {
         self.merge(run.branch(), MAIN.to_string(), mode, finish)
     }
 
-    fn archive(&self, run: &RunId, tasks: &[TaskId]) -> Result<()> {
+    fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()> {
         let mut writer = self.writer()?;
-        let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]);
-        for branch in branches {
-            let made = writer.view()?.find_branch(&branch)?;
-            if made.is_some_and(|made| !made.archived) {
-                writer.archive_branch(&branch)?;
-            }
-        }
-        Ok(())
+        writer.switch(&run.branch())?;
+        let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]).collect();
+        writer.archive_branches(branches, record)
     }
 }
 
 /// The run and the task that a branch is of; none when it is of no run, or of something else below one.
 fn parts(branch: &str) -> Option<(RunId, Option<TaskId>)> {
     let rest = branch.strip_prefix(RUN_PREFIX)?;
-    match rest.split_once('/') {
-        None => Some((RunId::parse(rest).ok()?, None)),
-        Some((run, task)) => Some((RunId::parse(run).ok()?, Some(TaskId::parse(task).ok()?))),
-    }
+    let (run, task) = rest.split_once('/').map_or((rest, None), |(run, task)| (run, Some(task)));
+    let id = RunId::parse(run).ok().filter(|id| id.as_str() == run)?;
+    Some((id, task.map(TaskId::parse).transpose().ok()?))
 }

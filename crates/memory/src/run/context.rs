@@ -18,7 +18,7 @@ use super::store::{RunStore, newest_plan_of, state};
 use crate::error::{Error, Result};
 use crate::read::Reader;
 use crate::record::{BranchId, Micros, Record};
-use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, Hit, SearchMode};
+use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, SearchMode};
 use crate::tokens;
 use crate::uri::Uri;
 
@@ -34,6 +34,22 @@ const DESCRIPTION_WORDS_MAX: usize = 48;
 const NEXT_SHARE: f32 = 0.8;
 /// So many times as many lines as fit are found, for the weighing to choose from.
 const CHOICE: usize = 4;
+/// So many times as many records of the run itself are looked at as may be told: plans and what was merged are among them.
+const OWN_LOOKED_AT: usize = 4;
+/// Below this an output's confidence is told with it.
+const CONFIDENCE_LOW: f64 = 0.5;
+/// An earlier output of a role counts for this much of a later one.
+const EARLIER_SHARE: f32 = 0.7;
+/// What a passage that tells of a decision counts for besides, when it has a word of the query.
+const DECISION_BONUS: f32 = 0.15;
+/// A passage that is worth less than this is not told where there are better ones.
+const SCORE_MIN: f32 = 0.1;
+/// Share of the budget that the plan may take before others.
+const PLAN_SHARE: f32 = 0.4;
+/// Stands at the end of a passage that was cut to fit.
+const CUT_MARK: &str = " …";
+/// Fewest characters of a passage that are worth telling.
+const CUT_CHARS_MIN: usize = 40;
 /// Most threads that search stores.
 const THREADS_MAX: usize = 8;
 /// Most records that one search over all siblings tells.
@@ -82,6 +98,8 @@ pub struct Line {
     pub role: String,
     /// Whether its task came to a bad end.
     pub failed: bool,
+    /// Whether a later output of the same role was found.
+    pub earlier: bool,
     /// Title of the task or record, may be empty.
     pub title: String,
     /// The passage on one line.
@@ -95,21 +113,27 @@ pub struct Line {
 }
 
 impl Line {
-    /// Where it comes from: `task-3 builder`, or `task-3 builder, failed`.
+    /// Where it comes from: `task-3 builder`, with `, failed` of a task that failed, `, earlier` where the same role said something later,
+    /// and a low confidence.
     #[must_use]
     pub fn provenance(&self) -> String {
         let within = self.task.as_deref().unwrap_or("run");
-        let failed = if self.failed { ", failed" } else { "" };
-        match &self.run {
-            Some(run) => format!("{run}/{within} {}{failed}", self.role),
-            None => format!("{within} {}{failed}", self.role),
+        let mut from = match &self.run {
+            Some(run) => format!("{run}/{within} {}", self.role),
+            None => format!("{within} {}", self.role),
+        };
+        for (mark, holds) in [(", failed", self.failed), (", earlier", self.earlier)] {
+            from.push_str(if holds { mark } else { "" });
         }
+        if let Some(confidence) = self.confidence.filter(|confidence| *confidence < CONFIDENCE_LOW) {
+            from.push_str(&format!(", confidence {confidence:.2}"));
+        }
+        from
     }
 
     fn body(&self) -> String {
         let title = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
-        // A text that holds the end of the block is told without it, so that the block ends where it ends.
-        format!("[{}] {title}{}", self.provenance(), self.text).replace(MARKER_END, "").replace(MARKER_BEGIN, "")
+        format!("[{}] {title}{}", self.provenance(), self.text)
     }
 }
 
@@ -185,7 +209,7 @@ pub fn query_of(title: &str, description: &str) -> String {
             }
         }
     }
-    words.join(" ")
+    tokens::first_bytes(&words.join(" "), QUERY_BYTES_MAX).to_string()
 }
 
 /// Gathers what [`RunStore::context`] is asked for.
@@ -201,19 +225,31 @@ pub(super) fn gather(store: &RunStore, run: &RunId, request: &ContextRequest<'_>
         }
     };
     let known: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
-    let failed = tasks.iter().filter(|task| task.status == Status::Failed).map(|task| task.id.clone()).collect();
     let mut search = Search::new(store, run, request, query, skipped)?;
-    search.failed = failed;
-    if let Some((reader, _)) = &own
-        && wants_plan(request.role)
-    {
-        search.plan(reader);
+    search.know_failed(run, tasks);
+    if let Some((reader, _)) = &own {
+        search.own(reader, wants_plan(request.role));
     }
-    search.all(store.home.siblings(run, request.task, &known)?, true);
+    let mut unreadable = None;
+    match store.home.siblings(run, request.task, &known) {
+        Ok(siblings) => search.all(siblings, true),
+        Err(error) => unreadable = Some(error),
+    }
     if request.past_runs {
-        search.all(store.home.past(run, PAST_RUNS_MAX)?, false);
+        match store.home.past(run, PAST_RUNS_MAX) {
+            Ok(past) => search.all(past, false),
+            Err(error) => search.skipped.push(Skipped { store: "earlier runs".to_string(), reason: error.to_string() }),
+        }
     }
-    Ok(search.finish())
+    // Only where nothing at all could be told is that a failure.
+    match unreadable {
+        Some(error) if search.finds.is_empty() => Err(error),
+        Some(error) => {
+            search.skipped.push(Skipped { store: store.home.place(run, None), reason: error.to_string() });
+            Ok(search.finish())
+        }
+        None => Ok(search.finish()),
+    }
 }
 
 /// The run's own records and its tasks. None when there are none, or they cannot be read: the tasks' stores may be readable all the same.
@@ -261,8 +297,8 @@ struct Search<'a> {
     query: String,
     parsed: Query,
     models: Models,
-    /// Tasks that came to a bad end.
-    failed: HashSet<TaskId>,
+    /// Tasks that came to a bad end, of any run.
+    failed: HashSet<(RunId, TaskId)>,
     groups: Vec<Group>,
     finds: Vec<Find>,
     skipped: Vec<Skipped>,
@@ -282,32 +318,58 @@ impl<'a> Search<'a> {
         Ok(Search { store, run, request, query, parsed, models, failed, groups, finds, skipped })
     }
 
-    /// Searches the plans of the run, but not the task's own. Where none fits, the beginning of the newest is told.
+    /// Searches what the run itself holds: outputs that are of no task, and the plans where they are wanted.
+    fn own(&mut self, reader: &Reader, wants_plan: bool) {
+        if wants_plan {
+            self.plan(reader);
+        }
+        let group = self.group(None, None, false);
+        let is_own = |record: &Record| {
+            is_output(record) && record.label != records::PLAN && record.origin.is_none() && records::task_of(record).is_none()
+        };
+        let filter = Filter { kinds: vec![records::OUTPUT.to_string()], ..Filter::default() };
+        match self.find(reader, filter, self.request.chunks_max.saturating_mul(OWN_LOOKED_AT)) {
+            Ok(found) => self.take(group, found, None, true, &is_own),
+            Err(error) => self.skip_own(&error),
+        }
+    }
+
+    /// Takes the newest plan of the run, and of the plans of other tasks what fits.
     fn plan(&mut self, reader: &Reader) {
-        let group = self.group(None, None, true);
+        match newest_plan_of(reader, None) {
+            Ok(Some(plan)) => {
+                let group = self.group(None, None, true);
+                self.finds.push(Find { group, record: plan, share: 0.0, passage: None });
+            }
+            Ok(None) => {}
+            Err(error) => self.skip_own(&error),
+        }
+        let group = self.group(None, None, false);
         let filter = Filter { labels: vec![records::PLAN.to_string()], ..Filter::default() };
         let own = self.request.task.map(TaskId::as_str);
-        let told = self.find(reader, filter, self.request.chunks_max).and_then(|found| {
-            let best = found.hits.first().map_or(0.0, |hit| hit.score);
-            let is_own = |hit: &Hit| own.is_some() && records::task_of(&hit.record) == own;
-            let hits: Vec<Hit> = found.hits.into_iter().filter(|hit| !is_own(hit)).collect();
-            match hits.is_empty() || found.fallback {
-                true => Ok(newest_plan_of(reader, None)?.into_iter().map(|plan| (plan, 0.0, None)).collect()),
-                false => Ok(hits.into_iter().map(|hit| (hit.record, share(hit.score, best), hit.passage)).collect::<Vec<_>>()),
-            }
-        });
-        match told {
-            Ok(told) => {
-                self.finds.extend(told.into_iter().map(|(record, share, passage)| Find { group, record, share, passage }))
-            }
-            Err(error) => self.skipped.push(Skipped { store: self.store.home.place(self.run, None), reason: error.to_string() }),
+        let is_wanted = |record: &Record| {
+            let task = records::task_of(record);
+            record.origin.is_none() && task.is_some() && task != own
+        };
+        match self.find(reader, filter, self.request.chunks_max.saturating_mul(OWN_LOOKED_AT)) {
+            Ok(found) => self.take(group, found, None, false, &is_wanted),
+            Err(error) => self.skip_own(&error),
         }
+    }
+
+    fn skip_own(&mut self, error: &Error) {
+        self.skipped.push(Skipped { store: self.store.home.place(self.run, None), reason: error.to_string() });
     }
 
     /// Searches stores: all at once where they lie together, and one by one those of which that found nothing. With `fallback`, a store
     /// without anything that fits tells its newest records.
     fn all(&mut self, siblings: Siblings, fallback: bool) {
         let first = self.groups.len();
+        for sibling in siblings.all.iter().filter(|sibling| sibling.task.is_none()) {
+            // An earlier run tells how its tasks ended. One that cannot be read is told of below.
+            let info = sibling.reader.as_ref().ok().and_then(|reader| state(reader, &sibling.run).ok()?);
+            self.know_failed(&sibling.run, &info.map(|info| info.tasks).unwrap_or_default());
+        }
         for sibling in &siblings.all {
             let run = (sibling.run != *self.run).then(|| sibling.run.clone());
             self.group(run, sibling.task.clone(), false);
@@ -319,7 +381,19 @@ impl<'a> Search<'a> {
         let alone: Vec<(Sibling, usize)> = siblings.all.into_iter().zip(first..).filter(wanted).collect();
         for ((sibling, group), answer) in alone.iter().zip(self.each_alone(&alone)) {
             match answer {
-                Ok(found) => self.take(*group, found, together, fallback),
+                Ok(found) => {
+                    let (own, run) = (self.request.task.map(TaskId::as_str), sibling.run.as_str());
+                    // A copy of another store, or of the task's own, is told by nobody's name but its own.
+                    let is_theirs = |record: &Record| {
+                        let of = records::run_of(record);
+                        let is_own = sibling.run == *self.run && own.is_some() && records::task_of(record) == own;
+                        // What was merged into a run is told by the task that it came from.
+                        let is_copy =
+                            sibling.task.is_none() && record.label != records::PLAN && records::task_of(record).is_some();
+                        is_output(record) && !is_own && !is_copy && (of.is_empty() || of == run)
+                    };
+                    self.take(*group, found, together, fallback, &is_theirs);
+                }
                 Err(reason) => self.skipped.push(Skipped { store: sibling.name.clone(), reason }),
             }
         }
@@ -345,7 +419,7 @@ impl<'a> Search<'a> {
         }
         let best = found.hits.first().map_or(0.0, |hit| hit.score);
         let mut taken: HashMap<usize, usize> = HashMap::new();
-        for hit in found.hits.into_iter().filter(|hit| is_output(&hit.record)) {
+        for hit in found.hits.into_iter().filter(|hit| is_output(&hit.record) && hit.record.origin.is_none()) {
             let Some(&group) = groups.get(&hit.record.branch) else { continue };
             let taken = taken.entry(group).or_default();
             if *taken < self.request.chunks_max {
@@ -376,13 +450,13 @@ impl<'a> Search<'a> {
     }
 
     /// Takes what one store told.
-    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool) {
+    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool, is_theirs: &dyn Fn(&Record) -> bool) {
         if found.fallback && !fallback {
             return;
         }
         let best = together.unwrap_or_else(|| found.hits.first().map_or(0.0, |hit| hit.score));
         let is_fallback = found.fallback;
-        let told = found.hits.into_iter().filter(|hit| is_output(&hit.record)).take(self.request.chunks_max);
+        let told = found.hits.into_iter().filter(|hit| is_theirs(&hit.record)).take(self.request.chunks_max);
         self.finds.extend(told.map(|hit| {
             let share = if is_fallback { 0.0 } else { share(hit.score, best) };
             Find { group, share, passage: hit.passage, record: hit.record }
@@ -413,6 +487,11 @@ impl<'a> Search<'a> {
         Ok(embedder)
     }
 
+    fn know_failed(&mut self, run: &RunId, tasks: &[TaskInfo]) {
+        let failed = tasks.iter().filter(|task| task.status == Status::Failed);
+        self.failed.extend(failed.map(|task| (run.clone(), task.id.clone())));
+    }
+
     fn group(&mut self, run: Option<RunId>, task: Option<TaskId>, is_plan: bool) -> usize {
         self.groups.push(Group { run, task, is_plan });
         self.groups.len() - 1
@@ -425,8 +504,13 @@ impl<'a> Search<'a> {
     /// Weighs what was found, and keeps what has room.
     fn finish(self) -> Context {
         let mut told = HashSet::new();
-        let lines = self.weighed().into_iter().map(|weighed| (weighed.group, self.line(&weighed)));
-        let lines = lines.filter(|(group, line)| told.insert((*group, line.text.clone()))).collect();
+        let spot = |weighed: &Weighed| Spot {
+            group: weighed.group,
+            sequence: self.finds[weighed.find].record.sequence,
+            start: weighed.range.start,
+        };
+        let lines = self.weighed().into_iter().map(|weighed| (spot(&weighed), self.line(&weighed)));
+        let lines = lines.filter(|(spot, line)| told.insert((spot.group, line.text.clone()))).collect();
         let (lines, left_out) = fit(lines, self.request.tokens_max);
         Context { query: self.query, lines, left_out, tokens_max: self.request.tokens_max, skipped: self.skipped }
     }
@@ -445,14 +529,21 @@ impl<'a> Search<'a> {
             let best_here = best_of(&worths[at]);
             for (passage, &worth) in cut[at].iter().zip(&worths[at]) {
                 // Half by how its record was found, half by the words in the passage itself; nothing for what is just the newest.
-                let score = match find.share > 0.0 {
+                let mut score = match find.share > 0.0 {
                     true => 0.5 * find.share * ratio(worth, best_here) + 0.5 * ratio(worth, best),
+                    false if self.groups[find.group].is_plan => 0.5 * worth / best.max(worth).max(f32::MIN_POSITIVE),
                     false => 0.0,
                 };
+                let earlier = self.has_later(find);
+                score *= if earlier { EARLIER_SHARE } else { 1.0 };
+                if score > 0.0 && !passage.terms.is_empty() && passages::decides(&find.record.text[passage.range.clone()]) {
+                    score = (score + DECISION_BONUS).min(1.0);
+                }
                 groups[find.group].push(Weighed {
                     find: at,
                     group: find.group,
                     range: passage.range.clone(),
+                    earlier,
                     score,
                     rank: score,
                 });
@@ -460,7 +551,18 @@ impl<'a> Search<'a> {
         }
         let mut flat: Vec<Weighed> = groups.into_iter().flat_map(|group| self.ranked(group)).collect();
         flat.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.group.cmp(&b.group)));
+        if flat.iter().any(|weighed| weighed.score >= SCORE_MIN) {
+            flat.retain(|weighed| weighed.score >= SCORE_MIN || weighed.score == 0.0 || self.groups[weighed.group].is_plan);
+        }
         flat
+    }
+
+    /// Whether a later output of the same role in the same store was found. Several notes of one agent are told all the same.
+    fn has_later(&self, find: &Find) -> bool {
+        self.finds.iter().any(|other| {
+            let is_same = other.group == find.group && other.record.label == find.record.label;
+            is_same && other.record.label != records::PLAN && other.record.sequence > find.record.sequence
+        })
     }
 
     fn worths(&self, find: &Find, passages: &[Passage], weights: &[f32]) -> Vec<f32> {
@@ -469,23 +571,42 @@ impl<'a> Search<'a> {
     }
 
     /// The best passages of one store in order. Each further one ranks lower than it would as the first, so that one store does not drive
-    /// out all others; the first of a plan is always told first.
+    /// out all others. A plan comes before all of them.
     fn ranked(&self, mut group: Vec<Weighed>) -> Vec<Weighed> {
+        if group.first().is_some_and(|weighed| self.groups[weighed.group].is_plan) {
+            return self.ranked_plan(group);
+        }
         let newest = |weighed: &Weighed| std::cmp::Reverse(self.finds[weighed.find].record.sequence);
         group.sort_by(|a, b| b.score.total_cmp(&a.score).then(newest(a).cmp(&newest(b))).then(a.range.start.cmp(&b.range.start)));
         group.truncate(self.request.chunks_max);
         let mut share = 1.0;
-        for (nth, weighed) in group.iter_mut().enumerate() {
-            let is_first_of_plan = nth == 0 && self.groups[weighed.group].is_plan;
-            weighed.rank = weighed.score * share + if is_first_of_plan { 1.0 } else { 0.0 };
+        for weighed in &mut group {
+            weighed.rank = weighed.score * share;
             share *= NEXT_SHARE;
         }
         group
     }
 
+    /// All of a plan where it takes no more than its share of the budget; else its beginning and what fits best come first, and the rest
+    /// takes its chance among the others.
+    fn ranked_plan(&self, mut plan: Vec<Weighed>) -> Vec<Weighed> {
+        let is_first = |weighed: &Weighed| weighed.range.start == 0;
+        plan.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.score.total_cmp(&a.score)));
+        let mut room = (self.request.tokens_max.saturating_mul(tokens::TOKEN_BYTES) as f32 * PLAN_SHARE) as usize;
+        for (nth, weighed) in plan.iter_mut().enumerate() {
+            let bytes = weighed.range.len();
+            weighed.rank = if nth == 0 || bytes <= room { 2.0 + weighed.score } else { weighed.score };
+            room = room.saturating_sub(bytes);
+        }
+        plan
+    }
+
     /// The parts of a record that may be told: those with a word of the query, the one that is most like it, or the first.
     fn passages(&self, find: &Find) -> Vec<Passage> {
         let mut all = passages::cut(&find.record.text, &self.parsed, self.request.chunk_chars_max);
+        if self.groups[find.group].is_plan {
+            return all;
+        }
         let liked = |passage: &Passage| find.passage.as_ref().is_some_and(|liked| passage.range.contains(&liked.start));
         let wanted = |passage: &Passage| find.share > 0.0 && (!passage.terms.is_empty() || liked(passage));
         if all.iter().any(wanted) {
@@ -499,17 +620,19 @@ impl<'a> Search<'a> {
     fn line(&self, weighed: &Weighed) -> Line {
         let record = &self.finds[weighed.find].record;
         let Group { run, task, .. } = &self.groups[weighed.group];
-        let failed = run.is_none() && task.as_ref().is_some_and(|task| self.failed.contains(task));
-        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(passages::one_line));
+        let of = run.as_ref().unwrap_or(self.run);
+        let failed = task.as_ref().is_some_and(|task| self.failed.contains(&(of.clone(), task.clone())));
+        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(name_of));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
         let title = passages::one_line(records::bare_title(&record.title, &record.label));
         Line {
             run: run.clone(),
             task,
             failed,
-            role: tokens::first_chars(&passages::one_line(role), ROLE_BYTES_MAX).to_string(),
-            title: tokens::first_chars(&title, TITLE_CHARS_MAX).to_string(),
-            text: passages::one_line(&record.text[weighed.range.clone()]),
+            earlier: weighed.earlier,
+            role: name_of(role),
+            title: unmarked(tokens::first_chars(&title, TITLE_CHARS_MAX)),
+            text: unmarked(&passages::one_line(&record.text[weighed.range.clone()])),
             uri: record.uri.clone(),
             confidence: record.confidence,
             score: weighed.score,
@@ -524,12 +647,34 @@ struct Weighed {
     group: usize,
     /// Bytes of its record's text.
     range: Range<usize>,
+    /// Whether a later output of the same role was found.
+    earlier: bool,
     score: f32,
     rank: f32,
 }
 
-/// The lines that fit, in the order in which they are told, and how many do not. They come with their stores, the most valuable first.
-fn fit(lines: Vec<(usize, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    group: usize,
+    sequence: u64,
+    start: usize,
+}
+
+/// Titles that were told already: each is told once in its store.
+#[derive(Default)]
+struct Titles(HashSet<(usize, String)>);
+
+impl Titles {
+    /// The line as it is told after those before it.
+    fn told(&mut self, group: usize, line: Line) -> Line {
+        let is_new = self.0.insert((group, line.title.clone()));
+        Line { title: if is_new { line.title } else { String::new() }, ..line }
+    }
+}
+
+/// The lines that fit, in the order in which they are told, and how many do not. They come the most valuable first.
+fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
     let bytes_max = tokens_max.saturating_mul(tokens::TOKEN_BYTES);
     let frame = MARKER_BEGIN.len() + MARKER_END.len() + 2;
     let bytes = |line: &Line| line.body().len() + LINE_FRAME_BYTES;
@@ -539,20 +684,52 @@ fn fit(lines: Vec<(usize, Line)>, tokens_max: usize) -> (Vec<Line>, usize) {
     if all > bytes_max {
         room = room.saturating_sub(note(count, tokens_max).len() + LINE_FRAME_BYTES);
     }
-    let mut kept: Vec<(usize, Line)> = Vec::new();
-    // Stores stand where their best line would; the order within one is by worth already.
+    let mut kept: Vec<(usize, Spot, Line)> = Vec::new();
+    let mut titles = Titles::default();
+    // Stores stand where their best line would, and what they say stands in its own order, the newest record first.
     let mut places: HashMap<usize, usize> = HashMap::new();
-    for (group, line) in lines {
-        let bytes = bytes(&line);
-        if bytes <= room {
-            room -= bytes;
+    for (spot, mut line) in lines {
+        if kept.is_empty() && bytes(&line) > room {
+            line = shortened(line, room);
+        }
+        let is_titled = titles.0.contains(&(spot.group, line.title.clone()));
+        let needed = bytes(&line) - if is_titled && !line.title.is_empty() { line.title.len() + 2 } else { 0 };
+        if needed <= room {
+            room -= needed;
+            titles.0.insert((spot.group, line.title.clone()));
             let next = places.len();
-            kept.push((*places.entry(group).or_insert(next), line));
+            kept.push((*places.entry(spot.group).or_insert(next), spot, line));
         }
     }
     let left_out = count - kept.len();
-    kept.sort_by_key(|(place, _)| *place);
-    (kept.into_iter().map(|(_, line)| line).collect(), left_out)
+    kept.sort_by_key(|(place, spot, _)| (*place, std::cmp::Reverse(spot.sequence), spot.start));
+    let mut titles = Titles::default();
+    (kept.into_iter().map(|(_, spot, line)| titles.told(spot.group, line)).collect(), left_out)
+}
+
+/// The best line in part, where it has no room as a whole: that says more than a lesser one. As it is where too little would be left.
+fn shortened(line: Line, room: usize) -> Line {
+    let over = (line.body().len() + LINE_FRAME_BYTES + CUT_MARK.len()).saturating_sub(room);
+    let text = tokens::first_bytes(&line.text, line.text.len().saturating_sub(over)).trim_end();
+    match text.chars().count() < CUT_CHARS_MIN {
+        true => line,
+        false => Line { text: format!("{text}{CUT_MARK}"), ..line },
+    }
+}
+
+/// A text without the markers of the block, which ends where it ends. Taking one out may put another one together.
+fn unmarked(text: &str) -> String {
+    let mut text = text.to_string();
+    while let Some(marker) = [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker)) {
+        text = passages::one_line(&text.replace(marker, " "));
+    }
+    text
+}
+
+/// A name that cannot be taken for more than one.
+fn name_of(text: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    tokens::first_chars(text, ROLE_BYTES_MAX).chars().map(plain).collect()
 }
 
 fn is_output(record: &Record) -> bool {

@@ -72,11 +72,11 @@ impl Files {
         Writer::open(path, self.options.clone())
     }
 
-    /// Makes a folder, and keeps what the runs hold out of version control.
+    /// Makes the folders of a run, and keeps what they hold out of version control.
     fn make_folders(&self, run: &RunId) -> Result<()> {
         let tasks = self.tasks_folder(run);
         fs::create_dir_all(&tasks).map_err(|source| failed("make", &tasks, source))?;
-        let ignore = self.folder.join(".gitignore");
+        let ignore = self.run_folder(run).join(".gitignore");
         match OpenOptions::new().write(true).create_new(true).open(&ignore) {
             Ok(mut file) => file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -100,6 +100,14 @@ impl Files {
         })
     }
 
+    fn run_ids(&self) -> Result<Vec<RunId>> {
+        let named = |name: String| RunId::parse(&name).ok().filter(|run| run.as_str() == name);
+        let mut runs: Vec<RunId> = names_in(&self.folder)?.into_iter().filter_map(named).collect();
+        runs.retain(|run| self.run_store(run).is_file());
+        runs.sort();
+        Ok(runs)
+    }
+
     /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
     fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
         let named = |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
@@ -115,7 +123,7 @@ impl Files {
 
     /// Brings what one capsule holds to another, under the same URIs. What was changed there on its own is a conflict; then nothing is
     /// brought.
-    fn merge(&self, from: &Path, to: &Path, mode: Mode) -> Result<MergedInto> {
+    fn merge(&self, from: &Path, to: &Path, mode: Mode, task: Option<&TaskId>) -> Result<MergedInto> {
         let mut merged =
             MergedInto { from: from.display().to_string(), to: to.display().to_string(), written: 0, conflicts: Vec::new() };
         let Some(source) = unless_missing(Reader::open(from))? else { return Ok(merged) };
@@ -128,7 +136,7 @@ impl Files {
         let mut writer = self.writer(to)?;
         for record in source.timeline(&request)?.into_iter().filter(wanted) {
             match standing(&source, &record, &mut writer)? {
-                Standing::New => all.push(NewRecord { uri: Some(record.uri.clone()), ..as_new(&record) }),
+                Standing::New => all.push(brought(&record, task)),
                 Standing::Same => {}
                 Standing::Changed => merged.conflicts.push(record.uri),
             }
@@ -143,19 +151,34 @@ impl Files {
     }
 }
 
+/// A record as it is brought to another capsule: what it is of is written on it.
+fn brought(record: &Record, task: Option<&TaskId>) -> NewRecord {
+    let mut new = NewRecord { uri: Some(record.uri.clone()), ..as_new(record) };
+    if let Some(task) = task {
+        new.metadata.entry("task_id").or_insert_with(|| task.as_str().into());
+    }
+    new
+}
+
 /// What a record is to the capsule that it is brought to.
 enum Standing {
     /// Nothing there, or an earlier revision of it.
     New,
-    /// There already.
+    /// There already, or forgotten there after it had been.
     Same,
     /// Something else is there.
     Changed,
 }
 
 fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Standing> {
-    let Some(there) = target.view()?.visible(&record.uri)? else { return Ok(Standing::New) };
-    let says = |record: &Record| (record.title.clone(), record.text.clone(), record.metadata.clone());
+    let says = |record: &Record| (record.title.clone(), record.text.clone());
+    let Some(there) = target.view()?.visible(&record.uri)? else {
+        let mut known = Vec::new();
+        for sequence in target.view()?.revisions(&record.uri)? {
+            known.push(target.view()?.record(sequence)?);
+        }
+        return Ok(if known.iter().any(|known| says(known) == says(record)) { Standing::Same } else { Standing::New });
+    };
     if says(&there.record) == says(record) {
         return Ok(Standing::Same);
     }
@@ -221,8 +244,13 @@ impl Home for Files {
             return Ok(Some(Place { writer: self.writer(&self.run_store(run))?, title: own.title }));
         };
         let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
+        let title = match title {
+            // Another tool made the store, or a start was cut short; it is started again.
+            Err(Error::UriNotFound { .. }) => return Ok(None),
+            title => title?,
+        };
         let opened = unless_missing(self.writer(&self.task_store(run, task)))?;
-        Ok(opened.map(|writer| Place { writer, title: title.unwrap_or_default() }))
+        Ok(opened.map(|writer| Place { writer, title }))
     }
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
@@ -245,19 +273,25 @@ impl Home for Files {
     }
 
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
-        let mut runs = Vec::new();
-        for other in self.runs()?.into_iter().filter(|other| other != run) {
-            let store = self.run_store(&other);
-            let changed = store.metadata().and_then(|meta| meta.modified()).map_err(|source| failed("read", &store, source))?;
-            runs.push((changed, other));
-        }
+        let changed = |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
+        let others = self.run_ids()?.into_iter().filter(|other| other != run);
+        let mut runs: Vec<_> = others.map(|other| (changed(&other), other)).collect();
         runs.sort();
         let mut all = Vec::new();
         for (_, other) in runs.into_iter().rev().take(runs_max) {
-            all.push(self.sibling(&other, None));
-            all.extend(self.task_ids(&other)?.iter().map(|task| self.sibling(&other, Some(task))));
+            // A folder that is a copy of another run's, or lost its tasks, tells what it can.
+            let own = self.sibling(&other, None);
+            let own = Sibling { reader: own.reader.and_then(|reader| self.own_record(&other, &reader).map(|_| reader)), ..own };
+            if own.reader.is_ok() {
+                all.extend(self.task_ids(&other).unwrap_or_default().iter().map(|task| self.sibling(&other, Some(task))));
+            }
+            all.push(own);
         }
         Ok(Siblings { all, together: None })
+    }
+
+    fn is_told(&self) -> bool {
+        true
     }
 
     fn changed(&self, info: &RunInfo) -> Result<()> {
@@ -277,43 +311,50 @@ impl Home for Files {
         replace(&path, &format!("{meta:#}\n"))
     }
 
-    fn runs(&self) -> Result<Vec<RunId>> {
-        let named = |name: String| RunId::parse(&name).ok().filter(|run| run.as_str() == name);
-        let mut runs: Vec<RunId> = names_in(&self.folder)?.into_iter().filter_map(named).collect();
-        runs.retain(|run| self.run_store(run).is_file());
-        runs.sort();
-        Ok(runs)
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
+        let opened = |run: &RunId| {
+            let reader = Reader::open(&self.run_store(run))?;
+            self.own_record(run, &reader).map(|_| reader)
+        };
+        Ok(self.run_ids()?.into_iter().map(|run| (run.clone(), opened(&run))).collect())
     }
 
     fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
-        self.merge(&self.task_store(run, task), &self.run_store(run), mode)
+        self.merge(&self.task_store(run, task), &self.run_store(run), mode, Some(task))
     }
 
     fn merge_run(&self, run: &RunId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
         create(&self.workspace, &self.options)?;
-        self.merge(&self.run_store(run), &self.workspace, mode)
+        self.merge(&self.run_store(run), &self.workspace, mode, None)
     }
 
-    fn archive(&self, _run: &RunId, _tasks: &[TaskId]) -> Result<()> {
-        Ok(())
+    fn archive(&self, run: &RunId, _tasks: &[TaskId], record: NewRecord) -> Result<()> {
+        self.writer(&self.run_store(run))?.put(record).map(drop)
     }
 
     fn statuses(&self, run: &RunId) -> Option<Vec<(TaskId, Status)>> {
+        let path = self.meta(run);
         let mut text = String::new();
-        File::open(self.meta(run)).ok()?.take(META_BYTES_MAX).read_to_string(&mut text).ok()?;
+        path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        File::open(&path).ok()?.take(META_BYTES_MAX).read_to_string(&mut text).ok()?;
         let meta: Value = serde_json::from_str(&text).ok()?;
         let status = |(id, status): (&String, &Value)| Some((TaskId::parse(id).ok()?, Status::named(status.as_str()?)));
         Some(meta["tasks"].as_object()?.iter().filter_map(status).collect())
     }
 }
 
-/// Puts a text in the place of a file, all at once.
+/// Puts a text in the place of a file, all at once. The temporary file is a new one: whatever has its name is removed, never followed.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let mut temporary = path.as_os_str().to_os_string();
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
-    let written = File::create(&temporary).and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
-    written.map_err(|source| failed("write", &temporary, source))?;
+    match fs::remove_file(&temporary) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &temporary, source)),
+        _ => {}
+    }
+    let made = OpenOptions::new().write(true).create_new(true).open(&temporary);
+    made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .map_err(|source| failed("write", &temporary, source))?;
     fs::rename(&temporary, path).map_err(|source| failed("replace", path, source))?;
     FileSystem.sync_folder(path).map_err(|source| failed("sync the folder of", path, source))
 }

@@ -66,11 +66,18 @@ pub(super) trait Home: Debug + Send + Sync {
     /// The stores of other runs and of their tasks, the newest `runs_max` runs.
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings>;
 
-    /// Called with the state of a run after it changed, while its writer is held.
-    fn changed(&self, info: &RunInfo) -> Result<()>;
+    /// Whether other tools are told how a run is, by [`Home::changed`].
+    fn is_told(&self) -> bool {
+        false
+    }
 
-    /// Every run.
-    fn runs(&self) -> Result<Vec<RunId>>;
+    /// Called with the state of a run after it changed, while its writer is held.
+    fn changed(&self, _info: &RunInfo) -> Result<()> {
+        Ok(())
+    }
+
+    /// Every run with its own records.
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>>;
 
     /// Brings what a task recorded to its run.
     fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
@@ -83,6 +90,6 @@ pub(super) trait Home: Debug + Send + Sync {
         None
     }
 
-    /// Closes a run, whose record says so already, and its tasks.
-    fn archive(&self, run: &RunId, tasks: &[TaskId]) -> Result<()>;
+    /// Closes a run and its tasks, and puts the run's record, which says so.
+    fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()>;
 }

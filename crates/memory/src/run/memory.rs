@@ -133,6 +133,8 @@ impl RunMemory {
         if !self.config.enabled {
             return None;
         }
-        step(&self.store).map_err(|error| (self.warn)(name, &error)).ok()
+        let done = step(&self.store).map_err(|error| (self.warn)(name, &error)).ok();
+        self.store.warnings().iter().for_each(|error| (self.warn)(name, error));
+        done
     }
 }

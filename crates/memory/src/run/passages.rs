@@ -45,20 +45,51 @@ pub(super) fn cut(text: &str, query: &Query, chars_max: usize) -> Vec<Passage> {
     ranges.into_iter().map(passage).collect()
 }
 
-/// The lines of a text with their number of characters; a line above the limit in parts.
+/// The lines of a text with their number of characters; a line above the limit in parts, which end with a sentence where one ends in
+/// their second half, else with a word.
 fn pieces(text: &str, chars_max: usize) -> Vec<(Range<usize>, usize)> {
     let mut pieces = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while !rest.is_empty() {
-            let part = tokens::first_chars(rest, chars_max.max(1));
+            let part = ended(rest, tokens::first_chars(rest, chars_max.max(1)));
             pieces.push((start..start + part.len(), part.chars().count()));
             start += part.len();
             rest = &rest[part.len()..];
         }
     }
     pieces
+}
+
+/// The beginning of a line, which has to end within `most`: after a sentence, or else after a word.
+fn ended<'a>(line: &'a str, most: &'a str) -> &'a str {
+    if most.len() == line.len() {
+        return line;
+    }
+    let half = tokens::first_chars(most, most.chars().count() / 2).len();
+    let after = |(at, c): (usize, char)| at + c.len_utf8();
+    let sentence = most.char_indices().zip(most.chars().skip(1)).filter(|((_, c), next)| {
+        matches!(c, '.' | '!' | '?' | ';' | '。' | '！' | '？') && (next.is_whitespace() || !c.is_ascii())
+    });
+    let sentence = sentence.map(|(ending, _)| after(ending)).filter(|end| *end > half).last();
+    let word = most.char_indices().filter(|(_, c)| c.is_whitespace()).map(after).rfind(|end| *end > half);
+    &most[..sentence.or(word).unwrap_or(most.len())]
+}
+
+/// Words with which agents tell what others have to go by.
+const DECISION_WORDS: [&str; 14] = [
+    "decided", "decision", "must", "never", "always", "chose", "chosen", "settled", "agreed", "instead", "learned", "rejected",
+    "not done", "requires",
+];
+
+/// Whether a text tells of a decision. Other languages than English are not looked at: for them nothing changes.
+pub(super) fn decides(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let is_word = |at: usize, word: &str| {
+        !lower[..at].ends_with(char::is_alphanumeric) && !lower[at + word.len()..].starts_with(char::is_alphanumeric)
+    };
+    DECISION_WORDS.iter().any(|word| lower.match_indices(word).any(|(at, _)| is_word(at, word)))
 }
 
 /// What each term of a query is worth: more, the fewer of the passages have it (as in BM25).
@@ -76,7 +107,8 @@ pub(super) fn weights<'a>(passages: impl Iterator<Item = &'a Passage>, terms: us
 pub(super) fn worth(passage: &Passage, title: &[usize], weights: &[f32]) -> f32 {
     let own: f32 = passage.terms.iter().map(|&term| weights[term]).sum();
     let above = title.iter().filter(|term| !passage.terms.contains(term));
-    own + above.map(|&term| TITLE_SHARE * weights[term]).sum::<f32>()
+    // The sum of nothing is a negative zero.
+    0.0 + own + above.map(|&term| TITLE_SHARE * weights[term]).sum::<f32>()
 }
 
 /// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
@@ -109,6 +141,8 @@ mod tests {
         assert_eq!(texts("one\n\n\n\ntwo", 4), ["one\n", "two"]);
         assert_eq!(texts("žluťoučký", 4), ["žluť", "oučk", "ý"]);
         assert_eq!(texts("a\nbcdefgh", 4), ["a\n", "bcde", "fgh"]);
+        assert_eq!(texts("One is this. Two goes on and on.", 20), ["One is this.", " Two goes on and on."]);
+        assert_eq!(texts("no sentence ends here at all", 12), ["no sentence ", "ends here ", "at all"]);
         assert!(texts(" \n\t", 4).is_empty() && texts("", 4).is_empty());
     }
 
@@ -120,6 +154,19 @@ mod tests {
         let worths: Vec<f32> = passages.iter().map(|passage| worth(passage, &[], &weights)).collect();
         assert!(worths[2] > 2.0 * worths[0], "{worths:?}");
         assert!(worth(&passages[0], &[1], &weights) > worths[0], "a word in the title counts");
+    }
+
+    #[test]
+    fn decisions_are_known_by_their_words() {
+        for (text, decides_something) in [
+            ("We decided on port 1", true),
+            ("Money MUST be in cents", true),
+            ("mustard and neverland", false),
+            ("undecided mess", false),
+            ("I read the files", false),
+        ] {
+            assert_eq!(decides(text), decides_something, "{text}");
+        }
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::names::{Role, RunId, TaskId};
+use super::names::{ROLE_BYTES_MAX, Role, RunId, TaskId};
 use crate::error::Result;
-use crate::record::{Micros, NewRecord, Record};
+use crate::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
+use crate::tokens;
 use crate::uri::Uri;
 
 /// Kind of the record that a run is.
@@ -181,6 +182,7 @@ pub(super) fn output_record(
         metadata.insert("confidence".to_string(), format!("{confidence:.2}").into());
     }
     let title = [title, task_id].into_iter().find(|title| !title.is_empty()).unwrap_or(run.as_str());
+    let title = tokens::first_bytes(title, FIELD_BYTES_MAX - TITLE_ROLE.len() - ROLE_BYTES_MAX);
     NewRecord {
         kind: OUTPUT.to_string(),
         title: format!("{title}{TITLE_ROLE}{}", role.title()),

@@ -12,8 +12,8 @@ const GIT: &str = ".git";
 /// has none. None outside any repository.
 ///
 /// In a working tree of its own (`git worktree add`) `.git` is a file that names a folder of the repository, and `commondir` there
-/// names what is shared. The folder must name the working tree in turn, else the file is taken for no more than the mark of a root: a
-/// file that came with a download leads nowhere.
+/// names what is shared. The folder must name the working tree in turn and lie in `worktrees` of what is shared, else the file is taken
+/// for no more than the mark of a root: a file that came with a download leads nowhere.
 #[must_use]
 pub fn shared_root(from: &Path) -> Option<PathBuf> {
     let top = from.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())?;
@@ -32,6 +32,10 @@ fn common(top: &Path) -> Option<PathBuf> {
         return None;
     }
     let shared = plain(&own.join(first_line(&own.join("commondir"))?.trim()));
+    // Both ends can be forged by whoever made the working tree, but not a place within the repository.
+    if fs::canonicalize(&own).ok()?.parent()? != fs::canonicalize(&shared).ok()?.join("worktrees") {
+        return None;
+    }
     let parent = shared.parent()?;
     // The repository lies in its main working tree, beside the file that names it, or stands alone.
     let named = || Some(plain(&parent.join(first_line(&parent.join(GIT))?.strip_prefix("gitdir:")?.trim())));
@@ -110,6 +114,11 @@ mod tests {
         let foreign = root.path().join("download");
         write(&foreign.join(GIT), &fs::read_to_string(tree.join(GIT)).expect("the file"));
         assert_eq!(shared_root(&foreign), Some(foreign.clone()), "it names a folder that belongs to another tree");
+        // The attacker writes both ends, and names the victim's repository.
+        write(&foreign.join("fake/gitdir"), "../.git\n");
+        write(&foreign.join("fake/commondir"), &format!("{}\n", root.path().join("main/.git").display()));
+        write(&foreign.join(GIT), "gitdir: fake\n");
+        assert_eq!(shared_root(&foreign), Some(foreign.clone()), "it does not lie in the repository that it names");
         write(&foreign.join(GIT), "gitdir: ../../../../etc\n");
         assert_eq!(shared_root(&foreign.join("x")), Some(foreign.clone()));
         write(&foreign.join(GIT), "nonsense");

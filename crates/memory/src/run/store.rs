@@ -1,6 +1,7 @@
 //! The steps of a run: start, start a task, record, ask, finish, archive. The same for every layout.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::branches::Branches;
 use super::context::{Context, ContextRequest};
@@ -26,6 +27,8 @@ const OUTPUTS_MAX: usize = 1 << 20;
 pub struct RunStore {
     pub(super) home: Box<dyn Home>,
     pub(super) options: WriteOptions,
+    /// What went wrong beside steps that were done.
+    warnings: Mutex<Vec<Error>>,
 }
 
 /// What is known of a run when it starts.
@@ -118,7 +121,7 @@ impl RunStore {
     #[must_use]
     pub fn branches(capsule: &Path, options: WriteOptions) -> RunStore {
         let home = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
-        RunStore { home: Box::new(home), options }
+        RunStore { home: Box::new(home), options, warnings: Mutex::default() }
     }
 
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`. `stamp` writes a time as ISO 8601.
@@ -126,7 +129,13 @@ impl RunStore {
     pub fn files(folder: &Path, workspace: &Path, options: WriteOptions, stamp: fn(Micros) -> String) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
         let home = Files { folder, workspace, options: options.clone(), stamp };
-        RunStore { home: Box::new(home), options }
+        RunStore { home: Box::new(home), options, warnings: Mutex::default() }
+    }
+
+    /// What went wrong beside steps that were done, since this was asked last: other tools may not know of them.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Error> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Where a run, or a task of it, lies: a branch or a file.
@@ -146,6 +155,11 @@ impl RunStore {
     /// # Errors
     /// `InvalidOperation` when it is archived; `InvalidRecord`; what the disk says.
     pub fn start(&self, run: &RunId, new: &NewRun) -> Result<Started> {
+        // Nothing is made for what is refused.
+        records::run_record(&self.info(run, None, &new.title))?.check()?;
+        if let Some(plan) = new.plan.as_ref().filter(|plan| !plan.trim().is_empty()) {
+            records::plan_record(run, None, &new.title, plan.clone()).check()?;
+        }
         let (mut writer, is_new) = self.home.begin_run(run)?;
         let mut records = Vec::new();
         let known = own_record(&mut writer, run)?;
@@ -162,7 +176,7 @@ impl RunStore {
         let changed = !records.is_empty();
         writer.put_many(records)?;
         if changed {
-            self.tell(&mut writer, run)?;
+            self.tell(&mut writer, run);
         }
         Ok(Started { existed: !is_new, place: self.home.place(run, None) })
     }
@@ -191,6 +205,8 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn start_task(&self, run: &RunId, task: &TaskId, new: &NewTask) -> Result<Started> {
+        let told = TaskInfo { title: new.title.clone(), description: new.description.clone(), ..self.new_task(task) };
+        records::task_record(&told, run)?.check()?;
         let mut writer = self.running(run)?;
         let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
         info.status = Status::Running;
@@ -200,7 +216,7 @@ impl RunStore {
             }
         }
         let is_new = self.home.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
-        self.tell(&mut writer, run)?;
+        self.tell(&mut writer, run);
         Ok(Started { existed: !is_new, place: self.home.place(run, Some(task)) })
     }
 
@@ -233,7 +249,12 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn record(&self, run: &RunId, output: NewOutput) -> Result<Put> {
-        let is_plan = output.role == Role::planner();
+        let is_plan = output.role == Role::planner() || output.role.as_str() == records::PLAN;
+        self.put_output(run, output, is_plan)
+    }
+
+    fn put_output(&self, run: &RunId, output: NewOutput, is_plan: bool) -> Result<Put> {
+        records::output_record(run, None, &output.role, "", output.confidence, output.text.clone()).check()?;
         let store = output.task.as_ref().filter(|_| !is_plan);
         let mut place = match self.home.open(run, store)? {
             Some(place) => place,
@@ -280,13 +301,16 @@ impl RunStore {
             }
         }
         let known: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
-        let stores = self.home.siblings(run, None, &known)?;
-        for task in &mut info.tasks {
-            let store = stores.all.iter().find(|store| store.task.as_ref() == Some(&task.id));
-            task.outputs = match store.map(|store| store.reader.as_ref()) {
-                Some(reader) => reader.ok().and_then(|reader| outputs(reader, None).ok()),
-                None => Some(0),
-            };
+        let Ok(stores) = self.home.siblings(run, None, &known) else { return Ok(Some(info)) };
+        info.tasks.iter_mut().for_each(|task| task.outputs = Some(0));
+        for store in &stores.all {
+            let Some(id) = &store.task else { continue };
+            let counted = store.reader.as_ref().ok().and_then(|reader| outputs(reader, None).ok());
+            match info.tasks.iter_mut().find(|task| task.id == *id) {
+                Some(task) => task.outputs = counted,
+                // A store that another tool made, or a start that was cut short.
+                None => info.tasks.push(TaskInfo { outputs: counted, ..self.new_task(id) }),
+            }
         }
         Ok(Some(info))
     }
@@ -297,9 +321,8 @@ impl RunStore {
     /// When the place of the runs cannot be read.
     pub fn runs(&self) -> Result<Vec<(RunId, Result<RunInfo>)>> {
         let mut runs = Vec::new();
-        for run in self.home.runs()? {
-            let read = || state(&self.home.run(&run)?.ok_or_else(|| no_run(&run))?, &run)?.ok_or_else(|| no_run(&run));
-            let info = read();
+        for (run, reader) in self.home.runs()? {
+            let info = reader.and_then(|reader| state(&reader, &run)).and_then(|info| info.ok_or_else(|| no_run(&run)));
             runs.push((run, info));
         }
         let newest = |info: &Result<RunInfo>| std::cmp::Reverse(info.as_ref().map_or(0, |info| info.started_at));
@@ -307,19 +330,20 @@ impl RunStore {
         Ok(runs)
     }
 
-    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. A task that
-    /// nobody has started is started first, so that this is told of it as well.
+    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. The summary of a
+    /// task that failed is recorded in any case: why it did is what others need most. A task that nobody has started is started when
+    /// there is something to record of it.
     ///
     /// # Errors
-    /// As [`RunStore::start`].
+    /// `InvalidOperation` when there is no such task and nothing to record; as [`RunStore::start`].
     pub fn finish_task(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Finished> {
-        let recorded = self.record_best(run, task, finish)?;
+        let recorded = self.record_end(run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
         let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.home.begin_task(&mut writer, run, task, record)?;
-        self.tell(&mut writer, run)?;
+        self.tell(&mut writer, run);
         drop(writer);
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
@@ -328,9 +352,17 @@ impl RunStore {
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
 
-    /// Records the best there is of a task that has no output.
-    fn record_best(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
-        let stored = self.home.task(run, task)?.map_or(Ok(0), |reader| outputs(&reader, None))?;
+    /// Records why a task failed, or the best there is of one that has no output.
+    fn record_end(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
+        let reader = self.home.task(run, task)?;
+        let is_known = reader.is_some();
+        let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
+        let why = finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
+        if let (Some(text), true) = (why, stored > 0) {
+            let (task, role) = (Some(task.clone()), Role::parse("summary")?);
+            let output = NewOutput { task, role, text, confidence: Some(1.0), agent: finish.by.clone() };
+            return Ok(Some(self.put_output(run, output, false)?));
+        }
         if stored > 0 {
             return Ok(None);
         }
@@ -346,9 +378,12 @@ impl RunStore {
                 None => (Role::parse("summary")?, given(&finish.summary)),
             },
         };
-        let Some(text) = text else { return Ok(None) };
+        let Some(text) = text else {
+            let unknown = || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
+            return if is_known { Ok(None) } else { Err(unknown()) };
+        };
         let output = NewOutput { task: Some(task.clone()), role, text, confidence: Some(1.0), agent: String::new() };
-        Ok(Some(self.record(run, output)?))
+        Ok(Some(self.put_output(run, output, false)?))
     }
 
     /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it first.
@@ -381,7 +416,11 @@ impl RunStore {
     fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
         for task in tasks {
-            merged.push(self.home.merge_task(run, &task.id, mode, finish)?);
+            match self.home.merge_task(run, &task.id, mode, finish) {
+                // A task that was only ever written down has nothing to bring.
+                Err(Error::BranchNotFound { .. }) => continue,
+                done => merged.push(done?),
+            }
             if merged.last().is_some_and(|merged| !merged.conflicts.is_empty()) {
                 return Ok(merged);
             }
@@ -396,9 +435,15 @@ impl RunStore {
     /// `InvalidOperation` when there is no such run, or it is archived already.
     pub fn archive(&self, run: &RunId) -> Result<()> {
         let reader = self.home.run(run)?.ok_or_else(|| no_run(run))?;
-        let tasks = state(&reader, run)?.ok_or_else(|| no_run(run))?.tasks;
-        self.set_status(run, Status::Archived)?;
-        self.home.archive(run, &tasks.into_iter().map(|task| task.id).collect::<Vec<_>>())
+        let info = state(&reader, run)?.ok_or_else(|| no_run(run))?;
+        if info.status == Status::Archived {
+            return Err(archived(run));
+        }
+        let tasks: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
+        let closed = RunInfo { status: Status::Archived, ..info };
+        self.home.archive(run, &tasks, records::run_record(&closed)?)?;
+        self.told(self.home.changed(&closed));
+        Ok(())
     }
 
     fn set_status(&self, run: &RunId, status: Status) -> Result<()> {
@@ -406,32 +451,42 @@ impl RunStore {
         let known = own_record(&mut writer, run)?;
         let info = RunInfo { status, ..self.info(run, known.as_ref(), "") };
         writer.put(records::run_record(&info)?)?;
-        self.tell(&mut writer, run)
+        self.tell(&mut writer, run);
+        Ok(())
     }
 
-    /// Tells other tools how the run is now, while its writer is held.
-    fn tell(&self, writer: &mut Writer, run: &RunId) -> Result<()> {
-        let reader = Reader::of(writer.own_view()?);
-        match state(&reader, run)? {
-            Some(info) => self.home.changed(&info),
-            None => Ok(()),
+    /// Tells other tools how the run is now, while its writer is held. The step is done whether or not they can be told.
+    fn tell(&self, writer: &mut Writer, run: &RunId) {
+        if !self.home.is_told() {
+            return;
+        }
+        let mut told = || -> Result<()> {
+            let reader = Reader::of(writer.own_view()?);
+            state(&reader, run)?.map_or(Ok(()), |info| self.home.changed(&info))
+        };
+        self.told(told());
+    }
+
+    fn told(&self, told: Result<()>) {
+        if let Err(error) = told {
+            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(error);
         }
     }
 }
 
-fn refuse_archived(run: &RunId, record: Option<&Record>) -> Result<()> {
+pub(super) fn refuse_archived(run: &RunId, record: Option<&Record>) -> Result<()> {
     let closed = record.is_some_and(|record| records::run_info(record, run).status == Status::Archived);
     if closed { Err(archived(run)) } else { Ok(()) }
 }
 
 /// The record of the run whose writer this is.
 fn own_record(writer: &mut Writer, run: &RunId) -> Result<Option<Record>> {
-    Ok(writer.view()?.visible(&records::run_uri(run)?)?.map(|body| body.record))
+    Ok(writer.own_view()?.visible(&records::run_uri(run)?)?.map(|body| body.record))
 }
 
 /// The task, as the run's own records have it.
 fn task_in(writer: &mut Writer, run: &RunId, task: &TaskId) -> Result<Option<TaskInfo>> {
-    let body = writer.view()?.visible(&records::task_uri(run, task)?)?;
+    let body = writer.own_view()?.visible(&records::task_uri(run, task)?)?;
     Ok(body.and_then(|body| records::task_info(&body.record)))
 }
 
@@ -443,7 +498,11 @@ pub(super) fn state(reader: &Reader, run: &RunId) -> Result<Option<RunInfo>> {
         Err(error) => return Err(error),
     };
     let request = TimelineRequest { limit: TASKS_MAX, ..kind_request(records::TASK) };
-    let mut tasks: Vec<TaskInfo> = reader.timeline(&request)?.iter().filter_map(records::task_info).collect();
+    // A record that says it is a task and lies elsewhere is none.
+    let genuine = |task: &TaskInfo, record: &Record| records::task_uri(run, &task.id).is_ok_and(|uri| uri == record.uri);
+    let listed = reader.timeline(&request)?;
+    let mut tasks: Vec<TaskInfo> =
+        listed.iter().filter_map(|record| records::task_info(record).filter(|task| genuine(task, record))).collect();
     tasks.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     let plans = outputs(reader, Some(records::PLAN))?;
     Ok(Some(RunInfo { tasks, plans, ..records::run_info(&own, run) }))
@@ -462,7 +521,8 @@ fn outputs(reader: &Reader, label: Option<&str>) -> Result<u64> {
 pub(super) fn newest_plan_of(reader: &Reader, task: Option<&TaskId>) -> Result<Option<Record>> {
     let filter = Filter { labels: vec![records::PLAN.to_string()], ..Filter::default() };
     let request = TimelineRequest { filter, limit: TASKS_MAX, reverse: true };
-    let mut plans = reader.timeline(&request)?.into_iter();
+    // What was merged is told by the task that it came from.
+    let mut plans = reader.timeline(&request)?.into_iter().filter(|plan| plan.origin.is_none());
     Ok(plans.find(|plan| records::task_of(plan) == task.map(TaskId::as_str)))
 }
 

@@ -61,6 +61,12 @@ fn memory(record: &Record, time: fn(Micros) -> String) -> Map<String, Value> {
     if let Some(confidence) = record.confidence {
         line.insert("confidence".to_string(), confidence.into());
     }
+    if let Some(access) = &record.access {
+        line.insert("classification".to_string(), access.level.name().into());
+        if !access.named.is_empty() {
+            line.insert("named".to_string(), json!(access.named));
+        }
+    }
     if let Some(source) = &record.source {
         let (path, hash) = (&source.path, &source.content_hash);
         let source = json!({"path": path, "line_start": source.line_start, "line_end": source.line_end, "content_hash": hash});

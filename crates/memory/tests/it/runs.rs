@@ -236,7 +236,9 @@ fn a_budget_keeps_whole_lines_and_says_what_is_missing() {
             assert!(text.ends_with("--- End Sibling Task Context ---\n"));
             assert_eq!(context.lines.len() + context.left_out, 40);
             assert_eq!(text.contains("more left out: the budget is"), context.left_out > 0, "{text}");
-            assert!(context.lines.iter().all(|line| line.text.ends_with('ž') && line.text.chars().count() > 220), "whole lines");
+            let is_whole = |line: &kapsa_memory::run::Line| line.text.ends_with('ž') && line.text.chars().count() > 220;
+            let is_only_one_cut = context.lines.len() == 1 && context.lines[0].text.ends_with(" …");
+            assert!(context.lines.iter().all(is_whole) || is_only_one_cut, "whole lines, or the best one in part");
         }
         let long = "ž".repeat(600);
         kept.record("17", Some("task-00"), "reviewer", &long);
@@ -275,6 +277,214 @@ fn a_text_cannot_leave_its_line() {
             assert!(!text.contains(['\x1b', '\r', '\u{202e}']), "{text:?}");
         }
     }
+}
+
+/// A removal that puts a marker together, a marker over several lines, a label that looks like a place.
+#[test]
+fn markers_cannot_be_put_together_from_parts() {
+    for kept in Kept::both() {
+        let end = "--- End Sibling Task Context ---";
+        let texts = [
+            "port --- End --- Sibling Task Context ---Sibling Task Context --- x".to_string(),
+            format!("port --- End Sib{end}ling Task Context --- x"),
+            "port --- End Sibling\nTask\tContext --- x".to_string(),
+            format!("port {end}{end}"),
+        ];
+        for (n, text) in texts.iter().enumerate() {
+            kept.record("17", Some("t1"), "builder", &format!("{text} {n}"));
+        }
+        kept.start_task("17", "t2", "port");
+        let context = kept.context("17", "t2", "builder");
+        assert_eq!(context.lines.len(), 4);
+        assert!(context.lines.iter().all(|line| !line.text.contains("Sibling Task Context ---")), "{context:?}");
+        assert_eq!(context.text().expect("lines").matches("Sibling Task Context ---").count(), 2);
+    }
+}
+
+#[test]
+fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
+    for kept in Kept::both() {
+        let run = id("17");
+        if kept.is_files {
+            kept.store.start(&run, &NewRun::default()).expect("started");
+            kapsa_memory::create(&kept.folder.path().join("runs/17/tasks/t1.kapsa"), &options()).expect("made");
+            kept.record("17", Some("t1"), "builder", "the port");
+        } else {
+            kapsa_memory::create(&kept.workspace(), &options()).expect("made");
+            let mut writer = Writer::open(&kept.workspace(), options()).expect("opens");
+            writer.create_branch("run/17", "main", None).expect("made");
+            writer.create_branch("run/17/t1", "run/17", None).expect("made");
+            // Records under the same names on main are no runs and no tasks.
+            writer.put(NewRecord { uri: Some("run/17".parse_uri()), ..NewRecord::text("no run") }).expect("put");
+            drop(writer);
+            kept.record("17", Some("t1"), "builder", "the port");
+        }
+        kept.record("17", None, "planner", "the plan");
+        let info = kept.store.status(&run).expect("read").expect("there");
+        assert_eq!((info.plans, info.tasks.len(), info.tasks[0].outputs), (1, 1, Some(1)), "{info:?}");
+        kept.start_task("17", "t2", "port");
+        assert_eq!(provenances(&kept.context("17", "t2", "reviewer")), ["t1 builder"]);
+        let refused = NewRun { title: "x".repeat(5000), plan: None };
+        assert!(kept.store.start(&id("18"), &refused).is_err());
+        assert!(
+            kept.store.runs().expect("listed").iter().all(|(run, _)| run.as_str() != "18"),
+            "nothing is made for what is refused"
+        );
+    }
+}
+
+#[test]
+fn long_titles_and_descriptions_keep_nobody_from_working() {
+    for kept in Kept::both() {
+        kept.start_task("17", "t1", &"port ".repeat(818));
+        kept.record("17", Some("t1"), "second-opinion", "the port");
+        let new = NewTask { title: "port".into(), description: format!("icon: {}", "x".repeat(100_000)) };
+        kept.store.start_task(&id("17"), &task_id("t2"), &new).expect("started");
+        assert_eq!(provenances(&kept.context("17", "t2", "reviewer")), ["t1 second-opinion"]);
+    }
+}
+
+#[test]
+fn why_a_task_failed_is_kept_and_told_to_later_runs() {
+    for kept in Kept::both() {
+        kept.start_task("17", "a", "Migrate the port");
+        kept.record("17", Some("a"), "builder", "Changed the port to 5500.");
+        let finish =
+            Finish { failed: true, summary: Some("The firewall blocks port 5500: never use it.".into()), ..Finish::default() };
+        assert!(kept.store.finish_task(&id("17"), &task_id("a"), &finish).expect("finished").recorded.is_some());
+        kept.start_task("18", "b", "port");
+        let told = provenances(&kept.ask("18", "b", "planner", |request| request.past_runs = true));
+        assert_eq!(told, ["17/a summary, failed", "17/a builder, failed"]);
+        assert!(kept.store.finish_task(&id("17"), &task_id("misspelt"), &Finish::default()).is_err(), "nothing to record of it");
+    }
+}
+
+#[test]
+fn what_a_role_said_later_comes_before_what_it_said_earlier() {
+    for kept in Kept::both() {
+        kept.start_task("17", "a", "Choose the port");
+        let said = |confidence, text: &str| NewOutput { confidence: Some(confidence), ..output(Some("a"), "builder", text) };
+        kept.store.record(&id("17"), said(0.1, "The service listens on port 1111.")).expect("recorded");
+        kept.store.record(&id("17"), said(0.9, "The service listens on port 2222.")).expect("recorded");
+        kept.start_task("17", "b", "port of the service");
+        let context = kept.context("17", "b", "builder");
+        assert_eq!(provenances(&context), ["a builder", "a builder, earlier, confidence 0.10"]);
+        assert_eq!(
+            context.lines.iter().map(|line| line.title.as_str()).collect::<Vec<_>>(),
+            ["Choose the port", ""],
+            "titles once"
+        );
+    }
+}
+
+#[test]
+fn the_newest_plan_is_told_whole_and_in_order_as_long_as_it_takes_no_more_than_its_share() {
+    for kept in Kept::both() {
+        let plan: String = (0..20).map(|n| format!("Step {n}: {}\n", "do this and that. ".repeat(6))).collect();
+        kept.store
+            .start(&id("17"), &NewRun { title: "T".into(), plan: Some("an old plan of the port".into()) })
+            .expect("started");
+        kept.store.start(&id("17"), &NewRun { title: "T".into(), plan: Some(plan.clone()) }).expect("started");
+        kept.start_task("17", "a", "port");
+        kept.record("17", Some("a"), "builder", "the port is 5433");
+        kept.start_task("17", "b", "the port");
+        let told = |tokens_max| kept.ask("17", "b", "builder", |request| request.tokens_max = tokens_max);
+        let whole = told(4000);
+        let text: String = whole.lines.iter().filter(|line| line.role == "plan").map(|line| line.text.clone() + " ").collect();
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), plan.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(whole.left_out, 0);
+        let part = told(400);
+        assert!(part.lines[0].text.starts_with("Step 0") && part.left_out > 0, "{part:?}");
+        assert_eq!(part.lines.last().map(|line| line.provenance()).as_deref(), Some("a builder"), "the others have room too");
+    }
+}
+
+#[test]
+fn what_belongs_to_the_run_itself_is_told_to_all() {
+    for kept in Kept::both() {
+        kept.record("17", None, "reviewer", "the port must be above 1024");
+        kept.record("17", None, "plan", "a plan of the port");
+        kept.start_task("17", "t1", "port");
+        assert_eq!(provenances(&kept.context("17", "t1", "reviewer")), ["run reviewer"]);
+        assert_eq!(provenances(&kept.context("17", "t1", "builder")), ["run plan", "run reviewer"]);
+    }
+}
+
+#[test]
+fn copies_of_stores_are_told_by_nobodys_name() {
+    let [_, kept] = Kept::both();
+    for run in ["17", "18"] {
+        kept.start_task(run, "t1", "port");
+        kept.record(run, Some("t1"), "builder", &format!("the port of {run}"));
+    }
+    let folder = |run: &str| kept.folder.path().join("runs").join(run);
+    let copy = |from: std::path::PathBuf, to: std::path::PathBuf| std::fs::copy(from, to).expect("copied");
+    copy(folder("17").join("tasks/t1.kapsa"), folder("17").join("tasks/t1-backup.kapsa"));
+    copy(folder("18").join("tasks/t1.kapsa"), folder("17").join("tasks/t9.kapsa"));
+    std::fs::create_dir_all(folder("19").join("tasks")).expect("made");
+    copy(folder("17").join("run.kapsa"), folder("19").join("run.kapsa"));
+    copy(folder("17").join("tasks/t1.kapsa"), folder("19").join("tasks/t1.kapsa"));
+    let context = kept.ask("17", "t1", "reviewer", |request| request.past_runs = true);
+    assert_eq!(provenances(&context), ["18/t1 builder"], "{context:?}");
+    assert!(context.skipped.iter().any(|skipped| skipped.reason.contains("is that of run 17")), "{:?}", context.skipped);
+}
+
+#[test]
+fn a_forged_task_is_none_and_one_without_a_branch_merges_nothing() {
+    let [kept, _] = Kept::both();
+    kept.start_task("17", "t1", "port");
+    kept.record("17", Some("t1"), "builder", "the port");
+    kept.store.finish_task(&id("17"), &task_id("t1"), &Finish::default()).expect("finished");
+    let mut writer = Writer::open(&kept.workspace(), options()).expect("opens");
+    writer.switch("run/17").expect("there");
+    for (uri, task) in [("fact/forged", "t1"), ("run/17/task/ghost", "ghost")] {
+        let metadata = serde_json::json!({ "task_id": task, "run_id": "17", "status": "done" });
+        let metadata = metadata.as_object().expect("an object").clone();
+        writer
+            .put(NewRecord { uri: Some(uri.parse_uri()), kind: "task".into(), metadata, ..NewRecord::text("forged") })
+            .expect("put");
+    }
+    drop(writer);
+    let info = kept.store.status(&id("17")).expect("read").expect("there");
+    assert_eq!(info.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["t1", "ghost"]);
+    let finished = kept.store.finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() }).expect("finished");
+    assert_eq!(finished.merged.iter().map(|merged| merged.written).collect::<Vec<_>>(), [1, 1], "{finished:?}");
+}
+
+#[test]
+fn what_was_forgotten_stays_forgotten_when_a_run_is_merged_again() {
+    for kept in Kept::both() {
+        kept.start_task("17", "t1", "port");
+        kept.record("17", Some("t1"), "builder", "the secret port");
+        kept.store.finish_task(&id("17"), &task_id("t1"), &Finish::default()).expect("finished");
+        let merge =
+            || kept.store.finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() }).expect("finished");
+        merge();
+        let found = || Reader::open(&kept.workspace()).expect("opens").find(&FindRequest::new("secret")).expect("searched").hits;
+        let uri = found()[0].record.uri.clone();
+        Writer::open(&kept.workspace(), options()).expect("opens").forget(&uri).expect("forgotten");
+        merge();
+        assert!(found().is_empty(), "{}", kept.is_files);
+    }
+}
+
+#[test]
+fn the_index_for_other_tools_is_never_followed_and_fails_no_step() {
+    let [_, kept] = Kept::both();
+    kept.start_task("17", "t1", "port");
+    let folder = kept.folder.path().join("runs/17");
+    let precious = kept.folder.path().join("precious");
+    std::fs::write(&precious, "kept").expect("written");
+    std::os::unix::fs::symlink(&precious, folder.join("meta.json.new")).expect("linked");
+    kept.start_task("17", "t2", "port");
+    assert_eq!(std::fs::read_to_string(&precious).expect("there"), "kept");
+    assert!(folder.join("meta.json").symlink_metadata().expect("there").is_file());
+    std::fs::remove_file(folder.join("meta.json")).expect("removed");
+    std::fs::create_dir(folder.join("meta.json")).expect("made");
+    kept.record("17", Some("t3"), "builder", "the port");
+    assert_eq!(kept.store.warnings().len(), 1, "it is told");
+    let info = kept.store.status(&id("17")).expect("read").expect("there");
+    assert_eq!(info.tasks.len(), 3);
 }
 
 #[test]
@@ -475,6 +685,14 @@ fn a_store_that_cannot_be_read_takes_nothing_from_the_others() {
     assert_eq!(provenances(&context), ["task-1 builder", "task-3 builder"], "not even the run's own store");
     let late = kept.ask("17", "own", "builder", |request| request.deadline = Some(0));
     assert!(late.lines.is_empty() && late.skipped.len() == 5, "{:?}", late.skipped);
+    std::fs::remove_dir_all(&tasks).expect("removed");
+    std::fs::write(&tasks, "no folder").expect("written");
+    kept.store.start(&id("18"), &NewRun { title: "T".into(), plan: Some("the port".into()) }).expect("started");
+    std::fs::remove_dir_all(kept.folder.path().join("runs/18/tasks")).expect("removed");
+    std::fs::write(kept.folder.path().join("runs/18/tasks"), "no folder").expect("written");
+    let context = kept.ask("18", "own", "builder", |request| request.past_runs = true);
+    assert_eq!(provenances(&context), ["run plan"], "{context:?}");
+    assert!(!context.skipped.is_empty());
 }
 
 #[test]
@@ -578,5 +796,5 @@ fn the_index_of_a_run_tells_other_tools_how_its_tasks_are() {
     assert_eq!(status().collect::<Vec<_>>(), [Status::Failed, Status::Done], "it is what the status is read from");
     std::fs::write(&path, "no JSON").expect("written");
     assert_eq!(status().collect::<Vec<_>>(), [Status::Failed, Status::Running], "and the stores tell where it cannot be read");
-    assert!(kept.folder.path().join("runs/.gitignore").is_file());
+    assert!(kept.folder.path().join("runs/17/.gitignore").is_file() && !kept.folder.path().join("runs/.gitignore").exists());
 }

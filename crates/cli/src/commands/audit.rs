@@ -1,0 +1,46 @@
+//! What was denied to whom? A record of kind `audit` for each denial, known to the owner alone.
+//!
+//! A denial that cannot be recorded is a denial all the same, and looks the same to whoever it was denied to.
+
+use kapsa_memory::access::{Access, Classification};
+use kapsa_memory::{NewRecord, Reader, Uri};
+use serde_json::Map;
+
+use crate::app::App;
+use crate::error::CliError;
+
+/// Kind of these records.
+const KIND: &str = "audit";
+
+/// Whether an error says that nothing is there while something is hidden.
+pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> bool {
+    if error.code != "uri_not_found" {
+        return false;
+    }
+    let there = || -> Option<bool> {
+        let reader = Reader::open(&app.capsule().ok()?).ok()?;
+        Some(reader.history(&Uri::parse(asked?).ok()?).is_ok_and(|records| records.iter().any(|record| !record.tombstone)))
+    };
+    there().unwrap_or(false)
+}
+
+/// Records a denial.
+pub(super) fn denied(app: &App, principal: &str, what: &str, asked: Option<&str>) {
+    let mut metadata = Map::new();
+    metadata.insert("principal".to_string(), principal.into());
+    metadata.insert("verb".to_string(), what.into());
+    let on = asked.map_or_else(String::new, |asked| format!(" {asked}"));
+    if let Some(asked) = asked {
+        metadata.insert("asked".to_string(), asked.into());
+    }
+    let record = NewRecord {
+        kind: KIND.to_string(),
+        agent: principal.to_string(),
+        metadata,
+        access: Some(Access::level(Classification::Restricted)),
+        ..NewRecord::text(format!("{principal} was denied: {what}{on}"))
+    };
+    let put = app.capsule().and_then(|path| Ok(kapsa_memory::Writer::open(&path, app.write_options(None))?.put(record)?));
+    // Telling that it could not be recorded would tell that it was a denial.
+    drop(put);
+}

@@ -1,0 +1,64 @@
+//! `clearance`: what each principal may know, as policy records with a history.
+
+use kapsa_memory::Reader;
+use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::request::{Filter, TimelineRequest};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::args::ClearanceVerb;
+use crate::error::Result;
+use crate::escape;
+
+/// Most principals that are listed.
+const PRINCIPALS_MAX: usize = 10_000;
+
+/// `kapsa clearance`.
+pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
+    let path = app.capsule()?;
+    match verb {
+        ClearanceVerb::Set { name: principal, domains } => {
+            let profile = ClearanceProfile { principal, domains: domains.into_iter().collect() };
+            // Policies hold on main, whatever branch is worked on.
+            app.keeper(&path)?.put(profile.record()?)?;
+            tell(app, &[profile])
+        }
+        ClearanceVerb::Show { name: principal } => {
+            let profile = Reader::open(&path)?.clearance(&principal)?;
+            tell(app, &[profile])
+        }
+        ClearanceVerb::List => {
+            let filter = Filter { kinds: vec!["clearance".to_string()], ..Filter::default() };
+            let records = Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX, reverse: false })?;
+            let profiles: Vec<ClearanceProfile> = records.iter().map(ClearanceProfile::from_record).collect();
+            if app.out.is_json() {
+                return app.out.json(&json!({ "principals": profiles.iter().map(shape).collect::<Vec<_>>() }));
+            }
+            tell(app, &profiles)
+        }
+        ClearanceVerb::Remove { name: principal } => {
+            app.keeper(&path)?.forget(&ClearanceProfile::uri(&principal)?)?;
+            tell(app, &[ClearanceProfile::new(principal)])
+        }
+    }
+}
+
+/// `{"principal","domains":{domain: level}}`.
+fn shape(profile: &ClearanceProfile) -> Value {
+    let domains: serde_json::Map<String, Value> =
+        profile.domains.iter().map(|(domain, level)| (domain.clone(), level.name().into())).collect();
+    json!({ "principal": profile.principal, "domains": domains })
+}
+
+fn tell(app: &mut App, profiles: &[ClearanceProfile]) -> Result<()> {
+    for profile in profiles {
+        if app.out.is_json() {
+            app.out.json(&shape(profile))?;
+            continue;
+        }
+        let domains = profile.domains.iter().map(|(domain, level)| format!("{domain}={level}"));
+        let known = if profile.domains.is_empty() { "what is public".to_string() } else { domains.collect::<Vec<_>>().join(" ") };
+        app.out.line(&escape::line(&format!("{}  {known}", profile.principal)))?;
+    }
+    Ok(())
+}

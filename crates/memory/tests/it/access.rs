@@ -1,0 +1,359 @@
+//! Who may know what, against an oracle: a plain list of what was written and the rule as the contract has it. Every public read of a
+//! principal is asked about every record, in every layout of the capsule, and nothing may tell of what is hidden.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kapsa_memory::access::{Access, Classification, ClearanceProfile};
+use kapsa_memory::{
+    AsOf, Error, EventRequest, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, create,
+};
+
+use crate::{Fixture, clock, named, uri};
+
+const DOMAINS: [&str; 4] = ["", "revenue", "hr", "Ž/1"];
+const PRINCIPALS: [&str; 4] = ["cro", "cmo", "cfo", "nobody"];
+
+/// A small generator: the seed is told when something fails.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.below(all.len())]
+    }
+}
+
+fn profiles(random: &mut Random) -> Vec<ClearanceProfile> {
+    let mut all: Vec<ClearanceProfile> = PRINCIPALS.iter().map(|name| ClearanceProfile::new(*name)).collect();
+    for profile in &mut all[..3] {
+        for domain in DOMAINS {
+            if random.below(3) > 0 {
+                profile.domains.insert(domain.to_string(), *random.pick(&Classification::ALL));
+            }
+        }
+    }
+    all
+}
+
+/// One revision that was written.
+struct Written {
+    sequence: u64,
+    uri: String,
+    forgotten: bool,
+    domain: String,
+    access: Option<Access>,
+}
+
+/// The rule, written down once more.
+fn may(profile: &ClearanceProfile, written: &Written) -> bool {
+    let level = written.access.as_ref().map_or(Classification::Internal, |access| access.level);
+    let clearance = profile.domains.get(&written.domain).copied();
+    match level {
+        Classification::Public => true,
+        Classification::Restricted => {
+            let is_named = written.access.iter().flat_map(|access| &access.named).any(|name| *name == profile.principal);
+            clearance == Some(Classification::Restricted) && is_named
+        }
+        level => clearance.is_some_and(|clearance| clearance.rank() >= level.rank()),
+    }
+}
+
+fn history(random: &mut Random, writer: &mut Writer, count: usize) -> Vec<Written> {
+    let mut all = Vec::new();
+    let mut live: BTreeSet<String> = BTreeSet::new();
+    for n in 0..count {
+        let name = format!("fact/{}", random.below(count / 2 + 1));
+        if live.contains(&name) && random.below(5) == 0 {
+            let put = writer.forget(&uri(&name)).expect("forgotten");
+            all.push(Written { sequence: put.sequence, uri: name.clone(), forgotten: true, domain: String::new(), access: None });
+            live.remove(&name);
+            continue;
+        }
+        let domain = (*random.pick(&DOMAINS)).to_string();
+        let level = *random.pick(&Classification::ALL);
+        let people: Vec<String> = PRINCIPALS.iter().filter(|_| random.below(2) == 0).map(|name| (*name).to_string()).collect();
+        let access = Some(Access { level, named: people }).filter(|_| random.below(4) > 0);
+        let mut record =
+            NewRecord { domain: domain.clone(), access: access.clone(), ..named(&name, &format!("secret word{} of {n}", n % 7)) };
+        record.entity = "acme".to_string();
+        record.tags.insert("session".to_string(), format!("s{}", n % 3));
+        let put = writer.put(record).expect("put");
+        all.push(Written { sequence: put.sequence, uri: name.clone(), forgotten: false, domain, access });
+        live.insert(name);
+    }
+    all
+}
+
+/// What counts under each URI up to a sequence.
+fn heads(all: &[Written], until: u64) -> BTreeMap<&str, &Written> {
+    let mut heads = BTreeMap::new();
+    for written in all.iter().filter(|written| written.sequence <= until) {
+        heads.insert(written.uri.as_str(), written);
+    }
+    heads.retain(|_, written| !written.forgotten);
+    heads
+}
+
+fn sequences<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<u64> {
+    records.into_iter().map(|record| record.sequence).collect()
+}
+
+/// Asks a principal's reader everything, and counts the (principal, record, operation) triples that were compared.
+fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u64) -> u64 {
+    let reader = reader.as_principal(profile.clone());
+    let last = all.last().map_or(0, |written| written.sequence);
+    let context = |what: &str| format!("seed {seed}, {profile:?}, {what}");
+    let mut triples = 0;
+    let visible = |until: u64| -> BTreeSet<u64> {
+        heads(all, until).values().filter(|written| may(profile, written)).map(|written| written.sequence).collect()
+    };
+    let now = visible(last);
+    let mut same = |what: &str, found: BTreeSet<u64>, want: &BTreeSet<u64>| {
+        assert_eq!(found, *want, "{}", context(what));
+        triples += all.len() as u64;
+    };
+    let find = |query: &str, k: usize| FindRequest { k, ..FindRequest::new(query) };
+    let hits = |request: &FindRequest| sequences(reader.find(request).expect("found").hits.iter().map(|hit| &hit.record));
+    same("find", hits(&find("secret", 10_000)), &now);
+    same("find by field", hits(&find("secret entity:acme", 10_000)), &now);
+    same("find with fallback", hits(&FindRequest { fallback: true, ..find("nothingofthis", 10_000) }), &now);
+    let few = reader.find(&find("secret", 5)).expect("found").hits;
+    assert_eq!(few.len(), now.len().min(5), "{}", context("a reader of low clearance gets its full k"));
+    let grouped = reader.find(&FindRequest { group: Some(Grouping::Session), ..find("secret", 10_000) }).expect("found");
+    let counted: usize = grouped.hits.iter().map(|hit| hit.group_hits).sum();
+    assert_eq!(counted, now.len(), "{}", context("groups count no more than may be known"));
+    let timeline = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
+    same("timeline", sequences(&reader.timeline(&timeline).expect("listed")), &now);
+    let newest = reader.timeline(&TimelineRequest { limit: 3, reverse: true, ..TimelineRequest::default() }).expect("listed");
+    assert_eq!(newest.len(), now.len().min(3), "{}", context("a list fills its limit"));
+    let middle = last / 2;
+    if middle > 0 {
+        let then = reader.on("main", Some(&AsOf::Sequence(middle))).expect("a moment");
+        same("as of", sequences(&then.timeline(&timeline).expect("listed")), &visible(middle));
+        let got = heads(all, last).keys().filter_map(|name| then.get(&uri(name)).ok()).map(|record| record.sequence).collect();
+        let want = visible(middle).into_iter().filter(|sequence| {
+            all.iter().any(|written| written.sequence == *sequence && heads(all, last).contains_key(written.uri.as_str()))
+        });
+        same("get as of", got, &want.collect());
+    }
+    let mut got = BTreeSet::new();
+    let mut lived = BTreeSet::new();
+    for name in all.iter().map(|written| written.uri.as_str()).chain(["fact/never"]).collect::<BTreeSet<_>>() {
+        match reader.get(&uri(name)) {
+            Ok(record) => drop(got.insert(record.sequence)),
+            // Hidden, forgotten and never there are told in the same words.
+            Err(error) => assert_eq!(error.to_string(), Error::UriNotFound { uri: uri(name).to_string() }.to_string()),
+        }
+        match reader.history(&uri(name)) {
+            Ok(records) => lived.extend(sequences(&records)),
+            Err(error) => assert!(matches!(error, Error::UriNotFound { .. }), "{error}"),
+        }
+    }
+    same("get", got, &now);
+    let known: BTreeSet<u64> =
+        all.iter().filter(|written| !written.forgotten && may(profile, written)).map(|written| written.sequence).collect();
+    same("history", lived, &known);
+    let read = (1..=last + 2).filter(|sequence| match reader.record(*sequence) {
+        Ok(record) => {
+            assert_eq!(record.sequence, *sequence);
+            true
+        }
+        Err(error) => {
+            assert!(matches!(error, Error::Capsule(kapsa_memory::CapsuleError::NoSuchRecord { .. })), "{error}");
+            false
+        }
+    });
+    same("read by sequence", read.collect(), &known);
+    triples
+}
+
+#[test]
+fn nothing_tells_of_what_is_hidden() {
+    const TRIPLES_MIN: u64 = 200_000;
+    let mut triples = 0;
+    for seed in 0.. {
+        let mut random = Random(seed);
+        let fixture = Fixture::new();
+        let mut writer = fixture.writer();
+        let count = 180 + random.below(3) * 150;
+        let all = history(&mut random, &mut writer, count);
+        let profiles = profiles(&mut random);
+        for layout in 0..3 {
+            match layout {
+                0 => {}
+                1 => {
+                    writer.optimize(&mut |_, _| {}).expect("optimised");
+                }
+                _ => {
+                    writer.compact(&mut |_, _| {}).expect("compacted");
+                    writer = fixture.writer();
+                }
+            }
+            let reader = fixture.reader();
+            triples += profiles.iter().map(|profile| compare(&reader, profile, &all, seed)).sum::<u64>();
+        }
+        if triples >= TRIPLES_MIN {
+            break;
+        }
+    }
+    eprintln!("{triples} triples");
+}
+
+/// Every public read of [`Reader`], named here so that a new one is thought of: either it is compared above, or it is the owner's.
+#[test]
+fn every_public_read_is_compared_or_the_owners() {
+    const COMPARED: [&str; 8] = ["find", "find_with", "timeline", "get", "history", "record", "on", "branch"];
+    const OWNERS: [&str; 20] = [
+        "branch_info",
+        "branches",
+        "checkpoints",
+        "checkpoint",
+        "events",
+        "plan_merge",
+        "differences",
+        "log",
+        "blame",
+        "stats",
+        "uncovered_since",
+        "clearance",
+        "edges",
+        "cards",
+        "card",
+        "current_policy",
+        "policy",
+        "replay",
+        "verify_replay",
+        "export",
+    ];
+    const HARMLESS: [&str; 5] = ["open", "open_in", "as_principal", "branch_of", "coverage"];
+    let mut found = 0;
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources") {
+        let path = entry.expect("a source").path();
+        let Some(source) = std::fs::read_to_string(&path).ok().filter(|_| path.extension().is_some_and(|end| end == "rs")) else {
+            continue;
+        };
+        for body in source.split("\nimpl Reader {").skip(1) {
+            for line in body.split("\n}\n").next().expect("its end").lines().filter_map(|line| line.strip_prefix("    pub fn ")) {
+                let name = line.split(['(', '<']).next().unwrap_or_default();
+                let known = COMPARED.contains(&name) || OWNERS.contains(&name) || HARMLESS.contains(&name);
+                assert!(known, "`{name}` in {} is new: compare it with the oracle, or refuse it to principals", path.display());
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, COMPARED.len() + OWNERS.len() + HARMLESS.len(), "each of them is still there");
+    let fixture = Fixture::new();
+    fixture.writer().put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") }).expect("put");
+    let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
+    let denied = |result: Result<(), Error>| matches!(result, Err(Error::AccessDenied { .. }));
+    assert!(denied(reader.branch_info("main").map(drop)) && denied(reader.branches().map(drop)));
+    assert!(denied(reader.checkpoints(true).map(drop)) && denied(reader.checkpoint("x").map(drop)));
+    assert!(denied(reader.events(&EventRequest::default()).map(drop)) && denied(reader.log(9, true).map(drop)));
+    assert!(denied(reader.plan_merge(&kapsa_memory::MergeRequest::default()).map(drop)));
+    assert!(denied(reader.differences(&reader).map(drop)) && denied(reader.blame(&uri("fact/x")).map(drop)));
+    assert!(denied(reader.stats(true).map(drop)) && denied(reader.uncovered_since(1).map(drop)));
+    assert!(denied(reader.clearance("nobody").map(drop)));
+    let subject = uri("component/parser");
+    assert!(denied(reader.edges(&subject, kapsa_memory::graph::Direction::Out, None, 1, 9).map(drop)));
+    assert!(denied(reader.cards(None, 9).map(drop)) && denied(reader.card(&subject).map(drop)));
+    assert!(denied(reader.current_policy().map(drop)) && denied(reader.policy("x").map(drop)));
+    assert!(denied(reader.replay("17", &[]).map(drop)) && denied(reader.verify_replay("17", true, true).map(drop)));
+    assert!(denied(reader.export(&kapsa_memory::ExportRequest::default()).map(drop)));
+    assert_eq!(reader.coverage().expect("told"), kapsa_memory::Coverage::default());
+    assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
+}
+
+#[test]
+fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.writer();
+    writer.put(NewRecord { access: Some(Access::level(Classification::Public)), ..named("fact/x", "known") }).expect("put");
+    writer.checkpoint(&kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() }).expect("made");
+    let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
+    let told = |moment: AsOf| reader.on("main", Some(&moment)).expect_err("unknown").to_string();
+    let known = told(AsOf::checkpoint("the-merger"));
+    assert_eq!(known.replace("the-merger", "x"), told(AsOf::checkpoint("x")));
+    assert!(!told(AsOf::Sequence(999)).contains("#1 to"));
+    let trusted = ClearanceProfile::new("cro").with("", Classification::Internal);
+    assert!(fixture.reader().as_principal(trusted).on("main", Some(&AsOf::checkpoint("the-merger"))).is_ok());
+}
+
+#[test]
+fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
+    let fixture = Fixture::new();
+    let record = |name: &str, domain: &str, level| NewRecord {
+        domain: domain.to_string(),
+        access: Some(Access { level, named: vec!["cro".into()] }),
+        ..named(name, "text")
+    };
+    use Classification::{Confidential, Internal, Public, Restricted};
+    fixture
+        .writer()
+        .put_many(vec![record("fact/hidden", "hr", Confidential), record("fact/own", "revenue", Confidential)])
+        .expect("put");
+    let profile = ClearanceProfile::new("cro").with("revenue", Confidential);
+    let put = |record: NewRecord| fixture.writer().as_principal(profile.clone()).put(record);
+    for (name, domain, level, allowed) in [
+        ("fact/1", "revenue", Internal, true),
+        ("fact/2", "revenue", Confidential, true),
+        ("fact/3", "revenue", Public, true),
+        ("fact/4", "revenue", Restricted, false),
+        ("fact/5", "hr", Internal, false),
+        ("fact/6", "hr", Public, false),
+        ("fact/7", "", Internal, false),
+        ("fact/hidden", "revenue", Internal, false),
+        ("fact/own", "revenue", Internal, false),
+        ("fact/own", "revenue", Confidential, true),
+        ("clearance/cro", "revenue", Internal, false),
+    ] {
+        let done = put(record(name, domain, level));
+        assert_eq!(done.is_ok(), allowed, "{name} {domain} {level} {done:?}");
+        assert!(done.err().is_none_or(|error| matches!(error, Error::AccessDenied { .. })));
+    }
+    assert!(put(NewRecord::text("without a level, internal in no domain")).is_err());
+    let mut writer = fixture.writer().as_principal(profile.clone());
+    assert!(matches!(writer.forget(&uri("fact/hidden")), Err(Error::UriNotFound { .. })));
+    assert!(writer.forget(&uri("fact/own")).is_ok());
+    assert!(matches!(writer.purge(&uri("fact/1")), Err(Error::AccessDenied { .. })));
+    assert!(matches!(writer.create_branch("run/1", "main", None), Err(Error::AccessDenied { .. })));
+    assert!(matches!(writer.alias(&uri("fact/a"), &uri("fact/1")), Err(Error::AccessDenied { .. })));
+    drop(writer);
+    assert!(fixture.reader().get(&uri("fact/hidden")).is_ok(), "nothing happened to it");
+}
+
+#[test]
+fn profiles_are_records_with_a_history_that_only_the_owner_reads() {
+    let fixture = Fixture::new();
+    let profile = ClearanceProfile::new("cro").with("revenue", Classification::Confidential).with("", Classification::Restricted);
+    assert_eq!(fixture.reader().clearance("cro").expect("told"), ClearanceProfile::new("cro"), "deny by default");
+    fixture.writer().put(profile.record().expect("a record")).expect("put");
+    assert_eq!(fixture.reader().clearance("cro").expect("told"), profile);
+    let narrower = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
+    fixture.writer().put(narrower.record().expect("a record")).expect("put");
+    assert_eq!(fixture.reader().clearance("cro").expect("told"), narrower);
+    assert_eq!(fixture.reader().history(&ClearanceProfile::uri("cro").expect("a URI")).expect("told").len(), 2);
+    let own = fixture.reader().as_principal(profile);
+    assert!(
+        own.get(&ClearanceProfile::uri("cro").expect("a URI")).is_err()
+            && own.find(&FindRequest::new("what cro may know")).expect("found").hits.is_empty()
+    );
+    assert!(ClearanceProfile::uri("a/b").is_err());
+}
+
+#[test]
+fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("m.kapsa");
+    create(&path, &WriteOptions::new(clock)).expect("made");
+    let mut writer = Writer::open(&path, WriteOptions::new(clock)).expect("opens");
+    writer.create_branch("run/1", "main", None).expect("made");
+    writer.switch("run/1").expect("there");
+    let access = Some(Access::restricted(["cro"]));
+    writer.put(NewRecord { access: access.clone(), ..named("fact/x", "secret") }).expect("put");
+    writer.merge(&kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() }).expect("merged");
+    assert_eq!(Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access, access);
+}
