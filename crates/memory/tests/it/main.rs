@@ -1,6 +1,7 @@
 //! A memory as its users see it: real capsules in a temporary folder.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
+mod agent;
 mod damage;
 mod export;
 mod meaning;
