@@ -126,6 +126,7 @@ impl CapsuleFactStore {
         self.save(&mut lock(&self.touched))
     }
 
+    /// Saves all counts, or keeps them.
     fn save(&self, touched: &mut Touched) -> Result<()> {
         touched.count = 0;
         if !touched.by_id.is_empty() {
@@ -228,11 +229,9 @@ impl FactStore for CapsuleFactStore {
         if touched.count < TOUCHES_UNSAVED_MAX {
             return Ok(());
         }
-        match self.save(&mut touched) {
-            // Whoever reads does not have to wait for one who writes: the counts go to the disk later.
-            Err(Error::Capsule(kapsa_capsule::Error::LockedByWriter { .. })) => Ok(()),
-            saved => saved,
-        }
+        // Counts are hints: what was read was read, whether they can be saved now or, as after so many more reads, later.
+        let _saved_now_or_later = self.save(&mut touched);
+        Ok(())
     }
 }
 
