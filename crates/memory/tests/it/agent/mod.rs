@@ -2,7 +2,10 @@
 
 mod capsule;
 mod conformance;
+mod contract;
 mod model;
+mod reflection;
+mod workspace;
 
 use kapsa_memory::agent::{
     CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore,
@@ -98,7 +101,6 @@ impl World {
             optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
         }
     }
-
 
     fn assert_whole(&self) {
         if let Some((fixture, _)) = &self.capsule {
