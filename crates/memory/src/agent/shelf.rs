@@ -194,8 +194,8 @@ fn whole_words(text: &str) -> Vec<String> {
         |at: usize| bytes[at].is_ascii() && !bytes[at].is_ascii_alphanumeric() && !matches!(bytes[at], b'.' | b'\'' | b'_');
     let mut words = Vec::new();
     let mut start = 0;
-    for at in 0..bytes.len() {
-        if bytes[at].is_ascii_lowercase() {
+    for (at, byte) in bytes.iter().enumerate() {
+        if byte.is_ascii_lowercase() {
             continue;
         }
         let word = start..at;

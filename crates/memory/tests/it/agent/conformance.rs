@@ -349,7 +349,7 @@ fn episodes_come_back_as_they_were() {
                 world.name
             );
         }
-        assert_eq!(world.episodes.query(&EpisodeQuery::of("cro")).expect("asked"), [full.clone()]);
+        assert_eq!(world.episodes.query(&EpisodeQuery::of("cro")).expect("asked"), std::slice::from_ref(&full));
         assert_eq!(world.episodes.get("cro", "bare").expect("asked"), None, "it is another agent's");
         assert_eq!(world.episodes.get("cro", "").expect("asked"), None);
     });
@@ -428,7 +428,7 @@ fn insights_come_back_as_they_were() {
                 world.name
             );
         }
-        assert_eq!(world.insights.query(&InsightQuery::of("cro")).expect("asked"), [full.clone()]);
+        assert_eq!(world.insights.query(&InsightQuery::of("cro")).expect("asked"), std::slice::from_ref(&full));
         assert_eq!(world.insights.get("cro", "bare").expect("asked"), None, "it is another agent's");
         world.insights.store(&Insight { agent_id: "cmo".into(), content: "mine".into(), ..full.clone() }).expect("stored");
         assert_eq!(world.insights.get("cro", "i/1").expect("asked").as_ref(), Some(&full), "no agent replaces what another has");

@@ -427,8 +427,8 @@ mod agent_memory {
         let mem = AgentMemory::new("cro", clock);
         mem.store("cro", "k1", &json!("webinar leads convert 2x")).expect("stored");
         let entry = MemoryEntry { key: "k1".into(), content: "webinar leads convert 2x".into(), namespace: "cro".into() };
-        assert_eq!(mem.recall("cro", "webinar", 10).expect("recalled"), [entry.clone()]);
-        assert_eq!(mem.recall("cro", "which channel is best?", 10).expect("recalled"), [entry], "all, when nothing fits");
+        assert_eq!(mem.recall("cro", "webinar", 10).expect("recalled"), std::slice::from_ref(&entry));
+        assert_eq!(mem.recall("cro", "which channel is best?", 10).expect("recalled"), vec![entry], "all, when nothing fits");
         assert_eq!(mem.insight("k1").expect("asked").map(|insight| insight.confidence), Some(1.0));
     }
 
