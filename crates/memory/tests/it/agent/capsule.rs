@@ -6,7 +6,7 @@ use kapsa_memory::agent::{
     CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, EpisodeQuery, EpisodicStore, Fact, FactQuery,
     FactStore, InsightQuery, InsightStore, TOUCHES_UNSAVED_MAX,
 };
-use kapsa_memory::{Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions};
+use kapsa_memory::{Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, optimize};
 
 use super::{DAY, Place, World, episode, fact, fact_ids, insight, writer};
 use crate::{Fixture, clock, named, uri};
@@ -203,4 +203,21 @@ fn threads_and_stores_share_one_capsule() {
     assert_eq!(found.len(), 20);
     assert!(found.iter().all(|fact| fact.access_count == 1), "{found:?}");
     f.assert_whole();
+}
+
+#[test]
+fn more_that_have_the_words_than_are_put_in_order() {
+    let f = Fixture::new();
+    let facts = CapsuleFactStore::new(home(&f));
+    // The first ones are long: a search by words, which puts the short ones first, does not come to them.
+    let long = |n: usize| fact(&format!("f{n}"), &format!("What all have in common is {}", "much ".repeat(50)));
+    facts.store_many(&[long(0), long(1), long(2)]).expect("stored");
+    optimize(&f.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+    let short: Vec<Fact> = (3..4200).map(|n| fact(&format!("f{n}"), &format!("What all have in common is {n}"))).collect();
+    facts.store_many(&short).expect("stored");
+    facts.update(&long(1)).expect("updated");
+    let query = FactQuery { text: "all have in common is".into(), limit: 3, ..FactQuery::default() };
+    assert_eq!(fact_ids(&facts.query(&query).expect("asked")), ["f0", "f1", "f2"]);
+    let last = FactQuery { text: "all have in common is 4199".into(), ..query };
+    assert_eq!(fact_ids(&facts.query(&last).expect("asked")), ["f4199"]);
 }
