@@ -1,14 +1,33 @@
 //! What does an agent know, what did it live through, what did it learn, and what may the others know of it?
 //!
 //! *Facts* are what is known, *episodes* what happened, *insights* what was learned from that. Stores keep them: in memory, or in a
-//! capsule where they survive, branch and have a history. `WorkspaceMemory` is what a team shares, behind clearances; `AgentMemory`
-//! is what one agent has for itself.
+//! capsule where they survive, branch and have a history. [`WorkspaceMemory`] is what a team shares, behind clearances;
+//! [`AgentMemory`] is what one agent has for itself.
 
+mod capsule;
+mod compare;
+mod in_memory;
+mod matching;
+mod memory;
+mod records;
+mod reflect;
+mod shelf;
 mod stores;
 mod types;
+mod workspace;
 
+pub use capsule::{CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, TOUCHES_UNSAVED_MAX};
+pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
+pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
+pub use matching::SHARED_WORDS_MIN;
+pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
+pub use reflect::{
+    CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
+    Reflection, SOURCES_MAX,
+};
 pub use stores::{
     EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore, INSIGHTS_DEFAULT, InsightQuery,
     InsightStore,
 };
 pub use types::{Episode, Fact, Insight, InsightStatus, RetrievalTrace, TraceAction};
+pub use workspace::{RESTATED_RISE, Remembered, WorkspaceMemory};

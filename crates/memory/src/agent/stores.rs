@@ -2,7 +2,8 @@
 //! (`tests/it/agent`), so that all stores answer alike.
 //!
 //! Rules of every query: filters are joined by "and"; tags match when one of them does; text is looked for as a part of the content,
-//! upper and lower case alike; what comes back is a copy.
+//! upper and lower case alike; an empty name as an entity or a domain asks for what has none; what comes back is a copy. Ids are
+//! the agent's own: no agent can replace what another one has by using its ids.
 
 use super::types::{Episode, Fact, Insight};
 use crate::access::ClearanceProfile;
@@ -66,6 +67,14 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn store(&self, fact: &Fact) -> Result<()>;
 
+    /// Stores facts that belong together: all or none, in a store that can.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn store_many(&self, facts: &[Fact]) -> Result<()> {
+        facts.iter().try_for_each(|fact| self.store(fact))
+    }
+
     /// Facts that fit, in the order in which they were first stored.
     ///
     /// # Errors
@@ -90,7 +99,8 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn delete(&self, id: &str) -> Result<()>;
 
-    /// Counts that facts were read, without rewriting them.
+    /// Counts that facts were read, without rewriting them; missing ones are passed over. What is stored afterwards brings its own
+    /// counts, in whose place they come.
     ///
     /// # Errors
     /// What the store says.
@@ -131,23 +141,23 @@ impl EpisodeQuery {
 
 /// Keeps episodes.
 pub trait EpisodicStore: Send + Sync {
-    /// Stores an episode; one with the same id is replaced.
+    /// Stores an episode; one of the same agent with the same id is replaced.
     ///
     /// # Errors
     /// What the store says.
     fn store(&self, episode: &Episode) -> Result<()>;
 
-    /// Episodes that fit, the newest first.
+    /// Episodes that fit, the newest first; of those of one moment the one that was stored last.
     ///
     /// # Errors
     /// What the store says.
     fn query(&self, query: &EpisodeQuery) -> Result<Vec<Episode>>;
 
-    /// The episode with this id.
+    /// The agent's episode with this id.
     ///
     /// # Errors
     /// What the store says; a missing one is none.
-    fn get(&self, id: &str) -> Result<Option<Episode>>;
+    fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>>;
 }
 
 /// Which insights are wanted.
@@ -190,7 +200,7 @@ impl InsightQuery {
 
 /// Keeps insights.
 pub trait InsightStore: Send + Sync {
-    /// Stores an insight; one with the same id is replaced.
+    /// Stores an insight; one of the same agent with the same id is replaced.
     ///
     /// # Errors
     /// What the store says.
@@ -202,11 +212,11 @@ pub trait InsightStore: Send + Sync {
     /// What the store says.
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>>;
 
-    /// The insight with this id.
+    /// The agent's insight with this id.
     ///
     /// # Errors
     /// What the store says; a missing one is none.
-    fn get(&self, id: &str) -> Result<Option<Insight>>;
+    fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>>;
 
     /// Replaces an insight, or stores it when there is none.
     ///

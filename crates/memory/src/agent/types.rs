@@ -22,6 +22,8 @@ pub struct Fact {
     pub tags: Vec<String>,
     /// How sure it is, 0 to 1.
     pub confidence: f64,
+    /// How often it was told.
+    pub evidence_count: u64,
     /// How much it matters, 0 to 1.
     pub importance: f64,
     /// When it was read last by somebody.
@@ -51,7 +53,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A fact recorded at `now`, with every default: full confidence, internal.
+    /// A fact recorded at `now`, with every default: told once, full confidence, internal.
     #[must_use]
     pub fn new(id: impl Into<String>, content: impl Into<String>, now: Micros) -> Fact {
         Fact {
@@ -62,6 +64,7 @@ impl Fact {
             domain: String::new(),
             tags: Vec::new(),
             confidence: 1.0,
+            evidence_count: 1,
             importance: 0.0,
             last_accessed: None,
             access_count: 0,
@@ -96,7 +99,7 @@ impl Classified for Fact {
 /// What one step of an agent did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Episode {
-    /// Its id, unique in its store.
+    /// Its id, unique among those of its agent.
     pub id: String,
     /// The agent.
     pub agent_id: String,
@@ -126,6 +129,33 @@ pub struct Episode {
     pub domain: String,
     /// Tags.
     pub tags: Vec<String>,
+    /// How far what is learned from it may spread.
+    pub classification: Classification,
+}
+
+impl Episode {
+    /// An episode of an agent at `timestamp`, with every default: nothing went in or out, internal.
+    #[must_use]
+    pub fn new(id: impl Into<String>, agent_id: impl Into<String>, timestamp: Micros) -> Episode {
+        Episode {
+            id: id.into(),
+            agent_id: agent_id.into(),
+            operator_id: String::new(),
+            node_name: String::new(),
+            timestamp,
+            action: String::new(),
+            input_summary: String::new(),
+            output_summary: String::new(),
+            outcome: Map::new(),
+            duration_ms: 0,
+            tokens_in: 0,
+            tokens_out: 0,
+            entity: String::new(),
+            domain: String::new(),
+            tags: Vec::new(),
+            classification: Classification::Internal,
+        }
+    }
 }
 
 /// Whether an insight still counts.
@@ -161,7 +191,7 @@ impl InsightStatus {
 /// A pattern that was seen across episodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Insight {
-    /// Its id, unique in its store.
+    /// Its id, unique among those of its agent.
     pub id: String,
     /// The agent that learned it.
     pub agent_id: String,

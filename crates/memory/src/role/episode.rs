@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::error::StepCause;
 use super::memory::EpisodeRecorder;
 use super::scope::Scope;
+use crate::access::Classification;
 use crate::agent::Episode;
 use crate::error::Error;
 use crate::llm::Usage;
@@ -69,6 +70,8 @@ impl Step<'_> {
             entity: self.scope.entity,
             domain: self.scope.domain,
             tags: self.scope.tags,
+            // How far what it was about may spread is not known here; the store's owner may say so.
+            classification: Classification::Internal,
         }
     }
 }

@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod access;
+mod agent;
 mod damage;
 mod export;
 mod meaning;

@@ -1,0 +1,391 @@
+//! How are facts, episodes and insights kept in a capsule, where they survive, branch and have a history?
+//!
+//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every question opens the capsule as it is at
+//! that moment, so that stores in different processes see what each other wrote. What a question costs is told at [`super::shelf`].
+//!
+//! How often a fact was read is counted beside it, under `access/<id>`: reading must neither rewrite what is read nor cost a commit of
+//! its own. Counts are gathered in memory and go to the disk with the next write, after [`TOUCHES_UNSAVED_MAX`] reads, or when the
+//! store is dropped; a crash loses at most those. They belong to the branch on which was read, no merge carries them over, and none
+//! can conflict because of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::matching::{Likeness, Rule, counts};
+use super::records::{self, ACCESS, Access, EPISODE, FACT, INSIGHT};
+use super::shelf::{Clauses, Shelf};
+use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
+use super::types::{Episode, Fact, Insight};
+use crate::branch::MAIN;
+use crate::codec::{Envelope, Operation};
+use crate::error::{Error, Result};
+use crate::pending::Pending;
+use crate::read::Reader;
+use crate::record::{Micros, NewRecord};
+use crate::view::View;
+use crate::write::{WriteOptions, Writer, create};
+
+/// Reads of facts that are counted in memory before the counts go to the disk.
+pub const TOUCHES_UNSAVED_MAX: u64 = 256;
+
+/// A capsule, and the branch of it, that stores keep their things in. Copies share one queue of writes; writers of other processes are
+/// waited for as the options say.
+///
+/// The capsule is made by the first write. Until then there is nothing in it.
+#[derive(Clone, Debug)]
+pub struct CapsuleHome {
+    path: PathBuf,
+    options: WriteOptions,
+    branch: String,
+    queue: Arc<Mutex<()>>,
+}
+
+impl CapsuleHome {
+    /// The branch `main` of the capsule at `path`.
+    #[must_use]
+    pub fn new(path: &Path, options: WriteOptions) -> CapsuleHome {
+        CapsuleHome { path: path.to_path_buf(), options, branch: MAIN.to_string(), queue: Arc::default() }
+    }
+
+    /// Another branch of the same capsule. It must exist when something is asked of it or written to it.
+    #[must_use]
+    pub fn on(&self, branch: impl Into<String>) -> CapsuleHome {
+        CapsuleHome { branch: branch.into(), ..self.clone() }
+    }
+
+    /// What the branch holds now; none when there is no capsule yet.
+    fn reader(&self) -> Result<Option<Reader>> {
+        let reader = match Reader::open(&self.path) {
+            Err(Error::Capsule(kapsa_capsule::Error::NotFound { .. })) => return Ok(None),
+            opened => opened?,
+        };
+        if self.branch == MAIN { Ok(Some(reader)) } else { reader.on(&self.branch, None).map(Some) }
+    }
+
+    /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.
+    fn write(&self, change: impl FnOnce(&View, &Envelope) -> Result<Vec<Pending>>) -> Result<()> {
+        let _turn = lock(&self.queue);
+        let mut writer = self.writer()?;
+        if self.branch != MAIN {
+            writer.switch(&self.branch)?;
+        }
+        let envelope = Envelope { branch: writer.branch_id(), ..Envelope::default() };
+        let pending = change(writer.view()?, &envelope)?;
+        writer.write(pending).map(drop)
+    }
+
+    fn writer(&self) -> Result<Writer> {
+        match Writer::open(&self.path, self.options.clone()) {
+            Err(Error::Capsule(kapsa_capsule::Error::NotFound { .. })) => {}
+            opened => return opened,
+        }
+        create(&self.path, &self.options)?;
+        Writer::open(&self.path, self.options.clone())
+    }
+
+    fn put(&self, record: NewRecord) -> Result<()> {
+        record.check()?;
+        self.write(|_, envelope| Ok(vec![Pending::put(record, envelope.clone())]))
+    }
+}
+
+/// Facts in a capsule.
+pub struct CapsuleFactStore {
+    home: CapsuleHome,
+    touched: Mutex<Touched>,
+}
+
+/// Reads that are not on the disk yet.
+#[derive(Clone, Debug, Default)]
+struct Touched {
+    by_id: BTreeMap<String, Access>,
+    /// Reads since the counts were last saved, or could not be.
+    count: u64,
+}
+
+impl fmt::Debug for CapsuleFactStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CapsuleFactStore").field("home", &self.home).finish_non_exhaustive()
+    }
+}
+
+impl CapsuleFactStore {
+    /// The facts of a capsule.
+    #[must_use]
+    pub fn new(home: CapsuleHome) -> CapsuleFactStore {
+        CapsuleFactStore { home, touched: Mutex::default() }
+    }
+
+    /// Saves how often facts were read.
+    ///
+    /// # Errors
+    /// What the disk says; `LockedByWriter`. The counts are kept for the next time.
+    pub fn flush(&self) -> Result<()> {
+        self.save(&mut lock(&self.touched))
+    }
+
+    /// Saves all counts, or keeps them.
+    fn save(&self, touched: &mut Touched) -> Result<()> {
+        touched.count = 0;
+        if !touched.by_id.is_empty() {
+            self.home.write(|view, envelope| counted(view, envelope, &touched.by_id))?;
+            touched.by_id.clear();
+        }
+        Ok(())
+    }
+
+    /// The facts as they are now, and the reads that they do not know of. Both are of one moment: no read is counted twice or not at all.
+    fn now(&self) -> Result<Option<(Reader, Touched)>> {
+        let touched = lock(&self.touched);
+        Ok(self.home.reader()?.map(|reader| (reader, touched.clone())))
+    }
+}
+
+/// What was not saved until now is saved, as far as that is possible: nobody is there who could be told.
+impl Drop for CapsuleFactStore {
+    fn drop(&mut self) {
+        let _lost_when_it_cannot_be_saved = self.flush();
+    }
+}
+
+impl FactStore for CapsuleFactStore {
+    fn store(&self, fact: &Fact) -> Result<()> {
+        self.store_many(std::slice::from_ref(fact))
+    }
+
+    fn store_many(&self, facts: &[Fact]) -> Result<()> {
+        facts.iter().try_for_each(|fact| records::of_fact(fact, None)?.check())?;
+        let mut touched = lock(&self.touched);
+        // A fact that is stored brings its counts.
+        let mut others = touched.by_id.clone();
+        others.retain(|id, _| facts.iter().all(|fact| fact.id != *id));
+        self.home.write(|view, envelope| {
+            let mut all = counted(view, envelope, &others)?;
+            for fact in each_once(facts) {
+                let uri = records::fact_uri(&fact.id)?;
+                let place = view.visible(&uri)?.filter(|body| body.record.kind == FACT).map(|body| records::place(&body.record));
+                all.push(Pending::put(records::of_fact(fact, place)?, envelope.clone()));
+                all.extend(uncounted(view, envelope, &fact.id)?);
+            }
+            Ok(all)
+        })?;
+        *touched = Touched::default();
+        Ok(())
+    }
+
+    fn query(&self, query: &FactQuery) -> Result<Vec<Fact>> {
+        let Some((reader, touched)) = self.now()? else { return Ok(Vec::new()) };
+        let view = reader.view();
+        let rule = Rule::<FactQuery>::of(query);
+        let clauses = Clauses::default()
+            .field("entity", query.entity.as_deref())
+            .field("domain", query.domain.as_deref())
+            .tags(&query.tags)
+            .clearance(query.clearance.as_ref());
+        let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
+        let mut facts = Shelf { view, kind: FACT }.first(&clauses, &query.text, query.limit, &read)?;
+        facts.iter_mut().try_for_each(|fact| count(view, &touched, fact))?;
+        Ok(facts)
+    }
+
+    fn get(&self, id: &str) -> Result<Option<Fact>> {
+        // An id that is none names nothing.
+        let (Ok(uri), Some((reader, touched))) = (records::fact_uri(id), self.now()?) else { return Ok(None) };
+        let view = reader.view();
+        let record = view.visible(&uri)?.map(|body| body.record);
+        let mut fact = record.as_ref().and_then(records::fact);
+        fact.iter_mut().try_for_each(|fact| count(view, &touched, fact))?;
+        Ok(fact)
+    }
+
+    fn update(&self, fact: &Fact) -> Result<()> {
+        self.store(fact)
+    }
+
+    fn delete(&self, id: &str) -> Result<()> {
+        let Ok(uri) = records::fact_uri(id) else { return Ok(()) };
+        let mut touched = lock(&self.touched);
+        touched.by_id.remove(id);
+        if self.home.reader()?.is_none() {
+            return Ok(());
+        }
+        self.home.write(|view, envelope| {
+            let mut all = Vec::from_iter(uncounted(view, envelope, id)?);
+            if view.visible(&uri)?.is_some_and(|body| body.record.kind == FACT) {
+                all.push(Pending::bury(Operation::Tombstone, uri, envelope.clone()));
+            }
+            Ok(all)
+        })
+    }
+
+    fn touch(&self, ids: &[&str], at: Micros) -> Result<()> {
+        let mut touched = lock(&self.touched);
+        for id in ids {
+            touched.by_id.entry((*id).to_string()).or_default().add(Access { count: 1, last: Some(at) });
+            touched.count += 1;
+        }
+        if touched.count < TOUCHES_UNSAVED_MAX {
+            return Ok(());
+        }
+        // Counts are hints: what was read was read, whether they can be saved now or, as after so many more reads, later.
+        let _saved_now_or_later = self.save(&mut touched);
+        Ok(())
+    }
+}
+
+/// Of facts with the same id the last, where the first one was.
+fn each_once(facts: &[Fact]) -> Vec<&Fact> {
+    let mut each: Vec<&Fact> = Vec::with_capacity(facts.len());
+    let mut at = BTreeMap::new();
+    for fact in facts {
+        match at.get(&fact.id) {
+            Some(&at) => each[at] = fact,
+            None => {
+                at.insert(&fact.id, each.len());
+                each.push(fact);
+            }
+        }
+    }
+    each
+}
+
+/// The records of counts to which these reads are added, of facts that are there.
+fn counted(view: &View, envelope: &Envelope, touched: &BTreeMap<String, Access>) -> Result<Vec<Pending>> {
+    let mut all = Vec::new();
+    for (id, reads) in touched {
+        let Ok(uri) = records::fact_uri(id) else { continue };
+        let record = view.visible(&uri)?.map(|body| body.record);
+        let Some(fact) = record.as_ref().and_then(records::fact) else { continue };
+        let mut access = saved(view, &fact)?;
+        access.add(*reads);
+        all.push(Pending::put(records::of_access(id, access)?, system(envelope)));
+    }
+    Ok(all)
+}
+
+/// The end of a fact's counts, if it has any.
+fn uncounted(view: &View, envelope: &Envelope, id: &str) -> Result<Option<Pending>> {
+    let uri = records::access_uri(id)?;
+    let exists = view.visible(&uri)?.is_some_and(|body| body.record.kind == ACCESS);
+    Ok(exists.then(|| Pending::bury(Operation::Tombstone, uri, system(envelope))))
+}
+
+fn system(envelope: &Envelope) -> Envelope {
+    Envelope { system: true, ..envelope.clone() }
+}
+
+/// The counts on the disk: those beside the fact, or else those that it brought.
+fn saved(view: &View, fact: &Fact) -> Result<Access> {
+    let beside = view.visible(&records::access_uri(&fact.id)?)?.and_then(|body| records::access(&body.record));
+    Ok(beside.unwrap_or(Access { count: fact.access_count, last: fact.last_accessed }))
+}
+
+fn count(view: &View, touched: &Touched, fact: &mut Fact) -> Result<()> {
+    let mut access = saved(view, fact)?;
+    access.add(touched.by_id.get(&fact.id).copied().unwrap_or_default());
+    (fact.access_count, fact.last_accessed) = (access.count, access.last);
+    Ok(())
+}
+
+/// Episodes in a capsule.
+#[derive(Debug)]
+pub struct CapsuleEpisodicStore {
+    home: CapsuleHome,
+}
+
+impl CapsuleEpisodicStore {
+    /// The episodes of a capsule.
+    #[must_use]
+    pub fn new(home: CapsuleHome) -> CapsuleEpisodicStore {
+        CapsuleEpisodicStore { home }
+    }
+}
+
+impl EpisodicStore for CapsuleEpisodicStore {
+    fn store(&self, episode: &Episode) -> Result<()> {
+        self.home.put(records::of_episode(episode)?)
+    }
+
+    fn query(&self, query: &EpisodeQuery) -> Result<Vec<Episode>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let rule = Rule::<EpisodeQuery>::of(query);
+        let clauses = Clauses::default()
+            .field("agent", Some(&query.agent_id))
+            .field("entity", query.entity.as_deref())
+            .field("domain", query.domain.as_deref())
+            .tags(&query.tags)
+            .since(query.since);
+        let read = |record: &_| records::episode(record).filter(|episode| rule.allows(episode));
+        Shelf { view: reader.view(), kind: EPISODE }.newest(&clauses, query.limit, &read)
+    }
+
+    fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
+        let (Ok(uri), Some(reader)) = (records::agent_uri(EPISODE, agent_id, id), self.home.reader()?) else { return Ok(None) };
+        Ok(reader.view().visible(&uri)?.and_then(|body| records::episode(&body.record)))
+    }
+}
+
+/// Insights in a capsule.
+#[derive(Debug)]
+pub struct CapsuleInsightStore {
+    home: CapsuleHome,
+}
+
+impl CapsuleInsightStore {
+    /// The insights of a capsule.
+    #[must_use]
+    pub fn new(home: CapsuleHome) -> CapsuleInsightStore {
+        CapsuleInsightStore { home }
+    }
+
+    fn of_agent(agent_id: &str) -> Clauses {
+        Clauses::default().field("agent", Some(agent_id))
+    }
+}
+
+impl InsightStore for CapsuleInsightStore {
+    fn store(&self, insight: &Insight) -> Result<()> {
+        records::of_insight(insight, None)?.check()?;
+        let uri = records::agent_uri(INSIGHT, &insight.agent_id, &insight.id)?;
+        self.home.write(|view, envelope| {
+            let old = view.visible(&uri)?.filter(|body| body.record.kind == INSIGHT);
+            let record = records::of_insight(insight, old.map(|body| records::place(&body.record)))?;
+            Ok(vec![Pending::put(record, envelope.clone())])
+        })
+    }
+
+    fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let rule = Rule::<InsightQuery>::of(query);
+        let clauses = CapsuleInsightStore::of_agent(&query.agent_id)
+            .field("entity", query.entity.as_deref())
+            .field("domain", query.domain.as_deref())
+            .tags(&query.tags);
+        let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
+        Shelf { view: reader.view(), kind: INSIGHT }.first(&clauses, &query.text, query.limit, &read)
+    }
+
+    fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
+        let (Ok(uri), Some(reader)) = (records::agent_uri(INSIGHT, agent_id, id), self.home.reader()?) else { return Ok(None) };
+        Ok(reader.view().visible(&uri)?.and_then(|body| records::insight(&body.record)))
+    }
+
+    fn update(&self, insight: &Insight) -> Result<()> {
+        self.store(insight)
+    }
+
+    fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>> {
+        let (Some(likeness), Some(reader)) = (Likeness::of(content), self.home.reader()?) else { return Ok(None) };
+        let is_similar = |insight: &Insight| insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content);
+        let read = |record: &_| records::insight(record).filter(is_similar);
+        let shelf = Shelf { view: reader.view(), kind: INSIGHT };
+        Ok(shelf.first(&CapsuleInsightStore::of_agent(agent_id), "", 1, &read)?.pop())
+    }
+}
+
+/// What a thread that panicked left behind is whole: counts are added one by one, and the queue holds nothing.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

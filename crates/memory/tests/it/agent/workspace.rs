@@ -1,0 +1,162 @@
+//! What a team remembers: what is told again, told otherwise, or told to other people.
+
+use std::sync::Arc;
+
+use kapsa_memory::WriteOptions;
+use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::agent::{CapsuleHome, Fact, FactQuery, InMemoryFactStore, Preset, Verdict, WorkspaceMemory};
+
+use super::{DAY, fact, fact_ids, strings};
+use crate::{Fixture, clock};
+
+fn port(id: &str, value: u32, source: &str) -> Fact {
+    Fact {
+        entity: "db".into(),
+        attribute: "port".into(),
+        source: source.into(),
+        classification: Classification::Public,
+        ..fact(id, &format!("The database listens on port {value}"))
+    }
+}
+
+/// In memory and in a capsule.
+fn each(check: impl Fn(&WorkspaceMemory)) {
+    check(&WorkspaceMemory::new(clock));
+    let f = Fixture::new();
+    check(&WorkspaceMemory::in_capsule(CapsuleHome::new(&f.path, WriteOptions::new(clock)), clock));
+    f.assert_whole();
+}
+
+fn tell(ws: &WorkspaceMemory, fact: Fact) -> (Verdict, String) {
+    let told = ws.remember(fact).expect("remembered");
+    (told.comparison.verdict, told.fact.id)
+}
+
+fn get(ws: &WorkspaceMemory, id: &str) -> Fact {
+    ws.store().get(id).expect("asked").expect("there")
+}
+
+fn live(ws: &WorkspaceMemory) -> Vec<Fact> {
+    ws.query(&ClearanceProfile::new("x"), &FactQuery::default()).expect("asked")
+}
+
+#[test]
+fn what_is_told_again_is_not_written_again() {
+    each(|ws| {
+        assert_eq!(tell(ws, port("f1", 5433, "ops")), (Verdict::New, "f1".into()));
+        let before = get(ws, "f1");
+        let same = Fact { content: "the DATABASE listens on: port 5433!".into(), ..port("f2", 5433, "dev") };
+        assert_eq!(tell(ws, same), (Verdict::Same, "f1".into()));
+        assert_eq!(get(ws, "f1"), before);
+        assert_eq!(ws.store().get("f2").expect("asked"), None);
+    });
+}
+
+#[test]
+fn what_is_restated_is_surer() {
+    each(|ws| {
+        ws.remember(Fact { confidence: 0.5, tags: strings(["a"]), ..port("f1", 5433, "ops") }).expect("remembered");
+        let restated = |id: &str, source: &str| Fact {
+            content: "The database listens on TCP port 5433".into(),
+            tags: strings(["b"]),
+            ..port(id, 5433, source)
+        };
+        assert_eq!(tell(ws, restated("f2", "dev")), (Verdict::Restated, "f1".into()));
+        let known = get(ws, "f1");
+        assert_eq!((known.confidence, known.evidence_count), (0.6, 2));
+        assert_eq!(known.content, "The database listens on TCP port 5433", "it says more");
+        assert_eq!((known.tags, known.source.as_str()), (strings(["a", "b"]), "ops"));
+        assert_eq!(tell(ws, port("f3", 5433, "ops")), (Verdict::Restated, "f1".into()));
+        let known = get(ws, "f1");
+        assert_eq!((known.confidence, known.evidence_count), (0.6, 3), "who repeats itself is no second witness");
+        assert_eq!(known.content, "The database listens on TCP port 5433", "it says less");
+    });
+}
+
+#[test]
+fn a_newer_value_of_the_same_source_takes_the_place() {
+    each(|ws| {
+        ws.remember(port("f1", 5433, "ops")).expect("remembered");
+        let told = ws.remember(Fact { valid_from: Some(DAY * 2), ..port("f2", 5434, "ops") }).expect("remembered");
+        assert_eq!((told.comparison.verdict, told.comparison.other.as_deref()), (Verdict::Supersedes, Some("f1")));
+        assert!(told.comparison.reason.contains("later moment"), "{}", told.comparison.reason);
+        assert_eq!(told.fact.supersedes.as_deref(), Some("f1"));
+        let old = get(ws, "f1");
+        assert_eq!((old.superseded_by.as_deref(), old.valid_to), (Some("f2"), Some(DAY * 2)));
+        assert_eq!(fact_ids(&live(ws)), ["f2"]);
+        let at = |moment| FactQuery { valid_at: Some(moment), superseded: true, ..FactQuery::default() };
+        assert_eq!(fact_ids(&ws.store().query(&at(DAY)).expect("asked")), ["f1"], "what held then is still known");
+        assert_eq!(fact_ids(&ws.store().query(&at(DAY * 2)).expect("asked")), ["f2"]);
+    });
+}
+
+#[test]
+fn what_nothing_decides_stays_contested_until_something_does() {
+    each(|ws| {
+        ws.remember(port("f1", 5433, "ops")).expect("remembered");
+        assert_eq!(tell(ws, port("f2", 5434, "dev")).0, Verdict::Contests);
+        assert_eq!(get(ws, "f1").contested_with, ["f2"]);
+        assert_eq!(get(ws, "f2").contested_with, ["f1"]);
+        assert_eq!(fact_ids(&live(ws)), ["f1", "f2"]);
+        let told = ws.remember(port("f3", 5435, "dev")).expect("remembered");
+        assert_eq!((told.comparison.verdict, told.comparison.other.as_deref()), (Verdict::Contests, Some("f1")));
+        assert_eq!(told.fact.supersedes.as_deref(), Some("f2"), "of its own source it takes the place");
+        assert_eq!(get(ws, "f1").contested_with, ["f3"]);
+        assert_eq!(get(ws, "f2").contested_with, [""; 0]);
+        let last = Fact { valid_from: Some(DAY), ..port("f4", 5436, "boss") };
+        assert_eq!(tell(ws, last).0, Verdict::Supersedes);
+        assert_eq!(fact_ids(&live(ws)), ["f4"]);
+        assert!(live(ws)[0].contested_with.is_empty());
+    });
+}
+
+#[test]
+fn a_fact_under_its_own_id_is_a_revision() {
+    each(|ws| {
+        ws.remember(port("f1", 5433, "ops")).expect("remembered");
+        assert_eq!(tell(ws, port("f1", 5434, "dev")), (Verdict::New, "f1".into()));
+        assert_eq!(fact_ids(&live(ws)), ["f1"]);
+        assert_eq!(live(ws)[0].content, "The database listens on port 5434");
+    });
+}
+
+#[test]
+fn each_group_of_readers_is_told_for_itself() {
+    each(|ws| {
+        let secret = Fact { classification: Classification::Confidential, ..port("f1", 5433, "ops") };
+        ws.remember(secret.clone()).expect("remembered");
+        assert_eq!(tell(ws, port("f2", 5433, "ops")), (Verdict::New, "f2".into()), "else nobody else would be told");
+        assert_eq!(tell(ws, port("f3", 5434, "dev")).0, Verdict::Contests);
+        assert_eq!(get(ws, "f3").contested_with, ["f2"], "what one may not know is not named");
+        assert_eq!(get(ws, "f1").contested_with, [""; 0]);
+        assert_eq!(fact_ids(&live(ws)), ["f2", "f3"]);
+    });
+}
+
+#[test]
+fn what_may_not_be_known_is_not_counted_as_read() {
+    each(|ws| {
+        let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..fact("f1", "secret") };
+        ws.store_fact(&secret).expect("stored");
+        ws.store_fact(&port("f2", 5433, "ops")).expect("stored");
+        let nobody = ClearanceProfile::new("x");
+        let asked =
+            FactQuery { clearance: Some(nobody.clone().with("revenue", Classification::Restricted)), ..FactQuery::default() };
+        assert_eq!(fact_ids(&ws.query(&nobody, &asked).expect("asked")), ["f2"], "the profile that asks is the one that counts");
+        assert_eq!(ws.get(&nobody, "f1").expect("asked"), None);
+        assert_eq!(ws.get(&nobody, "f2").expect("asked").map(|fact| fact.access_count), Some(2));
+        assert_eq!(get(ws, "f1").access_count, 0);
+    });
+}
+
+#[test]
+fn two_who_tell_the_same_at_once_are_one() {
+    let ws = WorkspaceMemory::with_store(Arc::new(InMemoryFactStore::new()), clock).with_preset(Preset::EXACT);
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let ws = &ws;
+            scope.spawn(move || ws.remember(port(&format!("f{n}"), 5433, "ops")).expect("remembered"));
+        }
+    });
+    assert_eq!(live(&ws).len(), 1);
+}
