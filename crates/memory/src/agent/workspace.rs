@@ -121,13 +121,13 @@ impl WorkspaceMemory {
     /// Stores a fact unless it is known, and settles what it is to what is known:
     ///
     /// - told in the same words: nothing is written;
-    /// - restated: what is known was told once more, and is surer when somebody else told it; a text that says more takes the place of
-    ///   the one that says less;
+    /// - restated: what is known was told once more, and is surer when somebody else told it; of one source the text that says more
+    ///   takes the place of the one that says less;
     /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is told;
     /// - contesting: both stay, and each names the other.
     ///
     /// A fact with an id that is taken replaces that one and is compared with the others. It is compared with all facts of its entity
-    /// and domain.
+    /// and domain. Two processes that tell the same at the same moment may both store it.
     ///
     /// # Errors
     /// What the store says.
@@ -163,7 +163,8 @@ fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     if again.source.is_empty() || again.source != known.source {
         fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
     }
-    if says_more(&again.content, &known.content) {
+    // Nobody puts words into the mouth of another.
+    if again.source == known.source && says_more(&again.content, &known.content) {
         fact.content = again.content.clone();
     }
     let new_tags = again.tags.iter().filter(|tag| !known.tags.contains(tag));

@@ -64,12 +64,14 @@ fn what_is_restated_is_surer() {
         assert_eq!(tell(ws, restated("f2", "dev")), (Verdict::Restated, "f1".into()));
         let known = get(ws, "f1");
         assert_eq!((known.confidence, known.evidence_count), (0.6, 2));
-        assert_eq!(known.content, "The database listens on TCP port 5433", "it says more");
         assert_eq!((known.tags, known.source.as_str()), (strings(["a", "b"]), "ops"));
-        assert_eq!(tell(ws, port("f3", 5433, "ops")), (Verdict::Restated, "f1".into()));
+        assert_eq!(known.content, "The database listens on port 5433", "the other's words are not its own");
+        assert_eq!(tell(ws, restated("f3", "ops")), (Verdict::Restated, "f1".into()));
         let known = get(ws, "f1");
         assert_eq!((known.confidence, known.evidence_count), (0.6, 3), "who repeats itself is no second witness");
-        assert_eq!(known.content, "The database listens on TCP port 5433", "it says less");
+        assert_eq!(known.content, "The database listens on TCP port 5433", "it says more");
+        assert_eq!(tell(ws, port("f4", 5433, "ops")), (Verdict::Restated, "f1".into()));
+        assert_eq!(get(ws, "f1").content, "The database listens on TCP port 5433", "it says less");
     });
 }
 
