@@ -292,7 +292,7 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     let run = runs.which(&args.which)?;
     let config = &runs.setup.config;
     let timeout = Micros::try_from(config.timeout.as_micros()).unwrap_or(Micros::MAX);
-    let models: ModelSource<'_> = &|model| models::recorded(model).ok();
+    let models: ModelSource<'_> = &|model| models::recorded(model).map_err(|error| error.message);
     let request = ContextRequest {
         task: args.task.get(),
         role: role_of(&args.role)?,

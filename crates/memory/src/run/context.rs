@@ -4,7 +4,7 @@
 //! Invariants: never the task's own output; a store that cannot be read is told of and takes nothing from the others; the same stores and
 //! the same request make the same lines; what is told stays on its line, whatever the text holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,8 +59,8 @@ const LINE_FRAME_BYTES: usize = 3;
 /// Longest title in a line, in characters.
 const TITLE_CHARS_MAX: usize = 80;
 
-/// Makes the model that a store has vectors of, or says that there is none at hand.
-pub type ModelSource<'a> = &'a (dyn Fn(&Model) -> Option<Box<dyn Embedder>> + Sync);
+/// Makes the model that a store has vectors of, or says why it is not at hand.
+pub type ModelSource<'a> = &'a (dyn Fn(&Model) -> Result<Box<dyn Embedder>, String> + Sync);
 
 /// What is asked of a run.
 #[derive(Clone, Copy)]
@@ -137,7 +137,7 @@ impl Line {
     }
 }
 
-/// A store that could not be read.
+/// A store that could not be read, or the search by meaning where its model failed and words answered instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The store: a branch or a file.
@@ -297,6 +297,8 @@ struct Search<'a> {
     query: String,
     parsed: Query,
     models: Models,
+    /// Why meaning had no say where it was to have one: words answered instead.
+    by_words: Mutex<BTreeSet<String>>,
     /// Tasks that came to a bad end, of any run.
     failed: HashSet<(RunId, TaskId)>,
     groups: Vec<Group>,
@@ -313,9 +315,9 @@ impl<'a> Search<'a> {
         skipped: Vec<Skipped>,
     ) -> Result<Search<'a>> {
         let parsed = Query::parse(&query)?;
-        let (models, failed) = (Mutex::default(), HashSet::new());
+        let (models, by_words, failed) = (Mutex::default(), Mutex::default(), HashSet::new());
         let (groups, finds) = (Vec::new(), Vec::new());
-        Ok(Search { store, run, request, query, parsed, models, failed, groups, finds, skipped })
+        Ok(Search { store, run, request, query, parsed, models, by_words, failed, groups, finds, skipped })
     }
 
     /// Searches what the run itself holds: outputs that are of no task, and the plans where they are wanted.
@@ -470,7 +472,11 @@ impl<'a> Search<'a> {
         let words = FindRequest { mode: SearchMode::Words, ..request.clone() };
         let Some(embedder) = self.embedder(reader)? else { return reader.find(&words) };
         match reader.find_with(&request, Some(embedder.as_ref())) {
-            Err(Error::Embedding(_) | Error::NoVectors) => reader.find(&words),
+            Err(Error::NoVectors) => reader.find(&words),
+            Err(Error::Embedding(error)) => {
+                self.note_by_words(error.message);
+                reader.find(&words)
+            }
             found => found,
         }
     }
@@ -482,9 +488,14 @@ impl<'a> Search<'a> {
         if let Some((_, known)) = models.iter().find(|(known, _)| *known == model) {
             return Ok(known.clone());
         }
-        let embedder: Option<Arc<dyn Embedder>> = source(&model).map(Arc::from);
+        let made = source(&model).map_err(|reason| self.note_by_words(reason));
+        let embedder: Option<Arc<dyn Embedder>> = made.ok().map(Arc::from);
         models.push((model, embedder.clone()));
         Ok(embedder)
+    }
+
+    fn note_by_words(&self, reason: String) {
+        self.by_words.lock().unwrap_or_else(PoisonError::into_inner).insert(reason);
     }
 
     fn know_failed(&mut self, run: &RunId, tasks: &[TaskInfo]) {
@@ -502,7 +513,10 @@ impl<'a> Search<'a> {
     }
 
     /// Weighs what was found, and keeps what has room.
-    fn finish(self) -> Context {
+    fn finish(mut self) -> Context {
+        let reasons = std::mem::take(self.by_words.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let by_meaning = |reason| Skipped { store: "search by meaning".to_string(), reason };
+        self.skipped.extend(reasons.into_iter().map(by_meaning));
         let mut told = HashSet::new();
         let spot = |weighed: &Weighed| Spot {
             group: weighed.group,
