@@ -192,7 +192,7 @@ impl NewRecord {
     }
 }
 
-fn check_short(name: &'static str, value: &str) -> Result<()> {
+pub(crate) fn check_short(name: &'static str, value: &str) -> Result<()> {
     if value.len() > FIELD_BYTES_MAX {
         return Err(invalid(name, "it is longer than 4096 bytes"));
     }

@@ -302,7 +302,7 @@ impl Writer {
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        records.iter().try_for_each(|record| self.may_put(record))?;
+        records.iter().try_for_each(|record| self.may_put(record.uri.as_ref(), record))?;
         let envelope = self.envelope();
         let all = records.into_iter().map(|record| Pending::put(record, envelope.clone())).collect();
         self.write_within(tail_max, all)
@@ -315,6 +315,33 @@ impl Writer {
     /// Writes everything in one commit, and says what happened to each.
     pub(crate) fn write(&mut self, all: Vec<Pending>) -> Result<Vec<Put>> {
         self.write_within(TAIL_RECORDS_MAX, all)
+    }
+
+    /// Writes memories, and what the capsule notes beside them of its own, in one commit. A principal must be allowed to put and to
+    /// forget those memories; the notes are none of its doing.
+    pub(crate) fn write_noted(&mut self, all: Vec<Pending>) -> Result<Vec<Put>> {
+        for pending in all.iter().filter(|pending| pending.is_memory()) {
+            let uri = match &pending.name {
+                Name::Given(uri) => Some(uri),
+                Name::Fresh | Name::Event { .. } => None,
+            };
+            match (&pending.what, uri) {
+                (What::Put(record), uri) => self.may_put(uri, record)?,
+                (What::Bury(Operation::Tombstone), Some(uri)) => self.may_forget(uri)?,
+                _ => self.for_owner("do more than put and forget records")?,
+            }
+        }
+        let principal = self.principal.take();
+        let written = self.write(all);
+        self.principal = principal;
+        written
+    }
+
+    /// Whether the principal knows of a memory under this name.
+    fn may_forget(&mut self, uri: &Uri) -> Result<()> {
+        let principal = self.principal.clone();
+        let known = |body: &Body| principal.as_ref().is_none_or(|profile| profile.can_access(&body.record));
+        if self.view()?.visible(uri)?.is_some_and(|body| known(&body)) { Ok(()) } else { Err(not_found(uri)) }
     }
 
     fn write_within(&mut self, tail_max: u64, mut all: Vec<Pending>) -> Result<Vec<Put>> {
@@ -373,11 +400,7 @@ impl Writer {
     /// `UriNotFound` when nothing is visible under it; what the disk says.
     pub fn forget(&mut self, uri: &Uri) -> Result<Put> {
         pending::refuse_reserved(uri)?;
-        let principal = self.principal.clone();
-        let known = |body: &Body| principal.as_ref().is_none_or(|profile| profile.can_access(&body.record));
-        if !self.view()?.visible(uri)?.is_some_and(|body| known(&body)) {
-            return Err(not_found(uri));
-        }
+        self.may_forget(uri)?;
         let envelope = self.envelope();
         Ok(self.write(vec![Pending::bury(Operation::Tombstone, uri.clone(), envelope)])?.remove(0))
     }
@@ -434,7 +457,7 @@ impl Writer {
 
     /// Whether the principal may put a record: it must be cleared for its level in its domain, for what is public as for what is
     /// internal; and what the record would replace must be known to it and spread no less than the new one.
-    fn may_put(&mut self, record: &NewRecord) -> Result<()> {
+    fn may_put(&mut self, uri: Option<&Uri>, record: &NewRecord) -> Result<()> {
         let Some(profile) = self.principal.clone() else { return Ok(()) };
         let denied = |what| Err(Error::AccessDenied { principal: profile.principal.clone(), what });
         let access = record.access.clone().unwrap_or_default();
@@ -443,7 +466,7 @@ impl Writer {
         if !profile.allows(&record.domain, access.level.max(Classification::Internal), &named) {
             return denied("write at this level in this domain");
         }
-        let Some(uri) = &record.uri else { return Ok(()) };
+        let Some(uri) = uri else { return Ok(()) };
         if access::is_policy(uri) {
             return denied("write policies");
         }

@@ -18,12 +18,15 @@ use super::records::{self, ACCESS, Access, EPISODE, FACT, INSIGHT};
 use super::shelf::{Clauses, Shelf};
 use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight};
+use crate::access::ClearanceProfile;
 use crate::branch::MAIN;
 use crate::codec::{Envelope, Operation};
 use crate::error::{Error, Result};
+use crate::moment::AsOf;
 use crate::pending::Pending;
 use crate::read::Reader;
-use crate::record::{Micros, NewRecord};
+use crate::record::{Micros, NewRecord, Record};
+use crate::uri::Uri;
 use crate::view::View;
 use crate::write::{WriteOptions, Writer, create};
 
@@ -39,6 +42,8 @@ pub struct CapsuleHome {
     path: PathBuf,
     options: WriteOptions,
     branch: String,
+    as_of: Option<AsOf>,
+    principal: Option<ClearanceProfile>,
     queue: Arc<Mutex<()>>,
 }
 
@@ -46,7 +51,8 @@ impl CapsuleHome {
     /// The branch `main` of the capsule at `path`.
     #[must_use]
     pub fn new(path: &Path, options: WriteOptions) -> CapsuleHome {
-        CapsuleHome { path: path.to_path_buf(), options, branch: MAIN.to_string(), queue: Arc::default() }
+        let (path, branch) = (path.to_path_buf(), MAIN.to_string());
+        CapsuleHome { path, options, branch, as_of: None, principal: None, queue: Arc::default() }
     }
 
     /// Another branch of the same capsule. It must exist when something is asked of it or written to it.
@@ -55,25 +61,54 @@ impl CapsuleHome {
         CapsuleHome { branch: branch.into(), ..self.clone() }
     }
 
-    /// What the branch holds now; none when there is no capsule yet.
+    /// The branch as it was at a moment. Nothing can be written there.
+    #[must_use]
+    pub fn at(&self, as_of: AsOf) -> CapsuleHome {
+        CapsuleHome { as_of: Some(as_of), ..self.clone() }
+    }
+
+    /// The same as a principal may know it: what its profile does not allow is not there, and it writes what it may know and nothing
+    /// else. See [`Reader::as_principal`] and [`Writer::as_principal`].
+    #[must_use]
+    pub fn as_principal(&self, profile: ClearanceProfile) -> CapsuleHome {
+        CapsuleHome { principal: Some(profile), ..self.clone() }
+    }
+
+    /// What the branch holds now, or held then; none when there is no capsule yet.
     fn reader(&self) -> Result<Option<Reader>> {
-        let reader = match Reader::open(&self.path) {
+        let mut reader = match Reader::open(&self.path) {
             Err(Error::Capsule(kapsa_capsule::Error::NotFound { .. })) => return Ok(None),
             opened => opened?,
         };
-        if self.branch == MAIN { Ok(Some(reader)) } else { reader.on(&self.branch, None).map(Some) }
+        if let Some(profile) = &self.principal {
+            reader = reader.as_principal(profile.clone());
+        }
+        if self.branch == MAIN && self.as_of.is_none() {
+            return Ok(Some(reader));
+        }
+        reader.on(&self.branch, self.as_of.as_ref()).map(Some)
     }
 
     /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.
     fn write(&self, change: impl FnOnce(&View, &Envelope) -> Result<Vec<Pending>>) -> Result<()> {
+        if self.as_of.is_some() {
+            return Err(Error::InvalidOperation { reason: "nothing can be written to a moment that is past".to_string() });
+        }
         let _turn = lock(&self.queue);
         let mut writer = self.writer()?;
+        if let Some(profile) = &self.principal {
+            writer = writer.as_principal(profile.clone());
+        }
         if self.branch != MAIN {
             writer.switch(&self.branch)?;
         }
         let envelope = Envelope { branch: writer.branch_id(), ..Envelope::default() };
-        let pending = change(writer.view()?, &envelope)?;
-        writer.write(pending).map(drop)
+        let view = writer.view()?;
+        let pending = match &self.principal {
+            Some(profile) => change(&view.guarded(profile.clone()), &envelope)?,
+            None => change(view, &envelope)?,
+        };
+        writer.write_noted(pending).map(drop)
     }
 
     fn writer(&self) -> Result<Writer> {
@@ -165,7 +200,7 @@ impl FactStore for CapsuleFactStore {
             let mut all = counted(view, envelope, &others)?;
             for fact in each_once(facts) {
                 let uri = records::fact_uri(&fact.id)?;
-                let place = view.visible(&uri)?.filter(|body| body.record.kind == FACT).map(|body| records::place(&body.record));
+                let place = known(view, &uri)?.filter(|record| record.kind == FACT).map(|record| records::place(&record));
                 all.push(Pending::put(records::of_fact(fact, place)?, envelope.clone()));
                 all.extend(uncounted(view, envelope, &fact.id)?);
             }
@@ -182,6 +217,7 @@ impl FactStore for CapsuleFactStore {
         let clauses = Clauses::default()
             .field("entity", query.entity.as_deref())
             .field("domain", query.domain.as_deref())
+            .attribute(query.attribute.as_deref())
             .tags(&query.tags)
             .clearance(query.clearance.as_ref());
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
@@ -194,8 +230,7 @@ impl FactStore for CapsuleFactStore {
         // An id that is none names nothing.
         let (Ok(uri), Some((reader, touched))) = (records::fact_uri(id), self.now()?) else { return Ok(None) };
         let view = reader.view();
-        let record = view.visible(&uri)?.map(|body| body.record);
-        let mut fact = record.as_ref().and_then(records::fact);
+        let mut fact = known(view, &uri)?.as_ref().and_then(records::fact);
         fact.iter_mut().try_for_each(|fact| count(view, &touched, fact))?;
         Ok(fact)
     }
@@ -212,15 +247,20 @@ impl FactStore for CapsuleFactStore {
             return Ok(());
         }
         self.home.write(|view, envelope| {
-            let mut all = Vec::from_iter(uncounted(view, envelope, id)?);
-            if view.visible(&uri)?.is_some_and(|body| body.record.kind == FACT) {
-                all.push(Pending::bury(Operation::Tombstone, uri, envelope.clone()));
+            if known(view, &uri)?.is_none_or(|record| record.kind != FACT) {
+                return Ok(Vec::new());
             }
+            let mut all = vec![Pending::bury(Operation::Tombstone, uri, envelope.clone())];
+            all.extend(uncounted(view, envelope, id)?);
             Ok(all)
         })
     }
 
     fn touch(&self, ids: &[&str], at: Micros) -> Result<()> {
+        if self.home.as_of.is_some() {
+            // What was read of the past is no reading of what is there now.
+            return Ok(());
+        }
         let mut touched = lock(&self.touched);
         for id in ids {
             touched.by_id.entry((*id).to_string()).or_default().add(Access { count: 1, last: Some(at) });
@@ -233,6 +273,11 @@ impl FactStore for CapsuleFactStore {
         let _saved_now_or_later = self.save(&mut touched);
         Ok(())
     }
+}
+
+/// The memory under a URI, if whoever looks may know it.
+fn known(view: &View, uri: &Uri) -> Result<Option<Record>> {
+    Ok(view.visible(uri)?.map(|body| body.record).filter(|record| view.may_know(record)))
 }
 
 /// Of facts with the same id the last, where the first one was.
@@ -256,8 +301,7 @@ fn counted(view: &View, envelope: &Envelope, touched: &BTreeMap<String, Access>)
     let mut all = Vec::new();
     for (id, reads) in touched {
         let Ok(uri) = records::fact_uri(id) else { continue };
-        let record = view.visible(&uri)?.map(|body| body.record);
-        let Some(fact) = record.as_ref().and_then(records::fact) else { continue };
+        let Some(fact) = known(view, &uri)?.as_ref().and_then(records::fact) else { continue };
         let mut access = saved(view, &fact)?;
         access.add(*reads);
         all.push(Pending::put(records::of_access(id, access)?, system(envelope)));
@@ -323,7 +367,7 @@ impl EpisodicStore for CapsuleEpisodicStore {
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
         let (Ok(uri), Some(reader)) = (records::agent_uri(EPISODE, agent_id, id), self.home.reader()?) else { return Ok(None) };
-        Ok(reader.view().visible(&uri)?.and_then(|body| records::episode(&body.record)))
+        Ok(known(reader.view(), &uri)?.as_ref().and_then(records::episode))
     }
 }
 
@@ -350,8 +394,8 @@ impl InsightStore for CapsuleInsightStore {
         records::of_insight(insight, None)?.check()?;
         let uri = records::agent_uri(INSIGHT, &insight.agent_id, &insight.id)?;
         self.home.write(|view, envelope| {
-            let old = view.visible(&uri)?.filter(|body| body.record.kind == INSIGHT);
-            let record = records::of_insight(insight, old.map(|body| records::place(&body.record)))?;
+            let old = known(view, &uri)?.filter(|record| record.kind == INSIGHT);
+            let record = records::of_insight(insight, old.map(|record| records::place(&record)))?;
             Ok(vec![Pending::put(record, envelope.clone())])
         })
     }
@@ -369,7 +413,7 @@ impl InsightStore for CapsuleInsightStore {
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
         let (Ok(uri), Some(reader)) = (records::agent_uri(INSIGHT, agent_id, id), self.home.reader()?) else { return Ok(None) };
-        Ok(reader.view().visible(&uri)?.and_then(|body| records::insight(&body.record)))
+        Ok(known(reader.view(), &uri)?.as_ref().and_then(records::insight))
     }
 
     fn update(&self, insight: &Insight) -> Result<()> {

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::types::{Episode, Fact, Insight, InsightStatus};
-use crate::access::Classification;
+use crate::access::{Access as Spread, Classification, Classified};
 use crate::error::{Error, Result};
-use crate::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
+use crate::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record, check_short};
 use crate::tokens::first_bytes;
 use crate::uri::{Uri, is_invisible};
 
@@ -27,6 +27,9 @@ pub(super) const ACCESS: &str = "access";
 const OWN_TAGS: &str = "kapsa.";
 /// Tag of a revision, with the sequence of the first one: its place in the order in which things were first stored.
 pub(super) const PLACE_TAG: &str = "kapsa.place";
+
+/// Tag of a fact, with its attribute.
+pub(super) const ATTRIBUTE_TAG: &str = "kapsa.attribute";
 
 /// URI of a fact.
 pub(super) fn fact_uri(id: &str) -> Result<Uri> {
@@ -107,14 +110,14 @@ pub(super) fn place(record: &Record) -> u64 {
 /// The record of a fact, whose first revision has the sequence `place` if there is one.
 pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     check_share("importance", fact.importance)?;
+    check_short("attribute", &fact.attribute)?;
+    let attribute = Some(&fact.attribute).filter(|attribute| !attribute.is_empty());
     let mut more = More::default();
     more.tags(&fact.tags);
-    more.text("attribute", &fact.attribute);
     more.count("evidence_count", fact.evidence_count, 1);
     more.float("importance", fact.importance);
     more.moment("last_accessed", fact.last_accessed);
     more.count("access_count", fact.access_count, 0);
-    more.texts("named", &fact.named);
     more.moment("valid_from", fact.valid_from);
     more.moment("valid_to", fact.valid_to);
     more.moment("updated_at", (fact.updated_at != fact.created_at).then_some(fact.updated_at));
@@ -124,8 +127,11 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     Ok(NewRecord {
         uri: Some(fact_uri(&fact.id)?),
         kind: FACT.to_string(),
-        label: fact.classification.to_string(),
-        tags: tags(&fact.tags, place),
+        access: spread(fact.classification, &fact.named),
+        tags: tags(&fact.tags, place)
+            .into_iter()
+            .chain(attribute.map(|name| (ATTRIBUTE_TAG.to_string(), name.clone())))
+            .collect(),
         metadata: more.0,
         entity: fact.entity.clone(),
         domain: fact.domain.clone(),
@@ -141,7 +147,7 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
     let [id] = ids(record, FACT).filter(|_| is(record, FACT))?;
     let more = &record.metadata;
     Some(Fact {
-        attribute: text_of(more, "attribute"),
+        attribute: record.tags.get(ATTRIBUTE_TAG).cloned().unwrap_or_default(),
         entity: record.entity.clone(),
         domain: record.domain.clone(),
         tags: tags_of(record),
@@ -150,8 +156,8 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
         importance: float_of(more, "importance").unwrap_or(0.0),
         last_accessed: moment_of(more, "last_accessed"),
         access_count: count_of(more, "access_count").unwrap_or(0),
-        classification: classification_of(record),
-        named: texts_of(more, "named"),
+        classification: record.classification(),
+        named: record.named().to_vec(),
         source: record.agent.clone(),
         valid_from: moment_of(more, "valid_from"),
         valid_to: moment_of(more, "valid_to"),
@@ -187,7 +193,7 @@ pub(super) fn of_episode(episode: &Episode) -> Result<NewRecord> {
         uri: Some(agent_uri(EPISODE, &episode.agent_id, &episode.id)?),
         kind: EPISODE.to_string(),
         title: first_bytes(&episode.action, FIELD_BYTES_MAX).to_string(),
-        label: episode.classification.to_string(),
+        access: own(episode.classification, &episode.agent_id),
         tags: tags(&episode.tags, None),
         metadata: more.0,
         entity: episode.entity.clone(),
@@ -215,7 +221,7 @@ pub(super) fn episode(record: &Record) -> Option<Episode> {
         entity: record.entity.clone(),
         domain: record.domain.clone(),
         tags: tags_of(record),
-        classification: classification_of(record),
+        classification: record.classification(),
         ..Episode::new(id, agent_id, record.created_at)
     })
 }
@@ -233,7 +239,7 @@ pub(super) fn of_insight(insight: &Insight, place: Option<u64>) -> Result<NewRec
     Ok(NewRecord {
         uri: Some(agent_uri(INSIGHT, &insight.agent_id, &insight.id)?),
         kind: INSIGHT.to_string(),
-        label: insight.classification.to_string(),
+        access: own(insight.classification, &insight.agent_id),
         tags: tags(&insight.tags, place),
         metadata: more.0,
         entity: insight.entity.clone(),
@@ -258,7 +264,7 @@ pub(super) fn insight(record: &Record) -> Option<Insight> {
         entity: record.entity.clone(),
         domain: record.domain.clone(),
         tags: tags_of(record),
-        classification: classification_of(record),
+        classification: record.classification(),
         ..Insight::new(id, agent_id, &record.text, record.created_at)
     })
 }
@@ -296,12 +302,16 @@ fn is(record: &Record, kind: &str) -> bool {
     record.kind == kind && !record.tombstone && !record.purged && record.alias.is_none()
 }
 
-/// A level that nobody knows is the highest: what is not understood is not shown.
-fn classification_of(record: &Record) -> Classification {
-    match record.label.as_str() {
-        "" => Classification::Internal,
-        name => Classification::named(name).unwrap_or(Classification::Restricted),
-    }
+/// How far a record may spread; none for what is so unless something else is said.
+fn spread(level: Classification, named: &[String]) -> Option<Spread> {
+    let access = Spread { level, named: named.to_vec() };
+    (access != Spread::default()).then_some(access)
+}
+
+/// How far something of an agent's own may spread: what is restricted is restricted to the agent.
+fn own(level: Classification, agent_id: &str) -> Option<Spread> {
+    let named = if level == Classification::Restricted { vec![agent_id.to_string()] } else { Vec::new() };
+    spread(level, &named)
 }
 
 fn tags(tags: &[String], place: Option<u64>) -> BTreeMap<String, String> {

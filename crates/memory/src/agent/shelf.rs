@@ -3,11 +3,11 @@
 //! The index only ever narrows: what it lets through is decoded and asked again by the rule that all stores share
 //! (`super::matching`). A clause goes to the index when every record that fits the rule has the term. What that costs:
 //!
-//! - *Entity, domain, agent, tags, clearance*: the index knows them, so that only what fits is read. An empty name has no term.
+//! - *Entity, domain, attribute, agent, tags, clearance*: the index knows them, so that only what fits is read. An empty name has no term.
 //! - *Text* is a part of the content, `spons` in `sponsor`, and the index knows whole words. A word of the text that ends on both
 //!   sides within the text is a whole word of the content as well, and there the index narrows (see [`whole_words`]); else the texts
 //!   of all that fit the other clauses are read, a few microseconds each, until there are enough.
-//! - *Attribute, confidence, validity*: read and asked.
+//! - *Confidence, validity*: read and asked.
 //!
 //! The order of what was first stored is that of the sequences, but for things that were revised: those carry the sequence of their
 //! first revision in a tag. The first few are therefore found by walking along the sequences of what was never revised until there are
@@ -18,8 +18,8 @@ use std::cmp::Reverse;
 use kapsa_index::{Candidate, Filter, Query};
 
 use super::matching::fold;
-use super::records::{PLACE_TAG, is_indexed, place};
-use crate::access::{Classification, ClearanceProfile};
+use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
+use crate::access::{self, ClearanceProfile};
 use crate::error::Result;
 use crate::read::Visibility;
 use crate::record::{Micros, Record};
@@ -48,6 +48,13 @@ impl Clauses {
         self
     }
 
+    /// What tells of this attribute.
+    pub(super) fn attribute(mut self, attribute: Option<&str>) -> Clauses {
+        let attribute = attribute.filter(|attribute| !attribute.is_empty());
+        self.all.extend(attribute.map(|attribute| vec![format!("tag:{ATTRIBUTE_TAG}={attribute}")]));
+        self
+    }
+
     /// What has one of these tags.
     pub(super) fn tags(mut self, tags: &[String]) -> Clauses {
         if !tags.is_empty() && tags.iter().all(|tag| is_indexed(tag)) {
@@ -56,12 +63,9 @@ impl Clauses {
         self
     }
 
-    /// What this profile may know: something public, or of a domain that it is cleared for. A cleared empty domain has no term.
+    /// What this profile may know.
     pub(super) fn clearance(mut self, profile: Option<&ClearanceProfile>) -> Clauses {
-        if let Some(profile) = profile.filter(|profile| !profile.domains.contains_key("")) {
-            let domains = profile.domains.keys().map(|domain| format!("domain:{domain}"));
-            self.all.push(domains.chain([format!("label:{}", Classification::Public)]).collect());
-        }
+        self.all.extend(profile.map(access::terms_for));
         self
     }
 
@@ -124,6 +128,7 @@ impl Shelf<'_> {
     fn filter(&self, clauses: &Clauses) -> Result<Filter> {
         let mut all = vec![vec![format!("kind:{}", self.kind)]];
         all.extend_from_slice(&clauses.all);
+        all.extend(self.view.guard().map(|guard| guard.terms.clone()));
         Ok(Filter { all, since_us: clauses.since, seqs: self.view.memories()?.cloned(), ..Filter::default() })
     }
 

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::agent::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, EpisodeQuery, EpisodicStore, Fact, FactQuery,
-    FactStore, InsightQuery, InsightStore, TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, Episode, EpisodeQuery, EpisodicStore, Fact,
+    FactQuery, FactStore, Insight, InsightQuery, InsightStore, TOUCHES_UNSAVED_MAX,
 };
-use kapsa_memory::{Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, optimize};
+use kapsa_memory::{
+    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, optimize,
+};
 
 use super::{DAY, Place, World, episode, fact, fact_ids, insight, writer};
 use crate::{Fixture, clock, named, uri};
@@ -50,7 +53,7 @@ fn a_fact_is_a_memory_like_any_other() {
     let known = Fact { entity: "acme".into(), domain: "revenue".into(), source: "cro".into(), ..fact("f1", "The port is 5433.") };
     facts.store(&known).expect("stored");
     let record = f.reader().get(&uri("fact/f1")).expect("there");
-    assert_eq!((record.kind.as_str(), record.text.as_str(), record.label.as_str()), ("fact", "The port is 5433.", "internal"));
+    assert_eq!((record.kind.as_str(), record.text.as_str(), &record.access), ("fact", "The port is 5433.", &None));
     assert_eq!((record.entity.as_str(), record.domain.as_str(), record.agent.as_str()), ("acme", "revenue", "cro"));
     assert_eq!((record.confidence, record.created_at), (Some(1.0), DAY));
     assert_eq!(f.texts("which port?"), ["The port is 5433."]);
@@ -170,13 +173,14 @@ fn records_of_other_tools_are_no_facts_unless_they_say_so() {
     w.put(named("fact/note", "a note")).expect("put");
     w.put(NewRecord { kind: "fact".into(), ..named("elsewhere/1", "a fact elsewhere") }).expect("put");
     w.put(NewRecord { kind: "fact".into(), ..named("fact/bare", "a bare fact") }).expect("put");
-    let odd = NewRecord { kind: "fact".into(), label: "cosmic".into(), ..named("fact/odd", "an odd one") };
-    w.put(odd).expect("put");
+    let secret = NewRecord { access: Some(Access::level(Classification::Confidential)), ..named("fact/secret", "a secret one") };
+    w.put(NewRecord { kind: "fact".into(), ..secret }).expect("put");
     drop(w);
     let facts = CapsuleFactStore::new(home(&f));
     let found = facts.query(&FactQuery::default()).expect("asked");
-    assert_eq!(fact_ids(&found), ["bare", "odd"]);
-    assert_eq!(found[1].classification, kapsa_memory::access::Classification::Restricted, "what is not understood is not shown");
+    assert_eq!(fact_ids(&found), ["bare", "secret"]);
+    let levels: Vec<Classification> = found.iter().map(|fact| fact.classification).collect();
+    assert_eq!(levels, [Classification::Internal, Classification::Confidential], "the level is the record's own");
     assert_eq!(facts.get("note").expect("asked"), None);
 }
 
@@ -220,4 +224,107 @@ fn more_that_have_the_words_than_are_put_in_order() {
     assert_eq!(fact_ids(&facts.query(&query).expect("asked")), ["f0", "f1", "f2"]);
     let last = FactQuery { text: "all have in common is 4199".into(), ..query };
     assert_eq!(fact_ids(&facts.query(&last).expect("asked")), ["f4199"]);
+}
+
+/// What facts, episodes and insights are to principals is decided by the capsule, whichever way they ask.
+#[test]
+fn levels_of_facts_are_those_of_records() {
+    let f = Fixture::new();
+    let of = |id: &str, domain: &str, classification, named: &[&str]| Fact {
+        domain: domain.into(),
+        classification,
+        named: named.iter().map(ToString::to_string).collect(),
+        ..fact(id, &format!("Acme is {id}"))
+    };
+    let facts = CapsuleFactStore::new(home(&f));
+    let all = [
+        of("public", "hr", Classification::Public, &[]),
+        of("internal", "revenue", Classification::Internal, &[]),
+        of("secret", "revenue", Classification::Confidential, &[]),
+        of("board", "revenue", Classification::Restricted, &["cfo"]),
+        of("salary", "hr", Classification::Internal, &[]),
+    ];
+    facts.store_many(&all).expect("stored");
+    let own = Episode { domain: "revenue".into(), classification: Classification::Confidential, ..episode("e1", 1) };
+    CapsuleEpisodicStore::new(home(&f)).store(&own).expect("stored");
+    CapsuleInsightStore::new(home(&f))
+        .store(&Insight { domain: "revenue".into(), classification: Classification::Restricted, ..insight("i1", "x") })
+        .expect("stored");
+    for settled in [false, true] {
+        for (level, known, own) in [
+            (Classification::Internal, vec!["public", "internal"], 0),
+            (Classification::Confidential, vec!["public", "internal", "secret"], 1),
+            (Classification::Restricted, vec!["public", "internal", "secret", "board"], 1),
+        ] {
+            let profile = ClearanceProfile::new("cfo").with("revenue", level);
+            let guarded = home(&f).as_principal(profile.clone());
+            let seen = CapsuleFactStore::new(guarded.clone());
+            assert_eq!(fact_ids(&seen.query(&FactQuery::default()).expect("asked")), known, "{settled} {level}");
+            let narrowed = FactQuery { clearance: Some(profile.clone()), ..FactQuery::default() };
+            assert_eq!(fact_ids(&facts.query(&narrowed).expect("asked")), known, "the same without a guard");
+            for fact in &all {
+                let told = seen.get(&fact.id).expect("asked");
+                assert_eq!(told.is_some(), known.contains(&fact.id.as_str()), "{level} {}", fact.id);
+            }
+            let episodes = CapsuleEpisodicStore::new(guarded.clone());
+            assert_eq!(episodes.query(&EpisodeQuery::of("cro")).expect("asked").len(), own);
+            assert_eq!(episodes.get("cro", "e1").expect("asked").is_some(), own == 1);
+            let insights = CapsuleInsightStore::new(guarded);
+            assert_eq!(insights.query(&InsightQuery::of("cro")).expect("asked"), [], "it names the agent, not the reader");
+            assert_eq!(insights.get("cro", "i1").expect("asked"), None);
+        }
+        optimize(&f.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+        assert!(!settled || f.reader().stats(false).expect("counted").segment_count > 0);
+    }
+}
+
+#[test]
+fn a_principal_writes_what_it_may_know_and_nothing_else() {
+    let f = Fixture::new();
+    let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..fact("secret", "x") };
+    let facts = CapsuleFactStore::new(home(&f));
+    facts.store(&secret).expect("stored");
+    let guarded =
+        CapsuleFactStore::new(home(&f).as_principal(ClearanceProfile::new("cro").with("revenue", Classification::Internal)));
+    let is_denied = |result: Result<(), Error>| matches!(result, Err(Error::AccessDenied { .. }));
+    let told = |id: &str| Fact { domain: "revenue".into(), ..fact(id, "told by cro") };
+    guarded.store(&told("f1")).expect("stored");
+    assert!(is_denied(guarded.store(&Fact { classification: Classification::Confidential, ..told("f2") })), "above its level");
+    assert!(is_denied(guarded.store(&Fact { domain: "hr".into(), ..told("f2") })), "of another domain");
+    assert!(is_denied(guarded.store(&told("secret"))), "over what it may not know");
+    guarded.delete("secret").expect("nothing is there for it");
+    guarded.touch(&["secret", "f1"], DAY).expect("counted");
+    guarded.flush().expect("saved");
+    assert_eq!(facts.get("secret").expect("asked"), Some(secret), "nor was it counted as read");
+    assert_eq!(facts.get("f1").expect("asked").map(|fact| fact.access_count), Some(1));
+    assert_eq!(facts.get("f2").expect("asked"), None);
+    guarded.delete("f1").expect("deleted");
+    assert_eq!(facts.get("f1").expect("asked"), None);
+    f.assert_whole();
+}
+
+/// What did we believe on Monday about June?
+#[test]
+fn two_times_are_asked_for_apart() {
+    let f = Fixture::new();
+    let (june, july) = (DAY * 150, DAY * 180);
+    let facts = CapsuleFactStore::new(home(&f));
+    facts.store(&Fact { valid_from: Some(june), ..fact("price", "It costs 10") }).expect("stored");
+    let monday = f.reader().stats(false).expect("counted").record_count;
+    let until = Fact { valid_from: Some(june), valid_to: Some(july), ..fact("price", "It cost 12") };
+    facts.update(&until).expect("updated");
+    let believed = |home: CapsuleHome, valid_at| -> Vec<String> {
+        let query = FactQuery { valid_at: Some(valid_at), ..FactQuery::default() };
+        CapsuleFactStore::new(home).query(&query).expect("asked").into_iter().map(|fact| fact.content).collect()
+    };
+    let then = home(&f).at(AsOf::Sequence(monday));
+    assert_eq!(believed(then.clone(), june), ["It costs 10"]);
+    assert_eq!(believed(then.clone(), july), ["It costs 10"], "on Monday nobody knew of its end");
+    assert_eq!(believed(home(&f), june), ["It cost 12"]);
+    assert_eq!(believed(home(&f), july), [""; 0]);
+    assert_eq!(believed(then.clone(), june - 1), [""; 0]);
+    let past = CapsuleFactStore::new(then);
+    past.touch(&["price"], DAY).expect("not counted");
+    let refused = past.store(&fact("f2", "x")).expect_err("refused");
+    assert_eq!(refused.to_string(), "nothing can be written to a moment that is past");
 }
