@@ -81,6 +81,16 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
+    /// The live facts that one must be compared with before it is written, in the order in which they were first stored: of its entity
+    /// and domain, all of them or, in a store that holds many, those of its attribute and those that have the most words in common.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn near(&self, fact: &Fact) -> Result<Vec<Fact>> {
+        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
+        self.query(&FactQuery { entity, domain, limit: usize::MAX, ..FactQuery::default() })
+    }
+
     /// The fact with this id.
     ///
     /// # Errors
