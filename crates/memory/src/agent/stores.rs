@@ -36,6 +36,8 @@ pub struct FactQuery {
     pub valid_at: Option<Micros>,
     /// Whether facts whose place another took are wanted as well; default no.
     pub superseded: bool,
+    /// Whether only facts that contest others are wanted; default no.
+    pub contested: bool,
     /// Only what this profile may know, decided before the limit: a reader of low clearance gets as many as any other.
     pub clearance: Option<ClearanceProfile>,
     /// Most facts; default [`FACTS_DEFAULT`].
@@ -53,6 +55,7 @@ impl Default for FactQuery {
             confidence_min: 0.0,
             valid_at: None,
             superseded: false,
+            contested: false,
             clearance: None,
             limit: FACTS_DEFAULT,
         }
