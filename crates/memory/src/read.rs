@@ -640,6 +640,6 @@ impl Filter {
             if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
         };
         all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
-        kapsa_index::Filter { all, none: Vec::new(), since_us: self.since, until_us: self.until, seqs: None }
+        kapsa_index::Filter { all, since_us: self.since, until_us: self.until, ..kapsa_index::Filter::default() }
     }
 }

@@ -3,12 +3,12 @@
 use kapsa_capsule::{SegmentDraft, Tag};
 use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
-use crate::access;
 use crate::error::Result;
 use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
 use crate::lanes::{Lane, LaneRuns, LaneTable};
 use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record};
 use crate::uri::Uri;
+use crate::{access, agent};
 
 /// Section that holds the words.
 pub(crate) const LEXICAL: Tag = *b"lexical ";
@@ -30,6 +30,8 @@ pub(crate) struct Indexed {
     title: String,
     terms: Vec<String>,
     time_us: Micros,
+    /// Whether it is asked for by parts of its text.
+    by_parts: bool,
 }
 
 impl Indexed {
@@ -42,7 +44,7 @@ impl Indexed {
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
         terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
-        Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now) }
+        Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now), by_parts: agent::is_asked_by_parts(kind) }
     }
 
     pub(crate) fn of_record(record: &Record, fresh: bool, purge: bool) -> Indexed {
@@ -58,7 +60,8 @@ impl Indexed {
             terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
         }
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
-        Indexed { title, terms: terms.0, time_us: record.created_at }
+        let by_parts = agent::is_asked_by_parts(&record.kind);
+        Indexed { title, terms: terms.0, time_us: record.created_at, by_parts }
     }
 
     /// Its exact terms.
@@ -66,7 +69,7 @@ impl Indexed {
         &self.terms
     }
 
-    /// The document of a record with this text and URI.
+    /// The document of a record with this text and URI, for the tail, which is read in full.
     pub(crate) fn document<'a>(&'a self, text: &'a str, key_hash: u64) -> Document<'a> {
         Document { title: &self.title, text, terms: &self.terms, key_hash, time_us: self.time_us }
     }
@@ -142,12 +145,17 @@ impl Part {
 
     /// Adds the next record. `replaced` are the revisions that nobody is to see any more because of it, among them itself when it is a
     /// tombstone or an alias.
-    pub(crate) fn add(&mut self, document: &Document<'_>, lane: Lane, replaced: &[Replacement]) -> Result<()> {
+    pub(crate) fn add(&mut self, indexed: &Indexed, text: &str, uri: &Uri, lane: Lane, replaced: &[Replacement]) -> Result<()> {
         let place = self.builder.len();
+        let document = indexed.document(text, uri.hash());
         self.keys.push(Key { hash: document.key_hash, place });
         self.replaced.extend_from_slice(replaced);
         self.lanes.add(lane, place..place + 1);
-        Ok(self.builder.add(document)?)
+        if !indexed.by_parts {
+            return Ok(self.builder.add(&document)?);
+        }
+        let terms = [indexed.terms(), &kapsa_index::part_terms(text)].concat();
+        Ok(self.builder.add(&Document { terms: &terms, ..document })?)
     }
 
     /// Adds an erased record: it has a place, and nothing else.

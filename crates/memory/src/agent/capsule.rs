@@ -225,9 +225,10 @@ impl FactStore for CapsuleFactStore {
             .field("domain", query.domain.as_deref())
             .attribute(query.attribute.as_deref())
             .tags(&query.tags)
+            .text(&query.text)
             .clearance(query.clearance.as_ref());
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts = Shelf { view, kind: FACT }.first(&clauses, &query.text, query.limit, &read)?;
+        let mut facts = Shelf { view, kind: FACT }.first(&clauses, query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(facts)
     }
@@ -437,9 +438,10 @@ impl InsightStore for CapsuleInsightStore {
         let clauses = CapsuleInsightStore::of_agent(&query.agent_id)
             .field("entity", query.entity.as_deref())
             .field("domain", query.domain.as_deref())
-            .tags(&query.tags);
+            .tags(&query.tags)
+            .text(&query.text);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        Shelf { view: reader.view(), kind: INSIGHT }.first(&clauses, &query.text, query.limit, &read)
+        Shelf { view: reader.view(), kind: INSIGHT }.first(&clauses, query.limit, &read)
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
@@ -456,7 +458,7 @@ impl InsightStore for CapsuleInsightStore {
         let is_similar = |insight: &Insight| insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content);
         let read = |record: &_| records::insight(record).filter(is_similar);
         let shelf = Shelf { view: reader.view(), kind: INSIGHT };
-        Ok(shelf.first(&CapsuleInsightStore::of_agent(agent_id), "", 1, &read)?.pop())
+        Ok(shelf.first(&CapsuleInsightStore::of_agent(agent_id), 1, &read)?.pop())
     }
 }
 
