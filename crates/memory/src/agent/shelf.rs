@@ -18,7 +18,7 @@ use kapsa_index::{Candidate, Filter, Query};
 
 use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
 use super::types::Fact;
-use crate::access::{self, Access, ClearanceProfile};
+use crate::access::{self, Access};
 use crate::error::Result;
 use crate::read::Visibility;
 use crate::record::{Micros, Record};
@@ -65,16 +65,10 @@ impl Clauses {
         self
     }
 
-    /// What this profile may know.
-    pub(super) fn clearance(mut self, profile: Option<&ClearanceProfile>) -> Clauses {
-        self.all.extend(profile.map(access::terms_for));
-        self
-    }
-
     /// What only those may know who may know this.
     pub(super) fn readers_of(mut self, fact: &Fact) -> Clauses {
         let access = Access { level: fact.classification, named: fact.named.clone() };
-        self.all.push(access::terms_of(Some(&access), &fact.domain));
+        self.all.push(access::terms_of(Some(&access), &fact.domain).iter().map(access::exact).collect());
         self
     }
 
@@ -138,7 +132,7 @@ impl Shelf<'_> {
     fn filter(&self, clauses: &Clauses) -> Result<Filter> {
         let mut all = vec![vec![format!("kind:{}", self.kind)]];
         all.extend_from_slice(&clauses.all);
-        all.extend(self.view.guard().map(|guard| guard.terms.clone()));
+        all.extend(self.view.narrowing_terms()?);
         Ok(Filter {
             all,
             parts: clauses.parts.clone(),
