@@ -81,6 +81,15 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
+    /// Facts that fit, from which the best are to be chosen, in any order: at most as many as the query's limit that have most of these
+    /// words, and as many that were written last. A store that cannot tell gives all that fit.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn likely(&self, query: &FactQuery, _words: &str) -> Result<Vec<Fact>> {
+        self.query(&FactQuery { limit: usize::MAX, ..query.clone() })
+    }
+
     /// The fact with this id.
     ///
     /// # Errors
@@ -211,6 +220,14 @@ pub trait InsightStore: Send + Sync {
     /// # Errors
     /// What the store says.
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>>;
+
+    /// Insights that fit, from which the best are to be chosen; see [`FactStore::likely`].
+    ///
+    /// # Errors
+    /// What the store says.
+    fn likely(&self, query: &InsightQuery, _words: &str) -> Result<Vec<Insight>> {
+        self.query(&InsightQuery { limit: usize::MAX, ..query.clone() })
+    }
 
     /// The agent's insight with this id.
     ///
