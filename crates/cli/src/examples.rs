@@ -386,6 +386,52 @@ pub(crate) const CLEARANCE: &str = "Examples:
 Deny by default: a principal without clearance knows what is public. Restricted records need the level and the name
 (--named). Whoever can read the file itself can read everything in it: clearance binds agents that go through kapsa.";
 
+pub(crate) const FACT: &str = "\
+Examples:
+  kapsa fact add \"Acme pays within 30 days\" --entity acme --attribute payment --domain revenue
+  kapsa fact add \"Acme pays within 60 days\" --entity acme --attribute payment --domain revenue --source erp
+  kapsa fact list --contested                   two sources disagree, and no rule decides
+  kapsa fact resolve f_1f0c6b3a --json          this one holds
+  kapsa fact supersede f_1f0c6b3a \"Acme pays at once\" --valid-from 2027-01-01
+  kapsa fact query pays --entity acme --valid-at 2026-06-15 --as-of 2026-11-23
+
+What is told is compared with what is known of the same entity and domain: told in the same words, nothing is written; restated,
+it was told once more; another value of the same attribute supersedes the old one when it is newer, of the same source and no less
+sure, or holds from a later moment on, and else the two contest each other; all else is new. The answer says which, and why.
+
+Facts are records (`fact/ID`): find, get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of
+what was known then.";
+
+pub(crate) const EPISODE: &str = "\
+Examples:
+  kapsa episode add \"score 85, warm\" --agent cro --action qualify_lead --entity acme --domain revenue
+  kapsa episode add \"lost\" --agent cro --action close --outcome '{\"reason\":\"price\"}' --classification confidential
+  kapsa episode list --agent cro --since 7d
+  KAPSA_AGENT=cro kapsa episode list --entity acme --json
+
+An episode belongs to one agent. Whoever acts as a principal (--as) records its own and nobody else's.";
+
+pub(crate) const INSIGHT: &str = "\
+Examples:
+  kapsa insight add \"A VP as sponsor predicts a deal\" --agent cro --confidence 0.6 --domain revenue
+  kapsa insight list sponsor --agent cro
+  kapsa insight confirm ins_1f0c6b3a --agent cro         seen again: surer by 0.1
+  kapsa insight retire ins_1f0c6b3a --agent cro          hidden from recall; its history stays
+  kapsa insight reflect --agent cro                      the same result three times is an insight
+  kapsa insight publish --agent cro --min-confidence 0.7
+
+A published insight is a fact (`pub_ID`) with the level of what it was learned from, or a higher one, never a lower one.";
+
+pub(crate) const CONTEXT: &str = "\
+Examples:
+  kapsa context --agent cro --entity acme --query \"does acme pay in time\"
+  kapsa context --domain revenue --budget 500 --uris
+  kapsa context --as cro --tag lead --json
+
+Up to 5 insights, 10 facts and 3 episodes, the most valuable first, in whole lines. What was superseded, has retired or does not hold
+now is left out; what is contested is marked. Reading counts nothing and waits for nobody. An agent is told the facts that its
+clearance allows (`kapsa clearance`; what kapsa.toml declares of a role narrows it, and holds where nothing else is set).";
+
 pub(crate) const RUN: &str = "Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)
   kapsa run task start task-1 --title \"Choose the port\"

@@ -108,6 +108,8 @@ impl Reader {
         {
             record.origin = None;
         }
+        let known = |uri: &Uri| Ok(self.view.visible(uri)?.is_some_and(|body| self.view.may_know(&body.record)));
+        crate::agent::without_hidden(&mut record, known)?;
         Ok(record)
     }
 

@@ -14,14 +14,21 @@ use serde_json::{Map, Value};
 use crate::examples;
 use crate::moment;
 
+mod agent;
 mod clearance;
+mod context;
 mod knowledge;
 mod run;
 mod search;
 mod transfer;
 mod versions;
 
+pub(crate) use agent::{
+    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactFilters, FactValue, FactVerb, InsightAdd,
+    InsightArgs, InsightList, InsightVerb, OneInsight, Owner, Publish,
+};
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
+pub(crate) use context::ContextArgs;
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
@@ -208,6 +215,18 @@ pub(crate) enum Verb {
     /// Keep what the agents of a team do, and tell each what its siblings know
     #[command(after_help = examples::RUN, subcommand_required = true, arg_required_else_help = true)]
     Run(Box<RunArgs>),
+    /// Facts: what is known, until when, and by whom it is contested
+    #[command(after_help = examples::FACT, subcommand_required = true, arg_required_else_help = true)]
+    Fact(FactArgs),
+    /// Episodes: what an agent did
+    #[command(after_help = examples::EPISODE, subcommand_required = true, arg_required_else_help = true)]
+    Episode(EpisodeArgs),
+    /// Insights: what an agent learned
+    #[command(after_help = examples::INSIGHT, subcommand_required = true, arg_required_else_help = true)]
+    Insight(InsightArgs),
+    /// What an agent should know before its next step: insights, facts and what it did last, within a budget
+    #[command(after_help = examples::CONTEXT)]
+    Context(Box<ContextArgs>),
     /// Say what each principal may know
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),

@@ -3,11 +3,15 @@
 mod audit;
 mod care;
 mod clearance;
+mod context;
 mod documents;
 mod embed;
+mod episode;
 mod events;
+mod fact;
 mod find;
 mod init;
+mod insight;
 mod knowledge;
 mod merge;
 mod put;
@@ -36,6 +40,10 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Timeline(_) => "timeline",
         Verb::Forget(_) => "forget",
         Verb::History(_) => "history",
+        Verb::Fact(_) => "fact",
+        Verb::Episode(_) => "episode",
+        Verb::Insight(_) => "insight",
+        Verb::Context(_) => "context",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
@@ -47,6 +55,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Get(args) => Some(args.uri.clone()),
         Verb::Forget(args) | Verb::History(args) => Some(args.uri.clone()),
         Verb::Put(args) => args.fields.uri.clone(),
+        Verb::Fact(args) => fact::named(&args.verb).map(|id| format!("fact/{id}")),
         _ => None,
     };
     let done = call(app, verb);
@@ -98,6 +107,10 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Event(args) => match args.verb {
             EventVerb::Emit(args) => events::emit(app, *args),
         },
+        Verb::Fact(args) => fact::run(app, args.verb),
+        Verb::Episode(args) => episode::run(app, args.verb),
+        Verb::Insight(args) => insight::run(app, args.verb),
+        Verb::Context(args) => context::run(app, *args),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),

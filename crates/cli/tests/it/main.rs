@@ -1,6 +1,7 @@
 //! The real binary in temporary folders: what it prints, where, with which exit code, and what it leaves on disk.
 
 mod access;
+mod agents;
 mod bad_input;
 mod documents;
 mod help;

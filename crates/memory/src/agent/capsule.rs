@@ -13,11 +13,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::matching::{Likeness, Rule, counts};
+use super::matching::{Likeness, Rule, counts, words};
 use super::records::{self, ACCESS, Access, EPISODE, FACT, INSIGHT};
 use super::shelf::{Clauses, Shelf};
 use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight};
+use super::workspace::forget_hidden;
 use crate::access::ClearanceProfile;
 use crate::branch::MAIN;
 use crate::codec::{Envelope, Operation};
@@ -32,6 +33,11 @@ use crate::write::{WriteOptions, Writer, create};
 
 /// Reads of facts that are counted in memory before the counts go to the disk.
 pub const TOUCHES_UNSAVED_MAX: u64 = 256;
+
+/// Most facts of one attribute that a new one is compared with: the first ones.
+pub const NEAR_BY_ATTRIBUTE_MAX: usize = 256;
+/// Most facts that a new one is compared with because of their words.
+pub const NEAR_BY_WORDS_MAX: usize = 64;
 
 /// A capsule, and the branch of it, that stores keep their things in. Copies share one queue of writes; writers of other processes are
 /// waited for as the options say.
@@ -216,8 +222,29 @@ impl FactStore for CapsuleFactStore {
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let mut facts = Shelf { view, kind: FACT }.first(&fact_clauses(query), &query.text, query.limit, &read)?;
-        facts.iter_mut().try_for_each(|fact| count(view, &touched, fact))?;
+        facts.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(facts)
+    }
+
+    fn near(&self, fact: &Fact) -> Result<Vec<Fact>> {
+        let Some((reader, touched)) = self.now()? else { return Ok(Vec::new()) };
+        let view = reader.view();
+        let shelf = Shelf { view, kind: FACT };
+        let about = Clauses::default().field("entity", Some(&fact.entity)).field("domain", Some(&fact.domain)).readers_of(fact);
+        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
+        let query = FactQuery { entity, domain, ..FactQuery::default() };
+        let rule = Rule::<FactQuery>::of(&query);
+        let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
+        let mut found = shelf.alike(&about, &words(&fact.content), NEAR_BY_WORDS_MAX, &read)?;
+        if !fact.attribute.is_empty() {
+            let same = shelf.some(&about.attribute(Some(&fact.attribute)), NEAR_BY_ATTRIBUTE_MAX, &read)?;
+            found.extend(same);
+        }
+        found.sort_by_key(|(place, _)| *place);
+        found.dedup_by_key(|(place, _)| *place);
+        let mut found: Vec<Fact> = found.into_iter().map(|(_, fact)| fact).collect();
+        found.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
+        Ok(found)
     }
 
     /// How often they were read is not told: nobody chooses by it.
@@ -238,7 +265,7 @@ impl FactStore for CapsuleFactStore {
         let (Ok(uri), Some((reader, touched))) = (records::fact_uri(id), self.now()?) else { return Ok(None) };
         let view = reader.view();
         let mut fact = known(view, &uri)?.as_ref().and_then(records::fact);
-        fact.iter_mut().try_for_each(|fact| count(view, &touched, fact))?;
+        fact.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(fact)
     }
 
@@ -349,10 +376,14 @@ fn saved(view: &View, fact: &Fact) -> Result<Access> {
     Ok(beside.unwrap_or(Access { count: fact.access_count, last: fact.last_accessed }))
 }
 
-fn count(view: &View, touched: &Touched, fact: &mut Fact) -> Result<()> {
+/// Completes what a record says of a fact by its counts, and leaves out what in it tells of facts that are hidden.
+fn complete(view: &View, touched: &Touched, fact: &mut Fact) -> Result<()> {
     let mut access = saved(view, fact)?;
     access.add(touched.by_id.get(&fact.id).copied().unwrap_or_default());
     (fact.access_count, fact.last_accessed) = (access.count, access.last);
+    if view.guard().is_some() {
+        forget_hidden(fact, |id| Ok(known(view, &records::fact_uri(id)?)?.is_some()))?;
+    }
     Ok(())
 }
 

@@ -165,7 +165,7 @@ pub(super) fn strongest(all: &[Comparison]) -> Comparison {
 const NOTHING_LIKE_IT: &str = "nothing known says the same, or another value of the same property";
 
 /// Whether the same people may know both.
-fn has_same_readers(a: &Fact, b: &Fact) -> bool {
+pub(super) fn has_same_readers(a: &Fact, b: &Fact) -> bool {
     let names = |fact: &Fact| fact.named.iter().cloned().collect::<BTreeSet<String>>();
     (&a.domain, a.classification) == (&b.domain, b.classification) && names(a) == names(b)
 }

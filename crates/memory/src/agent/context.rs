@@ -298,12 +298,23 @@ fn facts(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, scop
             section: Section::Facts,
             text: one_line(&fact.content),
             uri: records::fact_uri(&fact.id)?,
-            contested: !fact.contested_with.is_empty(),
             level: fact.classification,
+            contested: is_contested(workspace, clearance, &fact)?,
             id: fact.id,
         })
     };
     weighed.into_iter().take(CONTEXT_FACTS_MAX).map(told).collect()
+}
+
+/// Whether something that counts, and that the profile may know, says otherwise.
+fn is_contested(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, fact: &Fact) -> Result<bool> {
+    let counts = |other: &Fact| other.superseded_by.is_none() && clearance.is_none_or(|profile| profile.can_access(other));
+    for id in &fact.contested_with {
+        if *id == fact.id || workspace.store().get(id)?.as_ref().is_some_and(counts) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn weightier(a: &Fact, b: &Fact) -> Ordering {

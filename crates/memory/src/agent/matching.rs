@@ -72,6 +72,7 @@ impl<'a> Rule<'a, FactQuery> {
             && fact.confidence >= query.confidence_min
             && query.valid_at.is_none_or(|at| holds_at(fact, at))
             && (query.superseded || fact.superseded_by.is_none())
+            && (!query.contested || !fact.contested_with.is_empty())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
     }

@@ -9,11 +9,12 @@ use serde_json::Value;
 
 use super::capsule::{CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
+use super::reflect::CONFIRMED_RISE;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore};
-use super::types::{Episode, Fact, Insight};
+use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
 use crate::access::{Classification, ClearanceProfile};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::Micros;
 
 /// Episodes that are recalled unless told otherwise.
@@ -190,6 +191,35 @@ impl AgentMemory {
         self.insights.get(&self.agent_id, id)
     }
 
+    /// Notes that an insight was seen again: confidence up by [`CONFIRMED_RISE`] to at most 1, seen once more, confirmed now. One that
+    /// was weakening counts again.
+    ///
+    /// # Errors
+    /// What the store says; a missing one is none.
+    pub fn confirm(&self, id: &str) -> Result<Option<Insight>> {
+        self.change(id, |insight, now| {
+            insight.confidence = (insight.confidence + CONFIRMED_RISE).min(1.0);
+            insight.evidence_count = insight.evidence_count.saturating_add(1);
+            insight.last_confirmed = Some(now);
+            insight.status = InsightStatus::Active;
+        })
+    }
+
+    /// Notes that an insight counts less, or no more: a retired one is hidden from recall and its history stays.
+    ///
+    /// # Errors
+    /// What the store says; a missing one is none.
+    pub fn set_status(&self, id: &str, status: InsightStatus) -> Result<Option<Insight>> {
+        self.change(id, |insight, _| insight.status = status)
+    }
+
+    fn change(&self, id: &str, change: impl FnOnce(&mut Insight, Micros)) -> Result<Option<Insight>> {
+        let Some(mut insight) = self.insight(id)? else { return Ok(None) };
+        change(&mut insight, (self.clock)());
+        self.insights.update(&insight)?;
+        Ok(Some(insight))
+    }
+
     /// Tells the team every insight that still counts and is at least so sure, and returns the facts. A fact may spread as far as what it
     /// was learned from and no further: it has the level of the insight, or the higher one that it had. When that is restricted, it names
     /// the agent. Published again, a fact keeps what has become of it in the team.
@@ -199,10 +229,25 @@ impl AgentMemory {
     /// # Errors
     /// What the stores say.
     pub fn publish_to_workspace(&self, confidence_min: f64) -> Result<Vec<Fact>> {
-        let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
         let query = InsightQuery { confidence_min, limit: usize::MAX, ..self.insight_query() };
+        self.publish(&self.insights.query(&query)?, None)
+    }
+
+    /// Tells the team these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level that is no lower than theirs.
+    ///
+    /// # Errors
+    /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing is published.
+    pub fn publish(&self, insights: &[Insight], level: Option<Classification>) -> Result<Vec<Fact>> {
+        let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
         let mut facts = Vec::new();
-        for insight in self.insights.query(&query)? {
+        for insight in insights {
+            if level.is_some_and(|level| level < insight.classification) {
+                return Err(Error::AccessDenied {
+                    principal: self.agent_id.clone(),
+                    what: "let this spread further than it does",
+                });
+            }
+            let insight = Insight { classification: level.unwrap_or(insight.classification), ..insight.clone() };
             facts.push(self.published(workspace, &insight)?);
         }
         workspace.store().store_many(&facts)?;

@@ -17,7 +17,10 @@ mod stores;
 mod types;
 mod workspace;
 
-pub use capsule::{CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, TOUCHES_UNSAVED_MAX};
+pub use capsule::{
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX,
+    TOUCHES_UNSAVED_MAX,
+};
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
@@ -26,6 +29,8 @@ pub use context::{
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
+pub use records::fresh_id;
+pub(crate) use records::without_hidden;
 pub use reflect::{
     CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
     Reflection, SOURCES_MAX,
@@ -35,4 +40,4 @@ pub use stores::{
     InsightStore,
 };
 pub use types::{Episode, Fact, Insight, InsightStatus, RetrievalTrace, TraceAction};
-pub use workspace::{RESTATED_RISE, Remembered, WorkspaceMemory};
+pub use workspace::{RESTATED_RISE, Remembered, Resolution, WorkspaceMemory};

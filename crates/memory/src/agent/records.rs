@@ -31,6 +31,13 @@ pub(super) const PLACE_TAG: &str = "kapsa.place";
 /// Tag of a fact, with its attribute.
 pub(super) const ATTRIBUTE_TAG: &str = "kapsa.attribute";
 
+/// An id that nothing else has: a prefix, and 64 random bits in hexadecimal.
+#[must_use]
+pub fn fresh_id(prefix: &str) -> String {
+    let random = u128::from_be_bytes(crate::ids::random_id());
+    format!("{prefix}{:016x}", random as u64)
+}
+
 /// URI of a fact.
 pub(super) fn fact_uri(id: &str) -> Result<Uri> {
     uri_of(FACT, &[("id", id)])
@@ -167,6 +174,33 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
         contested_with: texts_of(more, "contested_with"),
         ..Fact::new(id, &record.text, record.created_at)
     })
+}
+
+/// What a fact names beside itself, in its metadata: ids of other facts.
+pub(crate) const RELATIONS: [&str; 3] = ["supersedes", "superseded_by", "contested_with"];
+
+/// Leaves out of a fact's record the facts that are not `known`.
+pub(crate) fn without_hidden(record: &mut Record, mut known: impl FnMut(&Uri) -> Result<bool>) -> Result<()> {
+    if record.kind != FACT {
+        return Ok(());
+    }
+    for name in RELATIONS {
+        let Some(value) = record.metadata.get(name) else { continue };
+        let mut kept = Vec::new();
+        for id in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
+            let Some(uri) = id.as_str().and_then(|id| fact_uri(id).ok()) else { continue };
+            if known(&uri)? {
+                kept.push(id.clone());
+            }
+        }
+        let is_list = value.is_array();
+        match (kept.is_empty(), is_list) {
+            (true, _) => drop(record.metadata.remove(name)),
+            (false, true) => drop(record.metadata.insert(name.to_string(), kept.into())),
+            (false, false) => {}
+        }
+    }
+    Ok(())
 }
 
 /// The record of an episode. Its text is what went in and what came out, which is what one looks for.

@@ -21,7 +21,8 @@ use kapsa_index::{Candidate, Filter, Query};
 
 use super::matching::fold;
 use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
-use crate::access::{self, ClearanceProfile};
+use super::types::Fact;
+use crate::access::{self, Access, ClearanceProfile};
 use crate::error::Result;
 use crate::read::Visibility;
 use crate::record::{Micros, Record};
@@ -31,6 +32,8 @@ use crate::view::View;
 const WORD_MATCHES_MAX: usize = 4096;
 /// Most words of a text that the index is asked for.
 const WORDS_ASKED_MAX: usize = 4;
+/// Most words of a text that others are looked for by.
+const WORDS_ALIKE_MAX: usize = 64;
 /// Most letters of such a word; the index leaves out words of more than 64 bytes.
 const WORD_LETTERS_MAX: usize = 32;
 /// As many as there are.
@@ -68,6 +71,13 @@ impl Clauses {
     /// What this profile may know.
     pub(super) fn clearance(mut self, profile: Option<&ClearanceProfile>) -> Clauses {
         self.all.extend(profile.map(access::terms_for));
+        self
+    }
+
+    /// What only those may know who may know this.
+    pub(super) fn readers_of(mut self, fact: &Fact) -> Clauses {
+        let access = Access { level: fact.classification, named: fact.named.clone() };
+        self.all.push(access::terms_of(Some(&access), &fact.domain));
         self
     }
 
@@ -127,11 +137,27 @@ impl Shelf<'_> {
         Ok(found)
     }
 
+    /// The `limit` that have the most of these words, as the index weighs them, with their places and in any order.
+    pub(super) fn alike<T>(&self, clauses: &Clauses, words: &[String], limit: usize, read: Read<'_, T>) -> Result<Vec<(u64, T)>> {
+        let words = words.iter().take(WORDS_ALIKE_MAX).map(String::as_str).collect::<Vec<_>>();
+        let query = Query::parse(&words.join(" "))?;
+        let (filter, searcher) = (self.filter(clauses)?, self.view.searcher()?);
+        self.gather(read, |accept| searcher.search(&query, &filter, limit, accept).map(drop))
+    }
+
     fn filter(&self, clauses: &Clauses) -> Result<Filter> {
         let mut all = vec![vec![format!("kind:{}", self.kind)]];
         all.extend_from_slice(&clauses.all);
         all.extend(self.view.guard().map(|guard| guard.terms.clone()));
         Ok(Filter { all, since_us: clauses.since, seqs: self.view.memories()?.cloned(), ..Filter::default() })
+    }
+
+    /// The first `limit` of a few, with their places.
+    pub(super) fn some<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>) -> Result<Vec<(u64, T)>> {
+        let mut found = self.walk(&self.filter(clauses)?, limit, read)?;
+        found.sort_by_key(|(place, _)| *place);
+        found.truncate(limit);
+        Ok(found)
     }
 
     /// The first `limit`, with their places, in any order, and perhaps more.

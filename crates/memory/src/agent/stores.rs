@@ -36,6 +36,8 @@ pub struct FactQuery {
     pub valid_at: Option<Micros>,
     /// Whether facts whose place another took are wanted as well; default no.
     pub superseded: bool,
+    /// Whether only facts that contest others are wanted; default no.
+    pub contested: bool,
     /// Only what this profile may know, decided before the limit: a reader of low clearance gets as many as any other.
     pub clearance: Option<ClearanceProfile>,
     /// Most facts; default [`FACTS_DEFAULT`].
@@ -53,6 +55,7 @@ impl Default for FactQuery {
             confidence_min: 0.0,
             valid_at: None,
             superseded: false,
+            contested: false,
             clearance: None,
             limit: FACTS_DEFAULT,
         }
@@ -88,6 +91,16 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn likely(&self, query: &FactQuery, _words: &str) -> Result<Vec<Fact>> {
         self.query(&FactQuery { limit: usize::MAX, ..query.clone() })
+    }
+
+    /// The live facts that one must be compared with before it is written, in the order in which they were first stored: of its entity
+    /// and domain, all of them or, in a store that holds many, those of its attribute and those that have the most words in common.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn near(&self, fact: &Fact) -> Result<Vec<Fact>> {
+        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
+        self.query(&FactQuery { entity, domain, limit: usize::MAX, ..FactQuery::default() })
     }
 
     /// The fact with this id.

@@ -4,15 +4,16 @@
 //! it may not know is neither returned nor counted as read.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::capsule::{CapsuleFactStore, CapsuleHome};
-use super::compare::{Comparison, Preset, Verdict, says_more, strongest};
+use super::compare::{Comparison, Preset, Verdict, has_same_readers, says_more, strongest};
 use super::in_memory::InMemoryFactStore;
+use super::records;
 use super::stores::{FactQuery, FactStore};
 use super::types::Fact;
 use crate::access::ClearanceProfile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::Micros;
 
 /// How much surer a fact is when somebody else tells it as well.
@@ -95,7 +96,7 @@ impl WorkspaceMemory {
     /// What the store says.
     pub fn query(&self, clearance: &ClearanceProfile, query: &FactQuery) -> Result<Vec<Fact>> {
         let query = FactQuery { clearance: Some(clearance.clone()), ..query.clone() };
-        self.read(self.facts.query(&query)?)
+        self.read(clearance, self.facts.query(&query)?)
     }
 
     /// The fact with this id, if this profile may know it. It counts as read.
@@ -104,16 +105,17 @@ impl WorkspaceMemory {
     /// What the store says; a missing one and one that may not be known are none.
     pub fn get(&self, clearance: &ClearanceProfile, id: &str) -> Result<Option<Fact>> {
         let fact = self.facts.get(id)?.filter(|fact| clearance.can_access(fact));
-        Ok(self.read(Vec::from_iter(fact))?.pop())
+        Ok(self.read(clearance, Vec::from_iter(fact))?.pop())
     }
 
-    /// Counts that these were read, and shows it.
-    fn read(&self, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
+    /// Counts that these were read, and shows it. What in them tells of facts that may not be known is left out.
+    fn read(&self, clearance: &ClearanceProfile, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
         let now = (self.clock)();
         self.facts.touch(&facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>(), now)?;
         for fact in &mut facts {
             fact.access_count = fact.access_count.saturating_add(1);
             fact.last_accessed = fact.last_accessed.max(Some(now));
+            forget_hidden(fact, |id| Ok(self.facts.get(id)?.is_some_and(|other| clearance.can_access(&other))))?;
         }
         Ok(facts)
     }
@@ -126,15 +128,14 @@ impl WorkspaceMemory {
     /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is told;
     /// - contesting: both stay, and each names the other.
     ///
-    /// A fact with an id that is taken replaces that one and is compared with the others. It is compared with all facts of its entity
-    /// and domain. Two processes that tell the same at the same moment may both store it.
+    /// A fact with an id that is taken replaces that one and is compared with the others: see [`FactStore::near`]. Two processes that
+    /// tell the same at the same moment may both store it.
     ///
     /// # Errors
     /// What the store says.
     pub fn remember(&self, fact: Fact) -> Result<Remembered> {
-        let _turn = self.remembering.lock().unwrap_or_else(PoisonError::into_inner);
-        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
-        let known = self.facts.query(&FactQuery { entity, domain, limit: usize::MAX, ..FactQuery::default() })?;
+        let _turn = self.turn();
+        let known = self.facts.near(&fact)?;
         let each = self.preset.compare_each(&fact, &known);
         let comparison = strongest(&each);
         let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
@@ -153,6 +154,168 @@ impl WorkspaceMemory {
             }
         }
     }
+}
+
+/// What is to become of facts that contest each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// This one holds; those that it contests are superseded by it.
+    Holds,
+    /// All of them hold, each in its own sense.
+    AllHold,
+}
+
+/// What somebody decided, where no rule does.
+impl WorkspaceMemory {
+    /// Stores a fact in the place of another, which is hidden from recall from now on and ends when the new one begins. Whatever of
+    /// `fact` is about the matter rather than the value (entity, attribute, domain, level and names) is taken from the old one: the same
+    /// people may know both. Returns the new one as it is stored.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there is no such fact; `InvalidOperation` when another took its place already, or the two are one.
+    pub fn supersede(&self, old: &str, fact: Fact) -> Result<Fact> {
+        let _turn = self.turn();
+        let mut old = self.there(old)?;
+        if let Some(by) = &old.superseded_by {
+            return Err(misuse(format!("fact {} was superseded by {by} already", old.id)));
+        }
+        let mut new = Fact {
+            entity: old.entity.clone(),
+            attribute: old.attribute.clone(),
+            domain: old.domain.clone(),
+            classification: old.classification,
+            named: old.named.clone(),
+            supersedes: Some(old.id.clone()),
+            ..fact
+        };
+        self.two(&new, &old)?;
+        let others = std::mem::take(&mut old.contested_with);
+        let mut all = self.without(&others, std::slice::from_ref(&old.id))?;
+        new.contested_with = all.iter().map(|other| other.id.clone()).collect();
+        all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
+        supersede(&mut old, &new, (self.clock)());
+        all.extend([old, new.clone()]);
+        self.facts.store_many(&all)?;
+        Ok(new)
+    }
+
+    /// Marks two live facts as contesting each other.
+    ///
+    /// # Errors
+    /// `UriNotFound`; `InvalidOperation` when they are one, one was superseded, or not the same people may know both.
+    pub fn contest(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
+        let _turn = self.turn();
+        let mut pair = [self.there(a)?, self.there(b)?];
+        self.two(&pair[0], &pair[1])?;
+        if !has_same_readers(&pair[0], &pair[1]) {
+            return Err(misuse("facts that different people may know cannot name each other".to_string()));
+        }
+        if let Some(gone) = pair.iter().find(|fact| fact.superseded_by.is_some()) {
+            return Err(misuse(format!("fact {} was superseded", gone.id)));
+        }
+        let ids = pair.each_ref().map(|fact| fact.id.clone());
+        let now = (self.clock)();
+        for (fact, other) in pair.iter_mut().zip([&ids[1], &ids[0]]) {
+            if !fact.contested_with.contains(other) {
+                fact.contested_with.push(other.clone());
+                fact.updated_at = now;
+            }
+        }
+        self.facts.store_many(&pair)?;
+        Ok(pair)
+    }
+
+    /// Decides between a fact and those that it contests. Returns all of them as they are now, that one first.
+    ///
+    /// # Errors
+    /// `UriNotFound`; `InvalidOperation` when it contests nothing.
+    pub fn resolve(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
+        let _turn = self.turn();
+        let mut fact = self.there(id)?;
+        if fact.contested_with.is_empty() {
+            return Err(misuse(format!("fact {id} contests no other")));
+        }
+        let now = (self.clock)();
+        let with = std::mem::take(&mut fact.contested_with);
+        let mut gone = with.clone();
+        gone.push(fact.id.clone());
+        fact.updated_at = now;
+        let mut changed = Vec::new();
+        for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
+            if resolution == Resolution::Holds {
+                // What the superseded one contested besides is no matter of this one.
+                let besides = std::mem::take(&mut other.contested_with);
+                let besides: Vec<String> = besides.into_iter().filter(|id| !with.contains(id)).collect();
+                changed.extend(self.without(&besides, &gone)?);
+                supersede(&mut other, &fact, now);
+                fact.supersedes.get_or_insert_with(|| other.id.clone());
+            }
+            changed.push(other);
+        }
+        changed.insert(0, fact);
+        self.facts.store_many(&changed)?;
+        Ok(changed)
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.remembering.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn there(&self, id: &str) -> Result<Fact> {
+        let missing = || Ok(Error::UriNotFound { uri: records::fact_uri(id)?.to_string() });
+        match self.facts.get(id)? {
+            Some(fact) => Ok(fact),
+            None => missing().and_then(Err),
+        }
+    }
+
+    fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
+        if a.id == b.id { Err(misuse(format!("fact {} cannot be set against itself", a.id))) } else { Ok(()) }
+    }
+
+    /// Those of these facts that are there, without `gone` among what they contest.
+    fn without(&self, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
+        let mut all = Vec::new();
+        for id in ids {
+            if let Some(mut other) = self.facts.get(id)? {
+                other.contested_with.retain(|id| !gone.contains(id));
+                other.updated_at = (self.clock)();
+                all.push(other);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Leaves out of a fact the others that are not `known`.
+pub(super) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    for one in [&mut fact.supersedes, &mut fact.superseded_by] {
+        if let Some(id) = one
+            && !known(id)?
+        {
+            *one = None;
+        }
+    }
+    let mut left = Vec::new();
+    for id in std::mem::take(&mut fact.contested_with) {
+        if known(&id)? {
+            left.push(id);
+        }
+    }
+    fact.contested_with = left;
+    Ok(())
+}
+
+fn misuse(reason: String) -> Error {
+    Error::InvalidOperation { reason }
+}
+
+/// Puts `new` into the place of `old`, which ends when that begins, if that is told.
+fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
+    old.superseded_by = Some(new.id.clone());
+    old.contested_with.clear();
+    old.valid_to = new.valid_from.filter(|from| old.valid_to.is_none_or(|to| *from < to)).or(old.valid_to);
+    old.updated_at = now;
 }
 
 /// What is known, told once more.
@@ -186,9 +349,7 @@ fn settled(mut fact: Fact, each: &[Comparison], known: &[Fact], now: Micros) -> 
     for old in known.iter().filter(|old| old.id != fact.id) {
         let mut new = old.clone();
         if superseded.contains(&old.id) {
-            new.superseded_by = Some(fact.id.clone());
-            new.contested_with.clear();
-            new.valid_to = fact.valid_from.filter(|from| old.valid_to.is_none_or(|to| *from < to)).or(old.valid_to);
+            supersede(&mut new, &fact, now);
         } else {
             new.contested_with.retain(|id| *id != fact.id && !superseded.contains(id));
             new.contested_with.extend(contested.contains(&old.id).then(|| fact.id.clone()));

@@ -290,6 +290,27 @@ fn contested_facts_are_marked() {
     );
 }
 
+/// Not even that there is something which says otherwise.
+#[test]
+fn what_may_not_be_known_contests_nothing() {
+    each(
+        |_, ws| {
+            let open = Fact { contested_with: strings(["f2"]), ..public("f1", "Acme pays at once") };
+            let secret = Fact { contested_with: strings(["f1"]), ..fact("f2", "Acme pays late") };
+            let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..secret };
+            ws.store().store_many(&[open, secret]).expect("stored, however they came to name each other");
+        },
+        |memory| {
+            assert_eq!(text(memory, &Scope::default()), "## Context\n- Acme pays at once");
+            let cleared = AgentMemory::new("cro", now)
+                .with_workspace(Arc::clone(memory.workspace().expect("a team")))
+                .with_clearance(ClearanceProfile::new("cro").with("revenue", Classification::Confidential));
+            let want = "## Context\n- Acme pays at once (contested)\n- Acme pays late (contested)";
+            assert_eq!(text(&cleared, &Scope::default()), want);
+        },
+    );
+}
+
 /// Two revisions of one fact that a merge left beside each other.
 #[test]
 fn revisions_that_contest_each_other_are_marked() {

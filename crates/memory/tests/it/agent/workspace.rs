@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::agent::{CapsuleHome, Fact, FactQuery, InMemoryFactStore, Preset, Verdict, WorkspaceMemory};
+use kapsa_memory::agent::{CapsuleHome, Fact, FactQuery, InMemoryFactStore, Preset, Resolution, Verdict, WorkspaceMemory};
+use kapsa_memory::{Error, WriteOptions};
 
 use super::{DAY, fact, fact_ids, strings};
 use crate::{Fixture, clock};
@@ -161,4 +161,84 @@ fn two_who_tell_the_same_at_once_are_one() {
         }
     });
     assert_eq!(live(&ws).len(), 1);
+}
+
+fn told(facts: &[Fact]) -> Vec<(&str, Option<&str>, Vec<&str>)> {
+    fn with(fact: &Fact) -> (&str, Option<&str>, Vec<&str>) {
+        (fact.id.as_str(), fact.superseded_by.as_deref(), fact.contested_with.iter().map(String::as_str).collect())
+    }
+    facts.iter().map(with).collect()
+}
+
+/// Three sources, three ports.
+fn contested(ws: &WorkspaceMemory) {
+    for (id, value) in [("f1", 1), ("f2", 2), ("f3", 3)] {
+        assert_ne!(tell(ws, port(id, value, id)).0, Verdict::Supersedes);
+    }
+    assert_eq!(told(&live(ws))[2], ("f3", None, vec!["f1", "f2"]));
+}
+
+#[test]
+fn somebody_decides_between_facts() {
+    each(|ws| {
+        contested(ws);
+        let changed = ws.resolve("f2", Resolution::Holds).expect("decided");
+        assert_eq!(told(&changed)[0], ("f2", None, vec![]));
+        assert_eq!(fact_ids(&live(ws)), ["f2"]);
+        for id in ["f1", "f3"] {
+            let gone = get(ws, id);
+            assert_eq!((gone.superseded_by.as_deref(), gone.contested_with), (Some("f2"), vec![]));
+        }
+        let refused = ws.resolve("f2", Resolution::Holds).expect_err("nothing to decide");
+        assert_eq!(refused.to_string(), "fact f2 contests no other");
+    });
+    each(|ws| {
+        contested(ws);
+        ws.resolve("f1", Resolution::AllHold).expect("decided");
+        assert_eq!(told(&live(ws)), [("f1", None, vec![]), ("f2", None, vec!["f3"]), ("f3", None, vec!["f2"])]);
+    });
+}
+
+#[test]
+fn somebody_says_what_supersedes_and_what_contests() {
+    each(|ws| {
+        contested(ws);
+        let new = Fact { domain: "other".into(), valid_from: Some(DAY), ..fact("f4", "The database listens on a socket") };
+        let new = ws.supersede("f1", new).expect("superseded");
+        assert_eq!((new.entity.as_str(), new.attribute.as_str(), new.domain.as_str()), ("db", "port", ""));
+        assert_eq!((new.supersedes.as_deref(), new.classification), (Some("f1"), Classification::Public));
+        assert_eq!(get(ws, "f1").valid_to, Some(DAY));
+        let now = told(&live(ws)).into_iter().map(|(id, _, with)| (id.to_string(), with.join(" "))).collect::<Vec<_>>();
+        assert_eq!(now, [("f2".into(), "f3 f4".into()), ("f3".into(), "f2 f4".into()), ("f4".into(), "f2 f3".into())]);
+        let again = ws.supersede("f1", fact("f5", "x")).expect_err("once");
+        assert_eq!(again.to_string(), "fact f1 was superseded by f4 already");
+        assert!(
+            ws.supersede("f4", fact("f4", "x")).is_err() && ws.contest("f2", "f2").is_err() && ws.contest("f1", "f2").is_err()
+        );
+        assert!(matches!(ws.contest("f2", "f9"), Err(Error::UriNotFound { uri }) if uri.ends_with("fact/f9")));
+        ws.store_fact(&Fact { classification: Classification::Public, ..fact("f6", "It has no port") }).expect("stored");
+        ws.contest("f6", "f2").expect("contested");
+        ws.contest("f6", "f2").expect("contested");
+        assert_eq!((get(ws, "f6").contested_with, get(ws, "f2").contested_with), (strings(["f2"]), strings(["f3", "f4", "f6"])));
+        ws.store_fact(&fact("f7", "secret")).expect("stored");
+        assert!(ws.contest("f7", "f6").is_err(), "not the same people may know both");
+    });
+}
+
+/// A fact that was made secret later is not told of by those that it contests, nor by its record.
+#[test]
+fn facts_do_not_name_what_may_not_be_known() {
+    let f = Fixture::new();
+    let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
+    let ws = WorkspaceMemory::in_capsule(home.clone(), clock);
+    contested(&ws);
+    ws.store_fact(&Fact { classification: Classification::Restricted, ..get(&ws, "f2") }).expect("stored");
+    let anybody = ClearanceProfile::new("x");
+    assert_eq!(told(&live(&ws)), [("f1", None, vec!["f3"]), ("f3", None, vec!["f1"])]);
+    let guarded = WorkspaceMemory::in_capsule(home.as_principal(anybody.clone()), clock);
+    assert_eq!(get(&guarded, "f1").contested_with, ["f3"]);
+    let record =
+        |reader: kapsa_memory::Reader| reader.get(&crate::uri("fact/f1")).expect("there").metadata["contested_with"].to_string();
+    assert_eq!(record(f.reader().as_principal(anybody)), r#"["f3"]"#);
+    assert_eq!(record(f.reader()), r#"["f2","f3"]"#);
 }

@@ -1,0 +1,109 @@
+//! `episode`: what an agent did.
+
+use kapsa_memory::agent::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id};
+
+use crate::app::App;
+use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};
+use crate::commands::embed::New;
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::moment::{self, readable};
+use crate::wire::agent::{EpisodeOut, episodes};
+
+/// `kapsa episode`.
+pub(crate) fn run(app: &mut App, verb: EpisodeVerb) -> Result<()> {
+    match verb {
+        EpisodeVerb::Add(args) => add(app, *args),
+        EpisodeVerb::List(args) => list(app, args),
+    }
+}
+
+/// Whose memory is meant: the one that was named, else who acts.
+pub(super) fn agent(app: &App, owner: &Owner) -> Result<String> {
+    let named = owner.agent.as_deref().filter(|agent| !agent.trim().is_empty());
+    named
+        .or(app.principal())
+        .map(str::to_string)
+        .ok_or_else(|| CliError::usage("whose memory? name the agent").hint("--agent NAME, or KAPSA_AGENT=NAME for every call"))
+}
+
+/// Whose memory is written to: a principal's own.
+pub(super) fn writing_agent(app: &App, owner: &Owner) -> Result<String> {
+    let agent = agent(app, owner)?;
+    match app.principal() {
+        Some(principal) if principal != agent => {
+            let what = "write into the memory of another agent";
+            Err(kapsa_memory::Error::AccessDenied { principal: principal.to_string(), what }.into())
+        }
+        _ => Ok(agent),
+    }
+}
+
+/// The memory of an agent, and what its team shares.
+pub(super) fn memory(app: &App, agent: &str, as_of: Option<&str>) -> Result<AgentMemory> {
+    let home = app.home_when(as_of)?;
+    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
+    Ok(AgentMemory::in_capsule(agent, &home, moment::now).with_workspace(workspace.into()))
+}
+
+fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
+    let agent = writing_agent(app, &args.owner)?;
+    let new = New::begin(app, args.embed)?;
+    let episode = Episode {
+        operator_id: args.operator.unwrap_or_default(),
+        node_name: args.node.unwrap_or_default(),
+        action: args.action.unwrap_or_default(),
+        input_summary: args.input.unwrap_or_default(),
+        output_summary: args.text.join(" "),
+        outcome: args.outcome.unwrap_or_default(),
+        duration_ms: args.duration_ms,
+        tokens_in: args.tokens_in,
+        tokens_out: args.tokens_out,
+        entity: args.about.entity.unwrap_or_default(),
+        domain: args.about.domain.unwrap_or_default(),
+        tags: args.about.tags,
+        classification: args.classification.map(Level::into).unwrap_or_default(),
+        ..Episode::new(args.id.unwrap_or_else(|| fresh_id("ep_")), &agent, args.at.unwrap_or_else(moment::now))
+    };
+    memory(app, &agent, None)?.record_episode(episode.clone())?;
+    let embedding = new.end(app);
+    if app.out.is_json() {
+        return app.out.json(&EpisodeOut::from(&episode).stored(embedding));
+    }
+    line(app, &episode)
+}
+
+fn list(app: &mut App, args: EpisodeList) -> Result<()> {
+    let agent = agent(app, &args.owner)?;
+    let query = EpisodeQuery {
+        entity: args.about.entity,
+        domain: args.about.domain,
+        tags: args.about.tags,
+        since: args.since,
+        limit: args.limit.saturating_add(1),
+        ..EpisodeQuery::of(&agent)
+    };
+    let found = memory(app, &agent, args.as_of.as_deref())?.recall_episodes(&query)?;
+    let more = found.len() > args.limit;
+    let found = &found[..found.len().min(args.limit)];
+    if app.out.is_json() {
+        return app.out.json(&episodes(&agent, found));
+    }
+    found.iter().try_for_each(|episode| line(app, episode))?;
+    if found.is_empty() {
+        app.out.note(&format!("no episodes of {agent}"));
+    } else if more {
+        app.out.note("there are more; --limit shows them");
+    }
+    Ok(())
+}
+
+/// `2026-11-27 09:30:00  ep_1f0c  qualify_lead (acme): score 85`.
+fn line(app: &mut App, episode: &Episode) -> Result<()> {
+    app.out.faint(&readable(episode.timestamp))?;
+    app.out.strong(&format!("  {}", escape::line(&episode.id)))?;
+    let about = if episode.entity.is_empty() { String::new() } else { format!(" ({})", episode.entity) };
+    let what = format!("{}{about}", episode.action);
+    let what = if what.is_empty() { String::new() } else { format!("{what}: ") };
+    app.out.line(&format!("  {}", escape::line(&format!("{what}{}", episode.output_summary))))
+}

@@ -1,0 +1,228 @@
+//! `fact`: what is known, told and asked for.
+
+use kapsa_memory::agent::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, WorkspaceMemory, fresh_id};
+
+use crate::app::App;
+use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
+use crate::commands::embed::New;
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::moment::{self, readable};
+use crate::wire::agent::{FactOut, ToldOut, facts};
+
+/// `kapsa fact`.
+pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
+    match verb {
+        FactVerb::Add(args) => add(app, *args),
+        FactVerb::Get(args) => {
+            let store = CapsuleFactStore::new(app.home_when(args.as_of.as_deref())?);
+            let fact = store.get(&args.id)?.ok_or_else(|| missing(&args.id))?;
+            if app.out.is_json() {
+                return app.out.json(&FactOut::from(&fact));
+            }
+            show(app, &fact)
+        }
+        FactVerb::List(args) => list(app, "", args.filters),
+        FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
+        FactVerb::Supersede(args) => {
+            let new = New::begin(app, args.embed)?;
+            let old = CapsuleFactStore::new(app.home()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
+            let tags = if args.tags.is_empty() { old.tags } else { args.tags };
+            let told = told(app, args.id, &args.text, &args.value)?;
+            let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
+            let embedding = new.end(app);
+            let (verdict, reason) = ("supersedes", "it was said to");
+            answer(
+                app,
+                &ToldOut { verdict, reason, other: Some(&args.old), likeness: None, fact: (&fact).into(), embedding },
+                &fact,
+            )
+        }
+        FactVerb::Contest(args) => {
+            let new = New::begin(app, None)?;
+            let pair = workspace(app)?.contest(&args.id, &args.other)?;
+            new.end(app);
+            tell_all(app, &pair)
+        }
+        FactVerb::Resolve(args) => {
+            let resolution = if args.all_hold { Resolution::AllHold } else { Resolution::Holds };
+            let new = New::begin(app, None)?;
+            let changed = workspace(app)?.resolve(&args.id, resolution)?;
+            new.end(app);
+            tell_all(app, &changed)
+        }
+    }
+}
+
+/// The id of the one fact that a call is about.
+pub(super) fn named(verb: &FactVerb) -> Option<&str> {
+    match verb {
+        FactVerb::Add(args) => args.id.as_deref(),
+        FactVerb::Get(args) => Some(&args.id),
+        FactVerb::Supersede(args) => Some(&args.old),
+        FactVerb::Contest(args) => Some(&args.id),
+        FactVerb::Resolve(args) => Some(&args.id),
+        FactVerb::List(_) | FactVerb::Query(_) => None,
+    }
+}
+
+fn workspace(app: &App) -> Result<WorkspaceMemory> {
+    Ok(WorkspaceMemory::in_capsule(app.home()?, moment::now))
+}
+
+fn missing(id: &str) -> CliError {
+    let hint = "kapsa fact list --all shows those that were superseded too, kapsa fact query looks for a text";
+    CliError::user("fact_not_found", format!("there is no fact {id}")).hint(hint).field("id", id)
+}
+
+/// A fact as it was typed.
+fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Result<Fact> {
+    if let (Some(from), Some(to)) = (value.valid_from, value.valid_to)
+        && to <= from
+    {
+        return Err(CliError::usage("--valid-to is no later than --valid-from"));
+    }
+    // A principal speaks for itself.
+    let source = app.principal().or(value.source.as_deref()).unwrap_or_default().to_string();
+    let fact = Fact::new(id.unwrap_or_else(|| fresh_id("f_")), text.join(" "), moment::now());
+    Ok(Fact {
+        source,
+        confidence: value.confidence.unwrap_or(fact.confidence),
+        importance: value.importance.unwrap_or(fact.importance),
+        valid_from: value.valid_from,
+        valid_to: value.valid_to,
+        ..fact
+    })
+}
+
+fn add(app: &mut App, args: FactAdd) -> Result<()> {
+    let new = New::begin(app, args.embed)?;
+    let fact = Fact {
+        entity: args.about.entity.unwrap_or_default(),
+        attribute: args.attribute.unwrap_or_default(),
+        domain: args.about.domain.unwrap_or_default(),
+        tags: args.about.tags,
+        classification: args.classification.map(Level::into).unwrap_or_default(),
+        named: args.named,
+        ..told(app, args.id, &args.text, &args.value)?
+    };
+    let preset = match args.compare {
+        Compare::Exact => Preset::EXACT,
+        Compare::Near => Preset::NEAR,
+        Compare::Wide => Preset::WIDE,
+        Compare::None => {
+            workspace(app)?.store_fact(&fact)?;
+            let embedding = new.end(app);
+            let (verdict, reason) = ("stored", "it was not compared with anything");
+            return answer(
+                app,
+                &ToldOut { verdict, reason, other: None, likeness: None, fact: (&fact).into(), embedding },
+                &fact,
+            );
+        }
+    };
+    let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
+    let embedding = new.end(app);
+    answer(app, &ToldOut::of(&remembered.comparison, &remembered.fact, embedding), &remembered.fact)
+}
+
+fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(told);
+    }
+    let other = told.other.map_or_else(String::new, |other| match told.verdict {
+        "new" => format!(" (nearest: {})", escape::line(other)),
+        _ => format!(" {}", escape::line(other)),
+    });
+    // What is told again has the id of what is known already.
+    let other = if told.other == Some(fact.id.as_str()) { String::new() } else { other };
+    app.out.strong(told.verdict)?;
+    app.out.line(&format!("{other}: {}", told.reason))?;
+    line(app, fact)
+}
+
+fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
+    let store = CapsuleFactStore::new(app.home_when(filters.as_of.as_deref())?);
+    let found = store.query(&FactQuery {
+        entity: filters.entity,
+        attribute: filters.attribute,
+        domain: filters.domain,
+        tags: filters.tags,
+        text: text.to_string(),
+        confidence_min: filters.min_confidence,
+        valid_at: filters.valid_at,
+        superseded: filters.all,
+        contested: filters.contested,
+        limit: filters.limit.saturating_add(1),
+        ..FactQuery::default()
+    })?;
+    let more = found.len() > filters.limit;
+    let found = &found[..found.len().min(filters.limit)];
+    tell_all(app, found)?;
+    if found.is_empty() {
+        app.out.note("no facts");
+    } else if more {
+        app.out.note("there are more; --limit shows them");
+    }
+    Ok(())
+}
+
+fn tell_all(app: &mut App, all: &[Fact]) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&facts(all));
+    }
+    all.iter().try_for_each(|fact| line(app, fact))
+}
+
+/// `f_1f0c  Acme pays within 30 days  [acme · payment · revenue]`, with whatever limits it.
+fn line(app: &mut App, fact: &Fact) -> Result<()> {
+    app.out.strong(&escape::line(&fact.id))?;
+    app.out.text(&format!("  {}", escape::line(&fact.content)))?;
+    app.out.faint(&escape::line(&about(fact)))?;
+    app.out.line("")
+}
+
+fn about(fact: &Fact) -> String {
+    let names: Vec<&str> =
+        [&fact.entity, &fact.attribute, &fact.domain].into_iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let mut parts = Vec::new();
+    parts.extend((!names.is_empty()).then(|| names.join(" · ")));
+    parts.extend((fact.classification.name() != "internal").then(|| fact.classification.to_string()));
+    parts.extend((fact.confidence < 1.0).then(|| format!("confidence {:.2}", fact.confidence)));
+    parts.extend((fact.evidence_count > 1).then(|| format!("told {} times", fact.evidence_count)));
+    parts.extend(fact.valid_from.map(|from| format!("from {}", readable(from))));
+    parts.extend(fact.valid_to.map(|to| format!("until {}", readable(to))));
+    parts.extend(fact.superseded_by.as_ref().map(|by| format!("superseded by {by}")));
+    parts.extend((!fact.contested_with.is_empty()).then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))));
+    if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
+}
+
+fn show(app: &mut App, fact: &Fact) -> Result<()> {
+    app.out.strong(&escape::line(&fact.id))?;
+    app.out.line(&format!("  {}", escape::line(&fact.content)))?;
+    let opt = |value: &Option<String>| value.clone().unwrap_or_default();
+    let rows = [
+        ("entity", fact.entity.clone()),
+        ("attribute", fact.attribute.clone()),
+        ("domain", fact.domain.clone()),
+        ("tags", fact.tags.join(", ")),
+        ("level", fact.classification.to_string()),
+        ("named", fact.named.join(", ")),
+        ("source", fact.source.clone()),
+        ("confidence", format!("{:.2}, told {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
+        ("importance", if fact.importance > 0.0 { format!("{:.2}", fact.importance) } else { String::new() }),
+        ("valid from", fact.valid_from.map(readable).unwrap_or_default()),
+        ("valid until", fact.valid_to.map(readable).unwrap_or_default()),
+        ("recorded", readable(fact.created_at)),
+        ("changed", if fact.updated_at == fact.created_at { String::new() } else { readable(fact.updated_at) }),
+        ("supersedes", opt(&fact.supersedes)),
+        ("superseded", fact.superseded_by.as_ref().map(|by| format!("by {by}")).unwrap_or_default()),
+        ("contested", fact.contested_with.join(", ")),
+        ("read", if fact.access_count > 0 { crate::render::counted(fact.access_count, "time") } else { String::new() }),
+    ];
+    for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
+        app.out.faint(&format!("{name:<12}"))?;
+        app.out.line(&escape::line(value))?;
+    }
+    Ok(())
+}

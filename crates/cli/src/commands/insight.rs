@@ -1,0 +1,181 @@
+//! `insight`: what an agent learned.
+
+use kapsa_memory::access::Classification;
+use kapsa_memory::agent::{AgentMemory, Insight, InsightQuery, InsightStatus, ReflectError, fresh_id};
+use kapsa_memory::llm::block_on;
+
+use super::episode::{agent, memory, writing_agent};
+use crate::app::App;
+use crate::args::{InsightAdd, InsightList, InsightVerb, Level, OneInsight, Publish};
+use crate::commands::embed::New;
+use crate::error::{CliError, Result};
+use crate::escape;
+use crate::moment;
+use crate::wire::agent::{InsightOut, facts, insights, reflected};
+
+/// `kapsa insight`.
+pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
+    match verb {
+        InsightVerb::Add(args) => add(app, *args),
+        InsightVerb::List(args) => list(app, args),
+        InsightVerb::Confirm(args) => change(app, &args, |memory| memory.confirm(&args.id)),
+        InsightVerb::Weaken(args) => change(app, &args, |memory| memory.set_status(&args.id, InsightStatus::Weakening)),
+        InsightVerb::Retire(args) => change(app, &args, |memory| memory.set_status(&args.id, InsightStatus::Retired)),
+        InsightVerb::Reflect(args) => {
+            let agent = writing_agent(app, &args.owner)?;
+            reflect(app, &agent)
+        }
+        InsightVerb::Publish(args) => publish(app, args),
+    }
+}
+
+fn missing(agent: &str, id: &str) -> CliError {
+    let hint = format!("kapsa insight list --all --agent {agent}");
+    CliError::user("insight_not_found", format!("{agent} has no insight {id}")).hint(hint).field("id", id)
+}
+
+fn change(
+    app: &mut App,
+    args: &OneInsight,
+    change: impl FnOnce(&AgentMemory) -> kapsa_memory::Result<Option<Insight>>,
+) -> Result<()> {
+    let agent = writing_agent(app, &args.owner)?;
+    let new = New::begin(app, None)?;
+    let insight = change(&memory(app, &agent, None)?)?.ok_or_else(|| missing(&agent, &args.id))?;
+    let embedding = new.end(app);
+    tell(app, &insight, embedding)
+}
+
+fn tell(app: &mut App, insight: &Insight, embedding: Option<String>) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&InsightOut::from(insight).stored(embedding));
+    }
+    line(app, insight)
+}
+
+fn add(app: &mut App, args: InsightAdd) -> Result<()> {
+    let agent = writing_agent(app, &args.owner)?;
+    let memory = memory(app, &agent, None)?;
+    let least = highest(&memory, &args.sources)?;
+    let classification = args.classification.map_or(least, Level::into);
+    if classification < least {
+        return Err(CliError::usage(format!(
+            "an episode that it comes from is {least}: it cannot spread as if it were {classification}"
+        ))
+        .hint(format!("--classification {least}, or a higher one")));
+    }
+    let new = New::begin(app, args.embed)?;
+    let insight = Insight::new(args.id.unwrap_or_else(|| fresh_id("ins_")), &agent, args.text.join(" "), moment::now());
+    let insight = Insight {
+        confidence: args.confidence.unwrap_or(insight.confidence),
+        evidence_count: (args.sources.len() as u64).max(1),
+        source_episode_ids: args.sources,
+        entity: args.about.entity.unwrap_or_default(),
+        domain: args.about.domain.unwrap_or_default(),
+        tags: args.about.tags,
+        classification,
+        ..insight
+    };
+    memory.store_insight(insight.clone())?;
+    let embedding = new.end(app);
+    tell(app, &insight, embedding)
+}
+
+/// The highest level of these episodes of an agent.
+fn highest(memory: &AgentMemory, episodes: &[String]) -> Result<Classification> {
+    let mut level = Classification::default();
+    for id in episodes {
+        let hint = format!("kapsa episode list --agent {}", memory.agent_id());
+        let message = format!("{} has no episode {id}", memory.agent_id());
+        let missing = || CliError::user("episode_not_found", message).hint(hint).field("id", id.as_str());
+        level = level.max(memory.episode(id)?.ok_or_else(missing)?.classification);
+    }
+    Ok(level)
+}
+
+fn list(app: &mut App, args: InsightList) -> Result<()> {
+    let agent = agent(app, &args.owner)?;
+    let query = InsightQuery {
+        entity: args.about.entity,
+        domain: args.about.domain,
+        tags: args.about.tags,
+        text: args.text.join(" "),
+        confidence_min: args.min_confidence,
+        retired: args.all,
+        limit: args.limit.saturating_add(1),
+        ..InsightQuery::of(&agent)
+    };
+    let found = memory(app, &agent, args.as_of.as_deref())?.recall_insights(&query)?;
+    let more = found.len() > args.limit;
+    let found = &found[..found.len().min(args.limit)];
+    if app.out.is_json() {
+        return app.out.json(&insights(&agent, found));
+    }
+    found.iter().try_for_each(|insight| line(app, insight))?;
+    if found.is_empty() {
+        app.out.note(&format!("no insights of {agent}"));
+    } else if more {
+        app.out.note("there are more; --limit shows them");
+    }
+    Ok(())
+}
+
+fn reflect(app: &mut App, agent: &str) -> Result<()> {
+    let new = New::begin(app, None)?;
+    let learned = block_on(memory(app, agent, None)?.reflect(None, "")).map_err(|error| match error {
+        ReflectError::Store(error) => CliError::from(error),
+        ReflectError::Model(error) => CliError::system("model", error.to_string()),
+    })?;
+    new.end(app);
+    if app.out.is_json() {
+        return app.out.json(&reflected(agent, &learned.new, &learned.strengthened));
+    }
+    for (what, all) in [("learned", &learned.new), ("seen again", &learned.strengthened)] {
+        for insight in all {
+            app.out.text(&format!("{what}: "))?;
+            line(app, insight)?;
+        }
+    }
+    if learned.new.is_empty() && learned.strengthened.is_empty() {
+        app.out.note("nothing new: an insight takes the same result of the same action three times");
+    }
+    Ok(())
+}
+
+fn publish(app: &mut App, args: Publish) -> Result<()> {
+    let agent = writing_agent(app, &args.owner)?;
+    let memory = memory(app, &agent, None)?;
+    let query = InsightQuery { confidence_min: args.min_confidence, limit: usize::MAX, ..memory.insight_query() };
+    let chosen = if args.ids.is_empty() {
+        memory.recall_insights(&query)?
+    } else {
+        let one = |id: &String| memory.insight(id)?.ok_or_else(|| missing(&agent, id));
+        args.ids.iter().map(one).collect::<Result<Vec<Insight>>>()?
+    };
+    let new = New::begin(app, None)?;
+    let published = memory.publish(&chosen, args.classification.map(Level::into))?;
+    new.end(app);
+    if app.out.is_json() {
+        return app.out.json(&facts(&published));
+    }
+    for fact in &published {
+        app.out.strong(&escape::line(&fact.id))?;
+        app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
+    }
+    if published.is_empty() {
+        app.out.note("nothing to publish: no insight is sure enough");
+    }
+    Ok(())
+}
+
+/// `ins_1f0c  A VP as sponsor predicts a deal  [0.6, seen 3 times; revenue]`.
+fn line(app: &mut App, insight: &Insight) -> Result<()> {
+    app.out.strong(&escape::line(&insight.id))?;
+    app.out.text(&format!("  {}", escape::line(&insight.content)))?;
+    let mut parts = vec![format!("{:.1}, seen {}", insight.confidence, crate::render::counted(insight.evidence_count, "time"))];
+    parts.extend([&insight.entity, &insight.domain].into_iter().filter(|name| !name.is_empty()).cloned());
+    parts.extend((insight.classification != Classification::Internal).then(|| insight.classification.to_string()));
+    parts.extend((insight.status != InsightStatus::Active).then(|| insight.status.name().to_string()));
+    app.out.faint(&format!("  [{}]", escape::line(&parts.join("; "))))?;
+    app.out.line("")
+}

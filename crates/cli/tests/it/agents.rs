@@ -1,0 +1,206 @@
+//! Facts, episodes and insights, through the command line.
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+const PORT: [&str; 6] = ["--entity", "db", "--attribute", "port", "--domain", "ops"];
+
+/// Tells something about the port of the database.
+fn tell(sandbox: &Sandbox, text: &str, more: &[&str]) -> Value {
+    sandbox.json(&[&["fact", "add", text], &PORT[..], more].concat())
+}
+
+fn ids(answer: &Value) -> Vec<&str> {
+    answer["facts"].as_array().expect("facts").iter().filter_map(|fact| fact["id"].as_str()).collect()
+}
+
+#[test]
+fn the_answer_says_what_became_of_a_fact_and_why() {
+    let sandbox = Sandbox::new();
+    let first = tell(&sandbox, "It listens on port 5433", &["--id", "f1", "--source", "ops"]);
+    assert_eq!((&first["verdict"], &first["fact"]["id"]), (&json!("new"), &json!("f1")));
+    let same = tell(&sandbox, "it LISTENS on: port 5433", &["--source", "dev"]);
+    assert_eq!((&same["verdict"], &same["other"], &same["fact"]["id"]), (&json!("same"), &json!("f1"), &json!("f1")));
+    let restated = tell(&sandbox, "It listens on TCP port 5433", &["--source", "ops"]);
+    assert_eq!((&restated["verdict"], &restated["fact"]["evidence_count"]), (&json!("restated"), &json!(2)));
+    let contested = tell(&sandbox, "It listens on port 5434", &["--id", "f2", "--source", "dev"]);
+    assert_eq!((&contested["verdict"], &contested["fact"]["contested_with"]), (&json!("contests"), &json!(["f1"])));
+    assert!(contested["reason"].as_str().is_some_and(|reason| reason.contains("another source")), "{contested}");
+    assert_eq!(ids(&sandbox.json(&["fact", "list", "--contested"])), ["f1", "f2"]);
+    let told = sandbox.ok(&["fact", "list", "--entity", "db"]);
+    assert!(told.contains("f2  It listens on port 5434  [db · port · ops; CONTESTED with f1]"), "{told}");
+    let settled = sandbox.json(&["fact", "resolve", "f2"]);
+    assert_eq!((ids(&settled), &settled["facts"][1]["superseded_by"]), (vec!["f2", "f1"], &json!("f2")));
+    assert_eq!(ids(&sandbox.json(&["fact", "list"])), ["f2"]);
+    assert_eq!(ids(&sandbox.json(&["fact", "list", "--all"])), ["f1", "f2"]);
+    let newer = tell(&sandbox, "It listens on port 5435", &["--id", "f3", "--source", "dev"]);
+    assert_eq!((&newer["verdict"], &newer["other"]), (&json!("supersedes"), &json!("f2")));
+    assert_eq!(tell(&sandbox, "It listens on port 5435", &["--id", "f4", "--compare", "none"])["verdict"], "stored");
+    assert_eq!(ids(&sandbox.json(&["fact", "query", "LISTENS on"])), ["f3", "f4"]);
+    let versions = sandbox.json(&["history", "fact/f1"]);
+    assert_eq!(versions["records"].as_array().map(Vec::len), Some(4), "told, restated, contested, superseded: {versions}");
+}
+
+/// What did we believe on Monday about June?
+#[test]
+fn two_times_are_asked_for_apart() {
+    let sandbox = Sandbox::new();
+    tell(&sandbox, "It is 1", &["--id", "f1", "--valid-from", "2026-01-01"]);
+    sandbox.ok(&["commit", "--label", "monday"]);
+    sandbox.ok(&["fact", "supersede", "f1", "It is 2", "--id", "f2", "--valid-from", "2026-06-01"]);
+    let told = |when: &[&str]| {
+        let answer = sandbox.json(&[&["fact", "query", "--all"], when].concat());
+        ids(&answer).into_iter().map(str::to_string).collect::<Vec<_>>()
+    };
+    let june = ["--valid-at", "2026-06-15"];
+    assert_eq!(told(&june), ["f2"]);
+    assert_eq!(told(&["--valid-at", "2026-05-15"]), ["f1"]);
+    assert_eq!(told(&[&june[..], &["--as-of", "monday"]].concat()), ["f1"], "nobody knew better then");
+    assert_eq!(told(&["--valid-at", "2025-12-31"]), [""; 0]);
+    let (code, error) = sandbox.error(&["fact", "supersede", "f1", "It is 3"]);
+    assert_eq!((code, &error["message"]), (1, &json!("fact f1 was superseded by f2 already")));
+    let new = sandbox.json(&["fact", "get", "f2"]);
+    assert_eq!((&new["entity"], &new["domain"], &new["supersedes"]), (&json!("db"), &json!("ops"), &json!("f1")));
+    let (code, error) = sandbox.error(&["fact", "add", "x", "--valid-from", "2026-06-01", "--valid-to", "2026-05-01"]);
+    assert_eq!((code, &error["message"]), (1, &json!("--valid-to is no later than --valid-from")));
+}
+
+#[test]
+fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
+    let sandbox = Sandbox::new();
+    let add = |text: &str, level: &str| {
+        let call = ["episode", "add", text, "--agent", "cro", "--action", "qualify", "--entity", "acme", "--domain", "revenue"];
+        sandbox.json(&[&call[..], &["--classification", level]].concat())
+    };
+    add("score 85", "internal");
+    add("Score  85", "confidential");
+    let last = add("score 85", "internal");
+    let listed = sandbox.json(&["episode", "list", "--agent", "cro", "--limit", "2"]);
+    assert_eq!((&listed["count"], &listed["episodes"][0]["id"]), (&json!(2), &last["id"]), "newest first");
+    assert_eq!(sandbox.json(&["episode", "list", "--agent", "cmo"])["count"], 0);
+    let learned = sandbox.json(&["insight", "reflect", "--agent", "cro"]);
+    let insight = &learned["new"][0];
+    assert_eq!((&insight["evidence_count"], &insight["classification"]), (&json!(3), &json!("confidential")), "{learned}");
+    let id = insight["id"].as_str().expect("an id");
+    assert_eq!(sandbox.json(&["insight", "reflect", "--agent", "cro"]), json!({ "agent": "cro", "new": [], "strengthened": [] }));
+    let confirmed = sandbox.json(&["insight", "confirm", id, "--agent", "cro"]);
+    assert_eq!((&confirmed["confidence"], &confirmed["evidence_count"]), (&json!(0.7), &json!(4)));
+    let (code, error) = sandbox.error(&["insight", "publish", id, "--agent", "cro", "--classification", "internal"]);
+    assert_eq!((code, &error["code"]), (1, &json!("access_denied")), "{error}");
+    let published = sandbox.json(&["insight", "publish", "--agent", "cro", "--min-confidence", "0.7"]);
+    assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
+    assert_eq!(published["facts"][0]["id"], format!("pub_{id}"));
+    sandbox.ok(&["insight", "retire", id, "--agent", "cro"]);
+    assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro"])["count"], 0);
+    assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro", "--all"])["insights"][0]["status"], "retired");
+    let episode = listed["episodes"][1]["id"].as_str().expect("an id");
+    let from = ["insight", "add", "It is warm", "--agent", "cro", "--from", episode];
+    let (code, error) = sandbox.error(&[&from[..], &["--classification", "internal"]].concat());
+    assert_eq!((code, error["message"].as_str().is_some_and(|m| m.contains("confidential"))), (1, true), "{error}");
+    assert_eq!(sandbox.json(&from)["classification"], "confidential");
+    let (code, error) = sandbox.error(&["insight", "confirm", "ins_none", "--agent", "cro"]);
+    assert_eq!((code, &error["code"]), (1, &json!("insight_not_found")));
+    let (code, error) = sandbox.error(&["episode", "list"]);
+    assert_eq!((code, error["hint"].as_str()), (1, Some("--agent NAME, or KAPSA_AGENT=NAME for every call")));
+}
+
+/// A principal sees the facts that it may, writes as itself, and is told of the rest in the words of what is not there.
+#[test]
+fn facts_are_guarded() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "cro", "ops=internal"]);
+    tell(&sandbox, "It listens on port 5433", &["--id", "open"]);
+    tell(&sandbox, "The password of port 5433 is sesame", &["--id", "secret", "--classification", "confidential"]);
+    let listed = sandbox.json(&["fact", "list", "--as", "cro"]);
+    assert_eq!(ids(&listed), ["open"]);
+    assert_eq!(ids(&sandbox.json(&["fact", "query", "sesame", "--as", "cro"])), [""; 0]);
+    let refused = |id: &str| {
+        let (code, error) = sandbox.error(&["fact", "get", id, "--as", "cro"]);
+        (code, error.to_string().replace(id, "X"))
+    };
+    assert_eq!(refused("secret"), refused("never"));
+    let told = tell(&sandbox, "It listens on port 5434", &["--as", "cro", "--source", "boss"]);
+    assert_eq!((&told["fact"]["source"], &told["other"]), (&json!("cro"), &json!("open")), "it speaks for itself");
+    let above = [&["fact", "add", "x", "--as", "cro"], &PORT[..], &["--classification", "confidential"]].concat();
+    assert_eq!(sandbox.error(&above).1["code"], "access_denied");
+    let (_, error) = sandbox.error(&["episode", "add", "x", "--domain", "ops", "--agent", "cmo", "--as", "cro"]);
+    assert_eq!(error["code"], "access_denied", "of nobody else");
+    assert_eq!(sandbox.json(&["episode", "add", "x", "--domain", "ops", "--as", "cro"])["agent"], "cro");
+    let audit = sandbox.json(&["timeline", "--kind", "audit"]);
+    assert_eq!(audit["records"].as_array().map(Vec::len), Some(3), "{audit}");
+    assert_eq!(audit["records"][0]["metadata"]["asked"], "fact/secret");
+}
+
+/// A small team: facts of each level, an insight and an episode.
+fn team() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "cro", "revenue=confidential", "ops=internal"]);
+    let fact = |text: &str, more: &[&str]| sandbox.ok(&[&["fact", "add", text], more].concat());
+    fact("Acme has 200 employees", &["--id", "f1", "--entity", "acme", "--classification", "public"]);
+    fact("Acme pays late", &["--id", "f2", "--entity", "acme", "--domain", "revenue", "--classification", "confidential"]);
+    fact("Payroll of Acme", &["--id", "f3", "--entity", "acme", "--domain", "hr", "--importance", "1"]);
+    sandbox.ok(&[
+        "insight",
+        "add",
+        "Late payers churn",
+        "--id",
+        "i1",
+        "--agent",
+        "cro",
+        "--domain",
+        "revenue",
+        "--confidence",
+        "0.8",
+    ]);
+    sandbox.ok(&["episode", "add", "score 85", "--id", "e1", "--agent", "cro", "--action", "qualify", "--domain", "revenue"]);
+    sandbox
+}
+
+#[test]
+fn a_context_is_what_its_agent_may_know() {
+    let sandbox = team();
+    let cro = "## Insights\n- Late payers churn (confidence: 0.8)\n\n## Context\n- Acme pays late\n- Acme has 200 employees\n\n\
+               ## Recent Activity\n- qualify: score 85\n";
+    let asked = ["context", "--query", "Who of them pays late?"];
+    assert_eq!(sandbox.ok(&[&asked[..], &["--agent", "cro"]].concat()), cro, "the owner asks for an agent");
+    assert_eq!(sandbox.ok(&[&asked[..], &["--as", "cro"]].concat()), cro, "the agent asks for itself");
+    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 200 employees\n");
+    let owner = sandbox.ok(&["context"]);
+    assert_eq!(owner, "## Context\n- Payroll of Acme\n- Acme pays late\n- Acme has 200 employees\n", "the owner knows all facts");
+    assert_eq!(
+        sandbox.ok(&["context", "--agent", "cro", "--entity", "acme", "--domain", "revenue"]),
+        "## Context\n- Acme pays late\n"
+    );
+    let nothing = sandbox.run(&["context", "--domain", "none"]);
+    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to tell\n"));
+}
+
+#[test]
+fn a_context_for_programs() {
+    let sandbox = team();
+    let told = sandbox.json(&["context", "--agent", "cro", "--uris", "--entity", "acme"]);
+    let text = "## Context\n- Acme pays late [fact/f2]\n- Acme has 200 employees [fact/f1]";
+    let line = json!({"section": "facts", "id": "f2", "text": "- Acme pays late [fact/f2]", "uri": "mv2://default/fact/f2"});
+    assert_eq!((&told["context"], &told["lines"][0], &told["agent"]), (&json!(text), &line, &json!("cro")));
+    assert_eq!((&told["tokens"], &told["budget"], &told["left_out"]), (&json!(text.len().div_ceil(4)), &json!(2000), &json!(0)));
+    let cut = sandbox.json(&["context", "--agent", "cro", "--budget", "13"]);
+    assert_eq!((&cut["left_out"], &cut["tokens"]), (&json!(3), &json!(13)));
+    let nothing = sandbox.json(&["context", "--tag", "none"]);
+    assert_eq!((&nothing["context"], &nothing["lines"]), (&Value::Null, &json!([])));
+    let cut = sandbox.run(&["context", "--agent", "cro", "--budget", "13"]);
+    assert_eq!(cut.err, "3 more left out: the budget is 13 tokens\n");
+}
+
+/// To read is no use that is counted, and needs no turn at writing.
+#[test]
+fn a_context_writes_nothing_and_knows_the_past() {
+    let sandbox = team();
+    let before = sandbox.json(&["stats"])["commit_count"].clone();
+    sandbox.ok(&["commit", "--label", "then"]);
+    sandbox.ok(&["fact", "supersede", "f1", "Acme has 300 employees"]);
+    assert!(sandbox.ok(&["context", "--as-of", "then"]).contains("\n- Acme has 200 employees\n"));
+    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 300 employees\n");
+    let after = sandbox.json(&["stats"])["commit_count"].clone();
+    assert_eq!(after.as_u64(), before.as_u64().map(|count| count + 2), "the checkpoint and the fact");
+}
