@@ -183,7 +183,9 @@ impl AgentMemory {
         let words = Words::of(&scope.query)?;
         let mut lines = insights(self, scope, &words)?;
         if let Some(workspace) = self.workspace() {
-            lines.extend(facts(workspace, Some(self.clearance()), scope, &words)?);
+            let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
+            let is_own = |fact: &Fact| fact.source == self.agent_id() && learned.contains(&one_line(&fact.content));
+            lines.extend(facts(workspace, Some(self.clearance()), scope, &words, &is_own)?);
         }
         lines.extend(episodes(self, scope)?);
         finished(lines, options)
@@ -203,7 +205,7 @@ impl WorkspaceMemory {
     /// # Errors
     /// What the store says.
     pub fn context(&self, clearance: Option<&ClearanceProfile>, scope: &Scope, options: &ContextOptions) -> Result<Context> {
-        finished(facts(self, clearance, scope, &Words::of(&scope.query)?)?, options)
+        finished(facts(self, clearance, scope, &Words::of(&scope.query)?, &|_| false)?, options)
     }
 }
 
@@ -233,7 +235,9 @@ impl Words {
 struct Told {
     section: Section,
     id: String,
-    text: String,
+    content: String,
+    /// Stands after the content.
+    note: String,
     uri: Uri,
     level: Classification,
     contested: bool,
@@ -243,7 +247,7 @@ fn finished(told: Vec<Told>, options: &ContextOptions) -> Result<Context> {
     let line = |told: Told| {
         let mark = if told.contested { " (contested)" } else { "" };
         let place = if options.uris { format!(" [{}]", told.uri.short()) } else { String::new() };
-        let text = format!("- {}{mark}{place}", told.text);
+        let text = format!("- {}{}{mark}{place}", told.content, told.note);
         ContextLine { section: told.section, id: told.id, text, uri: told.uri, level: told.level, contested: told.contested }
     };
     Ok(Context::within(told.into_iter().map(line).collect(), options.tokens_max))
@@ -264,7 +268,8 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<To
     let told = |(_, insight): (usize, Insight)| {
         Ok(Told {
             section: Section::Insights,
-            text: format!("{} (confidence: {:.1})", one_line(&insight.content), insight.confidence),
+            content: one_line(&insight.content),
+            note: format!(" (confidence: {:.1})", insight.confidence),
             uri: records::agent_uri(records::INSIGHT, memory.agent_id(), &insight.id)?,
             level: insight.classification,
             id: insight.id,
@@ -280,7 +285,14 @@ fn surer(a: &Insight, b: &Insight) -> Ordering {
     by_confidence.then_with(|| seen(b).cmp(&seen(a))).then_with(|| a.id.cmp(&b.id))
 }
 
-fn facts(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, scope: &Scope, words: &Words) -> Result<Vec<Told>> {
+/// The facts, but for what the agent published itself and is told as its own insight.
+fn facts(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    scope: &Scope,
+    words: &Words,
+    is_own: &dyn Fn(&Fact) -> bool,
+) -> Result<Vec<Told>> {
     let query = FactQuery {
         entity: scope.entity(),
         domain: scope.domain(),
@@ -291,12 +303,14 @@ fn facts(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, scop
         ..FactQuery::default()
     };
     let weighed = workspace.store().likely(&query, &words.plain)?.into_iter();
+    let weighed = weighed.filter(|fact| !is_own(fact));
     let mut weighed: Vec<(usize, Fact)> = weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| weightier(&a.1, &b.1)));
     let told = |(_, fact): (usize, Fact)| {
         Ok(Told {
             section: Section::Facts,
-            text: one_line(&fact.content),
+            content: one_line(&fact.content),
+            note: String::new(),
             uri: records::fact_uri(&fact.id)?,
             level: fact.classification,
             contested: is_contested(workspace, clearance, &fact)?,
@@ -333,7 +347,8 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
     let told = |episode: Episode| {
         Ok(Told {
             section: Section::Activity,
-            text: format!("{}: {}", one_line(&episode.action), one_line(&episode.output_summary)),
+            content: format!("{}: {}", one_line(&episode.action), one_line(&episode.output_summary)),
+            note: String::new(),
             uri: records::agent_uri(records::EPISODE, memory.agent_id(), &episode.id)?,
             level: episode.classification,
             id: episode.id,

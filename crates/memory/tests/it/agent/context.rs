@@ -362,6 +362,27 @@ fn the_most_valuable_comes_first() {
     );
 }
 
+/// An agent is not told as news what it published itself.
+#[test]
+fn what_is_told_as_an_insight_is_not_told_again_as_a_fact() {
+    each(
+        |memory, ws| {
+            ws.store_fact(&public("f1", "Sponsors decide")).expect("stored");
+            let known = Insight { classification: Classification::Public, ..insight("i1", "Late payers  churn") };
+            memory.store_insight(known).expect("stored");
+            memory.publish_to_workspace(0.5).expect("published");
+        },
+        |memory| {
+            let want = "## Insights\n- Late payers churn (confidence: 0.8)\n\n## Context\n- Sponsors decide";
+            assert_eq!(text(memory, &Scope::default()), want);
+            let other = AgentMemory::new("cmo", now)
+                .with_workspace(Arc::clone(memory.workspace().expect("a team")))
+                .with_clearance(ClearanceProfile::new("cmo").with("", Classification::Internal));
+            assert_eq!(ids(&context(&other, &Scope::default()), Section::Facts).len(), 2, "to others it is news");
+        },
+    );
+}
+
 /// A whole question is a part of no fact: its words are looked for, in other forms as well, and leave nothing out.
 #[test]
 fn a_query_puts_first_what_has_its_words() {
