@@ -24,7 +24,7 @@ pub use capsule::{
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
-    LIKELY_MAX, Scope, Section,
+    Found, LIKELY_MAX, Scope, Section,
 };
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use matching::SHARED_WORDS_MIN;
