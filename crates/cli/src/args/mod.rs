@@ -16,6 +16,7 @@ use crate::moment;
 
 mod agent;
 mod clearance;
+mod context;
 mod knowledge;
 mod run;
 mod search;
@@ -27,6 +28,7 @@ pub(crate) use agent::{
     InsightArgs, InsightList, InsightVerb, OneInsight, Owner, Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
+pub(crate) use context::ContextArgs;
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
@@ -222,6 +224,9 @@ pub(crate) enum Verb {
     /// Insights: what an agent learned
     #[command(after_help = examples::INSIGHT, subcommand_required = true, arg_required_else_help = true)]
     Insight(InsightArgs),
+    /// What an agent should know before its next step: insights, facts and what it did last, within a budget
+    #[command(after_help = examples::CONTEXT)]
+    Context(Box<ContextArgs>),
     /// Say what each principal may know
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),

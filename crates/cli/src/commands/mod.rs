@@ -3,6 +3,7 @@
 mod audit;
 mod care;
 mod clearance;
+mod context;
 mod documents;
 mod embed;
 mod episode;
@@ -42,6 +43,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(_) => "fact",
         Verb::Episode(_) => "episode",
         Verb::Insight(_) => "insight",
+        Verb::Context(_) => "context",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
@@ -108,6 +110,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(args) => fact::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
         Verb::Insight(args) => insight::run(app, args.verb),
+        Verb::Context(args) => context::run(app, *args),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),

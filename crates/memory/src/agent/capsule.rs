@@ -177,6 +177,15 @@ impl CapsuleFactStore {
         Ok(())
     }
 
+    /// The reader that a query's clearance asks for. Who is guarded by another profile already is by both: the rule asks the one of the
+    /// query.
+    fn cleared(&self, reader: Reader, query: &FactQuery) -> Reader {
+        match (&self.home.principal, &query.clearance) {
+            (None, Some(profile)) => reader.as_principal(profile.clone()),
+            _ => reader,
+        }
+    }
+
     /// The facts as they are now, and the reads that they do not know of. Both are of one moment: no read is counted twice or not at all.
     fn now(&self) -> Result<Option<(Reader, Touched)>> {
         let touched = lock(&self.touched);
@@ -217,21 +226,12 @@ impl FactStore for CapsuleFactStore {
     }
 
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        let Some((mut reader, touched)) = self.now()? else { return Ok(Vec::new()) };
-        if let (None, Some(profile)) = (&self.home.principal, &query.clearance) {
-            // Who is guarded by another profile already is by both: the rule asks the one of the query.
-            reader = reader.as_principal(profile.clone());
-        }
+        let Some((reader, touched)) = self.now()? else { return Ok(Vec::new()) };
+        let reader = self.cleared(reader, query);
         let view = reader.view();
         let rule = Rule::<FactQuery>::of(query);
-        let clauses = Clauses::default()
-            .field("entity", query.entity.as_deref())
-            .field("domain", query.domain.as_deref())
-            .attribute(query.attribute.as_deref())
-            .tags(&query.tags)
-            .text(&query.text);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts = Shelf { view, kind: FACT }.first(&clauses, query.limit, &read)?;
+        let mut facts = Shelf { view, kind: FACT }.first(&fact_clauses(query), query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(facts)
     }
@@ -255,6 +255,20 @@ impl FactStore for CapsuleFactStore {
         let mut found: Vec<Fact> = found.into_iter().map(|(_, fact)| fact).collect();
         found.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(found)
+    }
+
+    /// How often they were read is not told: nobody chooses by it.
+    fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let reader = self.cleared(reader, query);
+        let rule = Rule::<FactQuery>::of(query);
+        let read = |record: &Record| {
+            let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
+            // Another revision of it counts as well, which says otherwise.
+            fact.contested_with.extend((!record.beside.is_empty()).then(|| fact.id.clone()));
+            Some(fact)
+        };
+        Shelf { view: reader.view(), kind: FACT }.likely(&fact_clauses(query), words, query.limit, &read)
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -304,6 +318,23 @@ impl FactStore for CapsuleFactStore {
         let _saved_now_or_later = self.save(&mut touched);
         Ok(())
     }
+}
+
+fn fact_clauses(query: &FactQuery) -> Clauses {
+    Clauses::default()
+        .field("entity", query.entity.as_deref())
+        .field("domain", query.domain.as_deref())
+        .attribute(query.attribute.as_deref())
+        .tags(&query.tags)
+        .text(&query.text)
+}
+
+fn insight_clauses(query: &InsightQuery) -> Clauses {
+    CapsuleInsightStore::of_agent(&query.agent_id)
+        .field("entity", query.entity.as_deref())
+        .field("domain", query.domain.as_deref())
+        .tags(&query.tags)
+        .text(&query.text)
 }
 
 /// The memory under a URI, if whoever looks may know it.
@@ -438,13 +469,15 @@ impl InsightStore for CapsuleInsightStore {
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>> {
         let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
         let rule = Rule::<InsightQuery>::of(query);
-        let clauses = CapsuleInsightStore::of_agent(&query.agent_id)
-            .field("entity", query.entity.as_deref())
-            .field("domain", query.domain.as_deref())
-            .tags(&query.tags)
-            .text(&query.text);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        Shelf { view: reader.view(), kind: INSIGHT }.first(&clauses, query.limit, &read)
+        Shelf { view: reader.view(), kind: INSIGHT }.first(&insight_clauses(query), query.limit, &read)
+    }
+
+    fn likely(&self, query: &InsightQuery, words: &str) -> Result<Vec<Insight>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let rule = Rule::<InsightQuery>::of(query);
+        let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
+        Shelf { view: reader.view(), kind: INSIGHT }.likely(&insight_clauses(query), words, query.limit, &read)
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {

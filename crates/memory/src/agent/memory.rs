@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use super::reflect::CONFIRMED_RISE;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
-use crate::access::Classification;
+use crate::access::{Classification, ClearanceProfile};
 use crate::error::{Error, Result};
 use crate::record::Micros;
 
@@ -44,6 +45,9 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
+    clearance: ClearanceProfile,
+    /// Rank of the highest level of what was told of it to a model.
+    told: AtomicU8,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
     pub(super) clock: fn() -> Micros,
@@ -73,8 +77,11 @@ impl AgentMemory {
     /// An empty memory that lives as long as the process, of an agent without a team.
     #[must_use]
     pub fn new(agent_id: impl Into<String>, clock: fn() -> Micros) -> AgentMemory {
+        let agent_id = agent_id.into();
         AgentMemory {
-            agent_id: agent_id.into(),
+            clearance: ClearanceProfile::new(&agent_id),
+            told: AtomicU8::new(Classification::Public.rank()),
+            agent_id,
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),
             insights: Arc::new(InMemoryInsightStore::new()),
@@ -102,6 +109,12 @@ impl AgentMemory {
         AgentMemory { workspace: Some(workspace), ..self }
     }
 
+    /// The same memory of an agent that may know this of what the team shares. Default: nothing but what is public.
+    #[must_use]
+    pub fn with_clearance(self, clearance: ClearanceProfile) -> AgentMemory {
+        AgentMemory { clearance, ..self }
+    }
+
     /// Whose memory it is.
     #[must_use]
     pub fn agent_id(&self) -> &str {
@@ -112,6 +125,23 @@ impl AgentMemory {
     #[must_use]
     pub fn workspace(&self) -> Option<&Arc<WorkspaceMemory>> {
         self.workspace.as_ref()
+    }
+
+    /// What the agent may know of what the team shares.
+    #[must_use]
+    pub fn clearance(&self) -> &ClearanceProfile {
+        &self.clearance
+    }
+
+    /// Notes that something of this level was told to a model: from then on what comes of it is no more open than that.
+    pub(crate) fn note_told(&self, level: Classification) {
+        self.told.fetch_max(level.rank(), Ordering::Relaxed);
+    }
+
+    /// The highest level of what was told to a model since this memory was opened.
+    pub(crate) fn highest_told(&self) -> Classification {
+        let rank = self.told.load(Ordering::Relaxed);
+        Classification::ALL.into_iter().find(|level| level.rank() == rank).unwrap_or(Classification::Restricted)
     }
 
     /// Records what the agent did.

@@ -6,6 +6,7 @@
 
 mod capsule;
 mod compare;
+mod context;
 mod in_memory;
 mod matching;
 mod memory;
@@ -21,6 +22,10 @@ pub use capsule::{
     TOUCHES_UNSAVED_MAX,
 };
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
+pub use context::{
+    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
+    Found, LIKELY_MAX, Scope, Section,
+};
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};

@@ -102,11 +102,16 @@ fn unescape(part: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| escape(text) == part)
 }
 
+/// What a URI names: a kind, and the ids after it; none when it cannot be one of this module's.
+pub(super) fn named(uri: &Uri) -> Option<(String, Vec<String>)> {
+    let (kind, path) = uri.short().split_once('/')?;
+    let parts: Option<Vec<String>> = path.split('/').map(unescape).collect();
+    Some((kind.to_string(), parts?))
+}
+
 /// What the parts after the kind stand for.
 fn ids<const N: usize>(record: &Record, kind: &str) -> Option<[String; N]> {
-    let path = record.uri.short().strip_prefix(kind)?.strip_prefix('/')?;
-    let parts: Option<Vec<String>> = path.split('/').map(unescape).collect();
-    parts?.try_into().ok()
+    named(&record.uri).filter(|(named, _)| named == kind)?.1.try_into().ok()
 }
 
 /// Whether a tag can be a tag of the record, by which the index finds it.
