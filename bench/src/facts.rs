@@ -6,11 +6,15 @@
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::agent::{CapsuleFactStore, CapsuleHome, Fact, FactQuery, FactStore, WorkspaceMemory};
+use kapsa_memory::agent::{
+    AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode,
+    EpisodicStore, Fact, FactQuery, FactStore, Insight, InsightStore, Scope, WorkspaceMemory,
+};
 use kapsa_memory::request::FindRequest;
 use kapsa_memory::{Reader, SearchMode, WriteOptions, optimize};
 use rusqlite::{Connection, params_from_iter};
@@ -29,12 +33,16 @@ const PER_ENTITY: u64 = 20;
 const DOMAINS: usize = 20;
 const TAGS: usize = 200;
 const ATTRIBUTES: usize = 10;
+const AGENT: &str = "reader";
 /// Questions of each row; each is asked twice, and the second time counts.
 const QUESTIONS: usize = 200;
 /// A row that takes longer has fewer.
 const ROW_TIME_MAX: Duration = Duration::from_secs(20);
 /// Facts that a question wants.
 const LIMIT: usize = 10;
+/// What the agent did and learned whose contexts are put together.
+const EPISODES: u64 = 2_000;
+const INSIGHTS: u64 = 500;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// What a question asks for.
@@ -123,6 +131,23 @@ impl Facts<'_> {
         }
     }
 
+    fn episode(&self, index: u64) -> Episode {
+        let about = self.fact(index * 7 % self.n);
+        Episode {
+            action: "look_into".to_owned(),
+            output_summary: self.text(&mut Rng::new(self.seed ^ 0xE, index)),
+            entity: about.entity,
+            domain: about.domain,
+            ..Episode::new(format!("ep{index}"), AGENT, MICROS_PER_DAY + index as i64)
+        }
+    }
+
+    fn insight(&self, index: u64) -> Insight {
+        let about = self.fact(index * 11 % self.n);
+        let text = self.text(&mut Rng::new(self.seed ^ 0x1, index));
+        Insight { domain: about.domain, ..Insight::new(format!("ins{index}"), AGENT, text, MICROS_PER_DAY) }
+    }
+
     fn all(&self) -> impl Iterator<Item = Fact> + '_ {
         (0..self.n).map(|index| self.fact(index))
     }
@@ -140,7 +165,7 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
     let (capsule, tables) = (in_capsule(&facts, &folder)?, in_sqlite(&facts, &folder)?);
     let home = CapsuleHome::new(&capsule, WriteOptions::new(now));
     let sqlite = Connection::open(tables)?;
-    let profile = (0..DOMAINS).fold(ClearanceProfile::new("reader"), |profile, domain| {
+    let profile = (0..DOMAINS).fold(ClearanceProfile::new(AGENT), |profile, domain| {
         profile.with(format!("domain-{domain:02}"), Classification::Internal)
     });
     Ok(vec![questions(&facts, &home, &sqlite, &profile)?, searches(&facts, &capsule, &profile)?, writes(&facts, &home)?])
@@ -164,6 +189,10 @@ fn in_capsule(facts: &Facts<'_>, folder: &Path) -> Result<PathBuf> {
         store.store_many(&all.by_ref().take(BATCH_FACTS as usize).collect::<Vec<_>>())?;
     }
     drop(store);
+    let home = CapsuleHome::new(&partial, WriteOptions::new(now));
+    let (episodes, insights) = (CapsuleEpisodicStore::new(home.clone()), CapsuleInsightStore::new(home));
+    (0..EPISODES).try_for_each(|index| episodes.store(&facts.episode(index)))?;
+    (0..INSIGHTS).try_for_each(|index| insights.store(&facts.insight(index)))?;
     optimize(&partial, &WriteOptions::new(now), &mut |_, _| {})?;
     fs::rename(partial, &path)?;
     Ok(path)
@@ -343,6 +372,33 @@ fn writes(facts: &Facts<'_>, home: &CapsuleHome) -> Result<Table> {
         figure(samples.p90()),
         figure(samples.p99()),
     ]);
+    Ok(table)
+}
+
+/// What an agent should know: 2,000 tokens at most.
+fn contexts(facts: &Facts<'_>, home: &CapsuleHome, profile: &ClearanceProfile) -> Result<Table> {
+    let mut table = Table::new(["context, 2,000 tokens at most", "facts", "p50 ms", "p90", "p99", "tokens (median)"]);
+    let workspace = WorkspaceMemory::in_capsule(home.clone(), now);
+    let memory = AgentMemory::in_capsule(AGENT, home, now).with_workspace(Arc::new(workspace)).with_clearance(profile.clone());
+    for sort in ["domain, query", "entity, query", "query", "nothing"] {
+        let (mut times, mut tokens) = (Samples::default(), Samples::default());
+        for index in 0..QUESTIONS as u64 {
+            let fact = facts.fact(Rng::new(facts.seed ^ 0x77, index).below(facts.n as usize) as u64);
+            let query = fact.content.split(' ').take(6).collect::<Vec<_>>().join(" ");
+            let scope = match sort {
+                "domain, query" => Scope { domain: fact.domain, query, ..Scope::default() },
+                "entity, query" => Scope { entity: fact.entity, query, ..Scope::default() },
+                "query" => Scope { query, ..Scope::default() },
+                _ => Scope::default(),
+            };
+            let options = ContextOptions::default();
+            let (ms, context) = timed(|| Ok(memory.context(&scope, &options)?))?;
+            times.push(ms);
+            tokens.push(context.tokens() as f64);
+        }
+        let figures = [figure(times.p50()), figure(times.p90()), figure(times.p99()), figure(tokens.p50())];
+        table.row([sort.to_owned(), count(facts.n)].into_iter().chain(figures));
+    }
     Ok(table)
 }
 
