@@ -168,7 +168,12 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
     let profile = (0..DOMAINS).fold(ClearanceProfile::new(AGENT), |profile, domain| {
         profile.with(format!("domain-{domain:02}"), Classification::Internal)
     });
-    Ok(vec![questions(&facts, &home, &sqlite, &profile)?, searches(&facts, &capsule, &profile)?, writes(&facts, &home)?])
+    Ok(vec![
+        questions(&facts, &home, &sqlite, &profile)?,
+        searches(&facts, &capsule, &profile)?,
+        writes(&facts, &home)?,
+        contexts(&facts, &home, &profile)?,
+    ])
 }
 
 fn now() -> i64 {
