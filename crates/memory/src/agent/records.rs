@@ -16,6 +16,11 @@ use crate::uri::{Uri, is_invisible};
 
 /// Kind of a fact.
 pub(super) const FACT: &str = "fact";
+/// Whether records of this kind are asked for by parts of their texts, which the index must then know.
+pub(crate) fn is_asked_by_parts(kind: &str) -> bool {
+    matches!(kind, FACT | INSIGHT)
+}
+
 /// Kind of an episode.
 pub(super) const EPISODE: &str = "episode";
 /// Kind of an insight.
