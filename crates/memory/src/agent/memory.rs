@@ -41,6 +41,7 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 /// assert_eq!(memory.publish_to_workspace(0.5)?[0].source, "cro");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,

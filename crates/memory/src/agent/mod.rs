@@ -6,6 +6,7 @@
 
 mod capsule;
 mod compare;
+mod files;
 mod in_memory;
 mod matching;
 mod memory;
@@ -21,6 +22,10 @@ pub use capsule::{
     TOUCHES_UNSAVED_MAX,
 };
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
+pub use files::{
+    Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT, Listing, MemoryFilesystem,
+    PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
+};
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};

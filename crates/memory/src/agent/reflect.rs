@@ -222,7 +222,7 @@ fn shown(episode: &Episode) -> String {
     format!("- {} [{domain}] {action}{about}: {came}", line(&episode.id))
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -3,6 +3,7 @@
 mod capsule;
 mod conformance;
 mod contract;
+mod filesystem;
 mod model;
 mod reflection;
 mod workspace;
