@@ -16,6 +16,7 @@ use crate::moment;
 
 mod agent;
 mod clearance;
+mod fs;
 mod knowledge;
 mod run;
 mod search;
@@ -27,6 +28,7 @@ pub(crate) use agent::{
     InsightArgs, InsightList, InsightVerb, OneInsight, Owner, Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
+pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
@@ -222,6 +224,9 @@ pub(crate) enum Verb {
     /// Insights: what an agent learned
     #[command(after_help = examples::INSIGHT, subcommand_required = true, arg_required_else_help = true)]
     Insight(InsightArgs),
+    /// The memory of an agent as a file system
+    #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
+    Fs(FsArgs),
     /// Say what each principal may know
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),

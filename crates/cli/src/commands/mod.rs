@@ -9,6 +9,7 @@ mod episode;
 mod events;
 mod fact;
 mod find;
+mod fs;
 mod init;
 mod insight;
 mod knowledge;
@@ -42,6 +43,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(_) => "fact",
         Verb::Episode(_) => "episode",
         Verb::Insight(_) => "insight",
+        Verb::Fs(_) => "fs",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
@@ -54,6 +56,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Forget(args) | Verb::History(args) => Some(args.uri.clone()),
         Verb::Put(args) => args.fields.uri.clone(),
         Verb::Fact(args) => fact::named(&args.verb).map(|id| format!("fact/{id}")),
+        Verb::Fs(args) => fs::named(app, &args.verb),
         _ => None,
     };
     let done = call(app, verb);
@@ -108,6 +111,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(args) => fact::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
         Verb::Insight(args) => insight::run(app, args.verb),
+        Verb::Fs(args) => fs::run(app, args.verb),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),

@@ -14,7 +14,7 @@ use crate::tokens::first_chars;
 /// What else is said of something that is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// How sure an insight is, 0 to 1. None: as it was, or 0.5. An episode is certain.
+    /// How sure an insight is, 0 to 1. None: as it was, or 0.5.
     pub confidence: Option<f64>,
     /// What it is about. None: what it was about, or nothing.
     pub entity: Option<String>,
@@ -26,6 +26,23 @@ pub struct Details {
     pub operator_id: String,
     /// The step that an episode is of.
     pub node_name: String,
+}
+
+impl Details {
+    /// Refuses what would be dropped silently.
+    fn check(&self, node: &Node) -> Result<(), Error> {
+        let is_episode = matches!(node, Node::File(File::Episode { .. }));
+        let wrong = [
+            ("confidence", is_episode && self.confidence.is_some(), "an episode is certain"),
+            ("domain", !is_episode && !self.domain.is_empty(), "that of an insight is in its path"),
+            ("operator", !is_episode && !self.operator_id.is_empty(), "an insight has none"),
+            ("node", !is_episode && !self.node_name.is_empty(), "an insight has none"),
+        ];
+        match wrong.into_iter().find(|(_, is_wrong, _)| *is_wrong) {
+            Some((field, _, reason)) => Err(Error::InvalidRecord { field, reason }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What was written.
@@ -56,6 +73,7 @@ impl MemoryFilesystem {
         if content.trim().is_empty() {
             return Err(Error::InvalidRecord { field: "content", reason: "it is empty" }.into());
         }
+        details.check(node)?;
         match node {
             Node::File(File::Insight { domain, tags, id }) => self.put_insight(&path, domain, tags, id, content, details),
             Node::File(File::Episode { period, id }) => self.put_episode(&path, *period, id, content, details),
