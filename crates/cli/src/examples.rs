@@ -422,6 +422,16 @@ Examples:
 
 A published insight is a fact (`pub_ID`) with the level of what it was learned from, or a higher one, never a lower one.";
 
+pub(crate) const CONTEXT: &str = "\
+Examples:
+  kapsa context --agent cro --entity acme --query \"does acme pay in time\"
+  kapsa context --domain revenue --budget 500 --uris
+  kapsa context --as cro --tag lead --json
+
+Up to 5 insights, 10 facts and 3 episodes, the most valuable first, in whole lines. What was superseded, has retired or does not hold
+now is left out; what is contested is marked. Reading counts nothing and waits for nobody. An agent is told the facts that its
+clearance allows (`kapsa clearance`; what kapsa.toml declares of a role narrows it, and holds where nothing else is set).";
+
 pub(crate) const FS: &str = "\
 Examples:
   kapsa fs ls --agent cro                                what is there
@@ -431,9 +441,10 @@ Examples:
   kapsa fs write /knowledge/revenue/leads/vp-sponsor \"A VP as sponsor predicts a deal\" --agent cro
   git log -1 --format=%B | kapsa fs write /experience/last-commit - --agent cro
 
-/knowledge/DOMAIN/ID are insights, /experience/DAY/ID episodes; /references/DOMAIN/ID are facts of the team, as far as the
-agent's clearance goes. `_` is no domain, and .directory in each folder says what is in it. Folders between the domain and
-the id of an insight that is written are its tags. All but new insights and the experience of today is read-only.";
+/knowledge/DOMAIN/ID are insights, /experience/DAY/ID episodes, /references/DOMAIN/ID facts of the
+team, as far as the agent's clearance goes. `_` is no domain, and .directory in each folder tells
+what is in it. Folders between the domain and the id of an insight that is written are its tags.
+All but insights and the experience of today is read-only.";
 
 pub(crate) const RUN: &str = "Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)

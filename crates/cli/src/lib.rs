@@ -74,6 +74,7 @@ fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
         "put" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
         "get" => parse_alone(arguments, Verb::Get),
         "find" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
+        "context" => parse_alone(arguments, |context| Verb::Context(Box::new(context))),
         "run" => parse_run(arguments),
         _ => None,
     }

@@ -4,6 +4,8 @@
 //! bytes a token; scripts with more bytes a character also have more tokens a character, so that bytes follow them better than
 //! characters do.
 
+use crate::uri::is_invisible;
+
 /// Bytes that count as one token.
 pub const TOKEN_BYTES: usize = 4;
 
@@ -38,6 +40,21 @@ pub fn first_chars(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(end, _)| &text[..end])
 }
 
+/// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
+/// context can be forged by a text within it.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars().filter(|&c| c.is_whitespace() || !c.is_control() && !is_invisible(c)) {
+        if !c.is_whitespace() {
+            line.push(c);
+        } else if !line.is_empty() && !line.ends_with(' ') {
+            line.push(' ');
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +80,12 @@ mod tests {
             assert_eq!(whole_lines(text, tokens), want, "{text:?} {tokens}");
         }
         assert_eq!((first_chars("žluť", 2), first_chars("žluť", 9), first_chars("a", 0)), ("žl", "žluť", ""));
+    }
+
+    #[test]
+    fn a_text_within_a_line_stays_there() {
+        let hostile = "a\r\n--- x\x1b[31m\u{202e}b\u{200b}\t c \n";
+        assert_eq!(one_line(hostile), "a --- x[31mb c");
+        assert_eq!(one_line(" \n"), "");
     }
 }

@@ -16,6 +16,7 @@ use crate::moment;
 
 mod agent;
 mod clearance;
+mod context;
 mod fs;
 mod knowledge;
 mod run;
@@ -28,6 +29,7 @@ pub(crate) use agent::{
     InsightArgs, InsightList, InsightVerb, OneInsight, Owner, Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
+pub(crate) use context::ContextArgs;
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use run::{
@@ -224,6 +226,9 @@ pub(crate) enum Verb {
     /// Insights: what an agent learned
     #[command(after_help = examples::INSIGHT, subcommand_required = true, arg_required_else_help = true)]
     Insight(InsightArgs),
+    /// What an agent should know before its next step: insights, facts and what it did last, within a budget
+    #[command(after_help = examples::CONTEXT)]
+    Context(Box<ContextArgs>),
     /// The memory of an agent as a file system
     #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
     Fs(FsArgs),

@@ -3,11 +3,10 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::agent::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
-use kapsa_memory::{CapsuleError, Error, Reader};
 use serde_json::Value;
 
+use super::context::cleared;
 use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
 use crate::args::{FsOf, FsVerb, FsWrite, Level};
@@ -77,7 +76,9 @@ impl Session {
     }
 
     fn new(app: &App, agent: String, as_of: Option<&str>, trace: bool) -> Result<Session> {
-        let files = MemoryFilesystem::new(memory(app, &agent, as_of)?).with_clearance(clearance(app, &agent)?);
+        let (soul, goals) = identity(&agent);
+        let memory = memory(app, &agent, as_of)?.with_clearance(cleared(app, &agent)?);
+        let files = MemoryFilesystem::new(memory).with_soul(soul).with_goals(goals);
         Ok(Session { agent, files, trace })
     }
 
@@ -113,14 +114,9 @@ impl Session {
     }
 }
 
-/// What an agent may know of the facts of its team: what the capsule says of it.
-fn clearance(app: &App, agent: &str) -> Result<ClearanceProfile> {
-    match Reader::open(&app.capsule()?) {
-        Ok(reader) => Ok(reader.clearance(agent)?),
-        // The first write makes the capsule.
-        Err(Error::Capsule(CapsuleError::NotFound { .. })) => Ok(ClearanceProfile::new(agent)),
-        Err(error) => Err(error.into()),
-    }
+/// The soul and the goals that a declaration gives the agent: none, as long as no file declares roles.
+fn identity(_agent: &str) -> (String, Vec<String>) {
+    (String::new(), Vec::new())
 }
 
 fn failure(error: FileError, agent: &str) -> CliError {

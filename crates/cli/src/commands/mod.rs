@@ -3,6 +3,7 @@
 mod audit;
 mod care;
 mod clearance;
+mod context;
 mod documents;
 mod embed;
 mod episode;
@@ -43,6 +44,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(_) => "fact",
         Verb::Episode(_) => "episode",
         Verb::Insight(_) => "insight",
+        Verb::Context(_) => "context",
         Verb::Fs(_) => "fs",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
@@ -111,6 +113,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(args) => fact::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
         Verb::Insight(args) => insight::run(app, args.verb),
+        Verb::Context(args) => context::run(app, *args),
         Verb::Fs(args) => fs::run(app, args.verb),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),

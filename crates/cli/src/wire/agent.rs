@@ -1,6 +1,6 @@
 //! JSON of `fact`, `episode` and `insight`.
 
-use kapsa_memory::agent::{Comparison, Episode, Fact, Insight};
+use kapsa_memory::agent::{Comparison, Context, ContextLine, Episode, Fact, Insight, Section};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -234,4 +234,34 @@ pub(crate) fn insights(agent: &str, insights: &[Insight]) -> Value {
 pub(crate) fn reflected(agent: &str, new: &[Insight], strengthened: &[Insight]) -> Value {
     let all = |insights: &[Insight]| serde_json::to_value(insights.iter().map(InsightOut::from).collect::<Vec<_>>());
     json!({ "agent": agent, "new": all(new).unwrap_or_default(), "strengthened": all(strengthened).unwrap_or_default() })
+}
+
+/// `context`: `{"agent"?,"context","lines":[{"section","id","text","uri","contested"?}],"left_out","tokens","budget"}`; `context` is null
+/// when there is nothing to tell, and sections are `insights`, `facts` and `episodes`.
+pub(crate) fn context(agent: Option<&str>, context: &Context, budget: usize) -> Value {
+    let text = Some(context.text()).filter(|text| !text.is_empty());
+    let mut value = json!({
+        "context": text,
+        "lines": context.lines.iter().map(line).collect::<Vec<_>>(),
+        "left_out": context.left_out,
+        "tokens": context.tokens(),
+        "budget": budget,
+    });
+    if let Some(agent) = agent {
+        value["agent"] = agent.into();
+    }
+    value
+}
+
+fn line(line: &ContextLine) -> Value {
+    let section = match line.section {
+        Section::Insights => "insights",
+        Section::Facts => "facts",
+        Section::Activity => "episodes",
+    };
+    let mut value = json!({ "section": section, "id": line.id, "text": line.text, "uri": line.uri.to_string() });
+    if line.contested {
+        value["contested"] = true.into();
+    }
+    value
 }

@@ -131,3 +131,76 @@ fn facts_are_guarded() {
     assert_eq!(audit["records"].as_array().map(Vec::len), Some(3), "{audit}");
     assert_eq!(audit["records"][0]["metadata"]["asked"], "fact/secret");
 }
+
+/// A small team: facts of each level, an insight and an episode.
+fn team() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "cro", "revenue=confidential", "ops=internal"]);
+    let fact = |text: &str, more: &[&str]| sandbox.ok(&[&["fact", "add", text], more].concat());
+    fact("Acme has 200 employees", &["--id", "f1", "--entity", "acme", "--classification", "public"]);
+    fact("Acme pays late", &["--id", "f2", "--entity", "acme", "--domain", "revenue", "--classification", "confidential"]);
+    fact("Payroll of Acme", &["--id", "f3", "--entity", "acme", "--domain", "hr", "--importance", "1"]);
+    sandbox.ok(&[
+        "insight",
+        "add",
+        "Late payers churn",
+        "--id",
+        "i1",
+        "--agent",
+        "cro",
+        "--domain",
+        "revenue",
+        "--confidence",
+        "0.8",
+    ]);
+    sandbox.ok(&["episode", "add", "score 85", "--id", "e1", "--agent", "cro", "--action", "qualify", "--domain", "revenue"]);
+    sandbox
+}
+
+#[test]
+fn a_context_is_what_its_agent_may_know() {
+    let sandbox = team();
+    let cro = "## Insights\n- Late payers churn (confidence: 0.8)\n\n## Context\n- Acme pays late\n- Acme has 200 employees\n\n\
+               ## Recent Activity\n- qualify: score 85\n";
+    let asked = ["context", "--query", "Who of them pays late?"];
+    assert_eq!(sandbox.ok(&[&asked[..], &["--agent", "cro"]].concat()), cro, "the owner asks for an agent");
+    assert_eq!(sandbox.ok(&[&asked[..], &["--as", "cro"]].concat()), cro, "the agent asks for itself");
+    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 200 employees\n");
+    let owner = sandbox.ok(&["context"]);
+    assert_eq!(owner, "## Context\n- Payroll of Acme\n- Acme pays late\n- Acme has 200 employees\n", "the owner knows all facts");
+    assert_eq!(
+        sandbox.ok(&["context", "--agent", "cro", "--entity", "acme", "--domain", "revenue"]),
+        "## Context\n- Acme pays late\n"
+    );
+    let nothing = sandbox.run(&["context", "--domain", "none"]);
+    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to tell\n"));
+}
+
+#[test]
+fn a_context_for_programs() {
+    let sandbox = team();
+    let told = sandbox.json(&["context", "--agent", "cro", "--uris", "--entity", "acme"]);
+    let text = "## Context\n- Acme pays late [fact/f2]\n- Acme has 200 employees [fact/f1]";
+    let line = json!({"section": "facts", "id": "f2", "text": "- Acme pays late [fact/f2]", "uri": "mv2://default/fact/f2"});
+    assert_eq!((&told["context"], &told["lines"][0], &told["agent"]), (&json!(text), &line, &json!("cro")));
+    assert_eq!((&told["tokens"], &told["budget"], &told["left_out"]), (&json!(text.len().div_ceil(4)), &json!(2000), &json!(0)));
+    let cut = sandbox.json(&["context", "--agent", "cro", "--budget", "13"]);
+    assert_eq!((&cut["left_out"], &cut["tokens"]), (&json!(3), &json!(13)));
+    let nothing = sandbox.json(&["context", "--tag", "none"]);
+    assert_eq!((&nothing["context"], &nothing["lines"]), (&Value::Null, &json!([])));
+    let cut = sandbox.run(&["context", "--agent", "cro", "--budget", "13"]);
+    assert_eq!(cut.err, "3 more left out: the budget is 13 tokens\n");
+}
+
+/// To read is no use that is counted, and needs no turn at writing.
+#[test]
+fn a_context_writes_nothing_and_knows_the_past() {
+    let sandbox = team();
+    let before = sandbox.json(&["stats"])["commit_count"].clone();
+    sandbox.ok(&["commit", "--label", "then"]);
+    sandbox.ok(&["fact", "supersede", "f1", "Acme has 300 employees"]);
+    assert!(sandbox.ok(&["context", "--as-of", "then"]).contains("\n- Acme has 200 employees\n"));
+    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 300 employees\n");
+    let after = sandbox.json(&["stats"])["commit_count"].clone();
+    assert_eq!(after.as_u64(), before.as_u64().map(|count| count + 2), "the checkpoint and the fact");
+}

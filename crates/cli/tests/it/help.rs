@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 28] = [
+const VERBS: [&str; 29] = [
     "init",
     "create",
     "put",
@@ -26,6 +26,7 @@ const VERBS: [&str; 28] = [
     "purge",
     "tour",
     "clearance",
+    "context",
     "run",
     "svc",
     "shell",

@@ -3,6 +3,7 @@
 mod access;
 mod agents;
 mod bad_input;
+mod crm;
 mod documents;
 mod fs;
 mod help;

@@ -220,14 +220,8 @@ impl FactStore for CapsuleFactStore {
         let Some((reader, touched)) = self.now()? else { return Ok(Vec::new()) };
         let view = reader.view();
         let rule = Rule::<FactQuery>::of(query);
-        let clauses = Clauses::default()
-            .field("entity", query.entity.as_deref())
-            .field("domain", query.domain.as_deref())
-            .attribute(query.attribute.as_deref())
-            .tags(&query.tags)
-            .clearance(query.clearance.as_ref());
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts = Shelf { view, kind: FACT }.first(&clauses, &query.text, query.limit, &read)?;
+        let mut facts = Shelf { view, kind: FACT }.first(&fact_clauses(query), &query.text, query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(facts)
     }
@@ -251,6 +245,19 @@ impl FactStore for CapsuleFactStore {
         let mut found: Vec<Fact> = found.into_iter().map(|(_, fact)| fact).collect();
         found.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(found)
+    }
+
+    /// How often they were read is not told: nobody chooses by it.
+    fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let rule = Rule::<FactQuery>::of(query);
+        let read = |record: &Record| {
+            let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
+            // Another revision of it counts as well, which says otherwise.
+            fact.contested_with.extend((!record.beside.is_empty()).then(|| fact.id.clone()));
+            Some(fact)
+        };
+        Shelf { view: reader.view(), kind: FACT }.likely(&fact_clauses(query), words, query.limit, &read)
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -300,6 +307,22 @@ impl FactStore for CapsuleFactStore {
         let _saved_now_or_later = self.save(&mut touched);
         Ok(())
     }
+}
+
+fn fact_clauses(query: &FactQuery) -> Clauses {
+    Clauses::default()
+        .field("entity", query.entity.as_deref())
+        .field("domain", query.domain.as_deref())
+        .attribute(query.attribute.as_deref())
+        .tags(&query.tags)
+        .clearance(query.clearance.as_ref())
+}
+
+fn insight_clauses(query: &InsightQuery) -> Clauses {
+    CapsuleInsightStore::of_agent(&query.agent_id)
+        .field("entity", query.entity.as_deref())
+        .field("domain", query.domain.as_deref())
+        .tags(&query.tags)
 }
 
 /// The memory under a URI, if whoever looks may know it.
@@ -434,12 +457,15 @@ impl InsightStore for CapsuleInsightStore {
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>> {
         let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
         let rule = Rule::<InsightQuery>::of(query);
-        let clauses = CapsuleInsightStore::of_agent(&query.agent_id)
-            .field("entity", query.entity.as_deref())
-            .field("domain", query.domain.as_deref())
-            .tags(&query.tags);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        Shelf { view: reader.view(), kind: INSIGHT }.first(&clauses, &query.text, query.limit, &read)
+        Shelf { view: reader.view(), kind: INSIGHT }.first(&insight_clauses(query), &query.text, query.limit, &read)
+    }
+
+    fn likely(&self, query: &InsightQuery, words: &str) -> Result<Vec<Insight>> {
+        let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let rule = Rule::<InsightQuery>::of(query);
+        let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
+        Shelf { view: reader.view(), kind: INSIGHT }.likely(&insight_clauses(query), words, query.limit, &read)
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {

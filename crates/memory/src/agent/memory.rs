@@ -13,7 +13,7 @@ use super::reflect::CONFIRMED_RISE;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
-use crate::access::Classification;
+use crate::access::{Classification, ClearanceProfile};
 use crate::error::{Error, Result};
 use crate::record::Micros;
 
@@ -45,6 +45,7 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
+    clearance: ClearanceProfile,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
     pub(super) clock: fn() -> Micros,
@@ -74,8 +75,10 @@ impl AgentMemory {
     /// An empty memory that lives as long as the process, of an agent without a team.
     #[must_use]
     pub fn new(agent_id: impl Into<String>, clock: fn() -> Micros) -> AgentMemory {
+        let agent_id = agent_id.into();
         AgentMemory {
-            agent_id: agent_id.into(),
+            clearance: ClearanceProfile::new(&agent_id),
+            agent_id,
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),
             insights: Arc::new(InMemoryInsightStore::new()),
@@ -103,6 +106,12 @@ impl AgentMemory {
         AgentMemory { workspace: Some(workspace), ..self }
     }
 
+    /// The same memory of an agent that may know this of what the team shares. Default: nothing but what is public.
+    #[must_use]
+    pub fn with_clearance(self, clearance: ClearanceProfile) -> AgentMemory {
+        AgentMemory { clearance, ..self }
+    }
+
     /// Whose memory it is.
     #[must_use]
     pub fn agent_id(&self) -> &str {
@@ -113,6 +122,12 @@ impl AgentMemory {
     #[must_use]
     pub fn workspace(&self) -> Option<&Arc<WorkspaceMemory>> {
         self.workspace.as_ref()
+    }
+
+    /// What the agent may know of what the team shares.
+    #[must_use]
+    pub fn clearance(&self) -> &ClearanceProfile {
+        &self.clearance
     }
 
     /// Records what the agent did.

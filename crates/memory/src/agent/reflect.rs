@@ -15,7 +15,7 @@ use super::types::{Episode, Insight, InsightStatus};
 use crate::access::Classification;
 use crate::error::{Error, Result};
 use crate::llm::{ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, Usage, complete_json};
-use crate::tokens::first_chars;
+use crate::tokens::{first_chars, one_line};
 
 /// Most episodes that are reflected on: the newest.
 pub const REFLECTED_EPISODES_MAX: usize = 50;
@@ -220,10 +220,6 @@ fn shown(episode: &Episode) -> String {
     let about = if episode.entity.is_empty() { String::new() } else { format!(" ({})", line(&episode.entity)) };
     let (domain, action, came) = (line(&episode.domain), line(&episode.action), line(&episode.output_summary));
     format!("- {} [{domain}] {action}{about}: {came}", line(&episode.id))
-}
-
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The insights in a reply: a list of objects, or an object whose `insights` is one. What has no content is passed over.

@@ -13,6 +13,8 @@
 //! first revision in a tag. The first few are therefore found by walking along the sequences of what was never revised until there are
 //! enough, and putting all that was revised among them.
 
+mod likely;
+
 use std::cmp::Reverse;
 
 use kapsa_index::{Candidate, Filter, Query};

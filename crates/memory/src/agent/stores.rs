@@ -84,6 +84,15 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
+    /// Facts that fit, from which the best are to be chosen, in any order: at most as many as the query's limit that have most of these
+    /// words, and as many that were written last. A store that cannot tell gives all that fit.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn likely(&self, query: &FactQuery, _words: &str) -> Result<Vec<Fact>> {
+        self.query(&FactQuery { limit: usize::MAX, ..query.clone() })
+    }
+
     /// The live facts that one must be compared with before it is written, in the order in which they were first stored: of its entity
     /// and domain, all of them or, in a store that holds many, those of its attribute and those that have the most words in common.
     ///
@@ -224,6 +233,14 @@ pub trait InsightStore: Send + Sync {
     /// # Errors
     /// What the store says.
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>>;
+
+    /// Insights that fit, from which the best are to be chosen; see [`FactStore::likely`].
+    ///
+    /// # Errors
+    /// What the store says.
+    fn likely(&self, query: &InsightQuery, _words: &str) -> Result<Vec<Insight>> {
+        self.query(&InsightQuery { limit: usize::MAX, ..query.clone() })
+    }
 
     /// The agent's insight with this id.
     ///

@@ -22,7 +22,7 @@ pub const RESTATED_RISE: f64 = 0.1;
 /// Facts that a team shares.
 pub struct WorkspaceMemory {
     facts: Arc<dyn FactStore>,
-    clock: fn() -> Micros,
+    pub(super) clock: fn() -> Micros,
     preset: Preset,
     /// Held while it is looked up and written what is known: two who tell the same at once do not both find that nobody did.
     remembering: Mutex<()>,

@@ -21,6 +21,8 @@ pub struct RoleSpec {
     pub id: String,
     /// Who it is.
     pub soul: String,
+    /// What it wants.
+    pub goals: Vec<String>,
     /// The highest level that it may know in each domain, by name: `public`, `internal`, `confidential` or `restricted`.
     pub clearance: BTreeMap<String, String>,
     /// What it may do. None: everything on its own.
@@ -193,7 +195,7 @@ impl Role {
     /// # Errors
     /// [`RoleError::Invalid`], with the role, operator or node at fault.
     pub fn from_spec(spec: &RoleSpec, tools: &[Arc<dyn Tool>], clock: fn() -> Micros) -> Result<Role, RoleError> {
-        let mut builder = Role::builder(&spec.id, clock).soul(&spec.soul);
+        let mut builder = Role::builder(&spec.id, clock).soul(&spec.soul).goals(&spec.goals);
         if let Some(authority) = &spec.authority {
             builder = builder.authority(authority.clone());
         }

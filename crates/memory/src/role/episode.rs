@@ -24,8 +24,19 @@ pub(super) struct Step<'a> {
     pub(super) ended: Micros,
     pub(super) usage: Usage,
     pub(super) scope: Scope,
+    /// The highest level of what the step knew.
+    pub(super) level: Classification,
     pub(super) input: &'a str,
     pub(super) result: Outcome,
+}
+
+/// What became of the episode of a step.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Its id, if there is one now.
+    pub(super) episode: Option<String>,
+    /// Why there is none, where there should be.
+    pub(super) problem: Option<Error>,
 }
 
 /// How a step ended.
@@ -47,9 +58,15 @@ impl Step<'_> {
         u64::try_from(self.ended.saturating_sub(self.started)).unwrap_or_default() / 1000
     }
 
-    /// Has the step recorded. Returns why it could not be; none without a recorder.
-    pub(super) fn record(self, recorder: Option<&dyn EpisodeRecorder>) -> Option<Error> {
-        recorder?.record(self.into_episode()).err()
+    /// Has the step recorded, unless there is no recorder.
+    pub(super) fn record(self, recorder: Option<&dyn EpisodeRecorder>) -> Recorded {
+        let Some(recorder) = recorder else { return Recorded::default() };
+        let episode = self.into_episode();
+        let id = episode.id.clone();
+        match recorder.record(episode) {
+            Ok(()) => Recorded { episode: Some(id), problem: None },
+            Err(error) => Recorded { episode: None, problem: Some(error) },
+        }
     }
 
     fn into_episode(self) -> Episode {
@@ -70,8 +87,8 @@ impl Step<'_> {
             entity: self.scope.entity,
             domain: self.scope.domain,
             tags: self.scope.tags,
-            // How far what it was about may spread is not known here; the store's owner may say so.
-            classification: Classification::Internal,
+            // Whoever knew something secret may have told it.
+            classification: self.level.max(Classification::Internal),
         }
     }
 }
@@ -92,7 +109,18 @@ mod tests {
     fn step(started: Micros, ended: Micros) -> Step<'static> {
         let result = Outcome { summary: "ž".repeat(201), values: Map::new() };
         let usage = Usage { tokens_in: 1, tokens_out: 2 };
-        Step { role: "cro", operator: "ops", node: "n", started, ended, usage, scope: Scope::default(), input: "日", result }
+        Step {
+            role: "cro",
+            operator: "ops",
+            node: "n",
+            started,
+            ended,
+            usage,
+            scope: Scope::default(),
+            level: Classification::Public,
+            input: "日",
+            result,
+        }
     }
 
     #[test]
@@ -101,6 +129,9 @@ mod tests {
         assert_eq!((episode.input_summary.as_str(), episode.output_summary), ("日", "ž".repeat(SUMMARY_CHARS_MAX)));
         assert_eq!((episode.timestamp, episode.duration_ms), (5_000_000, 2));
         assert_eq!((episode.agent_id.as_str(), episode.action.as_str()), ("cro", "n"));
+        assert_eq!(episode.classification, Classification::Internal);
+        let secret = Step { level: Classification::Confidential, ..step(0, 0) };
+        assert_eq!(secret.into_episode().classification, Classification::Confidential);
     }
 
     #[test]

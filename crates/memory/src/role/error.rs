@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::text::MissingKeys;
+use crate::agent::ReflectError;
 use crate::error::Error;
 use crate::llm::{ModelError, Usage};
 
@@ -122,16 +123,4 @@ pub enum StepCause {
     /// The templates of the node ask for more than the state has; the model was not asked.
     #[error(transparent)]
     MissingKeys(#[from] MissingKeys),
-}
-
-/// Why a role learned nothing.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReflectError {
-    /// The model.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// The memory.
-    #[error(transparent)]
-    Memory(#[from] Error),
 }

@@ -2,12 +2,27 @@
 
 use std::sync::Arc;
 
-use super::error::ReflectError;
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
-use crate::agent::{Episode, Insight};
+use crate::access::{Classification, ClearanceProfile};
+use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection};
 use crate::error::Result;
 use crate::llm::{BoxFuture, LanguageModel};
+
+/// What a node should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assembled {
+    /// For the prompt; empty when there is nothing to know.
+    pub text: String,
+    /// The highest level of what is in it: what comes of it spreads no further.
+    pub level: Classification,
+}
+
+impl From<String> for Assembled {
+    /// Internal, as everything of which nothing else is said.
+    fn from(text: String) -> Assembled {
+        Assembled { text, level: Classification::Internal }
+    }
+}
 
 /// Puts together what a node should know.
 pub trait ContextAssembler: Send + Sync {
@@ -15,7 +30,7 @@ pub trait ContextAssembler: Send + Sync {
     ///
     /// # Errors
     /// What the memory says. The node is not run then: it would answer without what it needs to know.
-    fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<String>;
+    fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<Assembled>;
 }
 
 /// Keeps what was done.
@@ -38,21 +53,25 @@ pub trait InsightSource: Send + Sync {
 
 /// Learns from what was done.
 pub trait Reflect: Send + Sync {
-    /// Asks the model what the episodes teach, keeps it, and returns what is new. Without episodes nothing is asked.
+    /// Finds out what the episodes teach, by asking the model or, without one, by rules of its own, and keeps it. Without episodes nothing
+    /// is asked.
     ///
     /// # Errors
     /// What the model or the memory says.
     fn reflect<'a>(
         &'a self,
-        model: &'a dyn LanguageModel,
+        model: Option<&'a dyn LanguageModel>,
         role_context: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Insight>, ReflectError>>;
+    ) -> BoxFuture<'a, Result<Reflection, ReflectError>>;
 }
 
 /// A memory that a role can have: whatever has all four abilities.
-pub trait RoleMemory: ContextAssembler + EpisodeRecorder + InsightSource + Reflect {}
-
-impl<M: ContextAssembler + EpisodeRecorder + InsightSource + Reflect> RoleMemory for M {}
+pub trait RoleMemory: ContextAssembler + EpisodeRecorder + InsightSource + Reflect {
+    /// The memory as that of an agent, for what a role does not ask of every memory: publishing, browsing. None unless it is one.
+    fn agent(&self) -> Option<&AgentMemory> {
+        None
+    }
+}
 
 /// Gives each role its memory. What the roles share, such as a workspace, is known to the factory alone.
 ///

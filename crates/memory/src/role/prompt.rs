@@ -1,5 +1,7 @@
 //! How does a system prompt come together? From paragraphs in a fixed order; the same parts always make the same prompt.
 
+use crate::tokens::one_line;
+
 /// The parts that are not empty, a blank line between them.
 pub(super) fn paragraphs(parts: &[&str]) -> String {
     let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
@@ -13,11 +15,6 @@ pub(super) fn list<'a>(heading: &str, items: impl Iterator<Item = &'a str>) -> S
         lines.insert(0, format!("## {heading}"));
     }
     lines.join("\n")
-}
-
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
 }
 
 #[cfg(test)]

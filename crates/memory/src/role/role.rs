@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::authority::{AuthorityConfig, Permission};
-use super::episode::{Outcome, Step};
+use super::episode::{Outcome, Recorded, Step};
 use super::error::{RoleError, StepCause, StepError};
-use super::memory::{ContextAssembler, EpisodeRecorder, RoleMemory};
+use super::memory::{ContextAssembler, EpisodeRecorder, MemoryFactory, RoleMemory};
 use super::notes::{self, NoteSource};
 use super::operator::Operator;
 use super::prompt::{self, paragraphs};
 use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
-use crate::agent::Insight;
+use crate::access::{Classification, ClearanceProfile};
+use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection};
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
@@ -30,6 +30,7 @@ const RESPOND: &str = "respond";
 pub struct Role {
     id: String,
     soul: String,
+    goals: Vec<String>,
     operators: Vec<Operator>,
     authority: Option<AuthorityConfig>,
     clearance: Option<ClearanceProfile>,
@@ -50,6 +51,12 @@ impl RoleBuilder {
     /// Who it is; every prompt begins with it. Default: nothing.
     pub fn soul(mut self, soul: impl Into<String>) -> RoleBuilder {
         self.role.soul = soul.into();
+        self
+    }
+
+    /// Adds goals, which every prompt tells after the soul.
+    pub fn goals<S: Into<String>>(mut self, goals: impl IntoIterator<Item = S>) -> RoleBuilder {
+        self.role.goals.extend(goals.into_iter().map(Into::into));
         self
     }
 
@@ -120,6 +127,8 @@ pub struct Response {
     pub usage: Usage,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// Id of the episode of it; none when there is none.
+    pub episode: Option<String>,
     /// Why it is not among the episodes; none when it is, or the role has no memory.
     pub unrecorded: Option<Error>,
 }
@@ -130,6 +139,7 @@ impl Role {
         let role = Role {
             id: id.into(),
             soul: String::new(),
+            goals: Vec::new(),
             operators: Vec::new(),
             authority: None,
             clearance: None,
@@ -153,6 +163,18 @@ impl Role {
         &self.soul
     }
 
+    /// What it wants.
+    #[must_use]
+    pub fn goals(&self) -> &[String] {
+        &self.goals
+    }
+
+    /// What every prompt of it begins with: the soul, and the goals below.
+    fn identity(&self) -> String {
+        let goals = prompt::list("Goals", self.goals.iter().map(String::as_str));
+        paragraphs(&[&self.soul, &goals])
+    }
+
     /// What it may know: nothing but what is public, unless something else was said.
     #[must_use]
     pub fn clearance(&self) -> ClearanceProfile {
@@ -163,6 +185,19 @@ impl Role {
     #[must_use]
     pub fn memory(&self) -> Option<&Arc<dyn RoleMemory>> {
         self.memory.as_ref()
+    }
+
+    /// Its memory as that of an agent, which can publish; none when it has no memory, or one of another kind.
+    #[must_use]
+    pub fn agent_memory(&self) -> Option<&AgentMemory> {
+        self.memory.as_deref()?.agent()
+    }
+
+    /// Its memory, soul and goals as a file system, with traces of its own; none when it has no memory of an agent.
+    #[must_use]
+    pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
+        let files = MemoryFilesystem::new(self.agent_memory()?.clone());
+        Some(files.with_soul(&self.soul).with_goals(&self.goals))
     }
 
     /// Whether it may act so. A role without an authority may do everything on its own.
@@ -184,7 +219,7 @@ impl Role {
     pub fn operator(&self, id: &str) -> Result<OperatorRuntime, RoleError> {
         let unknown = || RoleError::UnknownOperator { role: self.id.clone(), operator: id.to_owned() };
         let operator = self.operators.iter().find(|operator| operator.id() == id).ok_or_else(unknown)?;
-        let mut runtime = OperatorRuntime::new(operator.clone(), self.clock).with_soul(&self.soul);
+        let mut runtime = OperatorRuntime::new(operator.clone(), self.clock).with_soul(self.identity());
         runtime.role.clone_from(&self.id);
         if let Some(model) = &self.model {
             runtime = runtime.with_model(Arc::clone(model));
@@ -207,8 +242,8 @@ impl Role {
     pub async fn respond(&self, message: &str) -> Result<Response, RoleError> {
         let model = self.asked()?;
         let started = (self.clock)();
-        let mut usage = Usage::default();
-        let result = self.say(model, message, &mut usage).await;
+        let (mut usage, mut level) = (Usage::default(), Classification::default());
+        let result = self.say(model, message, &mut usage, &mut level).await;
         let ended = (self.clock)();
 
         let outcome = match &result {
@@ -216,12 +251,13 @@ impl Role {
             Err(cause) => Outcome::failed(cause),
         };
         let (role, operator, node) = (self.id.as_str(), "", RESPOND);
-        let step = Step { role, operator, node, started, ended, usage, scope: Scope::default(), input: message, result: outcome };
+        let step =
+            Step { role, operator, node, started, ended, usage, scope: Scope::default(), level, input: message, result: outcome };
         let duration_ms = step.duration_ms();
         let recorder = self.memory.as_deref().map(|memory| memory as &dyn EpisodeRecorder);
-        let unrecorded = step.record(recorder);
+        let Recorded { episode, problem: unrecorded } = step.record(recorder);
         match result {
-            Ok(text) => Ok(Response { text, usage, duration_ms, unrecorded }),
+            Ok(text) => Ok(Response { text, usage, duration_ms, episode, unrecorded }),
             Err(cause) => {
                 let (role, operator, node) = (self.id.clone(), String::new(), RESPOND.to_owned());
                 Err(Box::new(StepError { role, operator, node, cause, usage, unrecorded }).into())
@@ -229,15 +265,17 @@ impl Role {
         }
     }
 
-    /// Learns from what was done: the insights that are new. Without a memory there is nothing to learn from.
+    /// Learns from what was done, with the model or, where there is none, by the memory's own rules. Without a memory there is nothing to
+    /// learn from.
     ///
     /// # Errors
-    /// [`RoleError::NoModel`], and [`RoleError::Reflect`] when the memory or the model failed.
-    pub async fn reflect(&self) -> Result<Vec<Insight>, RoleError> {
+    /// [`RoleError::Reflect`] when the memory or the model failed.
+    pub async fn reflect(&self) -> Result<Reflection, RoleError> {
         let Some(memory) = &self.memory else {
-            return Ok(Vec::new());
+            return Ok(Reflection::default());
         };
-        let learned = memory.reflect(self.asked()?, &self.soul).await;
+        let identity = self.identity();
+        let learned = memory.reflect(self.model.as_deref(), &identity).await;
         learned.map_err(|source| RoleError::Reflect { role: self.id.clone(), source })
     }
 
@@ -245,35 +283,49 @@ impl Role {
         self.model.as_deref().ok_or_else(|| RoleError::NoModel { who: format!("role `{}`", self.id) })
     }
 
-    async fn say(&self, model: &dyn LanguageModel, message: &str, usage: &mut Usage) -> Result<String, StepCause> {
+    async fn say(
+        &self,
+        model: &dyn LanguageModel,
+        message: &str,
+        usage: &mut Usage,
+        level: &mut Classification,
+    ) -> Result<String, StepCause> {
         let messages = vec![Message::User(message.to_owned())];
-        let request = ChatRequest { system: self.system_for(message)?, messages, ..ChatRequest::default() };
+        let request = ChatRequest { system: self.system_for(message, level)?, messages, ..ChatRequest::default() };
         let reply = model.complete(&request).await.inspect_err(|error| *usage = error.usage)?;
         *usage = reply.usage;
         Ok(reply.text)
     }
 
-    fn system_for(&self, message: &str) -> Result<String, Error> {
+    fn system_for(&self, message: &str, level: &mut Classification) -> Result<String, Error> {
         let wanted = message.trim();
         let known = match (&self.memory, &self.notes) {
             // Every text has the empty one in it.
             (Some(_), _) if wanted.is_empty() => String::new(),
-            (Some(memory), _) => list(&memory.matching(wanted, RESPOND_INSIGHTS_MAX)?),
+            (Some(memory), _) => {
+                let insights = memory.matching(wanted, RESPOND_INSIGHTS_MAX)?;
+                *level = insights.iter().map(|insight| insight.classification).fold(*level, Classification::max);
+                list(&insights)
+            }
             (None, Some(notes)) => notes::section(&notes.recall(&self.id, message)?),
             (None, None) => String::new(),
         };
-        Ok(paragraphs(&[&self.soul, &known]))
+        Ok(paragraphs(&[&self.identity(), &known]))
     }
 
     /// The same role with what it shares with others and does not have itself.
-    pub(super) fn equipped(mut self, shared: &Shared) -> Result<Role, RoleError> {
+    pub(super) fn equipped(mut self, shared: &Shared, memories: Option<&dyn MemoryFactory>) -> Result<Role, RoleError> {
         self.model = self.model.or_else(|| shared.model.clone());
         self.notes = self.notes.or_else(|| shared.notes.clone());
-        if let (None, Some(memories)) = (&self.memory, &shared.memories) {
+        if let (None, Some(memories)) = (&self.memory, memories) {
             let memory = memories.memory(&self.id, &self.clearance());
             self.memory = Some(memory.map_err(|source| RoleError::Memory { role: self.id.clone(), source })?);
         }
         Ok(self)
+    }
+
+    pub(super) fn clock(&self) -> fn() -> Micros {
+        self.clock
     }
 }
 

@@ -7,16 +7,18 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::answer::answer_of;
-use super::episode::{Outcome, Step};
+use super::episode::{Outcome, Recorded, Step};
 use super::error::{RoleError, StepCause, StepError};
-use super::memory::{ContextAssembler, EpisodeRecorder, MemoryFactory};
+use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, MemoryFactory};
 use super::notes::{self, NoteSource};
 use super::operator::{Node, Operator};
 use super::prompt::paragraphs;
 use super::role::Role;
 use super::scope::Scope;
+use super::team::TeamMemories;
 use super::text::{MissingKeys, State, text_of};
 use super::turns::{Turns, talk};
+use crate::access::Classification;
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
@@ -51,6 +53,8 @@ pub struct NodeRun {
     pub usage: Usage,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// Id of the episode of it; none when there is none.
+    pub episode: Option<String>,
     /// Why it is not among the episodes; none when it is, or nobody records.
     pub unrecorded: Option<Error>,
 }
@@ -70,6 +74,7 @@ pub struct ChainError {
 #[derive(Default)]
 struct Call {
     scope: Scope,
+    level: Classification,
     input: String,
     turns: Turns,
 }
@@ -160,7 +165,7 @@ impl OperatorRuntime {
 
         let step = self.step(node, &call, started, ended, outcome(node, &call.turns, &result));
         let duration_ms = step.duration_ms();
-        let unrecorded = step.record(self.recorder());
+        let Recorded { episode, problem: unrecorded } = step.record(self.recorder());
         let Turns { steps, usage, answered, .. } = call.turns;
         let node_name = node.name.clone();
         match result {
@@ -168,7 +173,7 @@ impl OperatorRuntime {
                 if let Some(key) = &node.output {
                     state.insert(key.clone(), output.clone());
                 }
-                Ok(NodeRun { node: node_name, output, answered, steps, usage, duration_ms, unrecorded })
+                Ok(NodeRun { node: node_name, output, answered, steps, usage, duration_ms, episode, unrecorded })
             }
             Err(cause) => {
                 let (role, operator) = (self.role.clone(), self.operator.id().to_owned());
@@ -234,16 +239,17 @@ impl OperatorRuntime {
         })
     }
 
-    fn system(&self, node: &Node, call: &Call) -> Result<String, Error> {
+    fn system(&self, node: &Node, call: &mut Call) -> Result<String, Error> {
         let context = match (&self.assembler, &node.scope) {
             (Some(assembler), Some(scope)) => assembler.assemble(&call.scope, scope.budget())?,
-            _ => String::new(),
+            _ => Assembled::default(),
         };
+        call.level = context.level;
         let notes = match &self.notes {
             Some(notes) => notes::section(&notes.recall(&self.role, &call.input)?),
             None => String::new(),
         };
-        Ok(paragraphs(&[&self.soul, &node.system, &context, &notes]))
+        Ok(paragraphs(&[&self.soul, &node.system, &context.text, &notes]))
     }
 
     fn step<'a>(&'a self, node: &'a Node, call: &'a Call, started: Micros, ended: Micros, result: Outcome) -> Step<'a> {
@@ -255,6 +261,7 @@ impl OperatorRuntime {
             ended,
             usage: call.turns.usage,
             scope: call.scope.clone(),
+            level: call.level,
             input: &call.input,
             result,
         }
@@ -287,7 +294,8 @@ impl fmt::Debug for OperatorRuntime {
 pub struct Shared {
     /// Who is asked. Default: nobody.
     pub model: Option<Arc<dyn LanguageModel>>,
-    /// Gives each role its memory, with or without a clearance. Default: roles have no memory.
+    /// Gives each role its memory, with or without a clearance. Default: a [`TeamMemories`] of their own that lives as long as the process;
+    /// none where there are notes.
     pub memories: Option<Arc<dyn MemoryFactory>>,
     /// Notes of roles without a memory. Default: none.
     pub notes: Option<Arc<dyn NoteSource>>,
@@ -306,11 +314,15 @@ impl RoleRuntime {
     /// [`RoleError::Invalid`] when two roles have the same id, [`RoleError::Memory`] when a memory cannot be had.
     pub fn new(roles: impl IntoIterator<Item = Role>, shared: &Shared) -> Result<RoleRuntime, RoleError> {
         let mut runtime = RoleRuntime { roles: Vec::new() };
+        let mut memories = shared.memories.clone();
         for role in roles {
+            if memories.is_none() && shared.notes.is_none() {
+                memories = Some(Arc::new(TeamMemories::new(role.clock())));
+            }
             if runtime.role(role.id()).is_ok() {
                 return Err(RoleError::invalid(format!("role `{}`", role.id()), "there are two of that id"));
             }
-            runtime.roles.push(role.equipped(shared)?);
+            runtime.roles.push(role.equipped(shared, memories.as_deref())?);
         }
         Ok(runtime)
     }

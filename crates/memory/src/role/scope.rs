@@ -4,22 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::text::{FromState, MissingKeys, State, Text};
-
-/// Tokens of memory in a prompt unless told otherwise, by the estimate of [`crate::tokens`].
-pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
-
-/// A part of a memory. Each part that is empty asks for anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
-    /// About this entity.
-    pub entity: String,
-    /// Of this field of knowledge.
-    pub domain: String,
-    /// With one of these tags.
-    pub tags: Vec<String>,
-    /// With this text in it.
-    pub query: String,
-}
+pub use crate::agent::{CONTEXT_TOKENS_DEFAULT, Scope};
 
 /// A [`Scope`] before the state is known: each part is a value or comes from the state.
 ///
@@ -94,7 +79,7 @@ impl MemoryScope {
         self
     }
 
-    /// With this text in it. Default: any.
+    /// What has words of this text comes first. Default: nothing is asked.
     #[must_use]
     pub fn query(mut self, query: impl Into<Text>) -> MemoryScope {
         self.query = query.into();

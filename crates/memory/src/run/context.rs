@@ -638,7 +638,7 @@ impl<'a> Search<'a> {
         let failed = task.as_ref().is_some_and(|task| self.failed.contains(&(of.clone(), task.clone())));
         let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(name_of));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
-        let title = passages::one_line(records::bare_title(&record.title, &record.label));
+        let title = tokens::one_line(records::bare_title(&record.title, &record.label));
         Line {
             run: run.clone(),
             task,
@@ -646,7 +646,7 @@ impl<'a> Search<'a> {
             earlier: weighed.earlier,
             role: name_of(role),
             title: unmarked(tokens::first_chars(&title, TITLE_CHARS_MAX)),
-            text: unmarked(&passages::one_line(&record.text[weighed.range.clone()])),
+            text: unmarked(&tokens::one_line(&record.text[weighed.range.clone()])),
             uri: record.uri.clone(),
             confidence: record.confidence,
             score: weighed.score,
@@ -735,7 +735,7 @@ fn shortened(line: Line, room: usize) -> Line {
 fn unmarked(text: &str) -> String {
     let mut text = text.to_string();
     while let Some(marker) = [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker)) {
-        text = passages::one_line(&text.replace(marker, " "));
+        text = tokens::one_line(&text.replace(marker, " "));
     }
     text
 }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use kapsa_index::{Query, terms_in};
 
 use crate::tokens;
-use crate::uri::is_invisible;
 
 /// Most bytes of one text that are looked at.
 const TEXT_BYTES_MAX: usize = 256 << 10;
@@ -111,21 +110,6 @@ pub(super) fn worth(passage: &Passage, title: &[usize], weights: &[f32]) -> f32 
     0.0 + own + above.map(|&term| TITLE_SHARE * weights[term]).sum::<f32>()
 }
 
-/// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
-/// context can be forged by a text within it.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars().filter(|&c| c.is_whitespace() || !c.is_control() && !is_invisible(c)) {
-        if !c.is_whitespace() {
-            line.push(c);
-        } else if !line.is_empty() && !line.ends_with(' ') {
-            line.push(' ');
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,12 +151,5 @@ mod tests {
         ] {
             assert_eq!(decides(text), decides_something, "{text}");
         }
-    }
-
-    #[test]
-    fn a_text_within_a_line_stays_there() {
-        let hostile = "a\r\n--- x\x1b[31m\u{202e}b\u{200b}\t c \n";
-        assert_eq!(one_line(hostile), "a --- x[31mb c");
-        assert_eq!(one_line(" \n"), "");
     }
 }

@@ -6,11 +6,11 @@ use super::MemoryFilesystem;
 use super::error::FileError;
 use super::path::{self, Folder, Node, SOUL};
 use super::period::Period;
-use crate::agent::reflect::one_line;
 use crate::agent::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use crate::agent::types::{Episode, Fact, Insight};
 use crate::error::Result;
 use crate::tokens::first_chars;
+use crate::tokens::one_line;
 
 /// Entries of a folder that are listed unless told otherwise.
 pub const ENTRIES_DEFAULT: usize = 50;
@@ -163,7 +163,7 @@ impl MemoryFilesystem {
     /// What the team shares and the agent may know, the surest first. Being listed is not being read.
     pub(super) fn facts(&self, domain: Option<&str>, text: &str) -> Result<Vec<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(Vec::new()) };
-        let (domain, text, clearance) = (domain.map(str::to_string), text.to_string(), Some(self.clearance.clone()));
+        let (domain, text, clearance) = (domain.map(str::to_string), text.to_string(), Some(self.memory.clearance().clone()));
         let query = FactQuery { domain, text, clearance, limit: usize::MAX, ..FactQuery::default() };
         let mut all = workspace.store().query(&query)?;
         all.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.id.cmp(&b.id)));

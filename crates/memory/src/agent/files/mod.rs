@@ -38,7 +38,6 @@ use self::path::Node;
 use self::traces::Traces;
 use super::memory::AgentMemory;
 use super::types::{RetrievalTrace, TraceAction};
-use crate::access::ClearanceProfile;
 use crate::tokens::{self, first_bytes};
 
 /// The memory of an agent as a file system.
@@ -60,7 +59,6 @@ pub struct MemoryFilesystem {
     memory: AgentMemory,
     soul: String,
     goals: Vec<String>,
-    clearance: ClearanceProfile,
     limit: Option<usize>,
     traces: Traces,
 }
@@ -72,17 +70,11 @@ impl fmt::Debug for MemoryFilesystem {
 }
 
 impl MemoryFilesystem {
-    /// The memory of an agent without a soul and goals, and with what is public of what the team shares.
+    /// The memory of an agent without a soul and goals. Of what the team shares it shows what the agent may know
+    /// ([`AgentMemory::with_clearance`]).
     #[must_use]
     pub fn new(memory: AgentMemory) -> MemoryFilesystem {
-        MemoryFilesystem {
-            clearance: ClearanceProfile::new(memory.agent_id()),
-            memory,
-            soul: String::new(),
-            goals: Vec::new(),
-            limit: None,
-            traces: Traces::default(),
-        }
+        MemoryFilesystem { memory, soul: String::new(), goals: Vec::new(), limit: None, traces: Traces::default() }
     }
 
     /// Who the agent is. Default: nothing.
@@ -95,12 +87,6 @@ impl MemoryFilesystem {
     #[must_use]
     pub fn with_goals(self, goals: impl IntoIterator<Item = impl Into<String>>) -> MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
-    }
-
-    /// What the agent may know of what the team shares. Default: what is public.
-    #[must_use]
-    pub fn with_clearance(self, clearance: ClearanceProfile) -> MemoryFilesystem {
-        MemoryFilesystem { clearance, ..self }
     }
 
     /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and [`HITS_DEFAULT`].

@@ -7,9 +7,9 @@ use super::error::FileError;
 use super::path::{File, Node};
 use super::period::{Period, told};
 use crate::agent::matching::counts;
-use crate::agent::reflect::one_line;
 use crate::agent::types::{Episode, Fact, Insight, InsightStatus};
 use crate::error::Result;
+use crate::tokens::one_line;
 
 /// Name of the value of an outcome that is all of what was written to a file.
 pub(super) const CONTENT: &str = "content";
@@ -59,7 +59,7 @@ impl MemoryFilesystem {
         if !workspace.store().get(id)?.is_some_and(|fact| is_there(&fact)) {
             return Ok(None);
         }
-        Ok(workspace.get(&self.clearance, id)?.filter(is_there))
+        Ok(workspace.get(self.memory.clearance(), id)?.filter(is_there))
     }
 }
 

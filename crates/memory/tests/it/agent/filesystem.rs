@@ -8,6 +8,7 @@ use kapsa_memory::agent::{
     InsightQuery, InsightStatus, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TraceAction,
     WorkspaceMemory,
 };
+use kapsa_memory::role::Role;
 use kapsa_memory::{Error, WriteOptions};
 
 use super::{DAY, episode, fact, insight, strings};
@@ -306,7 +307,8 @@ fn references_show_what_the_clearance_allows() {
         }
         let nobody = fs(&mem, &[]);
         assert_eq!(names(&nobody, "/references"), ["_"], "what is public, unless something else is said");
-        let fs = fs(&mem, &[]).with_clearance(ClearanceProfile::new("cro").with("revenue", Classification::Internal));
+        let cleared = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
+        let fs = fs(&mem.clone().with_clearance(cleared), &[]);
         assert_eq!(names(&fs, "/references"), ["_", "revenue"]);
         assert_eq!(names(&fs, "/references/revenue"), ["late"]);
         assert_eq!(hits(&fs, "acme pays", "/references"), ["/references/revenue/late", "/references/_/openly"]);
@@ -581,5 +583,25 @@ fn hits_are_scored_and_in_an_order_of_their_own() {
         assert!(found.hits.iter().all(|hit| hit.score > 0.0 && hit.score <= 1.0));
         assert_eq!(fs.search(" ", "/").expect("searched").hits.len(), 0);
         assert_eq!(hits(&fs, "cro", "/identity"), ["/identity/soul.md"]);
+    });
+}
+
+#[test]
+fn a_role_with_the_memory_of_an_agent_has_its_files() {
+    each(|mem| {
+        mem.store_insight(learned("ins1", "revenue", "Learned", 0.9)).expect("stored");
+        let role = Role::builder("cro", noon).soul("You are the CRO.").goals(["Win ten deals", "Lose none"]);
+        assert!(role.clone().build().expect("a role").memory_fs().is_none());
+        let role = role.memory(Arc::new(mem.clone())).build().expect("a role");
+        let fs = role.memory_fs().expect("files");
+        assert_eq!(names(&fs, "/"), ["identity", "goals", "knowledge", "experience", "references"]);
+        assert_eq!(
+            (names(&fs, "/goals"), fs.read("/goals/2.md").expect("read")),
+            (strings(["1.md", "2.md"]), "Lose none".into())
+        );
+        assert_eq!(fs.read("/goals/3.md").expect("read"), "");
+        assert_eq!(hits(&fs, "lose", "/goals"), ["/goals/2.md"]);
+        fs.write("/knowledge/revenue/new", "Written by a role").expect("written");
+        assert_eq!(recalled(&mem, "revenue").len(), 2);
     });
 }

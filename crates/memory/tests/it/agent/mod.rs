@@ -2,6 +2,7 @@
 
 mod capsule;
 mod conformance;
+mod context;
 mod contract;
 mod filesystem;
 mod model;

@@ -1,14 +1,11 @@
-//! The seed's tests of a runtime of roles.
+//! What a runtime of roles gives its roles, and what it refuses; the seed's other tests of it are those of `team`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::llm::{LanguageModel, ScriptedModel, block_on};
-use kapsa_memory::role::{
-    AuthorityConfig, MemoryFactory, Notes, Operator, OperatorRuntime, Permission, Role, RoleMemory, RoleRuntime, Shared,
-    agent_node, llm_node,
-};
+use kapsa_memory::role::{MemoryFactory, Notes, Operator, Role, RoleMemory, RoleRuntime, Shared, llm_node};
 use serde_json::json;
 
 use super::roles::{cro, revenue_ops};
@@ -32,27 +29,6 @@ impl MemoryFactory for Memories {
 fn sharing(model: &Arc<ScriptedModel>, memories: &Arc<Memories>) -> Shared {
     let model = Arc::clone(model) as Arc<dyn LanguageModel>;
     Shared { model: Some(model), memories: Some(Arc::clone(memories) as _), ..Shared::default() }
-}
-
-#[test]
-fn full_v2_stack() {
-    let (model, memories) = (saying("{\"score\": 85}"), Arc::new(Memories::default()));
-    let runtime = RoleRuntime::new([cro().build().unwrap()], &sharing(&model, &memories)).unwrap();
-    let role = runtime.role("cro").unwrap();
-    let mut state = state(json!({"lead": "Acme Corp", "company": "acme_corp"}));
-    block_on(role.operator("revenue_ops").unwrap().run("qualify", &mut state)).unwrap();
-
-    assert_eq!(state["score"], json!({"score": 85}));
-    let system = last(&model).system;
-    assert!(system.contains("CRO") && system.contains("VP sponsor"), "{system}");
-    let given = memories.given.lock().unwrap();
-    let episodes = given["cro"].1.episodes();
-    assert_eq!(episodes.len(), 1);
-    let episode = &episodes[0];
-    assert_eq!((episode.operator_id.as_str(), episode.node_name.as_str()), ("revenue_ops", "qualify"));
-    assert_eq!((episode.domain.as_str(), episode.entity.as_str()), ("revenue", "acme_corp"));
-    assert_eq!(role.can_act("qualify_lead"), Permission::Autonomous);
-    assert_eq!(role.can_act("sign_contracts"), Permission::Forbidden);
 }
 
 /// With or without a clearance; whoever declared none knows what is public.
@@ -81,21 +57,6 @@ fn a_role_keeps_what_it_has() {
 }
 
 #[test]
-fn roles_share_a_workspace_through_the_factory() {
-    let workspace = Lists::new();
-    let behind = Arc::clone(&workspace);
-    let factory = move |_: &str, _: &ClearanceProfile| Ok(shared(&behind));
-    let sharing = Shared { model: Some(saying("x")), memories: Some(Arc::new(factory)), ..Shared::default() };
-    let roles = ["a", "b"].map(|id| Role::builder(id, clock).build().unwrap());
-    let runtime = RoleRuntime::new(roles, &sharing).unwrap();
-    for role in runtime.roles() {
-        block_on(role.respond("hello")).unwrap();
-    }
-    let agents: Vec<String> = workspace.episodes().into_iter().map(|episode| episode.agent_id).collect();
-    assert_eq!(agents, ["a", "b"]);
-}
-
-#[test]
 fn a_runtime_that_cannot_be_is_refused() {
     let runtime = RoleRuntime::new([cro().build().unwrap()], &Shared::default()).unwrap();
     assert_eq!(runtime.role("cmo").unwrap_err().to_string(), "there is no role `cmo`");
@@ -106,18 +67,6 @@ fn a_runtime_that_cannot_be_is_refused() {
     let sharing = Shared { memories: Some(Arc::new(fails)), ..Shared::default() };
     let error = RoleRuntime::new([cro().build().unwrap()], &sharing).unwrap_err();
     assert_eq!(error.to_string(), "role `cro` has no memory: the disk is full");
-}
-
-/// What this part of the crate gives of the seed's fifteen names; that it compiles is the test.
-#[test]
-fn v2_public_api_exports() {
-    let node = [llm_node("a", "x"), agent_node("b", "x", [])];
-    let operator: Operator = Operator::new("o", node).unwrap();
-    let _: OperatorRuntime = OperatorRuntime::new(operator.clone(), clock);
-    let role: Role = Role::builder("r", clock).operator(operator).authority(AuthorityConfig::new()).build().unwrap();
-    let _: RoleRuntime = RoleRuntime::new([role], &Shared::default()).unwrap();
-    let _: Option<(kapsa_memory::agent::Fact, kapsa_memory::agent::Episode, kapsa_memory::agent::Insight)> = None;
-    let _: (ClearanceProfile, Classification) = (ClearanceProfile::new("r"), Classification::default());
 }
 
 #[test]

@@ -8,14 +8,15 @@ mod integration;
 mod respond;
 mod roles;
 mod scope;
+mod team;
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use kapsa_memory::Result;
-use kapsa_memory::agent::{Episode, Insight};
+use kapsa_memory::agent::{Episode, Insight, ReflectError, Reflection};
 use kapsa_memory::llm::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ScriptedModel, Usage};
-use kapsa_memory::role::{ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator, Reflect, ReflectError};
+use kapsa_memory::role::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator, Reflect};
 use kapsa_memory::role::{OperatorRuntime, RoleMemory, Scope, State, Text, llm_node, text_at};
 use serde_json::Value;
 
@@ -112,7 +113,7 @@ pub fn broken() -> kapsa_memory::Error {
 }
 
 impl ContextAssembler for Lists {
-    fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<String> {
+    fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<Assembled> {
         self.scopes.lock().unwrap().push((scope.clone(), token_budget));
         if self.unreadable {
             return Err(broken());
@@ -121,7 +122,7 @@ impl ContextAssembler for Lists {
         let fitting = insights.iter().filter(|insight| scope.domain.is_empty() || insight.domain == scope.domain);
         let lines: Vec<String> =
             fitting.map(|insight| format!("- {} (confidence: {:.1})", insight.content, insight.confidence)).collect();
-        Ok(if lines.is_empty() { String::new() } else { format!("## Insights\n{}", lines.join("\n")) })
+        Ok(if lines.is_empty() { String::new() } else { format!("## Insights\n{}", lines.join("\n")) }.into())
     }
 }
 
@@ -149,19 +150,24 @@ impl InsightSource for Lists {
 impl Reflect for Lists {
     fn reflect<'a>(
         &'a self,
-        model: &'a dyn LanguageModel,
+        model: Option<&'a dyn LanguageModel>,
         role_context: &'a str,
-    ) -> BoxFuture<'a, std::result::Result<Vec<Insight>, ReflectError>> {
+    ) -> BoxFuture<'a, std::result::Result<Reflection, ReflectError>> {
         Box::pin(async move {
             if self.unreadable {
                 return Err(broken().into());
             }
             self.contexts.lock().unwrap().push(role_context.to_owned());
-            let reply = model.complete(&ChatRequest::default()).await?;
-            Ok(vec![Insight::new("ins_1", "cro", reply.text, NOW)])
+            let told = match model {
+                Some(model) => model.complete(&ChatRequest::default()).await?.text,
+                None => "by rule".to_owned(),
+            };
+            Ok(Reflection { new: vec![Insight::new("ins_1", "cro", told, NOW)], ..Reflection::default() })
         })
     }
 }
+
+impl RoleMemory for Lists {}
 
 pub fn shared(lists: &Arc<Lists>) -> Arc<dyn RoleMemory> {
     Arc::clone(lists) as Arc<dyn RoleMemory>

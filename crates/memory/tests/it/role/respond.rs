@@ -114,18 +114,18 @@ fn reflect_asks_the_memory_with_model_and_soul() {
     let memory = Lists::new();
     let role = cro().model(saying("VP sponsors decide")).memory(shared(&memory)).build().unwrap();
     let learned = block_on(role.reflect()).unwrap();
-    assert_eq!(learned[0].content, "VP sponsors decide");
+    assert_eq!(learned.new[0].content, "VP sponsors decide");
     assert_eq!(*memory.contexts.lock().unwrap(), ["You are the CRO. Data-driven."]);
 }
 
 #[test]
-fn reflect_needs_a_memory_and_a_model() {
+fn reflect_needs_a_memory_and_does_without_a_model() {
     let model = saying("x");
-    assert_eq!(block_on(cro().model(model.clone()).build().unwrap().reflect()).unwrap(), []);
-    assert_eq!(block_on(cro().build().unwrap().reflect()).unwrap(), []);
+    let nothing = kapsa_memory::agent::Reflection::default();
+    assert_eq!(block_on(cro().model(model.clone()).build().unwrap().reflect()).unwrap(), nothing);
     assert_eq!(model.requests().len(), 0);
-    let error = block_on(cro().memory(shared(&Lists::new())).build().unwrap().reflect()).unwrap_err();
-    assert_eq!(error.to_string(), "role `cro` has no model to ask");
+    let learned = block_on(cro().memory(shared(&Lists::new())).build().unwrap().reflect()).unwrap();
+    assert_eq!(learned.new[0].content, "by rule");
     let unreadable = Arc::new(Lists { unreadable: true, ..Lists::default() });
     let error = block_on(cro().model(model).memory(shared(&unreadable)).build().unwrap().reflect()).unwrap_err();
     assert_eq!(error.to_string(), "role `cro` failed to reflect: the disk is full");

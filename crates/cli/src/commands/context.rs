@@ -1,0 +1,50 @@
+//! `context`: what an agent should know before its next step.
+
+use kapsa_memory::Reader;
+use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::agent::{Context, ContextOptions, Scope, WorkspaceMemory};
+
+use super::episode::memory;
+use crate::app::App;
+use crate::args::ContextArgs;
+use crate::error::Result;
+use crate::moment;
+use crate::wire::agent::context;
+
+/// `kapsa context`.
+pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
+    let agent = args.agent.as_deref().filter(|agent| !agent.trim().is_empty()).or(app.principal()).map(str::to_string);
+    let scope = Scope {
+        entity: args.entity.unwrap_or_default(),
+        domain: args.domain.unwrap_or_default(),
+        tags: args.tags,
+        query: args.query.unwrap_or_default(),
+    };
+    let options = ContextOptions { tokens_max: args.budget, uris: args.uris };
+    let as_of = args.as_of.as_deref();
+    let told = match &agent {
+        Some(agent) => memory(app, agent, as_of)?.with_clearance(cleared(app, agent)?).context(&scope, &options)?,
+        None => WorkspaceMemory::in_capsule(app.home_when(as_of)?, moment::now).context(None, &scope, &options)?,
+    };
+    tell(app, agent.as_deref(), &told, args.budget)
+}
+
+fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Result<()> {
+    if app.out.is_json() {
+        return app.out.json(&context(agent, told, budget));
+    }
+    if told.lines.is_empty() && told.left_out == 0 {
+        app.out.note("nothing to tell");
+        return Ok(());
+    }
+    app.out.line(&told.text())?;
+    if told.left_out > 0 {
+        app.out.note(&format!("{} more left out: the budget is {budget} tokens", told.left_out));
+    }
+    Ok(())
+}
+
+/// What an agent may know: what the capsule says of it.
+pub(super) fn cleared(app: &App, agent: &str) -> Result<ClearanceProfile> {
+    Ok(Reader::open(&app.capsule()?)?.clearance(agent)?)
+}
