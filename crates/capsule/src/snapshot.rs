@@ -152,6 +152,27 @@ impl Snapshot {
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
+    /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when nothing was committed since; else a
+    /// new one. It looks at the file's ends only.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`].
+    pub fn renewed(&self) -> Result<Snapshot> {
+        let storage = open_storage(&FileSystem, &self.inner.path, false)?;
+        let located = locate(&*storage, &self.inner.path)?;
+        let same = |of: &Header, at: &Head| {
+            (of.capsule_id, of.generation, at.end, at.commit.number, at.commit.chain)
+                == (
+                    self.inner.header.capsule_id,
+                    self.inner.header.generation,
+                    self.inner.head.end,
+                    self.commit().number,
+                    self.commit().chain,
+                )
+        };
+        if same(&located.header, &located.head) { Ok(self.clone()) } else { Snapshot::of(&self.inner.path, storage, &located) }
+    }
+
     /// Path it was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {

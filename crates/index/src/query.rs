@@ -89,6 +89,13 @@ impl Query {
         self.must.iter().chain(&self.should).map(String::as_str)
     }
 
+    /// The same query, ranked by none but these of its [terms](Query::terms), and by those that it requires.
+    #[must_use]
+    pub fn only(mut self, terms: &[String]) -> Query {
+        self.should.retain(|word| terms.contains(word));
+        self
+    }
+
     /// Does it ask for phrases, required or excluded? They are not the index's to check.
     pub fn has_phrases(&self) -> bool {
         !self.phrases.is_empty() || !self.phrases_not.is_empty()

@@ -51,6 +51,15 @@ impl Reader {
         Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
     }
 
+    /// `main` of the capsule as it is now: what was read of it before is known still when nothing was written since.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub(crate) fn renewed(&self) -> Result<Reader> {
+        let snapshot = self.view.snapshot().renewed()?;
+        Ok(Reader { view: self.view.main_of(snapshot) })
+    }
+
     pub(crate) fn view(&self) -> &View {
         &self.view
     }

@@ -143,6 +143,12 @@ impl View {
         View { store, lines, guard: None, memories: OnceLock::new() }
     }
 
+    /// `main` in a snapshot, which shares this one's store when it is of the same commit.
+    pub(crate) fn main_of(&self, snapshot: Snapshot) -> View {
+        let same = snapshot.commit() == self.snapshot.commit() && snapshot.file().generation == self.snapshot.file().generation;
+        if same { View::of(Arc::clone(&self.store), Lines::main()) } else { View::new(snapshot) }
+    }
+
     /// Another view of the same store.
     pub(crate) fn with(&self, lines: Lines) -> View {
         View { guard: self.guard.clone(), ..View::of(Arc::clone(&self.store), lines) }

@@ -1,6 +1,6 @@
 //! How are facts, episodes and insights kept in a capsule, where they survive, branch and have a history?
 //!
-//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every question opens the capsule as it is at
+//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every question is about the capsule as it is at
 //! that moment, so that stores in different processes see what each other wrote. What a question costs is told at [`super::shelf`].
 //!
 //! How often a fact was read is counted beside it, under `access/<id>`: reading must neither rewrite what is read nor cost a commit of
@@ -51,6 +51,8 @@ pub struct CapsuleHome {
     as_of: Option<AsOf>,
     principal: Option<ClearanceProfile>,
     queue: Arc<Mutex<()>>,
+    /// The capsule as it was read last: whoever asks next need not read and check the same again.
+    last: Arc<Mutex<Option<Reader>>>,
 }
 
 impl CapsuleHome {
@@ -58,7 +60,7 @@ impl CapsuleHome {
     #[must_use]
     pub fn new(path: &Path, options: WriteOptions) -> CapsuleHome {
         let (path, branch) = (path.to_path_buf(), MAIN.to_string());
-        CapsuleHome { path, options, branch, as_of: None, principal: None, queue: Arc::default() }
+        CapsuleHome { path, options, branch, as_of: None, principal: None, queue: Arc::default(), last: Arc::default() }
     }
 
     /// Another branch of the same capsule. It must exist when something is asked of it or written to it.
@@ -82,10 +84,7 @@ impl CapsuleHome {
 
     /// What the branch holds now, or held then; none when there is no capsule yet.
     fn reader(&self) -> Result<Option<Reader>> {
-        let mut reader = match Reader::open(&self.path) {
-            Err(Error::Capsule(kapsa_capsule::Error::NotFound { .. })) => return Ok(None),
-            opened => opened?,
-        };
+        let Some(mut reader) = self.whole()? else { return Ok(None) };
         if let Some(profile) = &self.principal {
             reader = reader.as_principal(profile.clone());
         }
@@ -93,6 +92,22 @@ impl CapsuleHome {
             return Ok(Some(reader));
         }
         reader.on(&self.branch, self.as_of.as_ref()).map(Some)
+    }
+
+    /// `main`, as it is now, for the owner.
+    fn whole(&self) -> Result<Option<Reader>> {
+        let mut last = lock(&self.last);
+        let now = last.as_ref().map_or_else(|| Reader::open(&self.path), Reader::renewed);
+        let now = match now {
+            Err(Error::Capsule(kapsa_capsule::Error::NotFound { .. })) => {
+                *last = None;
+                return Ok(None);
+            }
+            now => now?,
+        };
+        let reader = Reader::of(now.view().clone());
+        *last = Some(now);
+        Ok(Some(reader))
     }
 
     /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.

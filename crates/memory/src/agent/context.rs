@@ -28,7 +28,7 @@ pub const CONTEXT_FACTS_MAX: usize = 10;
 /// Most episodes of a context.
 pub const CONTEXT_EPISODES_MAX: usize = 3;
 /// Insights and facts that are weighed: so many that have most words of the query, and so many that were written last.
-pub const LIKELY_MAX: usize = 64;
+pub const LIKELY_MAX: usize = 32;
 
 /// Bytes of each of them in which words are counted.
 const SEARCHED_BYTES_MAX: usize = 4096;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use kapsa_index::{Candidate, Query};
+use kapsa_index::{Candidate, Filter, Query};
 
 use super::{Clauses, Read, Shelf};
 use crate::error::Result;
@@ -15,6 +15,11 @@ use crate::read::Visibility;
 /// Most records that are looked at in either way, however few of them are wanted.
 const LOOKED_AT_MAX: usize = 2048;
 
+/// From so many records on, common words are not looked for where there are rarer ones.
+const MANY_RECORDS: u64 = 1 << 16;
+/// Inverse document frequency of a word that one in fifty records has: what is below is common.
+const RARE_MIN: f32 = 3.9;
+
 /// What was looked at, by sequence: none for what is not wanted.
 type LookedAt<T> = BTreeMap<u64, Option<T>>;
 
@@ -22,13 +27,28 @@ impl Shelf<'_> {
     /// At most `limit` wanted ones that have most to do with `words`, and at most `limit` that were written last, each once, the newest
     /// first. The words are plain ones: no operator of a search is among them.
     pub(in crate::agent) fn likely<T>(&self, clauses: &Clauses, words: &str, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
-        let words = Query::parse(words)?;
         let mut looked_at = LookedAt::new();
-        if words.terms().next().is_some() {
+        if let Some(words) = self.telling(Query::parse(words)?)? {
             self.with_most_words(clauses, &words, limit, read, &mut looked_at)?;
         }
         self.written_last(clauses, limit, read, &mut looked_at)?;
         Ok(looked_at.into_values().rev().flatten().collect())
+    }
+
+    /// The words to look for; none when there are none. Among many records a common word tells next to nothing, and finding the best of
+    /// all that have it is what a search takes longest for: where there are rarer ones, those are enough.
+    fn telling(&self, query: Query) -> Result<Option<Query>> {
+        if query.terms().next().is_none() {
+            return Ok(None);
+        }
+        let searcher = self.view.searcher()?;
+        if searcher.document_count() < MANY_RECORDS {
+            return Ok(Some(query));
+        }
+        let rarities = searcher.rarities(&query, &Filter::default())?;
+        let rare: Vec<String> =
+            query.terms().zip(rarities).filter(|(_, rarity)| *rarity >= RARE_MIN).map(|(word, _)| word.to_string()).collect();
+        Ok(Some(if rare.is_empty() { query } else { query.only(&rare) }))
     }
 
     /// A search does not know what is wanted: when too few of its best are, more are asked for.
