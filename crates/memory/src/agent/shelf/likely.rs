@@ -1,8 +1,8 @@
 //! Which few of the many records of one kind are worth weighing, without reading all of them? Those with most of some words, and those
 //! that were written last; what they are worth is not known here.
 //!
-//! What it costs does not grow with what there is: the words are one ranked search, the newest one walk back along the sequences of what
-//! fits the clauses, and [`LOOKED_AT_MAX`] bounds both where nearly all that fits is not wanted after all.
+//! It does not read all that there is: the words are a ranked search or two, first by the few that tell most; the newest are one walk back
+//! along the sequences of what fits the clauses; and [`LOOKED_AT_MAX`] bounds both where nearly all that fits is not wanted after all.
 
 use std::collections::BTreeMap;
 
@@ -15,6 +15,11 @@ use crate::read::Visibility;
 /// Most records that are looked at in either way, however few of them are wanted.
 const LOOKED_AT_MAX: usize = 2048;
 
+/// Words that tell most, by which it is searched first.
+const TELLING_WORDS_MAX: usize = 4;
+/// So many of the wanted ones that those find are enough; else all words are searched for.
+const ENOUGH: usize = 16;
+
 /// What was looked at, by sequence: none for what is not wanted.
 type LookedAt<T> = BTreeMap<u64, Option<T>>;
 
@@ -25,13 +30,19 @@ impl Shelf<'_> {
         let words = Query::parse(words)?;
         let mut looked_at = LookedAt::new();
         if words.terms().next().is_some() {
-            self.with_most_words(clauses, &words, limit, read, &mut looked_at)?;
+            // Frequent words cost most and tell least.
+            let telling = words.telling(&self.view.searcher()?.rarities(&words, &self.filter(clauses)?)?, TELLING_WORDS_MAX);
+            let found = self.with_most_words(clauses, &telling, limit, read, &mut looked_at)?;
+            if found < ENOUGH.min(limit) && telling != words {
+                self.with_most_words(clauses, &words, limit, read, &mut looked_at)?;
+            }
         }
         self.written_last(clauses, limit, read, &mut looked_at)?;
         Ok(looked_at.into_values().rev().flatten().collect())
     }
 
-    /// A search does not know what is wanted: when too few of its best are, more are asked for.
+    /// A search does not know what is wanted: when too few of its best are, more are asked for. Returns how many are that were not looked at
+    /// before.
     fn with_most_words<T>(
         &self,
         clauses: &Clauses,
@@ -39,7 +50,7 @@ impl Shelf<'_> {
         limit: usize,
         read: Read<'_, T>,
         looked_at: &mut LookedAt<T>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let (filter, searcher) = (self.filter(clauses)?, self.view.searcher()?);
         let (mut asked, mut wanted) = (limit, 0);
         loop {
@@ -54,7 +65,7 @@ impl Shelf<'_> {
                 }
             }
             if wanted >= limit || hits.len() < asked || asked >= LOOKED_AT_MAX {
-                return Ok(());
+                return Ok(wanted);
             }
             asked = asked.saturating_mul(4).min(LOOKED_AT_MAX);
         }
