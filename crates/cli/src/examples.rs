@@ -459,6 +459,20 @@ Keys come from the environment alone: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or O
 address, KAPSA_LLM a model for roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the
 role's memory by itself.";
 
+pub(crate) const FS: &str = "\
+Examples:
+  kapsa fs ls --agent cro                                what is there
+  kapsa fs tree /knowledge --agent cro --depth 2
+  kapsa fs cat /knowledge/revenue/vp-sponsor --agent cro
+  kapsa fs search vp sponsor --in /knowledge --agent cro --trace
+  kapsa fs write /knowledge/revenue/leads/vp-sponsor \"A VP as sponsor predicts a deal\" --agent cro
+  git log -1 --format=%B | kapsa fs write /experience/last-commit - --agent cro
+
+/knowledge/DOMAIN/ID are insights, /experience/DAY/ID episodes, /references/DOMAIN/ID facts of the
+team, as far as the agent's clearance goes. `_` is no domain, and .directory in each folder tells
+what is in it. Folders between the domain and the id of an insight that is written are its tags.
+All but insights and the experience of today is read-only.";
+
 pub(crate) const RUN: &str = "Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)
   kapsa run task start task-1 --title \"Choose the port\"

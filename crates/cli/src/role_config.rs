@@ -111,6 +111,11 @@ impl Declared {
         self.roles.keys().map(String::as_str)
     }
 
+    /// Whether a role is declared.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.roles.contains_key(id)
+    }
+
     /// The description of a role.
     pub(crate) fn spec(&self, id: &str) -> Result<RoleSpec> {
         let table = self.table(id)?;

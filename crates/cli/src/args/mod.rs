@@ -17,6 +17,7 @@ use crate::moment;
 mod agent;
 mod clearance;
 mod context;
+mod fs;
 mod knowledge;
 mod role;
 mod run;
@@ -30,6 +31,7 @@ pub(crate) use agent::{
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
+pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
 pub(crate) use run::{
@@ -232,6 +234,9 @@ pub(crate) enum Verb {
     /// Roles: a soul, operators, an authority and a memory, as kapsa.toml declares them
     #[command(after_help = examples::ROLE, subcommand_required = true, arg_required_else_help = true)]
     Role(RoleArgs),
+    /// The memory of an agent as a file system
+    #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
+    Fs(FsArgs),
     /// Say what each principal may know
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),

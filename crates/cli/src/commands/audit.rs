@@ -14,7 +14,7 @@ const KIND: &str = "audit";
 
 /// Whether an error says that nothing is there while something is hidden.
 pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> bool {
-    if !matches!(error.code, "uri_not_found" | "fact_not_found") {
+    if !matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found") {
         return false;
     }
     let there = || -> Option<bool> {

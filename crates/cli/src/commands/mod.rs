@@ -10,6 +10,7 @@ mod episode;
 mod events;
 mod fact;
 mod find;
+mod fs;
 mod init;
 mod insight;
 mod knowledge;
@@ -45,6 +46,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Episode(_) => "episode",
         Verb::Insight(_) => "insight",
         Verb::Context(_) => "context",
+        Verb::Fs(_) => "fs",
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
@@ -57,6 +59,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Forget(args) | Verb::History(args) => Some(args.uri.clone()),
         Verb::Put(args) => args.fields.uri.clone(),
         Verb::Fact(args) => fact::named(&args.verb).map(|id| format!("fact/{id}")),
+        Verb::Fs(args) => fs::named(app, &args.verb),
         _ => None,
     };
     let done = call(app, verb);
@@ -113,6 +116,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Insight(args) => insight::run(app, args.verb),
         Verb::Role(args) => role::run(app, args.verb),
         Verb::Context(args) => context::run(app, *args),
+        Verb::Fs(args) => fs::run(app, args.verb),
         Verb::Clearance(args) => clearance::run(app, args.verb),
         Verb::Embed(args) => embed::embed(app, &args),
         Verb::Reembed(args) => embed::reembed(app, &args),

@@ -273,7 +273,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
 }
 
 /// The text of a file, or of standard input for `-`.
-fn text_of(source: &Path) -> Result<String> {
+pub(super) fn text_of(source: &Path) -> Result<String> {
     if source.as_os_str() == "-" {
         return plain_text();
     }

@@ -3,6 +3,7 @@
 //! Rules that hold everywhere: times are RFC 3339 in UTC; URIs are canonical (`mv2://default/note/x`); an empty or unknown field is left out; fields may be added, never renamed. Characters that could act on a terminal are written by their number, as `\u001b`.
 
 pub(crate) mod agent;
+pub(crate) mod fs;
 pub(crate) mod role;
 pub(crate) mod run;
 pub(crate) mod transfer;

@@ -5,6 +5,7 @@ mod agents;
 mod bad_input;
 mod crm;
 mod documents;
+mod fs;
 mod help;
 mod init;
 mod knowledge;

@@ -42,12 +42,13 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 /// assert_eq!(memory.publish_to_workspace(0.5)?[0].source, "cro");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
     clearance: ClearanceProfile,
     /// Rank of the highest level of what was told of it to a model.
-    told: AtomicU8,
+    told: Arc<AtomicU8>,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
     pub(super) clock: fn() -> Micros,
@@ -80,7 +81,7 @@ impl AgentMemory {
         let agent_id = agent_id.into();
         AgentMemory {
             clearance: ClearanceProfile::new(&agent_id),
-            told: AtomicU8::new(Classification::Public.rank()),
+            told: Arc::new(AtomicU8::new(Classification::Public.rank())),
             agent_id,
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),

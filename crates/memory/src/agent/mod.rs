@@ -7,6 +7,7 @@
 mod capsule;
 mod compare;
 mod context;
+mod files;
 mod in_memory;
 mod matching;
 mod memory;
@@ -25,6 +26,10 @@ pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, L
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
     Found, LIKELY_MAX, Scope, Section,
+};
+pub use files::{
+    Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT, Listing, MemoryFilesystem,
+    PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
 };
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use matching::SHARED_WORDS_MIN;

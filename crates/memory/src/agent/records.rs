@@ -71,7 +71,7 @@ fn uri_of(kind: &str, parts: &[(&'static str, &str)]) -> Result<Uri> {
 }
 
 /// A part of a URI that stands for any text: what a URI cannot hold, and `%`, as `%` and the two hexadecimal digits of each byte.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let is_dots = matches!(text, "." | "..");
     for c in text.chars() {
@@ -86,7 +86,7 @@ fn escape(text: &str) -> String {
 }
 
 /// The text that a part of a URI stands for; none for a part that [`escape`] does not make.
-fn unescape(part: &str) -> Option<String> {
+pub(super) fn unescape(part: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

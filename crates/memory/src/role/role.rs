@@ -15,7 +15,7 @@ use super::prompt::{self, paragraphs};
 use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
 use crate::access::{Classification, ClearanceProfile};
-use crate::agent::{AgentMemory, Insight, Reflection};
+use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection};
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
@@ -191,6 +191,13 @@ impl Role {
     #[must_use]
     pub fn agent_memory(&self) -> Option<&AgentMemory> {
         self.memory.as_deref()?.agent()
+    }
+
+    /// Its memory, soul and goals as a file system, with traces of its own; none when it has no memory of an agent.
+    #[must_use]
+    pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
+        let files = MemoryFilesystem::new(self.agent_memory()?.clone());
+        Some(files.with_soul(&self.soul).with_goals(&self.goals))
     }
 
     /// Whether it may act so. A role without an authority may do everything on its own.

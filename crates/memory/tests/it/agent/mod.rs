@@ -4,6 +4,7 @@ mod capsule;
 mod conformance;
 mod context;
 mod contract;
+mod filesystem;
 mod model;
 mod reflection;
 mod workspace;
