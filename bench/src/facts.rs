@@ -1,7 +1,8 @@
 //! What do questions about facts cost in one process, and what does it cost that half of them are hidden?
 //!
 //! Beside it in the same run: SQLite with an index on each field and a trigram index of the text, which answers the same questions
-//! for parts of words. Kapsa opens the capsule anew for every question, as its stores do; SQLite keeps its connection.
+//! for parts of words. Kapsa looks before every question whether something was committed
+//! since; SQLite keeps its connection and does so too.
 
 use std::fs;
 use std::hint::black_box;
@@ -168,7 +169,6 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
     let profile = (0..DOMAINS).fold(ClearanceProfile::new(AGENT), |profile, domain| {
         profile.with(format!("domain-{domain:02}"), Classification::Internal)
     });
-    if std::env::var_os("CTX").is_some() { return Ok(vec![contexts(&facts, &home, &profile)?]); }
     Ok(vec![
         questions(&facts, &home, &sqlite, &profile)?,
         searches(&facts, &capsule, &profile)?,

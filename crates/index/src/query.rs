@@ -89,11 +89,18 @@ impl Query {
         self.must.iter().chain(&self.should).map(String::as_str)
     }
 
-    /// The same query, ranked by none but these of its [terms](Query::terms), and by those that it requires.
+    /// The same query, ranked by fewer words: of those that are not required the `count` that tell most, none of which tells less than
+    /// half of what the first does. `rarities` are those of [`Query::terms`].
     #[must_use]
-    pub fn only(mut self, terms: &[String]) -> Query {
-        self.should.retain(|word| terms.contains(word));
-        self
+    pub fn telling(&self, rarities: &[f32], count: usize) -> Query {
+        let told = |at: usize| rarities.get(self.must.len() + at).copied().unwrap_or_default();
+        let mut order: Vec<usize> = (0..self.should.len()).collect();
+        order.sort_by(|&a, &b| told(b).total_cmp(&told(a)));
+        let least = order.first().map_or(0.0, |&first| told(first) / 2.0);
+        order.retain(|&at| told(at) >= least);
+        order.truncate(count);
+        order.sort_unstable();
+        Query { should: order.into_iter().map(|at| self.should[at].clone()).collect(), ..self.clone() }
     }
 
     /// Does it ask for phrases, required or excluded? They are not the index's to check.
@@ -372,6 +379,24 @@ mod tests {
         assert_eq!(found.join(" "), expected, "{text}");
         assert_eq!(query.is_empty(), expected.is_empty(), "{text}");
         assert_eq!(query.has_phrases(), expected.contains('"'), "{text}");
+    }
+
+    #[test]
+    fn few_words_tell_most() {
+        let query = Query::parse("+must common rare rarer half -not").expect("short query");
+        assert_eq!(query.terms().collect::<Vec<_>>(), ["must", "common", "rare", "rarer", "half"]);
+        let told = |count: usize| query.telling(&[9.0, 1.0, 4.0, 5.0, 2.5], count);
+        let words = |query: &Query| query.terms().map(str::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            words(&told(9)),
+            ["must", "rare", "rarer", "half"],
+            "what tells less than half as much as the first is left out"
+        );
+        assert_eq!(words(&told(2)), ["must", "rare", "rarer"], "in the order of the query");
+        assert_eq!(words(&told(1)), ["must", "rarer"]);
+        assert_eq!(told(9).must_not, query.must_not);
+        assert_eq!(query.telling(&[], 9), query, "words of which nothing is known are all alike");
+        assert_eq!(Query::default().telling(&[], 3), Query::default());
     }
 
     #[test]

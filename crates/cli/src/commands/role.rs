@@ -238,27 +238,23 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
         Some(node) => block_on(operator.run_chain(&[node], &mut state)),
         None => block_on(operator.run_all(&mut state)),
     };
-    if let Some(out) = &args.out {
-        // Also of a chain that broke: what was answered was paid for.
-        write_state(out, &state)?;
-    }
-    let runs = match result {
-        Ok(runs) => runs,
-        Err(ChainError { done, error }) => {
-            done.iter().try_for_each(|run| told(app, &acting, run))?;
-            app.out.flush()?;
-            acting.end(app);
-            return Err(failed(error));
-        }
+    // Also of a chain that broke, and told last: what was answered was paid for.
+    let written = args.out.as_deref().map_or(Ok(()), |out| write_state(out, &state));
+    let (runs, broken) = match result {
+        Ok(runs) => (runs, None),
+        Err(ChainError { done, error }) => (done, Some(failed(error))),
     };
-    if app.out.is_json() {
+    if app.out.is_json() && broken.is_none() {
         let costs: Vec<Option<f64>> = runs.iter().map(|run| acting.cost(run.usage)).collect();
-        acting.end(app);
-        return app.out.json(&ran(id, &target.operator, &runs, &costs, &state));
+        app.out.json(&ran(id, &target.operator, &runs, &costs, &state))?;
     }
     runs.iter().try_for_each(|run| told(app, &acting, run))?;
+    app.out.flush()?;
     acting.end(app);
-    Ok(())
+    match broken {
+        Some(error) => Err(error.field("done", runs.iter().map(|run| run.node.as_str()).collect::<Vec<_>>())),
+        None => written,
+    }
 }
 
 /// What a node answered, and what it took.

@@ -238,6 +238,25 @@ fn roles_are_the_owners() {
     sandbox.fails(&["role", "list", "--as", "cro"], 1, "access_denied");
 }
 
+/// A chain that breaks keeps what was answered, which was paid for.
+#[test]
+fn a_chain_that_breaks_keeps_what_was_answered() {
+    let sandbox = team();
+    sandbox.write("models/cro.json", r#"{"rules": [{"contains": "Score acme", "text": "{\"score\": 1}"}]}"#);
+    let args = ["role", "run", "cro", "revenue_ops", "--state", "state.json", "--out", "after.json"];
+    let error = sandbox.fails(&args, 1, "model_failed");
+    assert_eq!((&error["done"], &error["tokens_in"]), (&json!(["qualify"]), &json!(0)));
+    let message = "node `grade` of operator `revenue_ops` failed: the script has no reply for this request";
+    assert_eq!(error["message"], message);
+    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
+    assert_eq!(written, json!({"lead": "acme", "score": {"score": 1}}));
+    let run = sandbox.run(&args);
+    assert!(run.out.contains("qualify") && run.err.starts_with("error: node `grade`"), "{run:?}");
+    let lost = sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", "no/such/folder"]);
+    assert!(lost.out.contains("{\"score\":1}") && lost.err.contains("cannot write no/such/folder"), "{lost:?}");
+    assert_eq!(sandbox.json(&["episode", "list", "--agent", "cro"])["count"], 5);
+}
+
 /// A real service: what is asked and answered, which key goes where, and that it is shown and stored nowhere.
 #[test]
 fn a_service_answers_and_its_key_stays_with_it() {

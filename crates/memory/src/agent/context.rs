@@ -183,10 +183,11 @@ impl AgentMemory {
     /// newest first; facts by importance times confidence, and the newest first. Facts that hold at another time than now, by the clock,
     /// are left out; contested ones are marked.
     ///
-    /// It reads, and counts nothing as read. What it costs in a capsule does not grow with the number of facts: the index finds
-    /// [`LIKELY_MAX`] facts and as many insights by their words and as many that were written last, and no others are weighed. So of more
-    /// than that without a word of the query, an older one is not told however important it is. The agent's episodes in the scope are put
-    /// in order by their times, all of them, within the index.
+    /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and as many insights by their words and as
+    /// many that were written last, and no others are read and weighed: without a query that costs the same however many there are, with
+    /// one it is a ranked search of the few words that tell most, and of all of them where those find little. So of more than that without a
+    /// word of the query, an older one is not told however important it is. The agent's episodes in the scope are put in order by their
+    /// times, all of them, within the index.
     ///
     /// # Errors
     /// What the stores say.

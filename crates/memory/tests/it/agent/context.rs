@@ -474,6 +474,26 @@ fn many_facts_are_not_all_weighed() {
     assert_eq!(told("1234")[0], "f1234");
 }
 
+/// Frequent words are searched for as well where rare ones find little.
+#[test]
+fn a_frequent_word_counts_where_a_rare_one_finds_little() {
+    let f = Fixture::new();
+    let ws = WorkspaceMemory::in_capsule(home(&f), now);
+    let many = |n: usize| public(&format!("f{n:04}"), if n < 100 { "The customer pays" } else { "Something else" });
+    ws.store().store_many(&(0..500).map(many).collect::<Vec<_>>()).expect("stored");
+    ws.store_fact(&Fact { importance: 0.1, ..public("rare", "A zebra") }).expect("stored");
+    let told = ws.context(None, &asking("does the customer with the zebra pay?"), &ContextOptions::default()).expect("assembled");
+    let fitting = told.lines.iter().filter(|line| line.text == "- The customer pays").count();
+    assert_eq!(
+        (fitting, told.lines.iter().filter(|line| line.id == "rare").count()),
+        (CONTEXT_FACTS_MAX, 0),
+        "two words beat one"
+    );
+    let told = ws.context(None, &asking("zebra customer"), &ContextOptions::default()).expect("assembled");
+    assert_eq!(told.lines[0].id, "rare");
+    assert_eq!(told.lines[1].text, "- The customer pays");
+}
+
 #[test]
 fn a_context_reads_and_counts_nothing() {
     let f = Fixture::new();

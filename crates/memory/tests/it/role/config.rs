@@ -85,6 +85,9 @@ fn a_role_of_a_soul_alone_may_do_everything_and_know_what_is_public() {
     let role = Role::from_spec(&RoleSpec::new("cro", "You are the CRO."), &[], clock).unwrap();
     assert_eq!((role.soul(), role.can_act("anything")), ("You are the CRO.", Permission::Autonomous));
     assert!(role.clearance().domains.is_empty());
+    assert_eq!(role.goals(), [""; 0]);
+    let driven = RoleSpec { goals: vec!["Grow".into()], ..RoleSpec::new("cro", "") };
+    assert_eq!(Role::from_spec(&driven, &[], clock).unwrap().goals(), ["Grow"]);
     let strict = RoleSpec { authority: Some(AuthorityConfig::new()), ..RoleSpec::new("cro", "") };
     assert_eq!(Role::from_spec(&strict, &[], clock).unwrap().can_act("anything"), Permission::NeedsApproval);
 }

@@ -232,6 +232,7 @@ fn v2_public_api_exports() {
     let _: Option<(kapsa_memory::agent::Fact, kapsa_memory::agent::Episode, kapsa_memory::agent::Insight)> = None;
     let _: (ClearanceProfile, Classification) = (ClearanceProfile::new("r"), Classification::default());
     let _: Option<(kapsa_memory::agent::WorkspaceMemory, kapsa_memory::agent::AgentMemory)> = None;
+    let _: Option<kapsa_memory::agent::MemoryFilesystem> = None;
 }
 
 /// The first of these lets the model look, read and write; what it writes is as secret as what it read.
