@@ -78,7 +78,8 @@ impl Session {
     fn new(app: &App, agent: String, as_of: Option<&str>, trace: bool) -> Result<Session> {
         let (soul, goals) = identity(&agent);
         let memory = memory(app, &agent, as_of)?.with_clearance(cleared(app, &agent)?);
-        let files = MemoryFilesystem::new(memory).with_soul(soul).with_goals(goals);
+        // To count that a fact was read would cost a commit, and a turn among the writers.
+        let files = MemoryFilesystem::new(memory).with_soul(soul).with_goals(goals).uncounted();
         Ok(Session { agent, files, trace })
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, bytes};
 
 /// A call for the memory of `cro`.
 fn of<'a>(call: &[&'a str]) -> Vec<&'a str> {
@@ -175,4 +175,17 @@ fn files_are_guarded() {
     let asked: Vec<&str> =
         audit["records"].as_array().expect("records").iter().filter_map(|r| r["metadata"]["asked"].as_str()).collect();
     assert_eq!(asked, ["fact/bribes", "insight/cro/plan"], "{audit}");
+}
+
+/// Reading writes nothing, and so waits for no writer.
+#[test]
+fn reading_leaves_no_mark() {
+    let sandbox = written();
+    sandbox.ok(&["fact", "add", "Acme pays late", "--id", "f1", "--domain", "revenue"]);
+    sandbox.ok(&["clearance", "set", "cro", "revenue=internal"]);
+    let before = bytes(&sandbox.capsule());
+    for call in [&["cat", "/references/revenue/f1"][..], &["search", "acme"], &["tree", "--depth", "3"], &["ls"]] {
+        sandbox.ok(&of(call));
+    }
+    assert!(before == bytes(&sandbox.capsule()));
 }
