@@ -6,6 +6,8 @@
 pub mod corpus;
 pub mod dataset;
 pub mod engine;
+#[cfg(feature = "library")]
+pub mod facts;
 pub mod find;
 pub mod load;
 pub mod open;

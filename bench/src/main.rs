@@ -89,6 +89,15 @@ enum Measure {
         #[command(flatten)]
         common: Common,
     },
+    /// Questions about facts, and what it costs that half are hidden; inside one process, through the library, against SQLite.
+    #[cfg(feature = "library")]
+    Facts {
+        /// Facts in the store.
+        #[arg(long, default_value_t = 100_000)]
+        n: u64,
+        #[command(flatten)]
+        common: Common,
+    },
     /// Readers beside a writer.
     Readers {
         /// Records in the store at the start.
@@ -246,6 +255,11 @@ impl Measure {
             Self::Readers { n, commits, common } => {
                 let (tools, dataset) = common.prepare(*n)?;
                 Ok(vec![readers::measure(&tools, &dataset, *commits, common.rebuild)?])
+            }
+            #[cfg(feature = "library")]
+            Self::Facts { n, common } => {
+                let sources = if common.source.is_empty() { default_sources() } else { common.source.clone() };
+                kapsa_bench::facts::measure(&Pool::read(&sources)?, &common.dir, common.seed, *n, common.rebuild)
             }
             #[cfg(feature = "library")]
             Self::Warm { n, common } => {

@@ -129,7 +129,8 @@ fn contexts(kept: &[Kept<'_>; 2], runs: usize) -> Result<Table> {
             }
         }
     }
-    let mut table = Table::new(["context over 50 siblings of 200 records", "layout", "p50 ms", "p90", "max", "to one process", "runs"]);
+    let mut table =
+        Table::new(["context over 50 siblings of 200 records", "layout", "p50 ms", "p90", "max", "to one process", "runs"]);
     let rows = [("run context", "branches"), ("run context", "files"), ("50 × find", "branches"), ("50 × find", "files")];
     for (at, (what, layout)) in rows.into_iter().enumerate() {
         let s = &samples[at];

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Builds `bench/` and runs it with `args`. Heavy parts are built only for those that name them: `warm` needs the library,
-/// `memvid` its crate.
+/// Builds `bench/` and runs it with `args`. Heavy parts are built only for those that name them: `warm` and `facts` need the
+/// library, `memvid` its crate.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let features = features(args);
     cargo(repository, "build", &features, &["--bins"])?;
@@ -15,7 +15,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
 
 fn features(args: &[String]) -> String {
     let named = |word: &str| args.iter().any(|arg| arg.split([',', '=']).any(|part| part == word));
-    let wanted = [("warm", "library"), ("memvid", "memvid")];
+    let wanted = [("warm", "library"), ("facts", "library"), ("memvid", "memvid")];
     let features: Vec<&str> = wanted.iter().filter(|(word, _)| named(word)).map(|&(_, feature)| feature).collect();
     features.join(",")
 }
@@ -40,6 +40,7 @@ mod tests {
         };
         check(&["put", "--peers", "sqlite,tantivy"], "");
         check(&["warm", "--n", "1000"], "library");
+        check(&["facts"], "library");
         check(&["put", "--peers=sqlite,memvid"], "memvid");
     }
 }

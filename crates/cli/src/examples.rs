@@ -432,6 +432,33 @@ Up to 5 insights, 10 facts and 3 episodes, the most valuable first, in whole lin
 now is left out; what is contested is marked. Reading counts nothing and waits for nobody. An agent is told the facts that its
 clearance allows (`kapsa clearance`; what kapsa.toml declares of a role narrows it, and holds where nothing else is set).";
 
+pub(crate) const ROLE: &str = "\
+Examples:
+  kapsa role run cro qualify --state state.json --out state.json
+  kapsa role respond cro \"what do we know of acme?\" --model ollama:llama3.1
+  kapsa role reflect cro                         without a model: the same result three times is an insight
+  kapsa role publish cro --min-confidence 0.7
+  kapsa role can cro send_offer --json
+
+In kapsa.toml:
+  [role.cro]
+  soul = \"You are the CRO. Data-driven.\"
+  goals = [\"Grow revenue without losses\"]
+  model = \"anthropic:claude-sonnet-4-5\"
+  clearance = { revenue = \"confidential\" }
+  authority = { autonomous = [\"qualify_lead\"], forbidden = [\"sign_contract\"] }
+  [[role.cro.operators]]
+  id = \"revenue_ops\"
+  [[role.cro.operators.nodes]]
+  name = \"qualify\"
+  prompt = \"Score {lead}.\"
+  output = \"score\"
+  scope = { entity = \"{lead}\", domain = \"revenue\" }
+
+Keys come from the environment alone: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY; KAPSA_LLM_URL names another
+address, KAPSA_LLM a model for roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the
+role's memory by itself.";
+
 pub(crate) const FS: &str = "\
 Examples:
   kapsa fs ls --agent cro                                what is there

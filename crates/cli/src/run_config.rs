@@ -1,11 +1,8 @@
 //! How is run memory set up here? By flags, then the environment, then `kapsa.toml`, then the defaults.
 //!
-//! `kapsa.toml` is looked for in this folder and above, up to the repository's root, and then at the root that all working trees share.
-//! Only its table `run` is read here; a key that is not known there is an error, so that a misspelt one is noticed.
+//! Only the table `run` of the file is read here; a key that is not known there is an error, so that a misspelt one is noticed.
 
 use std::env;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -14,13 +11,10 @@ use kapsa_memory::run::{LayoutKind, RunConfig, shared_root};
 use serde::Deserialize;
 
 use crate::args::{RunLayout, RunPlace, chunk_count};
+use crate::config_file::ConfigFile;
 use crate::error::{CliError, Result};
 use crate::locate;
 
-/// Name of the file.
-pub(crate) const FILE: &str = "kapsa.toml";
-/// Largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 /// What the names of variables begin with that stand for a key of the table `run`.
 const VARIABLE: &str = "KAPSA_RUN_";
 
@@ -99,28 +93,9 @@ fn truth(text: &str) -> Option<bool> {
 
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
-    let is_top = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
-    let mut folders: Vec<&Path> = Vec::new();
-    for folder in here.ancestors() {
-        folders.push(folder);
-        if is_top(folder) {
-            break;
-        }
-    }
-    let paths = folders.into_iter().chain(shared).map(|folder| folder.join(FILE));
-    let Some(path) = paths.into_iter().find(|path| path.is_file()) else { return Ok((None, Table::default())) };
-    let mut text = String::new();
-    let failed = |error| CliError::io(&format!("read {}", path.display()), &error);
-    let read = File::open(&path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)).map_err(failed)?;
-    if read as u64 > FILE_BYTES_MAX {
-        return Err(CliError::user("too_large", format!("{} is larger than 1 MiB", path.display())));
-    }
-    let document: Document = toml::from_str(&text).map_err(|error| {
-        let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        CliError::user("invalid_config", format!("{}, line {line}: {}", path.display(), error.message()))
-            .hint("kapsa run config shows the keys and what holds")
-    })?;
-    Ok((Some(path), document.run))
+    let Some(file) = ConfigFile::find(here, shared)? else { return Ok((None, Table::default())) };
+    let document: Document = file.parse().map_err(|error| error.hint("kapsa run config shows the keys and what holds"))?;
+    Ok((Some(file.path), document.run))
 }
 
 impl Table {

@@ -12,6 +12,10 @@ pub struct Filter {
     pub all: Vec<Vec<String>>,
     /// A document must have none of these terms.
     pub none: Vec<String>,
+    /// A document's text must have these as parts, letter case aside, as far as the index can tell: what has them passes, and so may
+    /// some that has not, so that whoever wants to know must look. For documents that were given [`part_terms`](crate::part_terms);
+    /// others do not pass. Parts of fewer than three characters let everything through.
+    pub parts: Vec<String>,
     /// Earliest time, in microseconds since the Unix epoch.
     pub since_us: Option<i64>,
     /// First time that is too late, in microseconds since the Unix epoch.
@@ -29,7 +33,7 @@ impl Filter {
 
     /// Does it look at nothing but sequence numbers?
     pub fn is_only_seqs(&self) -> bool {
-        self.all.is_empty() && self.none.is_empty() && self.since_us.is_none() && self.until_us.is_none()
+        self.all.is_empty() && self.none.is_empty() && self.parts.is_empty() && self.since_us.is_none() && self.until_us.is_none()
     }
 
     /// Does it let this sequence number through?
@@ -37,7 +41,8 @@ impl Filter {
         self.passes_seq(seq)
     }
 
-    /// Does it let through a document with these exact terms and this time, whatever its number? What it says of titles is not looked at.
+    /// Does it let through a document with these exact terms and this time, whatever its number? What it says of titles and
+    /// parts is not looked at.
     pub fn allows(&self, terms: &[String], time_us: i64) -> bool {
         let has = |term: &String| term.starts_with("title:") || terms.contains(term);
         self.all.iter().all(|group| group.iter().any(has))
@@ -56,6 +61,7 @@ impl Filter {
         Filter {
             all: [self.all.as_slice(), &other.all].concat(),
             none: [self.none.as_slice(), &other.none].concat(),
+            parts: [self.parts.as_slice(), &other.parts].concat(),
             since_us: self.since_us.max(other.since_us),
             until_us: self.until_us.into_iter().chain(other.until_us).min(),
             seqs: match (&self.seqs, &other.seqs) {

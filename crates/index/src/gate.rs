@@ -7,6 +7,7 @@ use tantivy::postings::SegmentPostings;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 use crate::filter::Filter;
+use crate::parts;
 use crate::reader::Reader;
 use crate::{Error, Result};
 
@@ -40,6 +41,9 @@ impl<'a> Gate<'a> {
             let postings: Result<Vec<_>> = group.iter().filter_map(|term| reader.exact(term).transpose()).collect();
             gate.needed.push(Needed::Any(postings?));
         }
+        for part in &filter.parts {
+            gate.add_part(part)?;
+        }
         for term in &filter.none {
             gate.forbidden.extend(reader.exact(term)?);
         }
@@ -48,6 +52,22 @@ impl<'a> Gate<'a> {
         gate.needed.sort_by_key(Needed::size);
         let open = gate.needed.first().is_none_or(|rarest| rarest.size() > 0);
         Ok(open.then_some(gate))
+    }
+
+    /// The rarest trigrams decide; that documents too long for trigrams pass is asked for with each.
+    fn add_part(&mut self, part: &str) -> Result<()> {
+        let wanted = parts::wanted(part);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let found: Result<Vec<_>> = wanted.iter().map(|term| self.reader.exact(term)).collect();
+        let mut found = found?;
+        found.sort_by_key(|postings| postings.as_ref().map_or(0, SegmentPostings::doc_freq));
+        for postings in found.into_iter().take(parts::ASKED_MAX) {
+            let long = self.reader.exact(parts::long_term())?;
+            self.needed.push(Needed::Any(postings.into_iter().chain(long).collect()));
+        }
+        Ok(())
     }
 
     fn add_seqs(&mut self, filter: &Filter) {
@@ -158,8 +178,14 @@ impl Needed {
     fn seek(&mut self, target: DocId) -> DocId {
         match self {
             Needed::Any(postings) => {
-                let docs = postings.iter_mut().map(|postings| seek(postings, target));
-                docs.min().unwrap_or(TERMINATED)
+                let mut first = TERMINATED;
+                for postings in postings {
+                    first = first.min(seek(postings, target));
+                    if first == target {
+                        break;
+                    }
+                }
+                first
             }
             Needed::Ranges(zones) => {
                 while zones.front().is_some_and(|zone| zone.end <= target) {

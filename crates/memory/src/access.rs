@@ -146,18 +146,26 @@ impl Classified for Record {
     }
 }
 
-/// The exact term of what one level in one domain allows; restricted things have one for each who is named. Names of any length and
-/// any characters become 128 bits, which nobody can make collide.
-fn term(level: Classification, domain: &str, principal: &str) -> String {
+/// What stands for one level in one domain; for restricted things one for each who is named. Names of any length and any characters
+/// become 128 bits, which nobody can make collide.
+pub(crate) type Term = [u8; 16];
+
+fn term(level: Classification, domain: &str, principal: &str) -> Term {
     let mut hasher = blake3::Hasher::new_derive_key("kapsa access term v1");
     for part in [level.name(), domain, principal] {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
     }
-    format!("access:{}", &hasher.finalize().to_hex()[..32])
+    hasher.finalize().as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
 }
 
-/// The exact terms of a record: whoever has one of them may know it.
-pub(crate) fn terms_of(access: Option<&Access>, domain: &str) -> Vec<String> {
+/// The exact term of the index for what a [`Term`] stands for.
+pub(crate) fn exact(term: &Term) -> String {
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]));
+    "access:".chars().chain(term.iter().flat_map(digits)).collect()
+}
+
+/// The terms of a record: whoever has one of them may know it.
+pub(crate) fn terms_of(access: Option<&Access>, domain: &str) -> Vec<Term> {
     let level = access.map_or(Classification::Internal, |access| access.level);
     match (level, access) {
         (Classification::Public, _) => vec![term(Classification::Public, "", "")],
@@ -168,8 +176,8 @@ pub(crate) fn terms_of(access: Option<&Access>, domain: &str) -> Vec<String> {
     }
 }
 
-/// The exact terms of which a principal has to know one.
-pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<String> {
+/// The terms of which a principal has to know one.
+pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<Term> {
     let mut terms = vec![term(Classification::Public, "", "")];
     for (domain, clearance) in &profile.domains {
         let levels = [Classification::Internal, Classification::Confidential].into_iter().filter(|level| level <= clearance);

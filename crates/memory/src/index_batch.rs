@@ -48,13 +48,13 @@ impl Item<'_> {
         match self {
             Item::Erased => part.add_erased(),
             Item::Entry { entry, replaced } => {
-                let document = entry.indexed.document(&entry.text, entry.uri.hash());
-                part.add(&document, Lane::new(entry.envelope.branch, entry.envelope.system), replaced)
+                let lane = Lane::new(entry.envelope.branch, entry.envelope.system);
+                part.add(&entry.indexed, &entry.text, &entry.uri, lane, replaced)
             }
             Item::Tail { body, replaced } => {
                 let record = &body.record;
                 let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(&indexed.document(&record.text, record.uri.hash()), Lane::new(record.branch, record.system), replaced)
+                part.add(&indexed, &record.text, &record.uri, Lane::new(record.branch, record.system), replaced)
             }
         }
     }

@@ -44,6 +44,7 @@ mod ids;
 mod index_batch;
 mod keys;
 mod lanes;
+mod levels;
 mod lines;
 pub mod llm;
 mod maintain;

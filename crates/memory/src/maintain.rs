@@ -253,8 +253,7 @@ pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -
             Kept::Record { body, .. } => {
                 let record = &body.record;
                 let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                let document = indexed.document(&record.text, record.uri.hash());
-                part.add(&document, Lane::new(record.branch, record.system), replaced)?;
+                part.add(&indexed, &record.text, &record.uri, Lane::new(record.branch, record.system), replaced)?;
             }
         }
     }

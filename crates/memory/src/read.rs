@@ -569,6 +569,7 @@ impl<'a> Visibility<'a> {
         Visibility { view, error: None }
     }
 
+    /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part in a search.
     pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
         let visible = self.view.is_visible(candidate);
         self.unless_failed(visible)
@@ -617,8 +618,7 @@ impl Filter {
             view.memories()?.cloned()
         };
         let mut filter = kapsa_index::Filter { seqs, ..self.to_index() };
-        // Before anything is ranked, counted or cut: what may not be known has no part in a search.
-        filter.all.extend(view.guard().map(|guard| guard.terms.clone()));
+        filter.all.extend(view.narrowing_terms()?);
         Ok(filter)
     }
 
@@ -640,6 +640,6 @@ impl Filter {
             if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
         };
         all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
-        kapsa_index::Filter { all, none: Vec::new(), since_us: self.since, until_us: self.until, seqs: None }
+        kapsa_index::Filter { all, since_us: self.since, until_us: self.until, ..kapsa_index::Filter::default() }
     }
 }

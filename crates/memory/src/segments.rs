@@ -1,12 +1,16 @@
 //! How do records become an index segment? Their words, their URIs, and which older revisions they replace.
 
+use std::ops::Range;
+
 use kapsa_capsule::{SegmentDraft, Tag};
 use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
-use crate::access;
+use crate::access::{self, Access, Term};
+use crate::agent;
 use crate::error::Result;
 use crate::keys::{Key, Replacement, encode_keys, encode_replacements};
 use crate::lanes::{Lane, LaneRuns, LaneTable};
+use crate::levels::{AccessGroups, AccessTable};
 use crate::record::{KIND_DEFAULT, Micros, NewRecord, Record};
 use crate::uri::Uri;
 
@@ -18,6 +22,8 @@ pub(crate) const URIS: Tag = *b"uris    ";
 pub(crate) const REPLACED: Tag = *b"replaced";
 /// Section that tells whose the records are.
 pub(crate) const LANES: Tag = *b"lanes   ";
+/// Section that tells who may know the records.
+pub(crate) const ACCESS: Tag = *b"access  ";
 /// Exact term of every purge marker.
 pub(crate) const PURGE_TERM: &str = "is:purge";
 /// Exact term of every record that is beside others.
@@ -29,7 +35,11 @@ const BUILDER_BYTES: usize = 3 << 20;
 pub(crate) struct Indexed {
     title: String,
     terms: Vec<String>,
+    /// Of which whoever may know it has one.
+    access: Vec<Term>,
     time_us: Micros,
+    /// Whether it is asked for by parts of its text.
+    by_parts: bool,
 }
 
 impl Indexed {
@@ -40,9 +50,15 @@ impl Indexed {
         terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
         terms.tags(&record.tags);
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
-        terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
+        let access = terms.access(record.access.as_ref(), &record.domain);
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
-        Indexed { title, terms: terms.0, time_us: record.created_at.unwrap_or(now) }
+        Indexed {
+            access,
+            title,
+            terms: terms.0,
+            time_us: record.created_at.unwrap_or(now),
+            by_parts: agent::is_asked_by_parts(kind),
+        }
     }
 
     pub(crate) fn of_record(record: &Record, fresh: bool, purge: bool) -> Indexed {
@@ -51,14 +67,16 @@ impl Indexed {
             terms.0.push(PURGE_TERM.to_string());
         }
         terms.contested(!record.beside.is_empty());
+        let mut access = Vec::new();
         if !record.tombstone && record.alias.is_none() {
             terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
             terms.tags(&record.tags);
             terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
-            terms.0.extend(access::terms_of(record.access.as_ref(), &record.domain));
+            access = terms.access(record.access.as_ref(), &record.domain);
         }
         let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
-        Indexed { title, terms: terms.0, time_us: record.created_at }
+        let by_parts = agent::is_asked_by_parts(&record.kind);
+        Indexed { title, terms: terms.0, access, time_us: record.created_at, by_parts }
     }
 
     /// Its exact terms.
@@ -66,7 +84,7 @@ impl Indexed {
         &self.terms
     }
 
-    /// The document of a record with this text and URI.
+    /// The document of a record with this text and URI, for the tail, which is read in full.
     pub(crate) fn document<'a>(&'a self, text: &'a str, key_hash: u64) -> Document<'a> {
         Document { title: &self.title, text, terms: &self.terms, key_hash, time_us: self.time_us }
     }
@@ -91,6 +109,12 @@ impl Terms {
         if !value.is_empty() {
             self.0.push(format!("{field}:{value}"));
         }
+    }
+
+    fn access(&mut self, access: Option<&Access>, domain: &str) -> Vec<Term> {
+        let terms = access::terms_of(access, domain);
+        self.0.extend(terms.iter().map(access::exact));
+        terms
     }
 
     fn contested(&mut self, contested: bool) {
@@ -127,13 +151,15 @@ pub(crate) struct Part {
     keys: Vec<Key>,
     replaced: Vec<Replacement>,
     lanes: LaneRuns,
+    access: AccessGroups,
 }
 
 impl Part {
     /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it will hold.
     pub(crate) fn new(first_sequence: u64, text_bytes: usize) -> Result<Part> {
         let builder = SegmentBuilder::new(text_bytes.max(BUILDER_BYTES))?;
-        Ok(Part { first_sequence, builder, keys: Vec::new(), replaced: Vec::new(), lanes: LaneRuns::default() })
+        let (keys, replaced, lanes, access) = (Vec::new(), Vec::new(), LaneRuns::default(), AccessGroups::default());
+        Ok(Part { first_sequence, builder, keys, replaced, lanes, access })
     }
 
     fn next_sequence(&self) -> u64 {
@@ -142,12 +168,18 @@ impl Part {
 
     /// Adds the next record. `replaced` are the revisions that nobody is to see any more because of it, among them itself when it is a
     /// tombstone or an alias.
-    pub(crate) fn add(&mut self, document: &Document<'_>, lane: Lane, replaced: &[Replacement]) -> Result<()> {
+    pub(crate) fn add(&mut self, indexed: &Indexed, text: &str, uri: &Uri, lane: Lane, replaced: &[Replacement]) -> Result<()> {
         let place = self.builder.len();
+        let document = indexed.document(text, uri.hash());
         self.keys.push(Key { hash: document.key_hash, place });
         self.replaced.extend_from_slice(replaced);
         self.lanes.add(lane, place..place + 1);
-        Ok(self.builder.add(document)?)
+        self.access.add(&indexed.access);
+        if !indexed.by_parts {
+            return Ok(self.builder.add(&document)?);
+        }
+        let terms = [indexed.terms(), &kapsa_index::part_terms(text)].concat();
+        Ok(self.builder.add(&Document { terms: &terms, ..document })?)
     }
 
     /// Adds an erased record: it has a place, and nothing else.
@@ -155,24 +187,39 @@ impl Part {
         let (sequence, place) = (self.next_sequence(), self.builder.len());
         self.replaced.push(Replacement { old: sequence, new: sequence });
         self.lanes.add(Lane::default(), place..place + 1);
+        self.access.add(&[]);
         Ok(self.builder.add(&Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 })?)
     }
 
     pub(crate) fn finish(self) -> Result<SegmentDraft> {
         let next_sequence = self.next_sequence();
         let lexical = self.builder.finish()?;
-        Ok(draft(self.first_sequence, next_sequence, lexical, self.keys, self.replaced, &self.lanes))
+        let tables = Tables { keys: self.keys, replaced: self.replaced, lanes: self.lanes, access: Some(self.access) };
+        Ok(tables.draft(self.first_sequence..next_sequence, lexical))
     }
 }
 
-fn draft(first: u64, next: u64, lexical: Vec<u8>, keys: Vec<Key>, replaced: Vec<Replacement>, lanes: &LaneRuns) -> SegmentDraft {
-    // The words come first: what a search reads in any case then lies beside the segment's head.
-    let mut sections = vec![(LEXICAL, lexical), (URIS, encode_keys(keys))];
-    if !replaced.is_empty() {
-        sections.push((REPLACED, encode_replacements(replaced)));
+/// What a segment tells beside its words.
+#[derive(Default)]
+struct Tables {
+    keys: Vec<Key>,
+    replaced: Vec<Replacement>,
+    lanes: LaneRuns,
+    /// None when some of the records were written before there were levels.
+    access: Option<AccessGroups>,
+}
+
+impl Tables {
+    fn draft(self, sequences: Range<u64>, lexical: Vec<u8>) -> SegmentDraft {
+        // The words come first: what a search reads in any case then lies beside the segment's head.
+        let mut sections = vec![(LEXICAL, lexical), (URIS, encode_keys(self.keys))];
+        if !self.replaced.is_empty() {
+            sections.push((REPLACED, encode_replacements(self.replaced)));
+        }
+        sections.extend(self.lanes.encode().map(|table| (LANES, table)));
+        sections.extend(self.access.map(|groups| (ACCESS, groups.encode())));
+        SegmentDraft { first_sequence: sequences.start, next_sequence: sequences.end, sections }
     }
-    sections.extend(lanes.encode().map(|table| (LANES, table)));
-    SegmentDraft { first_sequence: first, next_sequence: next, sections }
 }
 
 /// The sections of one segment that merging reads.
@@ -183,6 +230,7 @@ pub(crate) struct Source {
     pub(crate) keys: crate::keys::KeyTable,
     pub(crate) replaced: Option<crate::keys::ReplacedTable>,
     pub(crate) lanes: LaneTable,
+    pub(crate) access: Option<AccessTable>,
 }
 
 /// Merges neighbouring segments into one.
@@ -192,14 +240,18 @@ pub(crate) fn merge(sources: &[Source]) -> Result<SegmentDraft> {
         _ => (1, 1),
     };
     let lexical: Vec<SegmentBytes> = sources.iter().map(|s| s.lexical.clone()).collect();
-    let (mut keys, mut replaced, mut lanes) = (Vec::new(), Vec::new(), LaneRuns::default());
+    let mut tables = Tables { access: Some(AccessGroups::default()), ..Tables::default() };
     for source in sources {
         let shift = (source.first_sequence - first) as u32;
-        keys.extend(source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }));
+        tables.keys.extend(source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }));
         if let Some(table) = &source.replaced {
-            replaced.extend(table.pairs()?);
+            tables.replaced.extend(table.pairs()?);
         }
-        source.lanes.add_to(&mut lanes, first)?;
+        source.lanes.add_to(&mut tables.lanes, first)?;
+        match (&source.access, &mut tables.access) {
+            (Some(table), Some(all)) => table.add_to(all, (source.next_sequence - source.first_sequence) as usize)?,
+            _ => tables.access = None,
+        }
     }
-    Ok(draft(first, next, kapsa_index::merge(&lexical)?, keys, replaced, &lanes))
+    Ok(tables.draft(first..next, kapsa_index::merge(&lexical)?))
 }

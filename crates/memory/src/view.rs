@@ -7,19 +7,22 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use kapsa_capsule::{Section, Snapshot, Stored, Tag};
 use kapsa_index::{Candidate, Checks, Searcher, Segment, SegmentBytes, Sequences, TailDoc};
 
-use crate::access::{self, Classification, ClearanceProfile};
+use crate::access::{self, Classification, ClearanceProfile, Term};
 use crate::branch::Made;
 use crate::codec::{self, Body, Operation};
 use crate::embedding::Block;
 use crate::error::{Error, Result};
 use crate::keys::{KeyTable, ReplacedTable};
 use crate::lanes::{Class, LaneTable};
+use crate::levels::{AccessTable, Allowed};
 use crate::lines::{BRANCH_DEPTH_MAX, Lines};
 use crate::record::{BranchId, Record};
-use crate::segments::{CONTESTED_TERM, Indexed, LANES, LEXICAL, REPLACED, Source, URIS};
+use crate::segments::{ACCESS, CONTESTED_TERM, Indexed, LANES, LEXICAL, REPLACED, Source, URIS};
 use crate::uri::Uri;
 use crate::write::ALIASES_MAX;
 
+/// Who may know less than this part of all records is shown them by looking for them.
+const NARROW_DIVISOR: u64 = 16;
 /// Segments whose heads are asked for at once when a URI is looked for in one after the other.
 const HEADS_AT_ONCE: usize = 8;
 /// What the words of a segment begin with, besides a byte for each record, in bytes.
@@ -30,6 +33,7 @@ pub(crate) struct Store {
     snapshot: Snapshot,
     keys: Vec<OnceLock<KeyTable>>,
     lanes: Vec<OnceLock<LaneTable>>,
+    levels: Vec<OnceLock<Option<AccessTable>>>,
     replaced: OnceLock<Vec<ReplacedTable>>,
     tail: OnceLock<Tail>,
     searcher: OnceLock<Searcher>,
@@ -49,11 +53,14 @@ pub(crate) struct View {
     memories: OnceLock<Option<Sequences>>,
 }
 
-/// A principal who looks: its profile, and the exact terms of which a record must have one.
+/// A principal who looks: its profile, and the terms of which a record must have one.
 #[derive(Debug)]
 pub(crate) struct Guard {
     pub(crate) profile: ClearanceProfile,
-    pub(crate) terms: Vec<String>,
+    /// Sorted.
+    terms: Vec<Term>,
+    /// What it may know of each segment; none of one that must be read to know.
+    allowed: Vec<OnceLock<Option<Allowed>>>,
 }
 
 impl std::fmt::Debug for View {
@@ -143,7 +150,9 @@ impl View {
 
     /// The same, as a principal sees it.
     pub(crate) fn guarded(&self, profile: ClearanceProfile) -> View {
-        let guard = Guard { terms: access::terms_for(&profile), profile };
+        let mut terms = access::terms_for(&profile);
+        terms.sort_unstable();
+        let guard = Guard { terms, profile, allowed: empty_cells(self.levels.len()) };
         View { guard: Some(Arc::new(guard)), ..View::of(Arc::clone(&self.store), self.lines.clone()) }
     }
 
@@ -155,6 +164,48 @@ impl View {
     /// Whether a record may be known to who looks.
     pub(crate) fn may_know(&self, record: &Record) -> bool {
         self.guard().is_none_or(|guard| guard.profile.can_access(record))
+    }
+
+    /// What of a segment may be known to a principal; none when its records must be read to know.
+    fn allowed<'a>(&self, guard: &'a Guard, index: usize) -> Result<Option<&'a Allowed>> {
+        let cell = &guard.allowed[index];
+        if let Some(allowed) = cell.get() {
+            return Ok(allowed.as_ref());
+        }
+        let allowed = self.levels(index)?.map(|table| table.allowed(&guard.terms)).transpose()?;
+        Ok(cell.get_or_init(|| allowed).as_ref())
+    }
+
+    /// Whether an indexed record may be known to who looks.
+    fn may_know_indexed(&self, sequence: u64) -> Result<bool> {
+        let Some(guard) = self.guard() else { return Ok(true) };
+        let segments = self.snapshot.segments();
+        let Some(index) = segments.partition_point(|meta| meta.first_sequence <= sequence).checked_sub(1) else {
+            return Ok(false);
+        };
+        match (self.allowed(guard, index)?, self.levels(index)?) {
+            (Some(allowed), Some(table)) => {
+                let group = table.group_of((sequence - segments[index].first_sequence) as usize)?;
+                Ok(allowed.groups.get(group).copied().unwrap_or(false))
+            }
+            _ => Ok(guard.profile.can_access(&self.record(sequence)?)),
+        }
+    }
+
+    /// The exact terms that narrow a search down to what may be known to who looks, where that is so little that looking for it pays;
+    /// none where it is enough to ask of each record that comes up.
+    pub(crate) fn narrowing_terms(&self) -> Result<Option<Vec<String>>> {
+        let Some(guard) = self.guard() else { return Ok(None) };
+        let mut known = 0;
+        for index in 0..self.levels.len() {
+            match self.allowed(guard, index)? {
+                Some(allowed) => known += allowed.records,
+                // There may be records without terms.
+                None => return Ok(None),
+            }
+        }
+        let all = self.tail()?.first_sequence - 1;
+        Ok((known < all / NARROW_DIVISOR).then(|| guard.terms.iter().map(access::exact).collect()))
     }
 
     /// Whether what the capsule writes about itself, branches and the like, may be known to who looks.
@@ -233,15 +284,16 @@ impl View {
         Ok(self.memories.get_or_init(|| memories).as_ref())
     }
 
-    /// Whether a memory that this view sees is a newest revision of its URI, and no tombstone.
+    /// Whether a memory that this view sees is a newest revision of its URI, no tombstone, and may be known to who looks.
     pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
         let sequence = candidate.seq();
         let tail = self.tail()?;
         if sequence >= tail.first_sequence {
             let Some(body) = tail.body(sequence) else { return Ok(false) };
-            return Ok(body.operation == Operation::Put && !tail.replaces(&body.record.uri, sequence, &self.lines));
+            let counts = body.operation == Operation::Put && !tail.replaces(&body.record.uri, sequence, &self.lines);
+            return Ok(counts && self.may_know(&body.record));
         }
-        if self.is_replaced(sequence)? {
+        if !self.may_know_indexed(sequence)? || self.is_replaced(sequence)? {
             return Ok(false);
         }
         if tail.revisions.is_empty() || !tail.revisions.contains_key(&candidate.key_hash()?) {
@@ -323,6 +375,7 @@ impl Store {
             snapshot,
             keys: empty_cells(count),
             lanes: empty_cells(count),
+            levels: empty_cells(count),
             replaced: OnceLock::new(),
             tail: OnceLock::new(),
             searcher: OnceLock::new(),
@@ -449,6 +502,19 @@ impl Store {
         let meta = &self.snapshot.segments()[index];
         let table = LaneTable::new(self.snapshot.section(index, LANES)?, meta.first_sequence..meta.next_sequence)?;
         Ok(cell.get_or_init(|| table))
+    }
+
+    /// Who may know the records of a segment; none of one that does not tell.
+    fn levels(&self, index: usize) -> Result<Option<&AccessTable>> {
+        let cell = &self.levels[index];
+        if let Some(table) = cell.get() {
+            return Ok(table.as_ref());
+        }
+        let meta = &self.snapshot.segments()[index];
+        let section = self.snapshot.section(index, ACCESS)?;
+        let records = meta.next_sequence - meta.first_sequence;
+        let table = section.map(|bytes| AccessTable::new(bytes, meta.first_sequence, records)).transpose()?;
+        Ok(cell.get_or_init(|| table).as_ref())
     }
 
     /// Whether there is nothing but memories on `main`.
@@ -658,6 +724,7 @@ impl Store {
                     keys: self.keys(index)?.clone(),
                     replaced: self.snapshot.section(index, REPLACED)?.map(ReplacedTable::new),
                     lanes: self.lanes(index)?.clone(),
+                    access: self.levels(index)?.cloned(),
                 })
             })
             .collect()

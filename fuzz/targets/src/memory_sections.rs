@@ -1,10 +1,12 @@
-//! Do an index segment's URI table and replacements, of any bytes, mislead a reader into worse than a wrong answer?
+//! Do an index segment's URI table, its table of levels and its replacements, of any bytes, mislead a reader into worse than a wrong
+//! answer, or show a principal what it may not know?
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use kapsa_capsule::{FileSystem, NewCapsule, SegmentDraft, Tag, create_unlocked};
 use kapsa_index::{Document, SegmentBuilder};
+use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{CapsuleError, Error, FindRequest, NewRecord, Reader, Result, TimelineRequest, Uri};
 
 use crate::input::Input;
@@ -17,15 +19,35 @@ const RECORDS: [(&str, &str); 5] =
 /// Records that the segment covers.
 const INDEXED: usize = 4;
 
-/// The first byte is the length of the URI table in fours, the table follows, the rest are the replacements.
+/// The first byte is the length of the URI table in fours, the table follows; then so for the table of levels, which is missing when it
+/// is empty; the rest are the replacements.
 pub fn memory_sections(data: &[u8]) {
     let mut input = Input::new(data);
     let len = usize::from(input.byte()) * 4;
     let uris = input.bytes(len).to_vec();
+    let len = usize::from(input.byte()) * 4;
+    let levels = input.bytes(len).to_vec();
     let folder = folder();
     let path = folder.path().join("fuzzed.kapsa");
-    write(&path, vec![(*b"uris    ", uris), (*b"lexical ", words().to_vec()), (*b"replaced", input.rest().to_vec())]);
-    examine(&Reader::open(&path).expect("the frames are whole"));
+    let mut sections = vec![(*b"uris    ", uris), (*b"lexical ", words().to_vec()), (*b"replaced", input.rest().to_vec())];
+    sections.extend((!levels.is_empty()).then(|| (*b"access  ", levels)));
+    write(&path, sections);
+    let reader = Reader::open(&path).expect("the frames are whole");
+    examine(&reader);
+    let cleared = reader.as_principal(ClearanceProfile::new("ana").with("", Classification::Internal));
+    examine_guarded(&cleared);
+    // Single reads go by the records alone.
+    let stranger = reader.as_principal(ClearanceProfile::new("stranger"));
+    assert!(RECORDS.iter().all(|(uri, _)| settled(stranger.get(&Uri::parse(uri).expect("valid"))).is_none()));
+    examine_guarded(&stranger);
+}
+
+/// Lists and searches may miss what a lying table hides.
+fn examine_guarded(reader: &Reader) {
+    let listed = settled(reader.timeline(&TimelineRequest::default())).unwrap_or_default();
+    assert!(listed.len() <= RECORDS.len(), "{} records", listed.len());
+    let found = settled(reader.find(&FindRequest::new("+fox late -dog")));
+    assert!(found.is_none_or(|found| found.hits.len() < RECORDS.len()));
 }
 
 fn write(path: &Path, sections: Vec<(Tag, Vec<u8>)>) {
@@ -85,7 +107,7 @@ fn examine(reader: &Reader) {
 fn settled<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
-        Err(Error::UriNotFound { .. } | Error::Capsule(CapsuleError::NoSuchRecord { .. })) => None,
+        Err(Error::UriNotFound { .. } | Error::Capsule(CapsuleError::NoSuchRecord { .. }) | Error::DamagedRecord { .. }) => None,
         Err(other) => panic!("the tables are no reason for this: {other}"),
     }
 }

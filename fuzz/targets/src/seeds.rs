@@ -99,16 +99,19 @@ pub fn seeds() -> Vec<Seed> {
     seeds
 }
 
-/// URI tables and replacements as [`crate::memory_sections`] reads them: whole, empty, out of order and out of bounds.
+/// URI tables, levels and replacements as [`crate::memory_sections`] reads them: whole, empty, out of order and out of bounds.
 fn tables() -> [Vec<u8>; 4] {
     let hash = |uri: &str| Uri::parse(uri).expect("valid").hash();
     let mut keys: Vec<(u64, u32)> = ["note/a", "note/b", "note/a", "note/c"].into_iter().map(hash).zip(0..).collect();
     keys.sort_unstable();
+    // Two groups, of nobody and of whoever knows a term, and the group of each of four records.
+    let levels = [[2u32, 1, 4].map(u32::to_le_bytes).concat(), vec![0; 2 * 12 + 4 * 16], vec![1, 0, 1, 0]].concat();
     let table = |keys: &[(u64, u32)], replaced: &[u64]| {
         let hashes = keys.iter().flat_map(|key| key.0.to_le_bytes());
         let places = keys.iter().flat_map(|key| key.1.to_le_bytes());
         let pairs = replaced.iter().flat_map(|sequence| sequence.to_le_bytes());
-        [(keys.len() * 3) as u8].into_iter().chain(hashes).chain(places).chain(pairs).collect()
+        let levels = [(levels.len() / 4) as u8].into_iter().chain(levels.iter().copied());
+        [(keys.len() * 3) as u8].into_iter().chain(hashes).chain(places).chain(levels).chain(pairs).collect()
     };
     let reversed: Vec<(u64, u32)> = keys.iter().rev().copied().collect();
     let outside: Vec<(u64, u32)> = keys.iter().map(|&(hash, place)| (hash, place.wrapping_sub(1))).collect();

@@ -19,6 +19,7 @@ mod clearance;
 mod context;
 mod fs;
 mod knowledge;
+mod role;
 mod run;
 mod search;
 mod transfer;
@@ -32,6 +33,7 @@ pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
+pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
 pub(crate) use run::{
     ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
     RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb, RunVerb, WhichRun, chunk_count,
@@ -229,6 +231,9 @@ pub(crate) enum Verb {
     /// What an agent should know before its next step: insights, facts and what it did last, within a budget
     #[command(after_help = examples::CONTEXT)]
     Context(Box<ContextArgs>),
+    /// Roles: a soul, operators, an authority and a memory, as kapsa.toml declares them
+    #[command(after_help = examples::ROLE, subcommand_required = true, arg_required_else_help = true)]
+    Role(RoleArgs),
     /// The memory of an agent as a file system
     #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
     Fs(FsArgs),

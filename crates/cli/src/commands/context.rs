@@ -1,7 +1,5 @@
 //! `context`: what an agent should know before its next step.
 
-use kapsa_memory::Reader;
-use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::agent::{Context, ContextOptions, Scope, WorkspaceMemory};
 
 use super::episode::memory;
@@ -9,6 +7,7 @@ use crate::app::App;
 use crate::args::ContextArgs;
 use crate::error::Result;
 use crate::moment;
+use crate::role_config::Declared;
 use crate::wire::agent::context;
 
 /// `kapsa context`.
@@ -23,7 +22,9 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
     let options = ContextOptions { tokens_max: args.budget, uris: args.uris };
     let as_of = args.as_of.as_deref();
     let told = match &agent {
-        Some(agent) => memory(app, agent, as_of)?.with_clearance(cleared(app, agent)?).context(&scope, &options)?,
+        Some(agent) => {
+            memory(app, agent, as_of)?.with_clearance(Declared::find()?.effective(app, agent)?).context(&scope, &options)?
+        }
         None => WorkspaceMemory::in_capsule(app.home_when(as_of)?, moment::now).context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
@@ -42,9 +43,4 @@ fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Re
         app.out.note(&format!("{} more left out: the budget is {budget} tokens", told.left_out));
     }
     Ok(())
-}
-
-/// What an agent may know: what the capsule says of it.
-pub(super) fn cleared(app: &App, agent: &str) -> Result<ClearanceProfile> {
-    Ok(Reader::open(&app.capsule()?)?.clearance(agent)?)
 }

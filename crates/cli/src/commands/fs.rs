@@ -6,7 +6,6 @@ use std::path::Path;
 use kapsa_memory::agent::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
 use serde_json::Value;
 
-use super::context::cleared;
 use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
 use crate::args::{FsOf, FsVerb, FsWrite, Level};
@@ -16,6 +15,7 @@ use crate::commands::run::text_of;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::render::{counted, shortened};
+use crate::role_config::Declared;
 use crate::wire::fs as wire;
 
 /// Longest text of a hit that people are shown, in characters.
@@ -76,10 +76,14 @@ impl Session {
     }
 
     fn new(app: &App, agent: String, as_of: Option<&str>, trace: bool) -> Result<Session> {
-        let (soul, goals) = identity(&agent);
-        let memory = memory(app, &agent, as_of)?.with_clearance(cleared(app, &agent)?);
+        let declared = Declared::find()?;
+        let memory = memory(app, &agent, as_of)?.with_clearance(declared.effective(app, &agent)?);
         // To count that a fact was read would cost a commit, and a turn among the writers.
-        let files = MemoryFilesystem::new(memory).with_soul(soul).with_goals(goals).uncounted();
+        let mut files = MemoryFilesystem::new(memory).uncounted();
+        if declared.has(&agent) {
+            let spec = declared.spec(&agent)?;
+            files = files.with_soul(spec.soul).with_goals(spec.goals);
+        }
         Ok(Session { agent, files, trace })
     }
 
@@ -113,11 +117,6 @@ impl Session {
         traces.iter().for_each(|trace| tell_trace(app, trace));
         Ok(())
     }
-}
-
-/// The soul and the goals that a declaration gives the agent: none, as long as no file declares roles.
-fn identity(_agent: &str) -> (String, Vec<String>) {
-    (String::new(), Vec::new())
 }
 
 fn failure(error: FileError, agent: &str) -> CliError {

@@ -17,6 +17,7 @@ mod knowledge;
 mod merge;
 mod put;
 mod records;
+mod role;
 mod run;
 mod shell;
 mod svc;
@@ -113,6 +114,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Fact(args) => fact::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
         Verb::Insight(args) => insight::run(app, args.verb),
+        Verb::Role(args) => role::run(app, args.verb),
         Verb::Context(args) => context::run(app, *args),
         Verb::Fs(args) => fs::run(app, args.verb),
         Verb::Clearance(args) => clearance::run(app, args.verb),

@@ -4,6 +4,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod fs;
+pub(crate) mod role;
 pub(crate) mod run;
 pub(crate) mod transfer;
 pub(crate) mod versions;

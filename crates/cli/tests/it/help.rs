@@ -2,7 +2,7 @@
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 29] = [
+const VERBS: [&str; 30] = [
     "init",
     "create",
     "put",
@@ -27,6 +27,7 @@ const VERBS: [&str; 29] = [
     "tour",
     "clearance",
     "context",
+    "role",
     "run",
     "svc",
     "shell",

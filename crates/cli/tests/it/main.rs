@@ -13,6 +13,7 @@ mod lock;
 mod meaning;
 mod put;
 mod read;
+mod roles;
 mod runs;
 mod salvage;
 mod shell;

@@ -70,6 +70,11 @@ impl Sandbox {
             "KAPSA_PASSPHRASE",
             "KAPSA_MODE",
             "KAPSA_MODEL",
+            "KAPSA_LLM",
+            "KAPSA_LLM_URL",
+            "KAPSA_LLM_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
             "NO_COLOR",
             "CLICOLOR_FORCE",
         ] {

@@ -177,6 +177,15 @@ impl CapsuleFactStore {
         Ok(())
     }
 
+    /// The reader that a query's clearance asks for. Who is guarded by another profile already is by both: the rule asks the one of the
+    /// query.
+    fn cleared(&self, reader: Reader, query: &FactQuery) -> Reader {
+        match (&self.home.principal, &query.clearance) {
+            (None, Some(profile)) => reader.as_principal(profile.clone()),
+            _ => reader,
+        }
+    }
+
     /// The facts as they are now, and the reads that they do not know of. Both are of one moment: no read is counted twice or not at all.
     fn now(&self) -> Result<Option<(Reader, Touched)>> {
         let touched = lock(&self.touched);
@@ -218,10 +227,11 @@ impl FactStore for CapsuleFactStore {
 
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>> {
         let Some((reader, touched)) = self.now()? else { return Ok(Vec::new()) };
+        let reader = self.cleared(reader, query);
         let view = reader.view();
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts = Shelf { view, kind: FACT }.first(&fact_clauses(query), &query.text, query.limit, &read)?;
+        let mut facts = Shelf { view, kind: FACT }.first(&fact_clauses(query), query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &touched, fact))?;
         Ok(facts)
     }
@@ -250,6 +260,7 @@ impl FactStore for CapsuleFactStore {
     /// How often they were read is not told: nobody chooses by it.
     fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
         let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
+        let reader = self.cleared(reader, query);
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
@@ -315,7 +326,7 @@ fn fact_clauses(query: &FactQuery) -> Clauses {
         .field("domain", query.domain.as_deref())
         .attribute(query.attribute.as_deref())
         .tags(&query.tags)
-        .clearance(query.clearance.as_ref())
+        .text(&query.text)
 }
 
 fn insight_clauses(query: &InsightQuery) -> Clauses {
@@ -323,6 +334,7 @@ fn insight_clauses(query: &InsightQuery) -> Clauses {
         .field("entity", query.entity.as_deref())
         .field("domain", query.domain.as_deref())
         .tags(&query.tags)
+        .text(&query.text)
 }
 
 /// The memory under a URI, if whoever looks may know it.
@@ -458,7 +470,7 @@ impl InsightStore for CapsuleInsightStore {
         let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
         let rule = Rule::<InsightQuery>::of(query);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        Shelf { view: reader.view(), kind: INSIGHT }.first(&insight_clauses(query), &query.text, query.limit, &read)
+        Shelf { view: reader.view(), kind: INSIGHT }.first(&insight_clauses(query), query.limit, &read)
     }
 
     fn likely(&self, query: &InsightQuery, words: &str) -> Result<Vec<Insight>> {
@@ -482,7 +494,7 @@ impl InsightStore for CapsuleInsightStore {
         let is_similar = |insight: &Insight| insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content);
         let read = |record: &_| records::insight(record).filter(is_similar);
         let shelf = Shelf { view: reader.view(), kind: INSIGHT };
-        Ok(shelf.first(&CapsuleInsightStore::of_agent(agent_id), "", 1, &read)?.pop())
+        Ok(shelf.first(&CapsuleInsightStore::of_agent(agent_id), 1, &read)?.pop())
     }
 }
 

@@ -120,6 +120,17 @@ pub struct Context {
     pub left_out: usize,
 }
 
+/// What an agent finds under a URI.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// A fact of the team.
+    Fact(Fact),
+    /// An insight of its own.
+    Insight(Insight),
+    /// An episode of its own.
+    Episode(Episode),
+}
+
 impl Context {
     /// The lines under their headings, without a line break at the end; empty when there is nothing to tell.
     #[must_use]
@@ -189,6 +200,22 @@ impl AgentMemory {
         }
         lines.extend(episodes(self, scope)?);
         finished(lines, options)
+    }
+
+    /// What stands under a URI, as far as the agent may know it: a fact of the team, which counts as read, or an insight or episode of its
+    /// own. None for everything else.
+    ///
+    /// # Errors
+    /// What the stores say.
+    pub fn look_up(&self, uri: &Uri) -> Result<Option<Found>> {
+        let Some((kind, ids)) = records::named(uri) else { return Ok(None) };
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        match (kind.as_str(), ids.as_slice(), self.workspace()) {
+            (records::FACT, [id], Some(workspace)) => Ok(workspace.get(self.clearance(), id)?.map(Found::Fact)),
+            (records::INSIGHT, [agent, id], _) if *agent == self.agent_id() => Ok(self.insight(id)?.map(Found::Insight)),
+            (records::EPISODE, [agent, id], _) if *agent == self.agent_id() => Ok(self.episode(id)?.map(Found::Episode)),
+            _ => Ok(None),
+        }
     }
 
     /// Counts the facts of a context as read.

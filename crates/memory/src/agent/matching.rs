@@ -2,17 +2,13 @@
 
 use std::collections::BTreeSet;
 
+pub(super) use kapsa_index::fold_case as fold;
+
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 
 /// Different words that two texts must share to say about the same.
 pub const SHARED_WORDS_MIN: usize = 3;
-
-/// A text without the difference between upper and lower case. Each character for itself, so that a part of a text gives a part of
-/// the result; the Greek sigma at the end of a word is therefore like any other.
-pub(super) fn fold(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c }).collect()
-}
 
 /// The words of a text in their order, folded: runs of letters and digits.
 pub(super) fn words(text: &str) -> Vec<String> {

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde_json::Value;
 
@@ -46,6 +47,8 @@ pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
     clearance: ClearanceProfile,
+    /// Rank of the highest level of what was told of it to a model.
+    told: Arc<AtomicU8>,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
     pub(super) clock: fn() -> Micros,
@@ -78,6 +81,7 @@ impl AgentMemory {
         let agent_id = agent_id.into();
         AgentMemory {
             clearance: ClearanceProfile::new(&agent_id),
+            told: Arc::new(AtomicU8::new(Classification::Public.rank())),
             agent_id,
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),
@@ -128,6 +132,17 @@ impl AgentMemory {
     #[must_use]
     pub fn clearance(&self) -> &ClearanceProfile {
         &self.clearance
+    }
+
+    /// Notes that something of this level was told to a model: from then on what comes of it is no more open than that.
+    pub(crate) fn note_told(&self, level: Classification) {
+        self.told.fetch_max(level.rank(), Ordering::Relaxed);
+    }
+
+    /// The highest level of what was told to a model since this memory was opened.
+    pub(crate) fn highest_told(&self) -> Classification {
+        let rank = self.told.load(Ordering::Relaxed);
+        Classification::ALL.into_iter().find(|level| level.rank() == rank).unwrap_or(Classification::Restricted)
     }
 
     /// Records what the agent did.

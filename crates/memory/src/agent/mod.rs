@@ -25,7 +25,7 @@ pub use capsule::{
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
-    LIKELY_MAX, Scope, Section,
+    Found, LIKELY_MAX, Scope, Section,
 };
 pub use files::{
     Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT, Listing, MemoryFilesystem,
@@ -35,7 +35,7 @@ pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightSto
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
 pub use records::fresh_id;
-pub(crate) use records::without_hidden;
+pub(crate) use records::{is_asked_by_parts, without_hidden};
 pub use reflect::{
     CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
     Reflection, SOURCES_MAX,

@@ -16,6 +16,11 @@ use crate::uri::{Uri, is_invisible};
 
 /// Kind of a fact.
 pub(super) const FACT: &str = "fact";
+/// Whether records of this kind are asked for by parts of their texts, which the index must then know.
+pub(crate) fn is_asked_by_parts(kind: &str) -> bool {
+    matches!(kind, FACT | INSIGHT)
+}
+
 /// Kind of an episode.
 pub(super) const EPISODE: &str = "episode";
 /// Kind of an insight.
@@ -97,11 +102,16 @@ pub(super) fn unescape(part: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| escape(text) == part)
 }
 
+/// What a URI names: a kind, and the ids after it; none when it cannot be one of this module's.
+pub(super) fn named(uri: &Uri) -> Option<(String, Vec<String>)> {
+    let (kind, path) = uri.short().split_once('/')?;
+    let parts: Option<Vec<String>> = path.split('/').map(unescape).collect();
+    Some((kind.to_string(), parts?))
+}
+
 /// What the parts after the kind stand for.
 fn ids<const N: usize>(record: &Record, kind: &str) -> Option<[String; N]> {
-    let path = record.uri.short().strip_prefix(kind)?.strip_prefix('/')?;
-    let parts: Option<Vec<String>> = path.split('/').map(unescape).collect();
-    parts?.try_into().ok()
+    named(&record.uri).filter(|(named, _)| named == kind)?.1.try_into().ok()
 }
 
 /// Whether a tag can be a tag of the record, by which the index finds it.

@@ -45,6 +45,7 @@ mod scope;
 mod team;
 mod text;
 mod tool;
+mod tools;
 mod turns;
 
 pub use authority::{AuthorityConfig, Permission};
@@ -60,3 +61,4 @@ pub use scope::{CONTEXT_TOKENS_DEFAULT, MemoryScope, Scope};
 pub use team::TeamMemories;
 pub use text::{MissingKeys, State, Template, Text, text_at};
 pub use tool::{TOOL_RESULT_BYTES_MAX, Tool, ToolError, function_tool};
+pub use tools::{SEARCH_TOKENS_MAX, memory_tools};

@@ -253,6 +253,7 @@ impl OperatorRuntime {
     }
 
     fn step<'a>(&'a self, node: &'a Node, call: &'a Call, started: Micros, ended: Micros, result: Outcome) -> Step<'a> {
+        let tools = node.tools.as_deref().unwrap_or_default();
         Step {
             role: &self.role,
             operator: self.operator.id(),
@@ -261,7 +262,7 @@ impl OperatorRuntime {
             ended,
             usage: call.turns.usage,
             scope: call.scope.clone(),
-            level: call.level,
+            level: tools.iter().map(|tool| tool.level()).fold(call.level, Classification::max),
             input: &call.input,
             result,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::text::quoted;
+use crate::access::Classification;
 use crate::llm::{BoxFuture, Message, ToolCall, ToolSpec};
 use crate::tokens;
 
@@ -15,6 +16,11 @@ pub const TOOL_RESULT_BYTES_MAX: usize = 64 * 1024;
 pub trait Tool: Send + Sync {
     /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
+
+    /// The highest level of what it has told so far: what comes of it spreads no further. Default: public.
+    fn level(&self) -> Classification {
+        Classification::Public
+    }
 
     /// Calls it. The arguments are an object; nothing else about them was checked against the schema.
     ///

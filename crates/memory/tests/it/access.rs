@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
     AsOf, Error, EventRequest, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, create,
+    optimize,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -356,4 +357,28 @@ fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
     writer.put(NewRecord { access: access.clone(), ..named("fact/x", "secret") }).expect("put");
     writer.merge(&kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() }).expect("merged");
     assert_eq!(Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access, access);
+}
+
+/// For who may know next to nothing the index looks for that instead of asking of everything.
+#[test]
+fn who_knows_next_to_nothing_finds_that() {
+    let fixture = Fixture::new();
+    let mut writer = fixture.writer();
+    let secret =
+        |n: usize| NewRecord { domain: format!("d{}", n % 50), ..named(&format!("fact/{n}"), &format!("the secret of {n}")) };
+    writer.put_many((0..500).map(secret).collect()).expect("put");
+    drop(writer);
+    for optimised in [false, true] {
+        for domain in ["d7", "none"] {
+            let reader = fixture.reader().as_principal(ClearanceProfile::new("x").with(domain, Classification::Internal));
+            let want = if domain == "none" { 0 } else { 10 };
+            let found = reader.find(&FindRequest { k: 100, ..FindRequest::new("secret") }).expect("found").hits;
+            assert_eq!(found.len(), want, "{domain} {optimised}");
+            assert!(found.iter().all(|hit| hit.record.domain == domain));
+            let timeline = TimelineRequest { limit: 4, ..TimelineRequest::default() };
+            assert_eq!(reader.timeline(&timeline).expect("listed").len(), want.min(4));
+        }
+        optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+    }
+    assert!(fixture.reader().stats(false).expect("counted").segment_count > 0);
 }

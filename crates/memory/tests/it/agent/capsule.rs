@@ -328,3 +328,21 @@ fn two_times_are_asked_for_apart() {
     let refused = past.store(&fact("f2", "x")).expect_err("refused");
     assert_eq!(refused.to_string(), "nothing can be written to a moment that is past");
 }
+
+/// The index knows the parts of short texts; a long one is read whenever it could have the part.
+#[test]
+fn parts_of_long_texts_are_found_too() {
+    let f = Fixture::new();
+    let facts = CapsuleFactStore::new(home(&f));
+    let long = format!("{} needle {}", "hay ".repeat(1000), "hay ".repeat(1000));
+    facts.store_many(&[fact("long", &long), fact("short", "a Needle too"), fact("none", "nothing")]).expect("stored");
+    for settled in [false, true] {
+        for (text, want) in
+            [("eedl", vec!["long", "short"]), ("needle hay", vec!["long"]), ("ne", vec!["long", "short"]), ("needles", vec![])]
+        {
+            let query = FactQuery { text: text.into(), ..FactQuery::default() };
+            assert_eq!(fact_ids(&facts.query(&query).expect("asked")), want, "{text} {settled}");
+        }
+        optimize(&f.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+    }
+}

@@ -233,3 +233,60 @@ fn v2_public_api_exports() {
     let _: (ClearanceProfile, Classification) = (ClearanceProfile::new("r"), Classification::default());
     let _: Option<(kapsa_memory::agent::WorkspaceMemory, kapsa_memory::agent::AgentMemory)> = None;
 }
+
+/// The first of these lets the model look, read and write; what it writes is as secret as what it read.
+#[test]
+fn an_agent_node_uses_its_memory_within_its_clearance() {
+    each(|team| {
+        team().workspace().store_fact(&fact("f/1", "Acme pays late\nsince 2020", Classification::Confidential)).unwrap();
+        let hidden = Fact { domain: "hr".into(), ..fact("f2", "Acme hires", Classification::Internal) };
+        team().workspace().store_fact(&hidden).unwrap();
+        let profile = ClearanceProfile::new("cro").with("revenue", Classification::Confidential);
+        let memory = Arc::new(team().agent(&profile));
+        let call = |id: &str, name: &str, arguments: serde_json::Value| {
+            let call = kapsa_memory::llm::ToolCall { id: id.into(), name: name.into(), arguments };
+            ChatReply { tool_calls: vec![call], ..ChatReply::default() }
+        };
+        let model = ScriptedModel::new()
+            .then(call("1", "memory_search", json!({"query": "does Acme pay?"})))
+            .then(call("2", "memory_read", json!({"uri": "fact/f%2F1"})))
+            .then(call("3", "memory_read", json!({"uri": "fact/f2"})))
+            .then(call("4", "memory_read", json!({"uri": "fact/none"})))
+            .then(call(
+                "5",
+                "memory_write",
+                json!({"content": "Acme is slow", "domain": "revenue", "confidence": 0.9, "tags": ["pay"]}),
+            ))
+            .then(call("6", "memory_write", json!({"content": "x", "confidence": 2})))
+            .then(ChatReply::text("done"));
+        let model = Arc::new(model);
+        let tools = kapsa_memory::role::memory_tools(&memory, clock);
+        let node = agent_node("look", "How does Acme pay?", tools);
+        let role = Role::builder("cro", clock)
+            .operator(Operator::new("o", [node]).unwrap())
+            .model(model.clone())
+            .memory(Arc::clone(&memory) as _)
+            .build()
+            .unwrap();
+        block_on(role.operator("o").unwrap().run("look", &mut state(json!({})))).unwrap();
+        let results: Vec<(String, bool)> = last(&model)
+            .messages
+            .into_iter()
+            .filter_map(|message| match message {
+                Message::ToolResult { content, is_error, .. } => Some((content, is_error)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(results[0], ("## Context\n- Acme pays late since 2020 [fact/f%2F1]".into(), false));
+        assert_eq!(results[1], ("Acme pays late\nsince 2020\n(confidence 1.00)".into(), false));
+        assert_eq!(results[2], ("there is nothing under `fact/f2`".into(), true), "hidden");
+        assert_eq!(results[3], ("there is nothing under `fact/none`".into(), true), "and never there: the same words");
+        assert!(results[4].0.starts_with("kept as insight/cro/ins_"), "{results:?}");
+        assert_eq!(results[5], ("`confidence` is 0 to 1".into(), true));
+        let learned = of(&team(), "cro").recall_insights(&InsightQuery::of("")).unwrap();
+        assert_eq!((learned.len(), learned[0].content.as_str(), learned[0].confidence), (1, "Acme is slow", 0.9));
+        assert_eq!((learned[0].classification, learned[0].tags.len()), (Classification::Confidential, 1));
+        let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
+        assert_eq!(episodes[0].classification, Classification::Confidential, "its conversation held something confidential");
+    });
+}

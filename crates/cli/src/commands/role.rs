@@ -1,0 +1,356 @@
+//! `role`: what the roles of `kapsa.toml` are, do, say and learn.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::agent::{AgentMemory, Insight, WorkspaceMemory};
+use kapsa_memory::llm::{Price, Usage, block_on, cost};
+use kapsa_memory::role::{ChainError, NodeRun, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools};
+
+use crate::app::App;
+use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
+use crate::commands::embed::New;
+use crate::commands::put::plain_text;
+use crate::config_file::read_text;
+use crate::error::{CliError, Result};
+use crate::language_models::{self, Choice};
+use crate::role_config::Declared;
+use crate::wire::agent::{facts, reflected};
+use crate::wire::role::{answered, permission, ran, role_out, roles_out};
+use crate::{escape, json_input, moment, render};
+
+/// Largest state, in bytes (16 MiB).
+const STATE_BYTES_MAX: u64 = 16 << 20;
+
+/// `kapsa role`.
+pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<()> {
+    let declared = Declared::find()?;
+    match verb {
+        RoleVerb::List => list(app, &declared),
+        RoleVerb::Show(args) => show(app, &declared, &args.id),
+        RoleVerb::Can(args) => {
+            let (role, action) = (args.role.id, args.action);
+            let spec = declared.spec(&role)?;
+            let role = Role::from_spec(&RoleSpec { operators: Vec::new(), ..spec }, &[], moment::now)
+                .map_err(|error| declared.wrong(&role, &error.to_string()))?;
+            let may = role.can_act(&action);
+            if app.out.is_json() {
+                return app.out.json(&permission(role.id(), &action, may));
+            }
+            app.out.line(may.name())
+        }
+        RoleVerb::Run(args) => run_nodes(app, &declared, &args),
+        RoleVerb::Respond(args) => respond(app, &declared, &args),
+        RoleVerb::Reflect(args) => {
+            let acting = Acting::begin(app, &declared, &args.role.id, &args.asking)?;
+            let learned = block_on(acting.role()?.reflect()).map_err(failed)?;
+            acting.end(app);
+            if let Some(problem) = &learned.problem {
+                app.out.note(&format!("nothing was learned: {problem}"));
+            }
+            if app.out.is_json() {
+                let mut value = reflected(&args.role.id, &learned.new, &learned.strengthened);
+                (value["tokens_in"], value["tokens_out"]) = (learned.usage.tokens_in.into(), learned.usage.tokens_out.into());
+                value["problem"] = learned.problem.into();
+                return app.out.json(&value);
+            }
+            for (what, all) in [("learned", &learned.new), ("seen again", &learned.strengthened)] {
+                all.iter().try_for_each(|insight| insight_line(app, what, insight))?;
+            }
+            if learned.new.is_empty() && learned.strengthened.is_empty() {
+                app.out.note("nothing new");
+            }
+            Ok(())
+        }
+        RoleVerb::Publish(args) => {
+            let asking = Asking { model: None, embed: args.embed };
+            let acting = Acting::begin(app, &declared, &args.role.id, &asking)?;
+            let published = acting.memory.publish_to_workspace(args.min_confidence)?;
+            acting.end(app);
+            if app.out.is_json() {
+                return app.out.json(&facts(&published));
+            }
+            for fact in &published {
+                app.out.strong(&escape::line(&fact.id))?;
+                app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
+            }
+            if published.is_empty() {
+                app.out.note("nothing to publish: no insight is sure enough");
+            }
+            Ok(())
+        }
+    }
+}
+
+/// A role with its memory in the capsule and its model.
+struct Acting {
+    runtime: RoleRuntime,
+    id: String,
+    memory: Arc<AgentMemory>,
+    price: Option<Price>,
+    new: New,
+}
+
+impl Acting {
+    fn begin(app: &App, declared: &Declared, id: &str, asking: &Asking) -> Result<Acting> {
+        let spec = declared.spec(id)?;
+        let (model, price) = declared.model(id)?;
+        let choice = Choice { asked: asking.model.as_deref(), declared: model, folder: &declared.folder };
+        let new = New::begin(app, asking.embed)?;
+        let memory = Arc::new(memory(app, declared.effective(app, id)?)?);
+        let role = Role::from_spec(&spec, &memory_tools(&memory, moment::now), moment::now);
+        let role = role.map_err(|error| declared.wrong(id, &error.to_string()))?;
+        let model = choice.of(&spec)?;
+        let shared = Arc::clone(&memory);
+        let memories = move |_: &str, _: &ClearanceProfile| Ok(Arc::clone(&shared) as _);
+        let shared = Shared { model, memories: Some(Arc::new(memories)), ..Shared::default() };
+        let runtime = RoleRuntime::new([role], &shared).map_err(failed)?;
+        // Whoever asks another model than the declared one pays another price.
+        let price = price.filter(|_| asking.model.is_none());
+        Ok(Acting { runtime, id: id.to_string(), memory, price, new })
+    }
+
+    fn role(&self) -> Result<&Role> {
+        self.runtime.role(&self.id).map_err(failed)
+    }
+
+    fn cost(&self, usage: Usage) -> Option<f64> {
+        cost(usage, self.price)
+    }
+
+    /// After all that it did: what it wrote gets vectors.
+    fn end(self, app: &mut App) {
+        self.new.end(app);
+    }
+}
+
+fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
+    let home = app.home()?;
+    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
+    let memory = AgentMemory::in_capsule(&clearance.principal, &home, moment::now).with_workspace(workspace.into());
+    Ok(memory.with_clearance(clearance))
+}
+
+fn list(app: &mut App, declared: &Declared) -> Result<()> {
+    let specs: Vec<RoleSpec> = declared.ids().map(|id| declared.spec(id)).collect::<Result<_>>()?;
+    if app.out.is_json() {
+        return app.out.json(&roles_out(declared.file.as_deref(), &specs));
+    }
+    for spec in &specs {
+        app.out.strong(&escape::line(&spec.id))?;
+        let soul = spec.soul.lines().next().unwrap_or_default();
+        let operators: Vec<&str> = spec.operators.iter().map(|operator| operator.id.as_str()).collect();
+        app.out.line(&format!("  {}", escape::line(&render::shortened(soul, 80))))?;
+        if !operators.is_empty() {
+            app.out.line(&format!("    {}", escape::line(&operators.join(", "))))?;
+        }
+    }
+    match &declared.file {
+        Some(file) if specs.is_empty() => app.out.note(&format!("{} declares no role", file.display())),
+        None => app.out.note("there is no kapsa.toml here or above"),
+        Some(_) => {}
+    }
+    Ok(())
+}
+
+fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
+    let spec = declared.spec(id)?;
+    let clearance = declared.effective(app, id)?;
+    let (model, _) = declared.model(id)?;
+    if app.out.is_json() {
+        return app.out.json(&role_out(&spec, model, Some(&clearance)));
+    }
+    app.out.strong(&escape::line(id))?;
+    app.out.line(&format!("  {}", escape::body(&spec.soul)))?;
+    for goal in &spec.goals {
+        app.out.line(&format!("goal        {}", escape::line(goal)))?;
+    }
+    app.out.line(&format!("model       {}", escape::line(model.unwrap_or("(--model, or KAPSA_LLM)"))))?;
+    let domains: Vec<String> = clearance.domains.iter().map(|(domain, level)| format!("{domain}={level}")).collect();
+    let known = if domains.is_empty() { "what is public".to_string() } else { domains.join(" ") };
+    app.out.line(&format!("may know    {}", escape::line(&known)))?;
+    match &spec.authority {
+        None => app.out.line("may do      everything on its own")?,
+        Some(lists) => {
+            let all = [("on its own", &lists.autonomous), ("if agreed", &lists.needs_approval), ("never", &lists.forbidden)];
+            for (how, actions) in all.into_iter().filter(|(_, actions)| !actions.is_empty()) {
+                app.out.line(&format!("{how:<12}{}", escape::line(&actions.join(", "))))?;
+            }
+        }
+    }
+    for operator in &spec.operators {
+        let nodes: Vec<String> = operator.nodes.iter().map(|node| format!("{} ({})", node.name, node.kind.name())).collect();
+        app.out.line(&format!("operator    {}: {}", escape::line(&operator.id), escape::line(&nodes.join(", "))))?;
+    }
+    Ok(())
+}
+
+/// What was meant by the name of a node or an operator.
+struct Target {
+    operator: String,
+    /// None for all of them.
+    node: Option<String>,
+}
+
+impl Target {
+    fn find(spec: &RoleSpec, name: &str) -> Result<Target> {
+        let mut meant = Vec::new();
+        for operator in &spec.operators {
+            let id = &operator.id;
+            if name == id || name.strip_suffix(".*") == Some(id) {
+                meant.push((format!("{id}.*"), Target { operator: id.clone(), node: None }));
+            }
+            for node in operator.nodes.iter().map(|node| &node.name) {
+                let whole = format!("{id}.{node}");
+                if name == node || name == whole {
+                    meant.push((whole, Target { operator: id.clone(), node: Some(node.clone()) }));
+                }
+            }
+        }
+        if meant.len() > 1 {
+            let names: Vec<String> = meant.into_iter().map(|(name, _)| name).collect();
+            let message = format!("`{name}` is more than one of them: {}", names.join(", "));
+            return Err(CliError::user("ambiguous_node", message).hint("name one of these as it stands there"));
+        }
+        meant.pop().map(|(_, target)| target).ok_or_else(|| {
+            let all = spec
+                .operators
+                .iter()
+                .flat_map(|operator| operator.nodes.iter().map(|node| format!("{}.{}", operator.id, node.name)));
+            let all: Vec<String> = all.collect();
+            let hint = if all.is_empty() { "it has no operators".to_string() } else { format!("it has {}", all.join(", ")) };
+            CliError::user("node_not_found", format!("role {} has no node or operator {name}", spec.id))
+                .hint(hint)
+                .field("node", name)
+        })
+    }
+}
+
+fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
+    let id = &args.role.id;
+    let target = Target::find(&declared.spec(id)?, &args.target)?;
+    let mut state = args.state.as_deref().map(state).transpose()?.unwrap_or_default();
+    let acting = Acting::begin(app, declared, id, &args.asking)?;
+    let operator = acting.role()?.operator(&target.operator).map_err(failed)?;
+    let result = match &target.node {
+        Some(node) => block_on(operator.run_chain(&[node], &mut state)),
+        None => block_on(operator.run_all(&mut state)),
+    };
+    if let Some(out) = &args.out {
+        // Also of a chain that broke: what was answered was paid for.
+        write_state(out, &state)?;
+    }
+    let runs = match result {
+        Ok(runs) => runs,
+        Err(ChainError { done, error }) => {
+            done.iter().try_for_each(|run| told(app, &acting, run))?;
+            app.out.flush()?;
+            acting.end(app);
+            return Err(failed(error));
+        }
+    };
+    if app.out.is_json() {
+        let costs: Vec<Option<f64>> = runs.iter().map(|run| acting.cost(run.usage)).collect();
+        acting.end(app);
+        return app.out.json(&ran(id, &target.operator, &runs, &costs, &state));
+    }
+    runs.iter().try_for_each(|run| told(app, &acting, run))?;
+    acting.end(app);
+    Ok(())
+}
+
+/// What a node answered, and what it took.
+fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
+    if app.out.is_json() {
+        return Ok(());
+    }
+    let output = run.output.as_str().map_or_else(|| run.output.to_string(), str::to_string);
+    app.out.strong(&escape::line(&run.node))?;
+    app.out.line(&format!(": {}", escape::body(&output)))?;
+    if !run.answered {
+        app.out.note(&format!("no answer after {}: that is what it said last", render::counted(run.steps.into(), "step")));
+    }
+    took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())?;
+    unrecorded(app, run.unrecorded.as_ref());
+    Ok(())
+}
+
+/// `  10 tokens in, 20 out; 40 ms; cost 0.0003; episode ep_1f0c`.
+fn took(app: &mut App, usage: Usage, duration_ms: u64, cost: Option<f64>, episode: Option<&str>) -> Result<()> {
+    let mut parts = vec![format!("{} tokens in, {} out", usage.tokens_in, usage.tokens_out), format!("{duration_ms} ms")];
+    parts.extend(cost.map(|cost| format!("cost {cost:.6}")));
+    parts.extend(episode.map(|episode| format!("episode {episode}")));
+    app.out.faint(&format!("  {}", escape::line(&parts.join("; "))))?;
+    app.out.line("")
+}
+
+fn unrecorded(app: &mut App, error: Option<&kapsa_memory::Error>) {
+    if let Some(error) = error {
+        app.out.note(&format!("warning: it is not among the episodes: {error}"));
+    }
+}
+
+fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()> {
+    let acting = Acting::begin(app, declared, &args.role.id, &args.asking)?;
+    let said = block_on(acting.role()?.respond(&args.message.join(" "))).map_err(failed)?;
+    let cost = acting.cost(said.usage);
+    acting.end(app);
+    if app.out.is_json() {
+        return app.out.json(&answered(&args.role.id, &said, cost));
+    }
+    app.out.line(&said.text)?;
+    took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())?;
+    unrecorded(app, said.unrecorded.as_ref());
+    Ok(())
+}
+
+fn insight_line(app: &mut App, what: &str, insight: &Insight) -> Result<()> {
+    app.out.text(&format!("{what}: "))?;
+    app.out.strong(&escape::line(&insight.id))?;
+    let (content, confidence) = (escape::line(&insight.content), insight.confidence);
+    app.out.line(&format!("  {content}  [{confidence:.1}; {}]", insight.classification))
+}
+
+/// The object in a file, or on standard input for `-`.
+fn state(path: &Path) -> Result<State> {
+    let text = if path.as_os_str() == "-" { plain_text()? } else { read_text(path, STATE_BYTES_MAX)? };
+    json_input::object(text.as_bytes())
+        .map_err(|fault| CliError::usage(format!("the state in {} is no JSON object: {}", path.display(), fault.message)))
+}
+
+fn write_state(path: &Path, state: &State) -> Result<()> {
+    let failed = |error: std::io::Error| CliError::io(&format!("write {}", path.display()), &error);
+    let mut file = std::fs::File::create(path).map_err(failed)?;
+    serde_json::to_writer_pretty(&mut file, state).map_err(|error| failed(error.into()))?;
+    file.write_all(b"\n").map_err(failed)
+}
+
+/// What went wrong with a role, as an error of the command line.
+fn failed(error: RoleError) -> CliError {
+    let message = error.to_string();
+    match error {
+        RoleError::NoModel { .. } => {
+            let hint = format!("name one: --model NAME, model = … in [role.ID] of kapsa.toml, or {}", language_models::MODEL);
+            CliError::user("no_model", message).hint(hint)
+        }
+        RoleError::Step(step) => {
+            let usage = step.usage;
+            let told = match step.cause {
+                StepCause::Model(error) => language_models::failed(error),
+                StepCause::Memory(error) => error.into(),
+                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("--state FILE gives them"),
+                _ => CliError::system("internal", ""),
+            };
+            CliError { message, ..told }.field("tokens_in", usage.tokens_in).field("tokens_out", usage.tokens_out)
+        }
+        RoleError::Reflect { source, .. } => match source {
+            kapsa_memory::agent::ReflectError::Model(error) => CliError { message, ..language_models::failed(error) },
+            kapsa_memory::agent::ReflectError::Store(error) => CliError { message, ..error.into() },
+        },
+        RoleError::Memory { source, .. } => CliError { message, ..source.into() },
+        RoleError::Invalid { .. } => CliError::user("invalid_config", message),
+        _ => CliError::user("role_failed", message),
+    }
+}
