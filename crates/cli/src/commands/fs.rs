@@ -78,7 +78,8 @@ impl Session {
     fn new(app: &App, agent: String, as_of: Option<&str>, trace: bool) -> Result<Session> {
         let declared = Declared::find()?;
         let memory = memory(app, &agent, as_of)?.with_clearance(declared.effective(app, &agent)?);
-        let mut files = MemoryFilesystem::new(memory);
+        // To count that a fact was read would cost a commit, and a turn among the writers.
+        let mut files = MemoryFilesystem::new(memory).uncounted();
         if declared.has(&agent) {
             let spec = declared.spec(&agent)?;
             files = files.with_soul(spec.soul).with_goals(spec.goals);

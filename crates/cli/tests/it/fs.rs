@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, bytes};
 
 /// A call for the memory of `cro`.
 fn of<'a>(call: &[&'a str]) -> Vec<&'a str> {
@@ -175,4 +175,39 @@ fn files_are_guarded() {
     let asked: Vec<&str> =
         audit["records"].as_array().expect("records").iter().filter_map(|r| r["metadata"]["asked"].as_str()).collect();
     assert_eq!(asked, ["fact/bribes", "insight/cro/plan"], "{audit}");
+}
+
+/// Reading writes nothing, and so waits for no writer.
+#[test]
+fn reading_leaves_no_mark() {
+    let sandbox = written();
+    sandbox.ok(&["fact", "add", "Acme pays late", "--id", "f1", "--domain", "revenue"]);
+    sandbox.ok(&["clearance", "set", "cro", "revenue=internal"]);
+    let before = bytes(&sandbox.capsule());
+    for call in [&["cat", "/references/revenue/f1"][..], &["search", "acme"], &["tree", "--depth", "3"], &["ls"]] {
+        sandbox.ok(&of(call));
+    }
+    assert!(before == bytes(&sandbox.capsule()));
+}
+
+#[test]
+fn soul_goals_and_clearance_come_from_the_declaration_of_the_role() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "kapsa.toml",
+        concat!(
+            "[role.cro]\nsoul = \"You are the CRO.\"\ngoals = [\"Win ten deals\", \"Lose none\"]\n",
+            "clearance = { revenue = \"internal\" }\n",
+        ),
+    );
+    sandbox.ok(&["fact", "add", "Acme pays late", "--id", "f1", "--domain", "revenue"]);
+    assert_eq!(
+        sandbox.ok(&of(&["tree"])),
+        "/\n  identity/    1 file\n    soul.md  You are the CRO.\n  goals/       2 files\n    1.md  Win ten deals\n    2.md  Lose none\n  \
+         knowledge/   empty\n  experience/  empty\n  references/  1 file\n    revenue/  1 file\n"
+    );
+    assert_eq!(sandbox.ok(&of(&["cat", "/goals/2.md"])), "Lose none\n");
+    sandbox.ok(&["clearance", "set", "cro", "hr=internal"]);
+    assert_eq!(names(&sandbox.json(&of(&["ls", "/references"]))), [""; 0], "what both the capsule and the file allow");
+    assert_eq!(names(&sandbox.json(&["fs", "ls", "/identity", "--agent", "cmo"])), [""; 0], "of another role");
 }

@@ -60,6 +60,7 @@ pub struct MemoryFilesystem {
     soul: String,
     goals: Vec<String>,
     limit: Option<usize>,
+    counts: bool,
     traces: Traces,
 }
 
@@ -74,7 +75,7 @@ impl MemoryFilesystem {
     /// ([`AgentMemory::with_clearance`]).
     #[must_use]
     pub fn new(memory: AgentMemory) -> MemoryFilesystem {
-        MemoryFilesystem { memory, soul: String::new(), goals: Vec::new(), limit: None, traces: Traces::default() }
+        MemoryFilesystem { memory, soul: String::new(), goals: Vec::new(), limit: None, counts: true, traces: Traces::default() }
     }
 
     /// Who the agent is. Default: nothing.
@@ -93,6 +94,12 @@ impl MemoryFilesystem {
     #[must_use]
     pub fn with_limit(self, limit: usize) -> MemoryFilesystem {
         MemoryFilesystem { limit: Some(limit), ..self }
+    }
+
+    /// Looks without leaving a mark on the facts: none counts as read. Default: those count whose content is handed out.
+    #[must_use]
+    pub fn uncounted(self) -> MemoryFilesystem {
+        MemoryFilesystem { counts: false, ..self }
     }
 
     /// What is in a folder. Insights and facts come the surest first, days and episodes the newest first, and all else by name.

@@ -144,7 +144,8 @@ pub(super) fn goal_name(number: usize) -> String {
     format!("{number}.md")
 }
 
-fn check(part: &str) -> Result<(), PathFault> {
+/// Whether a name can be written as it is.
+pub(super) fn check(part: &str) -> Result<(), PathFault> {
     if matches!(part, "." | "..") {
         return Err(PathFault::Traversal);
     }
@@ -186,11 +187,6 @@ pub(super) fn domain_part(domain: &str) -> String {
         NO_DOMAIN => "%5F".to_string(),
         domain => part(domain),
     }
-}
-
-/// Whether a name can be given to something new: it is written as it is, or with escapes that only spaces and signs need.
-pub(super) fn is_plain(name: &str) -> bool {
-    !matches!(name, "." | ".." | INDEX) && !name.chars().any(|c| c.is_control() || is_invisible(c))
 }
 
 /// The path of an insight.

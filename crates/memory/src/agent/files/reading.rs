@@ -8,6 +8,7 @@ use super::path::{File, Node};
 use super::period::{Period, told};
 use crate::agent::matching::counts;
 use crate::agent::types::{Episode, Fact, Insight, InsightStatus};
+use crate::agent::workspace::forget_hidden;
 use crate::error::Result;
 use crate::tokens::one_line;
 
@@ -52,14 +53,23 @@ impl MemoryFilesystem {
         Ok(self.memory.insight(id)?.filter(counts))
     }
 
-    /// A fact that the agent may know. It counts as read.
+    /// A fact that the agent may know, without what tells of others. It counts as read.
     fn fact(&self, domain: &str, id: &str) -> Result<Option<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(None) };
+        let known = |id: &str| Ok(workspace.store().get(id)?.filter(|fact| self.memory.clearance().can_access(fact)));
         let is_there = |fact: &Fact| fact.superseded_by.is_none() && fact.domain == domain;
-        if !workspace.store().get(id)?.is_some_and(|fact| is_there(&fact)) {
-            return Ok(None);
+        let Some(mut fact) = known(id)?.filter(is_there) else { return Ok(None) };
+        forget_hidden(&mut fact, |id| known(id).map(|other| other.is_some()))?;
+        self.count_as_read(&[id])?;
+        Ok(Some(fact))
+    }
+
+    /// Counts that facts were read, where that is wanted.
+    pub(super) fn count_as_read(&self, ids: &[&str]) -> Result<()> {
+        match self.memory.workspace() {
+            Some(workspace) if self.counts && !ids.is_empty() => workspace.store().touch(ids, (self.memory.clock)()),
+            _ => Ok(()),
         }
-        Ok(workspace.get(self.memory.clearance(), id)?.filter(is_there))
     }
 }
 

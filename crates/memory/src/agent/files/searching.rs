@@ -107,7 +107,7 @@ impl MemoryFilesystem {
         });
         let more = hits.len().saturating_sub(self.limit.unwrap_or(HITS_DEFAULT));
         hits.truncate(hits.len() - more);
-        self.count_read(&hits)?;
+        self.count_hits(&hits)?;
         Ok(FilesFound { hits, more })
     }
 
@@ -157,18 +157,13 @@ impl MemoryFilesystem {
     }
 
     /// Facts whose content is handed out count as read.
-    fn count_read(&self, hits: &[FileHit]) -> Result<(), FileError> {
-        let Some(workspace) = self.memory.workspace() else { return Ok(()) };
+    fn count_hits(&self, hits: &[FileHit]) -> Result<()> {
         let fact = |hit: &FileHit| match Node::parse(&hit.path) {
             Ok(Node::File(File::Fact { id, .. })) => Some(id),
             _ => None,
         };
         let ids: Vec<String> = hits.iter().filter_map(fact).collect();
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        Ok(workspace.store().touch(&ids, (self.memory.clock)())?)
+        self.count_as_read(&ids.iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
 

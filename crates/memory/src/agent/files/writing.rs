@@ -1,7 +1,7 @@
 //! What becomes of what an agent writes? Insights and episodes of its own; everything else is read-only.
 
 use super::MemoryFilesystem;
-use super::error::{FileError, PathFault};
+use super::error::FileError;
 use super::path::{self, File, Folder, Node};
 use super::period::Period;
 use super::reading::CONTENT;
@@ -67,8 +67,9 @@ impl MemoryFilesystem {
             Node::Nowhere(Folder::Experience, _) => return Err(FileError::OtherDay { path, today: self.today().to_string() }),
             _ => return Err(FileError::ReadOnly { path }),
         };
-        if !names.into_iter().all(|name| path::is_plain(name)) {
-            return Err(FileError::InvalidPath { path, fault: PathFault::Unseen });
+        // What is there already may have any name; what is new gets one that people see.
+        if let Some(fault) = names.into_iter().find_map(|name| path::check(name).err()) {
+            return Err(FileError::InvalidPath { path, fault });
         }
         if content.trim().is_empty() {
             return Err(Error::InvalidRecord { field: "content", reason: "it is empty" }.into());

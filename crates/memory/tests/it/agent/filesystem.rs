@@ -321,6 +321,9 @@ fn references_show_what_the_clearance_allows() {
         assert!(!told.contains("secret"), "who may not know a fact is not told that another contests it: {told}");
         let read = |id: &str| workspace.store().get(id).expect("asked").map(|fact| fact.access_count);
         assert_eq!((read("late"), read("openly"), read("secret")), (Some(3), Some(1), Some(0)), "two searches and a reading");
+        let quiet = fs.uncounted();
+        assert_eq!(quiet.read("/references/revenue/late").expect("read"), told);
+        assert_eq!((hits(&quiet, "acme pays", "/").len(), read("late"), read("openly")), (2, Some(3), Some(1)));
     });
 }
 
@@ -451,11 +454,15 @@ fn hostile_paths_reach_no_store() {
             assert!(traces.iter().all(|trace| trace.path.len() <= PATH_BYTES_MAX));
         }
         // Escapes are names and no more; what is new gets no such name.
-        for path in
-            ["/knowledge/revenue/%2E%2E", "/knowledge/revenue/a%00", "/knowledge/%E2%80%AE/a", "/knowledge/revenue/%2Edirectory"]
-        {
+        for (path, want) in [
+            ("/knowledge/revenue/%2E%2E", PathFault::Traversal),
+            ("/knowledge/revenue/a%00", PathFault::Nul),
+            ("/knowledge/%E2%80%AE/a", PathFault::Unseen),
+            ("/experience/%5C", PathFault::Backslash),
+        ] {
             assert_eq!(fs.read(path).expect(path), "");
-            assert!(matches!(fs.write(path, "x"), Err(FileError::InvalidPath { .. })), "{path}");
+            let refused = fs.write(path, "x").expect_err(path);
+            assert!(matches!(refused, FileError::InvalidPath { fault, .. } if fault == want), "{path}: {refused}");
         }
         let long = format!("/knowledge/revenue/{}", "x".repeat(2000));
         assert!(matches!(fs.write(&long, "x"), Err(FileError::Memory(Error::InvalidRecord { .. }))));
