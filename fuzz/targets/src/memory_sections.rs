@@ -30,7 +30,9 @@ pub fn memory_sections(data: &[u8]) {
     let folder = folder();
     let path = folder.path().join("fuzzed.kapsa");
     let mut sections = vec![(*b"uris    ", uris), (*b"lexical ", words().to_vec()), (*b"replaced", input.rest().to_vec())];
-    sections.extend((!levels.is_empty()).then(|| (*b"access  ", levels)));
+    if !levels.is_empty() {
+        sections.push((*b"access  ", levels));
+    }
     write(&path, sections);
     let reader = Reader::open(&path).expect("the frames are whole");
     examine(&reader);
