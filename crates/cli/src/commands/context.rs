@@ -1,6 +1,8 @@
 //! `context`: what an agent should know before its next step.
 
+use kapsa_memory::Micros;
 use kapsa_memory::agent::{Context, ContextOptions, Scope, WorkspaceMemory};
+use kapsa_memory::request::TimelineRequest;
 
 use super::episode::memory;
 use crate::app::App;
@@ -19,8 +21,9 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         tags: args.tags,
         query: args.query.unwrap_or_default(),
     };
-    let options = ContextOptions { tokens_max: args.budget, uris: args.uris };
     let as_of = args.as_of.as_deref();
+    let valid_at = as_of.map(|as_of| time_of(app, as_of)).transpose()?.flatten();
+    let options = ContextOptions { tokens_max: args.budget, uris: args.uris, valid_at };
     let told = match &agent {
         Some(agent) => {
             memory(app, agent, as_of)?.with_clearance(Declared::find()?.effective(app, agent)?).context(&scope, &options)?
@@ -28,6 +31,16 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         None => WorkspaceMemory::in_capsule(app.home_when(as_of)?, moment::now).context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
+}
+
+/// When a moment was: the time that is named, else when the last record was written that counts there.
+fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
+    if let Ok(time) = moment::parse_arg(as_of) {
+        return Ok(Some(time));
+    }
+    let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };
+    let records = app.reader_as_of(Some(as_of))?.timeline(&last)?;
+    Ok(records.first().map(|record| record.committed_at))
 }
 
 fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Result<()> {

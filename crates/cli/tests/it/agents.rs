@@ -247,3 +247,19 @@ fn shlex(call: &str) -> Vec<String> {
     words.push(word);
     words.into_iter().filter(|word| !word.is_empty()).skip(1).collect()
 }
+
+/// What ended since held then.
+#[test]
+fn a_context_of_the_past_tells_what_held_then() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "It is open", "--id", "f1", "--valid-to", "2999-01-01"]);
+    sandbox.ok(&["commit", "--label", "then"]);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let now = sandbox.json(&["timeline"])["records"][0]["committed_at"].as_str().expect("a time").to_string();
+    sandbox.ok(&["fact", "add", "It was open", "--id", "f1", "--valid-to", &now]);
+    let told = |more: &[&str]| sandbox.json(&[&["context"], more].concat())["context"].clone();
+    assert_eq!(told(&[]), Value::Null);
+    assert_eq!(told(&["--as-of", "then"]), "## Context\n- It is open");
+    let sequence = sandbox.json(&["history", "fact/f1"])["records"][1]["sequence"].to_string();
+    assert_eq!(told(&["--as-of", &sequence]), Value::Null, "it had ended then");
+}

@@ -15,6 +15,7 @@ use super::types::{Episode, Fact, Insight};
 use super::workspace::WorkspaceMemory;
 use crate::access::{Classification, ClearanceProfile};
 use crate::error::Result;
+use crate::record::Micros;
 use crate::run::query_of;
 use crate::tokens::{estimate, first_bytes, one_line};
 use crate::uri::Uri;
@@ -63,11 +64,13 @@ pub struct ContextOptions {
     pub tokens_max: usize,
     /// Whether each line ends with where it comes from; default no.
     pub uris: bool,
+    /// The moment at which facts must hold; default now, by the clock.
+    pub valid_at: Option<Micros>,
 }
 
 impl Default for ContextOptions {
     fn default() -> ContextOptions {
-        ContextOptions { tokens_max: CONTEXT_TOKENS_DEFAULT, uris: false }
+        ContextOptions { tokens_max: CONTEXT_TOKENS_DEFAULT, uris: false, valid_at: None }
     }
 }
 
@@ -180,7 +183,7 @@ impl AgentMemory {
     /// clearance allows, and its [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them have.
     ///
     /// With a query, what has most of its words comes first. After that insights go by confidence, by how often they were seen, and the
-    /// newest first; facts by importance times confidence, and the newest first. Facts that hold at another time than now, by the clock,
+    /// newest first; facts by importance times confidence, and the newest first. Facts that hold at another time than is asked for,
     /// are left out; contested ones are marked.
     ///
     /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and as many insights by their words and as
@@ -197,7 +200,7 @@ impl AgentMemory {
         if let Some(workspace) = self.workspace() {
             let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
             let is_own = |fact: &Fact| fact.source == self.agent_id() && learned.contains(&one_line(&fact.content));
-            lines.extend(facts(workspace, Some(self.clearance()), scope, &words, &is_own)?);
+            lines.extend(facts(workspace, Some(self.clearance()), scope, &words, options.valid_at, &is_own)?);
         }
         lines.extend(episodes(self, scope)?);
         finished(lines, options)
@@ -233,7 +236,7 @@ impl WorkspaceMemory {
     /// # Errors
     /// What the store says.
     pub fn context(&self, clearance: Option<&ClearanceProfile>, scope: &Scope, options: &ContextOptions) -> Result<Context> {
-        finished(facts(self, clearance, scope, &Words::of(&scope.query)?, &|_| false)?, options)
+        finished(facts(self, clearance, scope, &Words::of(&scope.query)?, options.valid_at, &|_| false)?, options)
     }
 }
 
@@ -319,13 +322,14 @@ fn facts(
     clearance: Option<&ClearanceProfile>,
     scope: &Scope,
     words: &Words,
+    valid_at: Option<Micros>,
     is_own: &dyn Fn(&Fact) -> bool,
 ) -> Result<Vec<Told>> {
     let query = FactQuery {
         entity: scope.entity(),
         domain: scope.domain(),
         tags: scope.tags.clone(),
-        valid_at: Some((workspace.clock)()),
+        valid_at: Some(valid_at.unwrap_or_else(|| (workspace.clock)())),
         clearance: clearance.cloned(),
         limit: LIKELY_MAX,
         ..FactQuery::default()

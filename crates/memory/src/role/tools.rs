@@ -84,7 +84,10 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
     let query = needed(arguments, "query")?;
     let (entity, domain) = (optional(arguments, "entity"), optional(arguments, "domain"));
     let scope = Scope { entity, domain, query, tags: Vec::new() };
-    let context = tool.memory.context(&scope, &ContextOptions { tokens_max: SEARCH_TOKENS_MAX, uris: true }).map_err(told)?;
+    let context = tool
+        .memory
+        .context(&scope, &ContextOptions { tokens_max: SEARCH_TOKENS_MAX, uris: true, ..ContextOptions::default() })
+        .map_err(told)?;
     tool.memory.count_as_read(&context).map_err(told)?;
     tool.memory.note_told(context.level());
     let text = context.text();

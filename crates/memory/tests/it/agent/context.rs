@@ -145,7 +145,9 @@ fn assemble_token_budget() {
             let all = context(memory, &Scope::default());
             assert_eq!((all.lines.len(), all.left_out), (5 + 5 + 1, 0));
             for tokens_max in 0..all.tokens() {
-                let cut = memory.context(&Scope::default(), &ContextOptions { tokens_max, uris: false }).expect("assembled");
+                let cut = memory
+                    .context(&Scope::default(), &ContextOptions { tokens_max, ..ContextOptions::default() })
+                    .expect("assembled");
                 assert!(cut.text().len() <= tokens_max * 4, "{tokens_max}");
                 assert!(cut.text().lines().all(|line| all.text().lines().any(|whole| whole == line)), "{tokens_max}");
                 assert_eq!(cut.lines.len() + cut.left_out, all.lines.len());
@@ -190,7 +192,9 @@ fn a_budget_counts_bytes_of_any_script() {
     each(
         |_, ws| (0..10).for_each(|n| ws.store_fact(&public(&format!("f{n}"), &"žluťoučký kůň ".repeat(4))).expect("stored")),
         |memory| {
-            let cut = memory.context(&Scope::default(), &ContextOptions { tokens_max: 60, uris: false }).expect("assembled");
+            let cut = memory
+                .context(&Scope::default(), &ContextOptions { tokens_max: 60, ..ContextOptions::default() })
+                .expect("assembled");
             assert_eq!((cut.lines.len(), cut.left_out), (2, 8), "by characters a third would fit");
             assert!(cut.tokens() <= 60);
         },
