@@ -353,7 +353,11 @@ impl Reader {
             let hit = self.present(record, fused.score, Some(query), fused.passage, request);
             Ok(Hit { why: fused.why, group_hits, ..hit })
         });
-        hits.collect()
+        let mut hits: Vec<Hit> = hits.collect::<Result<_>>()?;
+        if self.view.guard().is_some() {
+            hits.iter_mut().zip(1..).for_each(|(hit, rank)| ranked_only(hit, rank));
+        }
+        Ok(hits)
     }
 
     /// How many records are looked at for `k` hits.
@@ -611,6 +615,19 @@ impl<'a> Visibility<'a> {
     pub(crate) fn finish(self) -> Result<()> {
         self.error.map_or(Ok(()), Err)
     }
+}
+
+/// Leaves of a hit's scores what its place tells: they are worked out from how often words occur in all records, hidden ones included.
+fn ranked_only(hit: &mut Hit, rank: usize) {
+    hit.score = 1.0 / rank as f32;
+    let why = std::mem::take(&mut hit.why);
+    hit.why = Why {
+        words: why.words.map(|_| (rank, 0.0)),
+        meaning: why.meaning,
+        cosine: why.cosine,
+        terms: why.terms,
+        points: Vec::new(),
+    };
 }
 
 /// URIs in a query in the form in which they are indexed.

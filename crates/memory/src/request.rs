@@ -125,7 +125,7 @@ impl FindRequest {
 pub struct Hit {
     /// The record found.
     pub record: Record,
-    /// BM25 score, cosine or sum of points, by what the search went by; 0 for a hit of the fallback.
+    /// BM25 score, cosine or sum of points, by what the search went by; for a principal one by the rank; 0 for a hit of the fallback.
     pub score: f32,
     /// The part of the text that fits best.
     pub snippet: String,

@@ -382,3 +382,22 @@ fn who_knows_next_to_nothing_finds_that() {
     }
     assert!(fixture.reader().stats(false).expect("counted").segment_count > 0);
 }
+
+/// What a principal is told of its hits is the same whatever is hidden beside them, as long as they come in the same order.
+#[test]
+fn scores_do_not_tell_of_hidden_records() {
+    let told = |hidden: usize| {
+        let fixture = Fixture::new();
+        let mut writer = fixture.writer();
+        let open =
+            |name: &str, text: &str| NewRecord { access: Some(Access::level(Classification::Public)), ..named(name, text) };
+        writer.put(open("fact/a", "acme acme merger")).expect("put");
+        writer.put(open("fact/b", "the acme of it, told at length and in many words")).expect("put");
+        writer.put_many((0..hidden).map(|n| named(&format!("fact/h{n}"), "merger merger talks")).collect()).expect("put");
+        let found =
+            fixture.reader().as_principal(ClearanceProfile::new("x")).find(&FindRequest::new("acme merger")).expect("found");
+        found.hits.iter().map(|hit| (hit.record.uri.to_string(), hit.score, hit.why.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(told(0), told(40));
+    assert_eq!(told(0)[1].1, 0.5);
+}
