@@ -1,7 +1,7 @@
 //! `insight`: what an agent learned.
 
 use kapsa_memory::access::Classification;
-use kapsa_memory::agent::{AgentMemory, Insight, InsightQuery, InsightStatus, ReflectError, fresh_id};
+use kapsa_memory::agent::{AgentMemory, Fact, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, fresh_id};
 use kapsa_memory::llm::block_on;
 
 use super::episode::{agent, memory, writing_agent};
@@ -130,6 +130,11 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&reflected(agent, &learned.new, &learned.strengthened));
     }
+    tell_learned(app, &learned, "nothing new: an insight takes the same result of the same action three times")
+}
+
+/// Tells people what was learned, or that it was nothing.
+pub(super) fn tell_learned(app: &mut App, learned: &Reflection, nothing: &str) -> Result<()> {
     for (what, all) in [("learned", &learned.new), ("seen again", &learned.strengthened)] {
         for insight in all {
             app.out.text(&format!("{what}: "))?;
@@ -137,7 +142,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
         }
     }
     if learned.new.is_empty() && learned.strengthened.is_empty() {
-        app.out.note("nothing new: an insight takes the same result of the same action three times");
+        app.out.note(nothing);
     }
     Ok(())
 }
@@ -155,10 +160,15 @@ fn publish(app: &mut App, args: Publish) -> Result<()> {
     let new = New::begin(app, None)?;
     let published = memory.publish(&chosen, args.classification.map(Level::into))?;
     new.end(app);
+    tell_published(app, &published)
+}
+
+/// Tells which facts the team knows now.
+pub(super) fn tell_published(app: &mut App, published: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(&published));
+        return app.out.json(&facts(published));
     }
-    for fact in &published {
+    for fact in published {
         app.out.strong(&escape::line(&fact.id))?;
         app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
     }

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::agent::{AgentMemory, Insight, WorkspaceMemory};
+use kapsa_memory::agent::{AgentMemory, WorkspaceMemory};
 use kapsa_memory::llm::{Price, Usage, block_on, cost};
 use kapsa_memory::role::{ChainError, NodeRun, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools};
 
+use super::insight::{tell_learned, tell_published};
 use crate::app::App;
 use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
 use crate::commands::embed::New;
@@ -17,7 +18,7 @@ use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::language_models::{self, Choice};
 use crate::role_config::Declared;
-use crate::wire::agent::{facts, reflected};
+use crate::wire::agent::reflected;
 use crate::wire::role::{answered, permission, ran, role_out, roles_out};
 use crate::{escape, json_input, moment, render};
 
@@ -56,30 +57,14 @@ pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<()> {
                 value["problem"] = learned.problem.into();
                 return app.out.json(&value);
             }
-            for (what, all) in [("learned", &learned.new), ("seen again", &learned.strengthened)] {
-                all.iter().try_for_each(|insight| insight_line(app, what, insight))?;
-            }
-            if learned.new.is_empty() && learned.strengthened.is_empty() {
-                app.out.note("nothing new");
-            }
-            Ok(())
+            tell_learned(app, &learned, "nothing new")
         }
         RoleVerb::Publish(args) => {
             let asking = Asking { model: None, embed: args.embed };
             let acting = Acting::begin(app, &declared, &args.role.id, &asking)?;
             let published = acting.memory.publish_to_workspace(args.min_confidence)?;
             acting.end(app);
-            if app.out.is_json() {
-                return app.out.json(&facts(&published));
-            }
-            for fact in &published {
-                app.out.strong(&escape::line(&fact.id))?;
-                app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
-            }
-            if published.is_empty() {
-                app.out.note("nothing to publish: no insight is sure enough");
-            }
-            Ok(())
+            tell_published(app, &published)
         }
     }
 }
@@ -300,13 +285,6 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
     took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())?;
     unrecorded(app, said.unrecorded.as_ref());
     Ok(())
-}
-
-fn insight_line(app: &mut App, what: &str, insight: &Insight) -> Result<()> {
-    app.out.text(&format!("{what}: "))?;
-    app.out.strong(&escape::line(&insight.id))?;
-    let (content, confidence) = (escape::line(&insight.content), insight.confidence);
-    app.out.line(&format!("  {content}  [{confidence:.1}; {}]", insight.classification))
 }
 
 /// The object in a file, or on standard input for `-`.
