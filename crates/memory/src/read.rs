@@ -106,10 +106,15 @@ impl Reader {
             return Ok(record);
         }
         let mut beside = Vec::new();
+        let all = record.beside.len();
         for sequence in std::mem::take(&mut record.beside) {
             if self.view.may_know(&self.view.record(sequence)?) {
                 beside.push(sequence);
             }
+        }
+        if beside.len() < all {
+            // How it came to stand beside what is hidden would tell that something is.
+            record.origin = None;
         }
         record.beside = beside;
         if let Some(origin) = &record.origin

@@ -9,6 +9,7 @@ use std::time::Duration;
 use kapsa_capsule::{Holder, NewCapsule, SegmentDraft, Transaction, Volume, WriterOptions};
 
 use crate::access::{self, Classification, Classified, ClearanceProfile};
+use crate::agent;
 use crate::branch::{self, Branch, Made};
 use crate::codec::{Body, Envelope, Operation};
 use crate::error::{Error, Result};
@@ -109,6 +110,14 @@ pub struct Writer {
     /// View of the newest commit on that branch; dropped by everything that commits.
     view: Option<View>,
 }
+
+/// Whether a URI is nobody's memory, or that of a principal; an agent's namespaces (`agent/namespace`) are its own.
+fn is_own(uri: &Uri, principal: &str) -> bool {
+    agent::owner_of(uri).is_none_or(|owner| owner.split('/').next() == Some(principal))
+}
+
+/// Kinds of what is known to the owner alone, about principals.
+const OWN_KINDS: [&str; 2] = ["audit", "clearance"];
 
 impl Writer {
     /// Opens a capsule for writing, waiting for another writer up to the timeout.
@@ -302,7 +311,10 @@ impl Writer {
         if records.is_empty() {
             return Ok(Vec::new());
         }
-        records.iter().try_for_each(|record| self.may_put(record.uri.as_ref(), record))?;
+        for record in &records {
+            self.may_put(record.uri.as_ref(), record)?;
+            self.may_sign(None, record)?;
+        }
         let envelope = self.envelope();
         let all = records.into_iter().map(|record| Pending::put(record, envelope.clone())).collect();
         self.write_within(tail_max, all)
@@ -326,7 +338,10 @@ impl Writer {
                 Name::Fresh | Name::Event { .. } => None,
             };
             match (&pending.what, uri) {
-                (What::Put(record), uri) => self.may_put(uri, record)?,
+                (What::Put(record), uri) => {
+                    self.may_put(uri, record)?;
+                    self.may_sign(uri, record)?;
+                }
                 (What::Bury(Operation::Tombstone), Some(uri)) => self.may_forget(uri)?,
                 _ => self.for_owner("do more than put and forget records")?,
             }
@@ -337,11 +352,28 @@ impl Writer {
         written
     }
 
-    /// Whether the principal knows of a memory under this name.
+    /// Whether the principal knows all that counts under this name, and may end it.
     fn may_forget(&mut self, uri: &Uri) -> Result<()> {
         let principal = self.principal.clone();
-        let known = |body: &Body| principal.as_ref().is_none_or(|profile| profile.can_access(&body.record));
-        if self.view()?.visible(uri)?.is_some_and(|body| known(&body)) { Ok(()) } else { Err(not_found(uri)) }
+        let view = self.view()?;
+        let mut counting = view.counting(uri)?;
+        if let Some(alias) = counting.last().and_then(|body| body.record.alias.clone()) {
+            // Whoever may not know what a name stands for does not know of the name.
+            counting.extend(view.look_up(&alias).map(|(target, _)| view.counting(&target))??);
+        }
+        let known = |body: &Body| {
+            let is_alias = body.record.alias.is_some();
+            principal.as_ref().is_none_or(|profile| is_alias || profile.can_access(&body.record))
+        };
+        if counting.is_empty() || !counting.iter().all(known) {
+            return Err(not_found(uri));
+        }
+        match principal {
+            Some(ClearanceProfile { principal, .. }) if !is_own(uri, &principal) => {
+                Err(Error::AccessDenied { principal, what: "write into the memory of another agent" })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn write_within(&mut self, tail_max: u64, mut all: Vec<Pending>) -> Result<Vec<Put>> {
@@ -466,24 +498,54 @@ impl Writer {
         if !profile.allows(&record.domain, access.level.max(Classification::Internal), &named) {
             return denied("write at this level in this domain");
         }
+        if OWN_KINDS.contains(&record.kind.as_str()) {
+            return denied("write what only the owner writes");
+        }
         let Some(uri) = uri else { return Ok(()) };
         if access::is_policy(uri) {
             return denied("write policies");
         }
+        if !is_own(uri, &profile.principal) {
+            return denied("write into the memory of another agent");
+        }
         let Some(there) = self.view()?.newest(uri)? else { return Ok(()) };
-        let mut there = self.view()?.record(there.sequence)?;
-        if there.alias.is_some() {
+        let mut there = there;
+        if self.view()?.record(there.sequence)?.alias.is_some() {
             let (target, _) = self.view()?.look_up(uri)?;
             let Some(head) = self.view()?.newest(&target)? else { return Ok(()) };
-            there = self.view()?.record(head.sequence)?;
+            there = head;
         }
-        if !there.tombstone && !profile.can_access(&there) {
-            return denied("write under this name");
-        }
-        if !there.tombstone && there.classification() > access.level {
-            return denied("let this spread further than it does");
+        for sequence in there.all() {
+            // Whoever replaces what counts under a name replaces all of it.
+            let there = self.view()?.record(sequence)?;
+            if there.tombstone {
+                continue;
+            }
+            if !profile.can_access(&there) {
+                return denied("write under this name");
+            }
+            let widens =
+                access.level == Classification::Restricted && !access.named.iter().all(|name| there.named().contains(name));
+            if there.classification() > access.level || there.classification() == Classification::Restricted && widens {
+                return denied("let this spread further than it does");
+            }
         }
         Ok(())
+    }
+
+    /// Whether the principal may say that this agent wrote a record: itself, or whoever wrote the same words under this name before.
+    fn may_sign(&mut self, uri: Option<&Uri>, record: &NewRecord) -> Result<()> {
+        let Some(profile) = &self.principal else { return Ok(()) };
+        if record.agent.is_empty() || record.agent == profile.principal {
+            return Ok(());
+        }
+        let principal = profile.principal.clone();
+        let there = uri.map(|uri| self.view()?.visible(uri)).transpose()?.flatten();
+        let repeats = |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
+        if there.is_some_and(|there| repeats(&there)) {
+            return Ok(());
+        }
+        Err(Error::AccessDenied { principal, what: "write in the name of another agent" })
     }
 
     /// The branch that is written to.

@@ -19,8 +19,8 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
         InsightVerb::Add(args) => add(app, *args),
         InsightVerb::List(args) => list(app, args),
         InsightVerb::Confirm(args) => change(app, &args, |memory| memory.confirm(&args.id)),
-        InsightVerb::Weaken(args) => change(app, &args, |memory| memory.set_status(&args.id, InsightStatus::Weakening)),
-        InsightVerb::Retire(args) => change(app, &args, |memory| memory.set_status(&args.id, InsightStatus::Retired)),
+        InsightVerb::Weaken(args) => change(app, &args, |memory| memory.weaken(&args.id)),
+        InsightVerb::Retire(args) => change(app, &args, |memory| memory.retire(&args.id)),
         InsightVerb::Reflect(args) => {
             let agent = writing_agent(app, &args.owner)?;
             reflect(app, &agent)

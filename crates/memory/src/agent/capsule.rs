@@ -12,13 +12,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use super::matching::{Likeness, Rule, counts, words};
 use super::records::{self, ACCESS, Access, EPISODE, FACT, INSIGHT};
 use super::shelf::{Clauses, Shelf};
 use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight};
-use super::workspace::forget_hidden;
+use super::workspace::{forget_hidden, keep_hidden};
 use crate::access::ClearanceProfile;
 use crate::branch::MAIN;
 use crate::codec::{Envelope, Operation};
@@ -53,6 +54,17 @@ pub struct CapsuleHome {
     queue: Arc<Mutex<()>>,
     /// The capsule as it was read last: whoever asks next need not read and check the same again.
     last: Arc<Mutex<Option<Reader>>>,
+    /// The writer of a turn that is not over, and the thread whose turn it is.
+    held: Arc<Mutex<Option<(ThreadId, Writer)>>>,
+}
+
+/// Ends a turn, however its work ended.
+struct Turn<'a>(&'a CapsuleHome);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.held) = None;
+    }
 }
 
 impl CapsuleHome {
@@ -60,26 +72,35 @@ impl CapsuleHome {
     #[must_use]
     pub fn new(path: &Path, options: WriteOptions) -> CapsuleHome {
         let (path, branch) = (path.to_path_buf(), MAIN.to_string());
-        CapsuleHome { path, options, branch, as_of: None, principal: None, queue: Arc::default(), last: Arc::default() }
+        CapsuleHome {
+            path,
+            options,
+            branch,
+            as_of: None,
+            principal: None,
+            queue: Arc::default(),
+            last: Arc::default(),
+            held: Arc::default(),
+        }
     }
 
     /// Another branch of the same capsule. It must exist when something is asked of it or written to it.
     #[must_use]
     pub fn on(&self, branch: impl Into<String>) -> CapsuleHome {
-        CapsuleHome { branch: branch.into(), ..self.clone() }
+        CapsuleHome { branch: branch.into(), held: Arc::default(), ..self.clone() }
     }
 
     /// The branch as it was at a moment. Nothing can be written there.
     #[must_use]
     pub fn at(&self, as_of: AsOf) -> CapsuleHome {
-        CapsuleHome { as_of: Some(as_of), ..self.clone() }
+        CapsuleHome { as_of: Some(as_of), held: Arc::default(), ..self.clone() }
     }
 
     /// The same as a principal may know it: what its profile does not allow is not there, and it writes what it may know and nothing
     /// else. See [`Reader::as_principal`] and [`Writer::as_principal`].
     #[must_use]
     pub fn as_principal(&self, profile: ClearanceProfile) -> CapsuleHome {
-        CapsuleHome { principal: Some(profile), ..self.clone() }
+        CapsuleHome { principal: Some(profile), held: Arc::default(), ..self.clone() }
     }
 
     /// What the branch holds now, or held then; none when there is no capsule yet.
@@ -115,14 +136,29 @@ impl CapsuleHome {
         if self.as_of.is_some() {
             return Err(Error::InvalidOperation { reason: "nothing can be written to a moment that is past".to_string() });
         }
+        if let Some((_, writer)) = lock(&self.held).as_mut().filter(|(whose, _)| *whose == thread::current().id()) {
+            return self.write_with(writer, change);
+        }
         let _turn = lock(&self.queue);
-        let mut writer = self.writer()?;
-        if let Some(profile) = &self.principal {
-            writer = writer.as_principal(profile.clone());
+        let mut writer = self.acting()?;
+        self.write_with(&mut writer, change)
+    }
+
+    /// Has the capsule's lock to itself while `work` reads and writes: nobody changes in between what it has read. A turn within a turn
+    /// of the same home is a part of it. At a past moment, where nothing can be written, there are no turns.
+    fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let is_mine = lock(&self.held).as_ref().is_some_and(|(whose, _)| *whose == thread::current().id());
+        if is_mine || self.as_of.is_some() {
+            return work();
         }
-        if self.branch != MAIN {
-            writer.switch(&self.branch)?;
-        }
+        let _turn = lock(&self.queue);
+        let writer = self.acting()?;
+        *lock(&self.held) = Some((thread::current().id(), writer));
+        let _end = Turn(self);
+        work()
+    }
+
+    fn write_with(&self, writer: &mut Writer, change: impl FnOnce(&View, &Envelope) -> Result<Vec<Pending>>) -> Result<()> {
         let envelope = Envelope { branch: writer.branch_id(), ..Envelope::default() };
         let view = writer.view()?;
         let pending = match &self.principal {
@@ -130,6 +166,18 @@ impl CapsuleHome {
             None => change(view, &envelope)?,
         };
         writer.write_noted(pending).map(drop)
+    }
+
+    /// A writer of the branch, as it is for who acts.
+    fn acting(&self) -> Result<Writer> {
+        let mut writer = self.writer()?;
+        if let Some(profile) = &self.principal {
+            writer = writer.as_principal(profile.clone());
+        }
+        if self.branch != MAIN {
+            writer.switch(&self.branch)?;
+        }
+        Ok(writer)
     }
 
     fn writer(&self) -> Result<Writer> {
@@ -230,8 +278,12 @@ impl FactStore for CapsuleFactStore {
             let mut all = counted(view, envelope, &others)?;
             for fact in each_once(facts) {
                 let uri = records::fact_uri(&fact.id)?;
-                let place = known(view, &uri)?.filter(|record| record.kind == FACT).map(|record| records::place(&record));
-                all.push(Pending::put(records::of_fact(fact, place)?, envelope.clone()));
+                let old = known(view, &uri)?.filter(|record| record.kind == FACT);
+                let mut fact = fact.clone();
+                if let Some(old) = old.as_ref().filter(|_| view.guard().is_some()).and_then(records::fact) {
+                    keep_hidden(&mut fact, &old, |id| Ok(known(view, &records::fact_uri(id)?)?.is_some()))?;
+                }
+                all.push(Pending::put(records::of_fact(&fact, old.as_ref().map(records::place))?, envelope.clone()));
                 all.extend(uncounted(view, envelope, &fact.id)?);
             }
             Ok(all)
@@ -276,14 +328,16 @@ impl FactStore for CapsuleFactStore {
     fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
         let Some(reader) = self.home.reader()? else { return Ok(Vec::new()) };
         let reader = self.cleared(reader, query);
+        let view = reader.view();
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
             // Another revision of it counts as well, which says otherwise.
-            fact.contested_with.extend((!record.beside.is_empty()).then(|| fact.id.clone()));
+            let is_contested = record.beside.iter().any(|&other| view.record(other).is_ok_and(|other| view.may_know(&other)));
+            fact.contested_with.extend(is_contested.then(|| fact.id.clone()));
             Some(fact)
         };
-        Shelf { view: reader.view(), kind: FACT }.likely(&fact_clauses(query), words, query.limit, &read)
+        Shelf { view, kind: FACT }.likely(&fact_clauses(query), words, query.limit, &read)
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -297,6 +351,10 @@ impl FactStore for CapsuleFactStore {
 
     fn update(&self, fact: &Fact) -> Result<()> {
         self.store(fact)
+    }
+
+    fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.home.in_turn(work)
     }
 
     fn delete(&self, id: &str) -> Result<()> {
@@ -502,6 +560,10 @@ impl InsightStore for CapsuleInsightStore {
 
     fn update(&self, insight: &Insight) -> Result<()> {
         self.store(insight)
+    }
+
+    fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.home.in_turn(work)
     }
 
     fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>> {

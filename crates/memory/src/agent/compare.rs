@@ -10,7 +10,7 @@
 
 use std::collections::BTreeSet;
 
-use super::matching::words;
+use super::matching::{holds_at, words};
 use super::types::Fact;
 
 /// Likeness of texts that have all their words in common.
@@ -22,8 +22,9 @@ pub const LIKENESS_WIDE: f64 = 0.7;
 /// Least likeness at which a new fact names the one that comes nearest.
 pub const LIKENESS_RELATED: f64 = 0.4;
 
-/// Words that turn a text into its opposite, or into a thing of the past; `t` is that of `isn't`.
-const NEGATIONS: [&str; 14] = [
+/// Words that turn a text into its opposite, into a thing of the past or of the future, or into something less than certain; `t` is that
+/// of `isn't`. In English, and the plainest of the languages around it: for others a restatement may be taken for one too often.
+const NEGATIONS: &[&str] = &[
     "not",
     "no",
     "never",
@@ -38,9 +39,101 @@ const NEGATIONS: [&str; 14] = [
     "former",
     "formerly",
     "previously",
+    "was",
+    "were",
+    "had",
+    "did",
+    "will",
+    "would",
+    "should",
+    "could",
+    "can",
+    "may",
+    "might",
+    "must",
+    "rarely",
+    "seldom",
+    "hardly",
+    "barely",
+    "scarcely",
+    "almost",
+    "nearly",
+    "sometimes",
+    "often",
+    "always",
+    "only",
+    "except",
+    "until",
+    "unless",
+    "if",
+    "before",
+    "after",
+    "refused",
+    "refuses",
+    "denied",
+    "denies",
+    "failed",
+    "fails",
+    "stopped",
+    "ended",
+    "cancelled",
+    "canceled",
+    "rejected",
+    "broken",
+    "wrong",
+    "false",
+    "untrue",
+    "allegedly",
+    "reportedly",
+    "maybe",
+    "perhaps",
+    "possibly",
+    "probably",
+    "unlikely",
+    "less",
+    "more",
+    "nicht",
+    "kein",
+    "keine",
+    "keinen",
+    "nie",
+    "niemals",
+    "ohne",
+    "ne",
+    "pas",
+    "jamais",
+    "aucun",
+    "sans",
+    "non",
+    "mai",
+    "senza",
+    "nunca",
+    "sin",
+    "não",
+    "sem",
+    "niet",
+    "geen",
+    "nooit",
+    "ikke",
+    "aldrig",
+    "inte",
+    "ei",
+    "nem",
+    "není",
+    "nejsou",
+    "nikdy",
+    "bez",
+    "ani",
+    "не",
+    "нет",
+    "никогда",
+    "без",
 ];
 /// Words that say nothing of their own.
-const FILLERS: [&str; 12] = ["a", "an", "the", "is", "are", "was", "were", "be", "has", "have", "that", "its"];
+const FILLERS: [&str; 9] = ["a", "an", "the", "is", "are", "be", "has", "have", "that"];
+/// Signs that enclose a word, and those that end a sentence or a part of it.
+const ENCLOSING: [char; 11] = ['"', '\'', '(', ')', '[', ']', '“', '”', '„', '‘', '’'];
+const ENDING: [char; 7] = ['.', ',', ';', ':', '!', '?', '…'];
 
 /// What a new fact is to what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,7 +234,8 @@ impl Preset {
         let theirs = Text::of(&old.content);
         let likeness = ours.likeness(&theirs);
         let is_about_the_same = new.entity == old.entity && new.attribute == old.attribute;
-        let (verdict, reason) = if is_about_the_same && ours.order == theirs.order && !ours.order.is_empty() {
+        let is_about_the_same = is_about_the_same && hold_alike(new, old) && ours.marks == theirs.marks;
+        let (verdict, reason) = if is_about_the_same && ours.order == theirs.order && !ours.is_empty() {
             (Verdict::Same, "it says the same in the same words")
         } else if is_about_the_same && likeness >= self.restated_min && ours.restates(&theirs) {
             (Verdict::Restated, "it says about the same, with the same numbers and nothing in the place of another")
@@ -162,7 +256,7 @@ pub(super) fn strongest(all: &[Comparison]) -> Comparison {
     })
 }
 
-const NOTHING_LIKE_IT: &str = "nothing known says the same, or another value of the same property";
+const NOTHING_LIKE_IT: &str = "nothing that the same people may know says the same, or another value of the same property";
 
 /// Whether the same people may know both.
 pub(super) fn has_same_readers(a: &Fact, b: &Fact) -> bool {
@@ -197,6 +291,14 @@ fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
     (Verdict::Supersedes, "another value of the same property, newer and told by the same source with no less confidence")
 }
 
+/// Whether a fact says of the same time what another says: it names the same, or none while the other holds.
+fn hold_alike(new: &Fact, old: &Fact) -> bool {
+    if (new.valid_from, new.valid_to) == (None, None) {
+        return holds_at(old, new.created_at);
+    }
+    (new.valid_from, new.valid_to) == (old.valid_from, old.valid_to)
+}
+
 /// Whether there is a moment at which both hold.
 fn hold_at_once(a: &Fact, b: &Fact) -> bool {
     let ends_before = |a: &Fact, b: &Fact| a.valid_to.is_some_and(|to| b.valid_from.is_some_and(|from| to <= from));
@@ -207,12 +309,19 @@ fn hold_at_once(a: &Fact, b: &Fact) -> bool {
 struct Text {
     order: Vec<String>,
     set: BTreeSet<String>,
+    /// What words leave out and what says something all the same: signs that are no punctuation, and words whose capitals are no
+    /// beginning.
+    marks: Vec<String>,
 }
 
 impl Text {
     fn of(text: &str) -> Text {
         let order = words(text);
-        Text { set: order.iter().cloned().collect(), order }
+        Text { set: order.iter().cloned().collect(), order, marks: marks(text) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.order.is_empty() && self.marks.is_empty()
     }
 
     /// Share of the words of both that both have; 0 for texts without words.
@@ -235,6 +344,24 @@ impl Text {
         let mut seen = BTreeSet::new();
         self.order.iter().filter(|word| other.set.contains(*word) && seen.insert(*word)).collect()
     }
+}
+
+/// Signs and capitals that tell texts of the same words apart: `-5` from `5`, `a < b` from `a > b`, `C++` from `C`, `aBc` from `AbC`. A
+/// sign at the edge of a word that only ends or encloses something tells nothing.
+fn marks(text: &str) -> Vec<String> {
+    let mut marks = Vec::new();
+    for part in text.split_whitespace() {
+        let bare = part.trim_start_matches(ENCLOSING).trim_end_matches(|c| ENCLOSING.contains(&c) || ENDING.contains(&c));
+        let signs: String = bare.chars().filter(|c| !c.is_alphanumeric()).collect();
+        let has_inner_capital = bare.chars().skip(1).any(char::is_uppercase) && bare.chars().any(char::is_lowercase);
+        if has_inner_capital {
+            marks.push(bare.to_string());
+        } else if !signs.is_empty() {
+            // With what stands around them: signs of one word are not those of another.
+            marks.push(words(bare).join(" ") + &signs);
+        }
+    }
+    marks
 }
 
 /// Whether a text has words of its own that say something.

@@ -67,7 +67,7 @@ impl<'a> Rule<'a, FactQuery> {
             && has_any(&query.tags, &fact.tags)
             && fact.confidence >= query.confidence_min
             && query.valid_at.is_none_or(|at| holds_at(fact, at))
-            && (query.superseded || fact.superseded_by.is_none())
+            && (query.superseded || fact.superseded_by.is_none() || query.valid_at.is_some() && fact.valid_to.is_some())
             && (!query.contested || !fact.contested_with.is_empty())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
@@ -119,7 +119,7 @@ fn has_any(wanted: &[String], tags: &[String]) -> bool {
     wanted.is_empty() || wanted.iter().any(|tag| tags.contains(tag))
 }
 
-fn holds_at(fact: &Fact, at: i64) -> bool {
+pub(super) fn holds_at(fact: &Fact, at: i64) -> bool {
     fact.valid_from.is_none_or(|from| from <= at) && fact.valid_to.is_none_or(|to| at < to)
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::capsule::{CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
 use super::reflect::CONFIRMED_RISE;
-use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore};
+use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
 use crate::access::{Classification, ClearanceProfile};
@@ -211,7 +211,7 @@ impl AgentMemory {
     /// was weakening counts again.
     ///
     /// # Errors
-    /// What the store says; a missing one is none.
+    /// What the store says; `InvalidOperation` when it has retired. A missing one is none.
     pub fn confirm(&self, id: &str) -> Result<Option<Insight>> {
         self.change(id, |insight, now| {
             insight.confidence = (insight.confidence + CONFIRMED_RISE).min(1.0);
@@ -221,19 +221,36 @@ impl AgentMemory {
         })
     }
 
-    /// Notes that an insight counts less, or no more: a retired one is hidden from recall and its history stays.
+    /// Notes that evidence against an insight has come up: confidence down by [`CONFIRMED_RISE`] to at least 0.
     ///
     /// # Errors
-    /// What the store says; a missing one is none.
-    pub fn set_status(&self, id: &str, status: InsightStatus) -> Result<Option<Insight>> {
-        self.change(id, |insight, _| insight.status = status)
+    /// As [`AgentMemory::confirm`].
+    pub fn weaken(&self, id: &str) -> Result<Option<Insight>> {
+        self.change(id, |insight, _| {
+            insight.confidence = (insight.confidence - CONFIRMED_RISE).max(0.0);
+            insight.status = InsightStatus::Weakening;
+        })
+    }
+
+    /// Lets an insight count no more: it is hidden from recall, and its history stays.
+    ///
+    /// # Errors
+    /// As [`AgentMemory::confirm`].
+    pub fn retire(&self, id: &str) -> Result<Option<Insight>> {
+        self.change(id, |insight, _| insight.status = InsightStatus::Retired)
     }
 
     fn change(&self, id: &str, change: impl FnOnce(&mut Insight, Micros)) -> Result<Option<Insight>> {
-        let Some(mut insight) = self.insight(id)? else { return Ok(None) };
-        change(&mut insight, (self.clock)());
-        self.insights.update(&insight)?;
-        Ok(Some(insight))
+        let work = || {
+            let Some(mut insight) = self.insight(id)? else { return Ok(None) };
+            if insight.status == InsightStatus::Retired {
+                return Err(Error::InvalidOperation { reason: format!("insight {id} has retired") });
+            }
+            change(&mut insight, (self.clock)());
+            self.insights.update(&insight)?;
+            Ok(Some(insight))
+        };
+        result_of(|work| self.insights.in_turn(work), work)
     }
 
     /// Tells the team every insight that still counts and is at least so sure, and returns the facts. A fact may spread as far as what it

@@ -53,6 +53,16 @@ pub(super) fn access_uri(id: &str) -> Result<Uri> {
     uri_of(ACCESS, &[("id", id)])
 }
 
+/// Whose memory a URI belongs to: that of an agent's episode or insight. What counts reads is nobody's.
+pub(crate) fn owner_of(uri: &Uri) -> Option<String> {
+    let (kind, rest) = uri.short().split_once('/')?;
+    match kind {
+        EPISODE | INSIGHT => Some(unescape(rest.split('/').next()?).unwrap_or_default()),
+        ACCESS => Some(String::new()),
+        _ => None,
+    }
+}
+
 /// URI of an agent's episode or insight.
 pub(super) fn agent_uri(kind: &str, agent_id: &str, id: &str) -> Result<Uri> {
     uri_of(kind, &[("agent", agent_id), ("id", id)])

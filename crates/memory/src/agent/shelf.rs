@@ -125,7 +125,8 @@ impl Shelf<'_> {
 
     /// The `limit` that have the most of these words, as the index weighs them, with their places and in any order.
     pub(super) fn alike<T>(&self, clauses: &Clauses, words: &[String], limit: usize, read: Read<'_, T>) -> Result<Vec<(u64, T)>> {
-        let words = words.iter().take(WORDS_ALIKE_MAX).map(String::as_str).collect::<Vec<_>>();
+        let fitting = words.iter().filter(|word| word.len() <= kapsa_index::TOKEN_BYTES_MAX);
+        let words = fitting.take(WORDS_ALIKE_MAX).map(String::as_str).collect::<Vec<_>>();
         let query = Query::parse(&words.join(" "))?;
         let (filter, searcher) = (self.filter(clauses)?, self.view.searcher()?);
         self.gather(read, |accept| searcher.search(&query, &filter, limit, accept).map(drop))

@@ -7,7 +7,7 @@
 
 use super::types::{Episode, Fact, Insight};
 use crate::access::ClearanceProfile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::Micros;
 
 /// Facts that a query returns unless told otherwise.
@@ -32,7 +32,7 @@ pub struct FactQuery {
     pub text: String,
     /// At least so sure.
     pub confidence_min: f64,
-    /// Holding at this moment; the ones that hold at any time when none.
+    /// Holding at this moment, also those that held until another took their place; the ones that hold at any time when none.
     pub valid_at: Option<Micros>,
     /// Whether facts whose place another took are wanted as well; default no.
     pub superseded: bool,
@@ -114,6 +114,15 @@ pub trait FactStore: Send + Sync {
     /// # Errors
     /// What the store says.
     fn update(&self, fact: &Fact) -> Result<()>;
+
+    /// Does something that reads and then writes what it makes of that, while nobody else writes, in a store that others share. What it
+    /// calls is called once.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the store says.
+    fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
 
     /// Removes a fact; a missing one is no error.
     ///
@@ -254,10 +263,34 @@ pub trait InsightStore: Send + Sync {
     /// What the store says.
     fn update(&self, insight: &Insight) -> Result<()>;
 
+    /// Does something that reads and then writes what it makes of that, while nobody else writes, in a store that others share. What it
+    /// calls is called once.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the store says.
+    fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        work()
+    }
+
     /// The first insight of the agent that still counts and says about the same as `content`; never for a text of fewer than three
     /// different words.
     ///
     /// # Errors
     /// What the store says.
     fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>>;
+}
+
+/// The result of something that is done in a turn of a store.
+pub(super) fn result_of<T>(
+    in_turn: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<()>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let (mut work, mut result) = (Some(work), None);
+    in_turn(&mut || {
+        if let Some(work) = work.take() {
+            result = Some(work()?);
+        }
+        Ok(())
+    })?;
+    result.ok_or_else(|| Error::InvalidOperation { reason: "the store did not take its turn".to_string() })
 }

@@ -4,13 +4,13 @@
 //! it may not know is neither returned nor counted as read.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::capsule::{CapsuleFactStore, CapsuleHome};
 use super::compare::{Comparison, Preset, Verdict, has_same_readers, says_more, strongest};
 use super::in_memory::InMemoryFactStore;
 use super::records;
-use super::stores::{FactQuery, FactStore};
+use super::stores::{FactQuery, FactStore, result_of};
 use super::types::Fact;
 use crate::access::ClearanceProfile;
 use crate::error::{Error, Result};
@@ -134,14 +134,25 @@ impl WorkspaceMemory {
     /// # Errors
     /// What the store says.
     pub fn remember(&self, fact: Fact) -> Result<Remembered> {
-        let _turn = self.turn();
-        let known = self.facts.near(&fact)?;
+        self.in_turn(|| self.remember_now(fact))
+    }
+
+    fn remember_now(&self, fact: Fact) -> Result<Remembered> {
+        let mut known = self.facts.near(&fact)?;
+        let before = self.facts.get(&fact.id)?;
+        // What it contested before may be about something else than what it says now.
+        for id in before.iter().flat_map(|before| &before.contested_with) {
+            if !known.iter().any(|other| other.id == *id) {
+                known.extend(self.facts.get(id)?);
+            }
+        }
         let each = self.preset.compare_each(&fact, &known);
         let comparison = strongest(&each);
         let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
         match (comparison.verdict, other) {
-            (Verdict::Same, Some(other)) => Ok(Remembered { comparison, fact: other.clone() }),
-            (Verdict::Restated, Some(other)) => {
+            // Who tells anew what it told under its own id takes it back, whoever says the same.
+            (Verdict::Same, Some(other)) if before.is_none() => Ok(Remembered { comparison, fact: other.clone() }),
+            (Verdict::Restated, Some(other)) if before.is_none() => {
                 let fact = restated(other, &fact, (self.clock)());
                 self.facts.update(&fact)?;
                 Ok(Remembered { comparison, fact })
@@ -174,9 +185,17 @@ impl WorkspaceMemory {
     /// # Errors
     /// `UriNotFound` when there is no such fact; `InvalidOperation` when another took its place already, or the two are one.
     pub fn supersede(&self, old: &str, fact: Fact) -> Result<Fact> {
-        let _turn = self.turn();
+        self.in_turn(|| self.supersede_now(old, fact))
+    }
+
+    fn supersede_now(&self, old: &str, fact: Fact) -> Result<Fact> {
         let mut old = self.there(old)?;
-        if let Some(by) = &old.superseded_by {
+        if old.id != fact.id && self.facts.get(&fact.id)?.is_some() {
+            return Err(misuse(format!("there is a fact {} already", fact.id)));
+        }
+        if let Some(by) = &old.superseded_by
+            && self.facts.get(by)?.is_some()
+        {
             return Err(misuse(format!("fact {} was superseded by {by} already", old.id)));
         }
         let mut new = Fact {
@@ -204,7 +223,10 @@ impl WorkspaceMemory {
     /// # Errors
     /// `UriNotFound`; `InvalidOperation` when they are one, one was superseded, or not the same people may know both.
     pub fn contest(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
-        let _turn = self.turn();
+        self.in_turn(|| self.contest_now(a, b))
+    }
+
+    fn contest_now(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
         let mut pair = [self.there(a)?, self.there(b)?];
         self.two(&pair[0], &pair[1])?;
         if !has_same_readers(&pair[0], &pair[1]) {
@@ -230,7 +252,10 @@ impl WorkspaceMemory {
     /// # Errors
     /// `UriNotFound`; `InvalidOperation` when it contests nothing.
     pub fn resolve(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
-        let _turn = self.turn();
+        self.in_turn(|| self.resolve_now(id, resolution))
+    }
+
+    fn resolve_now(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
         let mut fact = self.there(id)?;
         if fact.contested_with.is_empty() {
             return Err(misuse(format!("fact {id} contests no other")));
@@ -257,8 +282,10 @@ impl WorkspaceMemory {
         Ok(changed)
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.remembering.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Looks up and writes what is known while nobody else does.
+    fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _turn = self.remembering.lock().unwrap_or_else(PoisonError::into_inner);
+        result_of(|work| self.facts.in_turn(work), work)
     }
 
     fn there(&self, id: &str) -> Result<Fact> {
@@ -306,16 +333,44 @@ pub(super) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Resu
     Ok(())
 }
 
+/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does not see them cannot undo it.
+pub(super) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    let mut hidden = |id: &Option<String>| match id {
+        Some(id) => Ok::<_, Error>(!known(id)?),
+        None => Ok(false),
+    };
+    if hidden(&old.superseded_by)? {
+        fact.superseded_by.clone_from(&old.superseded_by);
+    }
+    if fact.supersedes.is_none() && hidden(&old.supersedes)? {
+        fact.supersedes.clone_from(&old.supersedes);
+    }
+    for id in &old.contested_with {
+        if !fact.contested_with.contains(id) && hidden(&Some(id.clone()))? {
+            fact.contested_with.push(id.clone());
+        }
+    }
+    Ok(())
+}
+
 fn misuse(reason: String) -> Error {
     Error::InvalidOperation { reason }
 }
 
-/// Puts `new` into the place of `old`, which ends when that begins, if that is told.
+/// Puts `new` into the place of `old`. One that begins at a moment leaves the old one to hold until then, and recall of it as long as that
+/// is to come; one that does not begin says what held all along, and of the old one nothing is left to hold.
 fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
-    old.superseded_by = Some(new.id.clone());
     old.contested_with.clear();
-    old.valid_to = new.valid_from.filter(|from| old.valid_to.is_none_or(|to| *from < to)).or(old.valid_to);
     old.updated_at = now;
+    if let Some(from) = new.valid_from.filter(|from| old.valid_from.is_none_or(|began| began < *from)) {
+        old.valid_to = Some(old.valid_to.map_or(from, |to| to.min(from)));
+        if from > now {
+            return;
+        }
+    } else if old.valid_to.is_some() {
+        old.valid_from = old.valid_to;
+    }
+    old.superseded_by = Some(new.id.clone());
 }
 
 /// What is known, told once more.

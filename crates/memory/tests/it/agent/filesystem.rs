@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::agent::{
     AgentMemory, CapsuleHome, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
-    InsightQuery, InsightStatus, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TraceAction,
+    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TraceAction,
     WorkspaceMemory,
 };
 use kapsa_memory::role::Role;
@@ -264,8 +264,8 @@ fn what_does_not_count_or_belongs_to_others_is_not_there() {
     each(|mem| {
         let fs =
             fs(&mem, &[learned("old", "revenue", "Cold mail works", 0.9), learned("new", "revenue", "Cold mail fails", 0.6)]);
-        mem.set_status("old", InsightStatus::Retired).expect("retired");
-        mem.set_status("new", InsightStatus::Weakening).expect("weakened");
+        mem.retire("old").expect("retired");
+        mem.weaken("new").expect("weakened");
         assert_eq!(names(&fs, "/knowledge/revenue"), ["new"]);
         assert_eq!(fs.read("/knowledge/revenue/old").expect("read"), "");
         assert_eq!(hits(&fs, "cold mail", "/"), ["/knowledge/revenue/new"]);
@@ -351,7 +351,7 @@ fn an_insight_that_is_written_again_keeps_what_is_not_said() {
         assert_eq!(fs.read("/knowledge/revenue/x/ins1").expect("read"), "");
         let taken = fs.write("/knowledge/marketing/ins1", "Elsewhere").expect_err("refused");
         assert_eq!(taken.to_string(), "`/knowledge/marketing/ins1` cannot be written: /knowledge/revenue/ins1 has this id");
-        mem.set_status("ins1", InsightStatus::Retired).expect("retired");
+        mem.retire("ins1").expect("retired");
         assert!(!fs.write("/knowledge/marketing/ins1", "Anew").expect("written").existed);
         let anew = Insight { domain: "marketing".into(), ..Insight::new("ins1", "cro", "Anew", NOON) };
         let anew = Insight { classification: Classification::Confidential, ..anew };
