@@ -10,7 +10,7 @@ use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{Error, Holder, Reader, Record, Uri, WriteOptions, Writer};
 
 use crate::args::{Global, When};
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::output::Output;
 use crate::{locate, moment, sys};
 
@@ -60,7 +60,16 @@ impl App {
 
     /// Who acts; none for the owner.
     pub(crate) fn principal(&self) -> Option<&str> {
-        self.global.principal.as_deref().filter(|name| !name.trim().is_empty())
+        self.global.principal.as_deref()
+    }
+
+    /// Refuses to take somebody without a name, such as a variable that is empty, for the owner.
+    pub(crate) fn check_principal(&self) -> Result<()> {
+        if self.principal().is_none_or(|name| !name.trim().is_empty()) {
+            return Ok(());
+        }
+        let hint = "without --as, and with KAPSA_PRINCIPAL unset, the owner acts";
+        Err(CliError::usage("the principal that acts has no name").hint(hint))
     }
 
     /// A reader as it is for who acts.
@@ -174,8 +183,10 @@ impl App {
         let mut options = self.write_options(None);
         options.holder.branch.clone_from(&branch);
         let home = CapsuleHome::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
+        // Stores take a capsule that is not there for an empty one; who names one by mistake is told.
+        let reader = Reader::open(&path)?;
         let Some(principal) = self.principal() else { return Ok(home) };
-        Ok(home.as_principal(Reader::open(&path)?.clearance(principal)?))
+        Ok(home.as_principal(reader.clearance(principal)?))
     }
 
     /// As [`App::home`], at the moment that a reading verb is told to look at.

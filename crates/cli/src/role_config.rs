@@ -210,6 +210,10 @@ impl Declared {
             Err(Error::UriNotFound { .. }) => None,
             Err(error) => return Err(error.into()),
         };
+        if app.principal() == Some(id) {
+            // Who acts as a principal is to every verb what the capsule says of it.
+            return Ok(stored.unwrap_or_else(|| ClearanceProfile::new(id)));
+        }
         Ok(match (stored, self.clearance(id)?) {
             (Some(stored), Some(declared)) => both(&stored, &declared),
             (Some(only), None) | (None, Some(only)) => only,

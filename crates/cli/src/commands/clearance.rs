@@ -37,8 +37,10 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
             tell(app, &profiles)
         }
         ClearanceVerb::Remove { name: principal } => {
-            app.keeper(&path)?.forget(&ClearanceProfile::uri(&principal)?)?;
-            tell(app, &[ClearanceProfile::new(principal)])
+            // A profile without a domain, not none: that would leave it to what kapsa.toml declares.
+            let nothing = ClearanceProfile::new(principal);
+            app.keeper(&path)?.put(nothing.record()?)?;
+            tell(app, &[nothing])
         }
     }
 }

@@ -51,7 +51,9 @@ fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Re
         app.out.note("nothing to tell");
         return Ok(());
     }
-    app.out.line(&told.text())?;
+    if !told.lines.is_empty() {
+        app.out.line(&told.text())?;
+    }
     if told.left_out > 0 {
         app.out.note(&format!("{} more left out: the budget is {budget} tokens", told.left_out));
     }

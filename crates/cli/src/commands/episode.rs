@@ -5,6 +5,7 @@ use kapsa_memory::agent::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, f
 use crate::app::App;
 use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};
 use crate::commands::embed::New;
+use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
@@ -49,23 +50,29 @@ pub(super) fn memory(app: &App, agent: &str, as_of: Option<&str>) -> Result<Agen
 fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
     let agent = writing_agent(app, &args.owner)?;
     let new = New::begin(app, args.embed)?;
+    let memory = memory(app, &agent, None)?;
+    let known = args.id.as_deref().map(|id| memory.episode(id)).transpose()?.flatten();
+    let fresh = || Episode::new(args.id.clone().unwrap_or_else(|| fresh_id("ep_")), &agent, moment::now());
+    // What is not said of one that is known stays as it is.
+    let known = known.unwrap_or_else(fresh);
     let episode = Episode {
-        operator_id: args.operator.unwrap_or_default(),
-        node_name: args.node.unwrap_or_default(),
-        action: args.action.unwrap_or_default(),
-        input_summary: args.input.unwrap_or_default(),
-        output_summary: args.text.join(" "),
-        outcome: args.outcome.unwrap_or_default(),
+        timestamp: args.at.unwrap_or(known.timestamp),
+        operator_id: args.operator.unwrap_or(known.operator_id),
+        node_name: args.node.unwrap_or(known.node_name),
+        action: args.action.unwrap_or(known.action),
+        input_summary: args.input.unwrap_or(known.input_summary),
+        output_summary: typed_text(&args.text)?,
+        outcome: args.outcome.unwrap_or(known.outcome),
         duration_ms: args.duration_ms,
         tokens_in: args.tokens_in,
         tokens_out: args.tokens_out,
-        entity: args.about.entity.unwrap_or_default(),
-        domain: args.about.domain.unwrap_or_default(),
-        tags: args.about.tags,
-        classification: args.classification.map(Level::into).unwrap_or_default(),
-        ..Episode::new(args.id.unwrap_or_else(|| fresh_id("ep_")), &agent, args.at.unwrap_or_else(moment::now))
+        entity: args.about.entity.unwrap_or(known.entity),
+        domain: args.about.domain.unwrap_or(known.domain),
+        tags: if args.about.tags.is_empty() { known.tags } else { args.about.tags },
+        classification: args.classification.map_or(known.classification, Level::into),
+        ..known
     };
-    memory(app, &agent, None)?.record_episode(episode.clone())?;
+    memory.record_episode(episode.clone())?;
     let embedding = new.end(app);
     if app.out.is_json() {
         return app.out.json(&EpisodeOut::from(&episode).stored(embedding));
@@ -87,7 +94,7 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&episodes(&agent, found));
+        return app.out.json(&episodes(&agent, found, more));
     }
     found.iter().try_for_each(|episode| line(app, episode))?;
     if found.is_empty() {

@@ -1,14 +1,16 @@
 //! `fact`: what is known, told and asked for.
 
-use kapsa_memory::agent::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, WorkspaceMemory, fresh_id};
+use kapsa_memory::access::Classification;
+use kapsa_memory::agent::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory, fresh_id};
 
 use crate::app::App;
 use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
+use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, ToldOut, facts};
+use crate::wire::agent::{FactOut, ToldOut, facts, listed};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
@@ -28,7 +30,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let new = New::begin(app, args.embed)?;
             let old = CapsuleFactStore::new(app.home()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
             let tags = if args.tags.is_empty() { old.tags } else { args.tags };
-            let told = told(app, args.id, &args.text, &args.value)?;
+            let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
             let embedding = new.end(app);
             let (verdict, reason) = ("supersedes", "it was said to");
@@ -75,36 +77,50 @@ fn missing(id: &str) -> CliError {
     CliError::user("fact_not_found", format!("there is no fact {id}")).hint(hint).field("id", id)
 }
 
-/// A fact as it was typed.
-fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Result<Fact> {
-    if let (Some(from), Some(to)) = (value.valid_from, value.valid_to)
+/// A fact as it was typed; what is not said of one that is known stays as it is.
+fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Result<(Fact, bool)> {
+    let known = match &id {
+        Some(id) => CapsuleFactStore::new(app.home()?).get(id)?,
+        None => None,
+    };
+    let now = moment::now();
+    let is_known = known.is_some();
+    let fact = known.unwrap_or_else(|| Fact::new(id.unwrap_or_else(|| fresh_id("f_")), "", now));
+    // A principal speaks for itself.
+    let source = app.principal().or(value.source.as_deref()).map(str::to_string);
+    let fact = Fact {
+        content: typed_text(text)?,
+        source: source.unwrap_or(fact.source),
+        confidence: value.confidence.unwrap_or(fact.confidence),
+        importance: value.importance.unwrap_or(fact.importance),
+        valid_from: value.valid_from.or(fact.valid_from),
+        valid_to: value.valid_to.or(fact.valid_to),
+        updated_at: now,
+        ..fact
+    };
+    if let (Some(from), Some(to)) = (fact.valid_from, fact.valid_to)
         && to <= from
     {
         return Err(CliError::usage("--valid-to is no later than --valid-from"));
     }
-    // A principal speaks for itself.
-    let source = app.principal().or(value.source.as_deref()).unwrap_or_default().to_string();
-    let fact = Fact::new(id.unwrap_or_else(|| fresh_id("f_")), text.join(" "), moment::now());
-    Ok(Fact {
-        source,
-        confidence: value.confidence.unwrap_or(fact.confidence),
-        importance: value.importance.unwrap_or(fact.importance),
-        valid_from: value.valid_from,
-        valid_to: value.valid_to,
-        ..fact
-    })
+    Ok((fact, is_known))
 }
 
 fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let new = New::begin(app, args.embed)?;
+    let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
+    let classification = args.classification.map_or(fact.classification, Level::into);
+    if classification == Classification::Restricted && args.named.is_empty() && fact.named.is_empty() {
+        app.out.note("restricted to nobody: --named says who may know it");
+    }
     let fact = Fact {
-        entity: args.about.entity.unwrap_or_default(),
-        attribute: args.attribute.unwrap_or_default(),
-        domain: args.about.domain.unwrap_or_default(),
-        tags: args.about.tags,
-        classification: args.classification.map(Level::into).unwrap_or_default(),
-        named: args.named,
-        ..told(app, args.id, &args.text, &args.value)?
+        entity: args.about.entity.unwrap_or(fact.entity),
+        attribute: args.attribute.unwrap_or(fact.attribute),
+        domain: args.about.domain.unwrap_or(fact.domain),
+        tags: if args.about.tags.is_empty() { fact.tags } else { args.about.tags },
+        classification,
+        named: if args.named.is_empty() { fact.named } else { args.named },
+        ..fact
     };
     let preset = match args.compare {
         Compare::Exact => Preset::EXACT,
@@ -123,7 +139,11 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     };
     let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
     let embedding = new.end(app);
-    answer(app, &ToldOut::of(&remembered.comparison, &remembered.fact, embedding), &remembered.fact)
+    let mut told = ToldOut::of(&remembered.comparison, &remembered.fact, embedding);
+    if is_known && remembered.comparison.verdict == Verdict::New {
+        (told.verdict, told.reason) = ("revised", "its id is known: what it said before is in its history");
+    }
+    answer(app, &told, &remembered.fact)
 }
 
 fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
@@ -158,6 +178,9 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     })?;
     let more = found.len() > filters.limit;
     let found = &found[..found.len().min(filters.limit)];
+    if app.out.is_json() {
+        return app.out.json(&listed(found, more));
+    }
     tell_all(app, found)?;
     if found.is_empty() {
         app.out.note("no facts");
@@ -193,6 +216,7 @@ fn about(fact: &Fact) -> String {
     parts.extend(fact.valid_from.map(|from| format!("from {}", readable(from))));
     parts.extend(fact.valid_to.map(|to| format!("until {}", readable(to))));
     parts.extend(fact.superseded_by.as_ref().map(|by| format!("superseded by {by}")));
+    parts.extend((!fact.source.is_empty()).then(|| format!("by {}", fact.source)));
     parts.extend((!fact.contested_with.is_empty()).then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))));
     if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
 }

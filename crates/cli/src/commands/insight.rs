@@ -109,7 +109,7 @@ fn list(app: &mut App, args: InsightList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&insights(&agent, found));
+        return app.out.json(&insights(&agent, found, more));
     }
     found.iter().try_for_each(|insight| line(app, insight))?;
     if found.is_empty() {

@@ -34,6 +34,7 @@ use crate::error::Result;
 
 /// Does what was asked.
 pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
+    app.check_principal()?;
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
     let what = match &verb {
         Verb::Put(_) => "put",
@@ -50,7 +51,7 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         // Deny by default: what nobody has thought through for principals is the owner's.
         _ => {
             let error = Error::AccessDenied { principal: principal.clone(), what: "use this verb" };
-            audit::denied(app, &principal, "use another verb", None);
+            audit::denied(app, &principal, &name_of(&verb), None);
             return Err(error.into());
         }
     };
@@ -69,6 +70,18 @@ pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
         audit::denied(app, &principal, what, asked.as_deref());
     }
     done
+}
+
+/// The name of a verb, as it is typed.
+fn name_of(verb: &Verb) -> String {
+    let debug = format!("{verb:?}");
+    let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let mut typed = String::new();
+    for (at, letter) in name.char_indices() {
+        typed.extend((at > 0 && letter.is_uppercase()).then_some('-'));
+        typed.extend(letter.to_lowercase());
+    }
+    typed
 }
 
 fn call(app: &mut App, verb: Verb) -> Result<Status> {

@@ -120,6 +120,15 @@ pub(crate) fn plain_text() -> Result<String> {
     utf8(bytes, "standard input")
 }
 
+/// The text that was typed in words; `-` alone is standard input.
+pub(crate) fn typed_text(words: &[String]) -> Result<String> {
+    let text = if words == ["-"] { plain_text()?.trim_end().to_string() } else { words.join(" ") };
+    if text.trim().is_empty() {
+        return Err(CliError::usage("there is no text"));
+    }
+    Ok(text)
+}
+
 /// The bytes of `name` as text.
 pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {

@@ -72,13 +72,20 @@ impl<'a> From<&'a Fact> for FactOut<'a> {
     }
 }
 
-/// `fact list`, `fact query`, `fact contest`, `fact resolve`, `insight publish`: `{"count","facts":[fact]}`.
+/// `fact contest`, `fact resolve`, `insight publish`: `{"count","facts":[fact]}`.
 pub(crate) fn facts(facts: &[Fact]) -> Value {
     json!({ "count": facts.len(), "facts": facts.iter().map(FactOut::from).collect::<Vec<_>>() })
 }
 
+/// `fact list`, `fact query`: as above, with `"more"`: whether there are others beyond the limit.
+pub(crate) fn listed(all: &[Fact], more: bool) -> Value {
+    let mut value = facts(all);
+    value["more"] = more.into();
+    value
+}
+
 /// `fact add`, `fact supersede`: `{"verdict","reason","other"?,"likeness"?,"fact","embedding"?}`, verdict one of `new`, `same`, `restated`,
-/// `supersedes`, `contests`, and `stored` where nothing was compared. `fact` is the one that is known now.
+/// `supersedes`, `contests`, `revised` for one whose id is known, and `stored` where nothing was compared. `fact` is the one that is known now.
 #[derive(Debug, Serialize)]
 pub(crate) struct ToldOut<'a> {
     pub(crate) verdict: &'static str,
@@ -167,9 +174,9 @@ impl<'a> From<&'a Episode> for EpisodeOut<'a> {
     }
 }
 
-/// `episode list`: `{"agent","count","episodes":[episode]}`.
-pub(crate) fn episodes(agent: &str, episodes: &[Episode]) -> Value {
-    json!({ "agent": agent, "count": episodes.len(), "episodes": episodes.iter().map(EpisodeOut::from).collect::<Vec<_>>() })
+/// `episode list`: `{"agent","count","more","episodes":[episode]}`.
+pub(crate) fn episodes(agent: &str, episodes: &[Episode], more: bool) -> Value {
+    json!({ "agent": agent, "count": episodes.len(), "more": more, "episodes": episodes.iter().map(EpisodeOut::from).collect::<Vec<_>>() })
 }
 
 /// An insight: `insight add`, `confirm`, `weaken`, `retire`, with `embedding` where that failed, and in `insight list`.
@@ -225,9 +232,9 @@ impl<'a> From<&'a Insight> for InsightOut<'a> {
     }
 }
 
-/// `insight list`: `{"agent","count","insights":[insight]}`.
-pub(crate) fn insights(agent: &str, insights: &[Insight]) -> Value {
-    json!({ "agent": agent, "count": insights.len(), "insights": insights.iter().map(InsightOut::from).collect::<Vec<_>>() })
+/// `insight list`: `{"agent","count","more","insights":[insight]}`.
+pub(crate) fn insights(agent: &str, insights: &[Insight], more: bool) -> Value {
+    json!({ "agent": agent, "count": insights.len(), "more": more, "insights": insights.iter().map(InsightOut::from).collect::<Vec<_>>() })
 }
 
 /// `insight reflect`: `{"agent","new":[insight],"strengthened":[insight]}`.

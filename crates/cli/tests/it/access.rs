@@ -120,7 +120,7 @@ fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
             "cmo was denied: put",
             "cmo was denied: put fact/deal",
             "cmo was denied: get fact/deal",
-            "cmo was denied: use another verb",
+            "cmo was denied: log",
         ],
         "what never was is no denial"
     );

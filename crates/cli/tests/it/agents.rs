@@ -29,7 +29,7 @@ fn the_answer_says_what_became_of_a_fact_and_why() {
     assert!(contested["reason"].as_str().is_some_and(|reason| reason.contains("another source")), "{contested}");
     assert_eq!(ids(&sandbox.json(&["fact", "list", "--contested"])), ["f1", "f2"]);
     let told = sandbox.ok(&["fact", "list", "--entity", "db"]);
-    assert!(told.contains("f2  It listens on port 5434  [db · port · ops; CONTESTED with f1]"), "{told}");
+    assert!(told.contains("f2  It listens on port 5434  [db · port · ops; by dev; CONTESTED with f1]"), "{told}");
     let settled = sandbox.json(&["fact", "resolve", "f2"]);
     assert_eq!((ids(&settled), &settled["facts"][1]["superseded_by"]), (vec!["f2", "f1"], &json!("f2")));
     assert_eq!(ids(&sandbox.json(&["fact", "list"])), ["f2"]);
@@ -262,4 +262,100 @@ fn a_context_of_the_past_tells_what_held_then() {
     assert_eq!(told(&["--as-of", "then"]), "## Context\n- It is open");
     let sequence = sandbox.json(&["history", "fact/f1"])["records"][1]["sequence"].to_string();
     assert_eq!(told(&["--as-of", &sequence]), Value::Null, "it had ended then");
+}
+
+/// Nobody writes in another's name or memory, whichever verb it uses.
+#[test]
+fn principals_forge_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "evil", "sales=restricted"]);
+    sandbox.ok(&["clearance", "set", "cro", "sales=restricted"]);
+    sandbox.ok(&["insight", "add", "true", "--id", "i1", "--as", "cro", "--domain", "sales"]);
+    sandbox.ok(&["episode", "add", "did x", "--id", "e1", "--as", "cro", "--domain", "sales"]);
+    sandbox.ok(&["fact", "add", "told by erp", "--id", "f1", "--source", "erp", "--domain", "sales"]);
+    let sales = ["--domain", "sales", "--text", "FORGED", "--as", "evil"];
+    for call in [
+        &["put", "--uri", "insight/cro/i1", "--kind", "insight", "--agent", "cro"][..],
+        &["put", "--uri", "insight/cro/i2", "--kind", "insight"],
+        &["put", "--uri", "episode/cro/e2", "--kind", "episode"],
+        &["put", "--uri", "fact/q1", "--kind", "fact", "--agent", "erp"],
+        &["put", "--uri", "fact/f1", "--kind", "fact", "--agent", "erp"],
+        &["put", "--uri", "access/f1", "--kind", "access"],
+        &["put", "--kind", "audit"],
+    ] {
+        let (code, error) = sandbox.error(&[call, &sales].concat());
+        assert_eq!((code, &error["code"]), (1, &json!("access_denied")), "{call:?}");
+    }
+    for uri in ["insight/cro/i1", "episode/cro/e1"] {
+        assert_eq!(sandbox.error(&["forget", uri, "--as", "evil"]).1["code"], "access_denied", "{uri}");
+    }
+    assert_eq!(sandbox.json(&["insight", "list", "--as", "cro"])["insights"][0]["content"], "true");
+    sandbox.ok(&[
+        "put", "--uri", "fact/own", "--kind", "fact", "--agent", "evil", "--domain", "sales", "--text", "x", "--as", "evil",
+    ]);
+    let both = ["put", "--uri", "fact/res", "--domain", "sales", "--classification", "restricted", "--text", "x"];
+    sandbox.ok(&[&both[..], &["--named", "cro", "--named", "evil"]].concat());
+    let wider = [&both[..], &["--named", "evil", "--named", "sal", "--as", "evil"]].concat();
+    assert_eq!(sandbox.error(&wider).1["code"], "access_denied", "a list of names is not widened");
+    for nobody in ["", " "] {
+        let (code, error) = sandbox.error(&["timeline", "--as", nobody]);
+        assert_eq!((code, &error["code"]), (1, &json!("usage")), "nobody is not the owner");
+    }
+}
+
+/// Who does not see what a fact is to others cannot undo it, and who does not see all that counts under a name cannot end it.
+#[test]
+fn what_is_hidden_survives_those_who_do_not_see_it() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["clearance", "set", "low", "=internal"]);
+    sandbox.ok(&["fact", "add", "Beta is red", "--id", "g1", "--entity", "beta"]);
+    sandbox.ok(&["fact", "supersede", "g1", "Beta is blue", "--id", "g2"]);
+    sandbox.ok(&["fact", "add", "Beta is blue", "--id", "g2", "--classification", "confidential", "--compare", "none"]);
+    sandbox.ok(&["fact", "add", "harmless", "--id", "h", "--as", "low"]);
+    sandbox.run(&["fact", "contest", "g1", "h", "--as", "low"]);
+    sandbox.run(&["fact", "supersede", "g1", "Beta is green", "--as", "low"]);
+    assert_eq!(sandbox.json(&["fact", "get", "g1"])["superseded_by"], "g2");
+    sandbox.ok(&["put", "--uri", "fact/n", "--kind", "fact", "--text", "base"]);
+    sandbox.ok(&["branch", "create", "c"]);
+    sandbox.ok(&["--branch", "c", "put", "--uri", "fact/n", "--kind", "fact", "--text", "open side"]);
+    let secret = ["put", "--uri", "fact/n", "--kind", "fact", "--text", "SECRET side", "--classification", "confidential"];
+    sandbox.ok(&secret);
+    sandbox.ok(&["merge", "--from", "c", "--contested"]);
+    let context = sandbox.ok(&["context", "--as", "low"]);
+    assert!(context.contains("- open side\n"), "not marked: {context}");
+    for call in [&["put", "--uri", "fact/n", "--text", "x", "--as", "low"][..], &["forget", "fact/n", "--as", "low"]] {
+        assert_ne!(sandbox.run(call).code, Some(0), "{call:?}");
+    }
+    assert_eq!(sandbox.json(&["find", "SECRET"])["hits"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_is_not_said_anew_stays() {
+    let sandbox = Sandbox::new();
+    let first = ["fact", "add", "margin 40", "--id", "um", "--entity", "u", "--attribute", "margin", "--domain", "revenue"];
+    sandbox.ok(&[&first[..], &["--classification", "confidential", "--source", "erp", "--tag", "t"]].concat());
+    let again = sandbox.json(&["fact", "add", "margin 41", "--id", "um"]);
+    let fact = &again["fact"];
+    assert_eq!((&again["verdict"], &fact["content"]), (&json!("revised"), &json!("margin 41")));
+    assert_eq!(
+        (&fact["classification"], &fact["domain"], &fact["source"]),
+        (&json!("confidential"), &json!("revenue"), &json!("erp"))
+    );
+    sandbox.ok(&["episode", "add", "x", "--id", "e", "--agent", "a", "--domain", "d", "--classification", "confidential"]);
+    let again = sandbox.json(&["episode", "add", "y", "--id", "e", "--agent", "a"]);
+    assert_eq!((&again["domain"], &again["classification"]), (&json!("d"), &json!("confidential")));
+    let missing = sandbox.error(&["fact", "list", "--capsule", "nofile.kapsa"]);
+    assert_eq!((missing.0, &missing.1["code"]), (1, &json!("capsule_not_found")), "no empty memory in place of a wrong path");
+    for n in 0..12 {
+        sandbox.ok(&["fact", "add", &format!("number {n}"), "--entity", "many"]);
+    }
+    let listed = sandbox.json(&["fact", "list", "--entity", "many"]);
+    assert_eq!((&listed["count"], &listed["more"]), (&json!(10), &json!(true)));
+    sandbox.ok(&["insight", "add", "x", "--id", "i", "--agent", "a"]);
+    assert_eq!(sandbox.json(&["insight", "weaken", "i", "--agent", "a"])["confidence"], 0.4);
+    sandbox.ok(&["insight", "retire", "i", "--agent", "a"]);
+    let (_, error) = sandbox.error(&["insight", "confirm", "i", "--agent", "a"]);
+    assert_eq!(error["message"], "insight i has retired");
+    sandbox.ok(&["clearance", "remove", "cro"]);
+    assert_eq!(sandbox.json(&["clearance", "show", "cro"])["domains"], json!({}));
 }

@@ -240,6 +240,11 @@ impl AgentMemory {
         self.change(id, |insight, _| insight.status = InsightStatus::Retired)
     }
 
+    /// Does something that reads and writes insights while nobody else writes; see [`InsightStore::in_turn`].
+    pub(super) fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        self.insights.in_turn(work)
+    }
+
     fn change(&self, id: &str, change: impl FnOnce(&mut Insight, Micros)) -> Result<Option<Insight>> {
         let work = || {
             let Some(mut insight) = self.insight(id)? else { return Ok(None) };

@@ -91,6 +91,24 @@ impl MemoryFilesystem {
         content: &str,
         details: &Details,
     ) -> Result<Written, FileError> {
+        let mut written = None;
+        self.memory.in_turn(&mut || {
+            written = Some(self.put_insight_now(path, domain, tags, id, content, details));
+            Ok(())
+        })?;
+        // A store that did not take its turn has not written.
+        written.unwrap_or_else(|| Err(FileError::NoSuchFile { path: path.to_string() }))
+    }
+
+    fn put_insight_now(
+        &self,
+        path: &str,
+        domain: &str,
+        tags: &[String],
+        id: &str,
+        content: &str,
+        details: &Details,
+    ) -> Result<Written, FileError> {
         let there = self.memory.insight(id)?;
         let least = there.as_ref().map_or(Classification::Public, |insight| insight.classification);
         let live = there.filter(|insight| insight.status != InsightStatus::Retired);

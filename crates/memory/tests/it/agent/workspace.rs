@@ -242,3 +242,127 @@ fn facts_do_not_name_what_may_not_be_known() {
     assert_eq!(record(f.reader().as_principal(anybody)), r#"["f3"]"#);
     assert_eq!(record(f.reader()), r#"["f2","f3"]"#);
 }
+
+fn said(ws: &WorkspaceMemory, known: &str, again: &str) -> Verdict {
+    let about = |id: &str, content: &str| Fact { entity: "e".into(), source: id.into(), ..fact(id, content) };
+    ws.store_fact(&about("old", known)).expect("stored");
+    ws.remember(about("new", again)).expect("remembered").comparison.verdict
+}
+
+/// What differs by a sign, a capital or a word that turns it round is not the same.
+#[test]
+fn what_differs_in_a_sign_or_in_time_is_told_apart() {
+    for (known, again) in [
+        ("The limit is -5 degrees", "The limit is 5 degrees"),
+        ("balance +100", "balance -100"),
+        ("a > b", "a < b"),
+        ("x != y", "x = y"),
+        ("A → B", "A ← B"),
+        ("we use C++", "we use C"),
+        ("it costs $5", "it costs €5"),
+        ("it costs 5%", "it costs 5€"),
+        ("1,000 users", "1.000 users"),
+        ("v1.2.3", "v1-2.3"),
+        ("at 10.0.0.1", "at 10-0-0-1"),
+        ("in ~/.bashrc", "in /bashrc"),
+        ("status ✅", "status ❌"),
+        ("password is aBc", "password is AbC"),
+        ("it draws 5 mW", "it draws 5 MW"),
+        ("Bob Smith is the CEO of Acme Corporation", "Bob Smith was the CEO of Acme Corporation"),
+        ("Acme has signed the yearly support contract", "Acme had signed the yearly support contract"),
+        ("Acme pays its invoices within thirty days", "Acme rarely pays its invoices within thirty days"),
+        ("Acme bezahlt die Rechnung im Mai", "Acme bezahlt die Rechnung nicht im Mai"),
+    ] {
+        for (known, again) in [(known, again), (again, known)] {
+            let verdict = said(&WorkspaceMemory::new(clock), known, again);
+            assert_eq!(verdict, Verdict::New, "{known:?} {again:?}");
+        }
+    }
+    for (known, again) in [("The port is 5433.", "the PORT is: 5433"), ("He said \"yes\", really", "He said yes, really!")] {
+        assert_eq!(said(&WorkspaceMemory::new(clock), known, again), Verdict::Same, "{known:?} {again:?}");
+    }
+}
+
+#[test]
+fn the_same_of_another_time_is_something_else() {
+    each(|ws| {
+        let late =
+            |id: &str, from, to| Fact { entity: "acme".into(), valid_from: from, valid_to: to, ..fact(id, "Acme pays late") };
+        assert_eq!(tell(ws, late("f1", Some(1), Some(2))).0, Verdict::New);
+        assert_eq!(tell(ws, late("f2", None, None)).0, Verdict::New, "it had ended");
+        assert_eq!(tell(ws, late("f3", None, None)).0, Verdict::Same);
+        assert_eq!(tell(ws, late("f4", Some(1), Some(2))).0, Verdict::Same);
+        assert_eq!(tell(ws, late("f5", None, Some(DAY * 3))).0, Verdict::New, "its end is told");
+    });
+}
+
+#[test]
+fn a_value_of_the_future_leaves_the_present_one_to_hold() {
+    each(|ws| {
+        ws.remember(port("f1", 5433, "ops")).expect("remembered");
+        let later = clock() + DAY * 300;
+        assert_eq!(tell(ws, Fact { valid_from: Some(later), ..port("f2", 5434, "ops") }), (Verdict::Supersedes, "f2".into()));
+        let at = |moment| {
+            let query = FactQuery { valid_at: Some(moment), ..FactQuery::default() };
+            ws.store().query(&query).expect("asked").into_iter().map(|fact| fact.id).collect::<Vec<_>>()
+        };
+        assert_eq!((at(clock()), at(later - 1), at(later)), (strings(["f1"]), strings(["f1"]), strings(["f2"])));
+        let past = |id: &str| Fact { valid_from: Some(DAY), entity: "x".into(), attribute: "y".into(), ..port(id, 1, "ops") };
+        ws.remember(past("g1")).expect("remembered");
+        ws.remember(Fact { valid_from: Some(DAY * 2), ..port("g2", 2, "ops") }).expect("remembered");
+        ws.supersede("g1", Fact { valid_from: Some(DAY * 2), ..fact("g3", "another") }).expect("superseded");
+        assert!(at(DAY).contains(&"g1".to_string()), "what held until another took its place is known of that time");
+        ws.supersede("g3", Fact { valid_from: Some(DAY), ..fact("g4", "corrected") }).expect("superseded");
+        assert!(get(ws, "g3").valid_to.is_none_or(|to| Some(to) >= get(ws, "g3").valid_from), "no time runs backwards");
+        let taken = ws.supersede("g4", fact("f1", "x")).expect_err("an id that is taken");
+        assert_eq!(taken.to_string(), "there is a fact f1 already");
+    });
+}
+
+#[test]
+fn who_corrects_itself_contests_no_more() {
+    each(|ws| {
+        ws.remember(port("f1", 1, "erp")).expect("remembered");
+        ws.remember(port("f2", 2, "crm")).expect("remembered");
+        ws.remember(port("f1", 2, "erp")).expect("remembered");
+        let told: Vec<_> = live(ws).into_iter().map(|fact| (fact.id, fact.content, fact.contested_with)).collect();
+        let both = "The database listens on port 2";
+        assert_eq!(told, [("f1".into(), both.into(), vec![]), ("f2".into(), both.into(), vec![])]);
+        ws.remember(port("f3", 3, "hr")).expect("remembered");
+        ws.remember(Fact { entity: "other".into(), ..port("f3", 3, "hr") }).expect("remembered");
+        assert!(live(ws).iter().all(|fact| fact.contested_with.is_empty()), "it is about something else now");
+    });
+}
+
+/// Writers in processes of their own, as far as stores tell: each has its home.
+#[test]
+fn what_is_decided_at_once_is_not_lost() {
+    let f = Fixture::new();
+    let patient = || WriteOptions { lock_timeout: std::time::Duration::from_secs(60), ..WriteOptions::new(clock) };
+    let ws = || WorkspaceMemory::in_capsule(CapsuleHome::new(&f.path, patient()), clock);
+    ws().store_fact(&port("f0", 0, "ops")).expect("stored");
+    let others: Vec<String> = (1..9).map(|n| format!("f{n}")).collect();
+    for (n, id) in others.iter().enumerate() {
+        ws().store_fact(&Fact { entity: format!("e{n}"), ..port(id, 1, "ops") }).expect("stored");
+    }
+    std::thread::scope(|scope| {
+        for id in &others {
+            scope.spawn(|| ws().contest("f0", id).expect("contested"));
+        }
+    });
+    let mut with = get(&ws(), "f0").contested_with;
+    with.sort();
+    assert_eq!(with, others);
+    let done = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..6)
+            .map(|n| {
+                let ws = &ws;
+                scope.spawn(move || ws().supersede("f0", fact(&format!("g{n}"), "x")).is_ok())
+            })
+            .collect();
+        all.into_iter().filter_map(|one| one.join().ok()).filter(|done| *done).count()
+    });
+    assert_eq!(done, 1, "who comes second is told");
+    let live = ws().store().query(&FactQuery { entity: Some("db".into()), ..FactQuery::default() }).expect("asked");
+    assert_eq!(live.len(), 1, "one took its place");
+}
