@@ -395,11 +395,11 @@ Examples:
   kapsa fact supersede f_1f0c6b3a \"Acme pays at once\" --valid-from 2027-01-01
   kapsa fact query pays --entity acme --valid-at 2026-06-15 --as-of 2026-11-23
 
-What is told is compared with what is known of the same entity and domain: told in the same words, nothing is written; restated,
-it was told once more; another value of the same attribute supersedes the old one when it is newer, of the same source and no less
+What is told is compared with what is known of the same entity, domain and level: told in the same words, nothing is written;
+restated, it was told once more; another value of the same attribute supersedes the old one when it is newer, of the same source and no less
 sure, or holds from a later moment on, and else the two contest each other; all else is new. The answer says which, and why.
 
-Facts are records (`fact/ID`): find, get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of
+With --id a known fact is revised; what is not said anew stays. `-` is standard input. Facts are records (`fact/ID`): find, get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of
 what was known then.";
 
 pub(crate) const EPISODE: &str = "\
