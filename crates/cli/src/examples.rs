@@ -399,8 +399,8 @@ What is told is compared with what is known of the same entity, domain and level
 restated, it was told once more; another value of the same attribute supersedes the old one when it is newer, of the same source and no less
 sure, or holds from a later moment on, and else the two contest each other; all else is new. The answer says which, and why.
 
-With --id a known fact is revised; what is not said anew stays. `-` is standard input. Facts are records (`fact/ID`): find, get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of
-what was known then.";
+With --id a known fact is revised; what is not said anew stays. `-` is standard input. Facts are records (`fact/ID`): find,
+get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of what was known then.";
 
 pub(crate) const EPISODE: &str = "\
 Examples:
