@@ -10,6 +10,7 @@ use kapsa_index::{Query, terms_in};
 
 use super::memory::AgentMemory;
 use super::records;
+use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use super::types::{Episode, Fact, Insight};
 use super::workspace::WorkspaceMemory;
@@ -108,6 +109,8 @@ pub struct ContextLine {
     pub text: String,
     /// Where all of it can be read.
     pub uri: Uri,
+    /// Its field of knowledge.
+    pub domain: String,
     /// How far it may spread.
     pub level: Classification,
     /// Whether something that counts says otherwise.
@@ -155,7 +158,15 @@ impl Context {
     /// The highest level of what is told: what comes of it should spread no further.
     #[must_use]
     pub fn level(&self) -> Classification {
-        self.lines.iter().map(|line| line.level).max().unwrap_or(Classification::Public)
+        self.secrets().level()
+    }
+
+    /// How far what comes of it may spread, in each domain.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.lines.iter().for_each(|line| secrets.add(&line.domain, line.level));
+        secrets
     }
 
     /// Estimate of the tokens of its text.
@@ -270,6 +281,7 @@ struct Told {
     /// Stands after the content.
     note: String,
     uri: Uri,
+    domain: String,
     level: Classification,
     contested: bool,
 }
@@ -279,7 +291,15 @@ fn finished(told: Vec<Told>, options: &ContextOptions) -> Result<Context> {
         let mark = if told.contested { " (contested)" } else { "" };
         let place = if options.uris { format!(" [{}]", told.uri.short()) } else { String::new() };
         let text = format!("- {}{}{mark}{place}", told.content, told.note);
-        ContextLine { section: told.section, id: told.id, text, uri: told.uri, level: told.level, contested: told.contested }
+        ContextLine {
+            section: told.section,
+            id: told.id,
+            text,
+            uri: told.uri,
+            domain: told.domain,
+            level: told.level,
+            contested: told.contested,
+        }
     };
     Ok(Context::within(told.into_iter().map(line).collect(), options.tokens_max))
 }
@@ -302,6 +322,7 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<To
             content: one_line(&insight.content),
             note: format!(" (confidence: {:.1})", insight.confidence),
             uri: records::agent_uri(records::INSIGHT, memory.agent_id(), &insight.id)?,
+            domain: insight.domain,
             level: insight.classification,
             id: insight.id,
             contested: false,
@@ -346,6 +367,7 @@ fn facts(
             uri: records::fact_uri(&fact.id)?,
             level: fact.classification,
             contested: is_contested(workspace, clearance, &fact)?,
+            domain: fact.domain,
             id: fact.id,
         })
     };
@@ -379,9 +401,14 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
     let told = |episode: Episode| {
         Ok(Told {
             section: Section::Activity,
-            content: format!("{}: {}", one_line(&episode.action), one_line(&episode.output_summary)),
+            content: if episode.action.is_empty() {
+                one_line(&episode.output_summary)
+            } else {
+                format!("{}: {}", one_line(&episode.action), one_line(&episode.output_summary))
+            },
             note: String::new(),
             uri: records::agent_uri(records::EPISODE, memory.agent_id(), &episode.id)?,
+            domain: episode.domain,
             level: episode.classification,
             id: episode.id,
             contested: false,

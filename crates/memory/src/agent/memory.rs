@@ -3,14 +3,14 @@
 //! Whatever is recorded here belongs to the agent, whoever it says it is of, and nothing of another agent is ever recalled.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::capsule::{CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
 use super::reflect::CONFIRMED_RISE;
+use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
@@ -47,8 +47,8 @@ pub struct AgentMemory {
     pub(super) agent_id: String,
     workspace: Option<Arc<WorkspaceMemory>>,
     clearance: ClearanceProfile,
-    /// Rank of the highest level of what was told of it to a model.
-    told: Arc<AtomicU8>,
+    /// What was told of it to a model.
+    told: Arc<Mutex<Secrets>>,
     pub(super) episodes: Arc<dyn EpisodicStore>,
     pub(super) insights: Arc<dyn InsightStore>,
     pub(super) clock: fn() -> Micros,
@@ -81,7 +81,7 @@ impl AgentMemory {
         let agent_id = agent_id.into();
         AgentMemory {
             clearance: ClearanceProfile::new(&agent_id),
-            told: Arc::new(AtomicU8::new(Classification::Public.rank())),
+            told: Arc::default(),
             agent_id,
             workspace: None,
             episodes: Arc::new(InMemoryEpisodicStore::new()),
@@ -134,15 +134,14 @@ impl AgentMemory {
         &self.clearance
     }
 
-    /// Notes that something of this level was told to a model: from then on what comes of it is no more open than that.
-    pub(crate) fn note_told(&self, level: Classification) {
-        self.told.fetch_max(level.rank(), Ordering::Relaxed);
+    /// Notes that this was told to a model: from then on what comes of it is no more open than that.
+    pub(crate) fn note_told(&self, secrets: &Secrets) {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).join(secrets);
     }
 
-    /// The highest level of what was told to a model since this memory was opened.
-    pub(crate) fn highest_told(&self) -> Classification {
-        let rank = self.told.load(Ordering::Relaxed);
-        Classification::ALL.into_iter().find(|level| level.rank() == rank).unwrap_or(Classification::Restricted)
+    /// What was told to a model since this memory was opened.
+    pub(crate) fn told(&self) -> Secrets {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Records what the agent did.
@@ -277,19 +276,20 @@ impl AgentMemory {
     /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing is published.
     pub fn publish(&self, insights: &[Insight], level: Option<Classification>) -> Result<Vec<Fact>> {
         let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
-        let mut facts = Vec::new();
-        for insight in insights {
-            if level.is_some_and(|level| level < insight.classification) {
-                return Err(Error::AccessDenied {
-                    principal: self.agent_id.clone(),
-                    what: "let this spread further than it does",
-                });
+        let work = || {
+            let mut facts = Vec::new();
+            for insight in insights {
+                if level.is_some_and(|level| level < insight.classification) {
+                    let (principal, what) = (self.agent_id.clone(), "let this spread further than it does");
+                    return Err(Error::AccessDenied { principal, what });
+                }
+                let insight = Insight { classification: level.unwrap_or(insight.classification), ..insight.clone() };
+                facts.push(self.published(workspace, &insight)?);
             }
-            let insight = Insight { classification: level.unwrap_or(insight.classification), ..insight.clone() };
-            facts.push(self.published(workspace, &insight)?);
-        }
-        workspace.store().store_many(&facts)?;
-        Ok(facts)
+            workspace.store().store_many(&facts)?;
+            Ok(facts)
+        };
+        result_of(|work| workspace.store().in_turn(work), work)
     }
 
     fn published(&self, workspace: &WorkspaceMemory, insight: &Insight) -> Result<Fact> {

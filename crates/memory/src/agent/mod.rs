@@ -13,6 +13,7 @@ mod matching;
 mod memory;
 mod records;
 mod reflect;
+mod secrets;
 mod shelf;
 mod stores;
 mod types;
@@ -40,6 +41,7 @@ pub use reflect::{
     CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
     Reflection, SOURCES_MAX,
 };
+pub use secrets::Secrets;
 pub use stores::{
     EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore, INSIGHTS_DEFAULT, InsightQuery,
     InsightStore,

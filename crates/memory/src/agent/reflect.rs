@@ -2,7 +2,7 @@
 //!
 //! The model's reply is data that nobody vouches for: only its insights are taken, each field is checked, and it decides neither how
 //! far an insight may spread nor whether that is the agent's. Since it has read all the episodes that it was shown, an insight has the
-//! highest level among them, whichever it names as its sources.
+//! highest level among them, whichever it names as its sources, and is restricted when a secret among them is of another domain.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::matching::{fold, words};
 use super::memory::AgentMemory;
+use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, InsightQuery};
 use super::types::{Episode, Insight, InsightStatus};
-use crate::access::Classification;
 use crate::error::{Error, Result};
 use crate::llm::{ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, Usage, complete_json};
 use crate::tokens::{first_chars, one_line};
@@ -71,7 +71,8 @@ struct Lesson {
     domain: String,
     tags: Vec<String>,
     sources: Vec<String>,
-    classification: Classification,
+    /// Of all episodes that whoever learned it has read.
+    secrets: Secrets,
 }
 
 impl AgentMemory {
@@ -86,7 +87,8 @@ impl AgentMemory {
     /// [`REPEATED_MIN`] times or more, that is an insight, with confidence `n / (n + 2)`. Results are the same when their texts are but
     /// for case and blanks, or, without texts, their outcomes.
     ///
-    /// An insight's domain and entity are ones that the episodes have: the only one, or the one that the model chose among them.
+    /// An insight's domain and entity are ones that the episodes have: the only one, or the one that the model chose among them. One that
+    /// has no domain takes that of the secrets among the episodes ([`Secrets::domain_for`]); in another domain it is restricted.
     ///
     /// # Errors
     /// What the stores say; what the model says when it does not answer.
@@ -164,9 +166,9 @@ impl AgentMemory {
             evidence_count,
             source_episode_ids: lesson.sources,
             entity: lesson.entity,
+            classification: lesson.secrets.level_in(&lesson.domain),
             domain: lesson.domain,
             tags: lesson.tags,
-            classification: lesson.classification,
             ..Insight::new(id, &self.agent_id, lesson.content, now)
         })
     }
@@ -192,7 +194,7 @@ fn strengthened(known: Insight, lesson: &Lesson, seen: u64, now: i64) -> Insight
         evidence_count: known.evidence_count.saturating_add(seen),
         source_episode_ids: sources,
         last_confirmed: Some(now),
-        classification: known.classification.max(lesson.classification),
+        classification: known.classification.max(lesson.secrets.level_in(&known.domain)),
         ..known
     }
 }
@@ -245,15 +247,16 @@ fn lesson(item: &Value, episodes: &[Episode]) -> Option<Lesson> {
             tags.push(tag.to_string());
         }
     }
+    let secrets = secrets_of(episodes);
     Some(Lesson {
         id: None,
         content: content.to_string(),
         confidence: item.get("confidence").and_then(Value::as_f64).unwrap_or(CONFIDENCE_DEFAULT).clamp(0.0, 1.0),
         entity: one_of(sources.iter().map(|episode| episode.entity.as_str()), text("entity")),
-        domain: one_of(sources.iter().map(|episode| episode.domain.as_str()), text("domain")),
+        domain: secrets.domain_for(&one_of(sources.iter().map(|episode| episode.domain.as_str()), text("domain"))),
         tags,
         sources: sources.iter().map(|episode| episode.id.clone()).collect(),
-        classification: highest(episodes),
+        secrets,
     })
 }
 
@@ -275,8 +278,10 @@ fn one_of<'a>(mut names: impl Iterator<Item = &'a str> + Clone, chosen: &str) ->
     names.find(|name| *name == chosen).unwrap_or_default().to_string()
 }
 
-fn highest(episodes: &[Episode]) -> Classification {
-    episodes.iter().map(|episode| episode.classification).max().unwrap_or_default()
+fn secrets_of<'a>(episodes: impl IntoIterator<Item = &'a Episode>) -> Secrets {
+    let mut secrets = Secrets::default();
+    episodes.into_iter().for_each(|episode| secrets.add(&episode.domain, episode.classification));
+    secrets
 }
 
 /// What came again and again of the same. The id is made of what came of what, so that the same pattern is the same insight however
@@ -303,7 +308,7 @@ fn repeated(agent_id: &str, episodes: &[Episode]) -> Vec<Lesson> {
             domain: domain.clone(),
             tags: Vec::new(),
             sources: met.iter().map(|episode| episode.id.clone()).collect(),
-            classification: met.iter().map(|episode| episode.classification).max().unwrap_or_default(),
+            secrets: secrets_of(met.iter().copied()),
         }
     };
     groups.iter().map(lesson).collect()

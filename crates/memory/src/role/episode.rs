@@ -6,7 +6,7 @@ use super::error::StepCause;
 use super::memory::EpisodeRecorder;
 use super::scope::Scope;
 use crate::access::Classification;
-use crate::agent::Episode;
+use crate::agent::{Episode, Secrets};
 use crate::error::Error;
 use crate::llm::Usage;
 use crate::record::Micros;
@@ -24,8 +24,8 @@ pub(super) struct Step<'a> {
     pub(super) ended: Micros,
     pub(super) usage: Usage,
     pub(super) scope: Scope,
-    /// The highest level of what the step knew.
-    pub(super) level: Classification,
+    /// The levels and domains of what the step knew.
+    pub(super) secrets: Secrets,
     pub(super) input: &'a str,
     pub(super) result: Outcome,
 }
@@ -71,6 +71,7 @@ impl Step<'_> {
 
     fn into_episode(self) -> Episode {
         let duration_ms = self.duration_ms();
+        let domain = self.secrets.domain_for(&self.scope.domain);
         Episode {
             id: fresh_id(),
             agent_id: self.role.to_owned(),
@@ -85,10 +86,10 @@ impl Step<'_> {
             tokens_in: self.usage.tokens_in,
             tokens_out: self.usage.tokens_out,
             entity: self.scope.entity,
-            domain: self.scope.domain,
-            tags: self.scope.tags,
             // Whoever knew something secret may have told it.
-            classification: self.level.max(Classification::Internal),
+            classification: self.secrets.level_in(&domain).max(Classification::Internal),
+            domain,
+            tags: self.scope.tags,
         }
     }
 }
@@ -117,7 +118,7 @@ mod tests {
             ended,
             usage,
             scope: Scope::default(),
-            level: Classification::Public,
+            secrets: Secrets::default(),
             input: "日",
             result,
         }
@@ -130,8 +131,23 @@ mod tests {
         assert_eq!((episode.timestamp, episode.duration_ms), (5_000_000, 2));
         assert_eq!((episode.agent_id.as_str(), episode.action.as_str()), ("cro", "n"));
         assert_eq!(episode.classification, Classification::Internal);
-        let secret = Step { level: Classification::Confidential, ..step(0, 0) };
-        assert_eq!(secret.into_episode().classification, Classification::Confidential);
+    }
+
+    /// A secret stays in its domain, and where that cannot be, with the role.
+    #[test]
+    fn what_a_step_knew_limits_its_episode() {
+        let of = |domain: &str, secrets: &Secrets| {
+            let scope = Scope { domain: domain.into(), ..Scope::default() };
+            let episode = Step { scope, secrets: secrets.clone(), ..step(0, 0) }.into_episode();
+            (episode.domain, episode.classification)
+        };
+        let mut secrets = Secrets::of("hr", Classification::Confidential);
+        assert_eq!(of("hr", &secrets), ("hr".into(), Classification::Confidential));
+        assert_eq!(of("", &secrets), ("hr".into(), Classification::Confidential));
+        assert_eq!(of("sales", &secrets), ("sales".into(), Classification::Restricted));
+        secrets.add("ops", Classification::Confidential);
+        assert_eq!(of("", &secrets), (String::new(), Classification::Restricted));
+        assert_eq!(of("sales", &Secrets::of("hr", Classification::Internal)), ("sales".into(), Classification::Internal));
     }
 
     #[test]

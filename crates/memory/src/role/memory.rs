@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::scope::Scope;
 use crate::access::{Classification, ClearanceProfile};
-use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection};
+use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection, Secrets};
 use crate::error::Result;
 use crate::llm::{BoxFuture, LanguageModel};
 
@@ -13,14 +13,14 @@ use crate::llm::{BoxFuture, LanguageModel};
 pub struct Assembled {
     /// For the prompt; empty when there is nothing to know.
     pub text: String,
-    /// The highest level of what is in it: what comes of it spreads no further.
-    pub level: Classification,
+    /// The levels and domains of what is in it: what comes of it spreads no further.
+    pub secrets: Secrets,
 }
 
 impl From<String> for Assembled {
     /// Internal, as everything of which nothing else is said.
     fn from(text: String) -> Assembled {
-        Assembled { text, level: Classification::Internal }
+        Assembled { text, secrets: Secrets::of("", Classification::Internal) }
     }
 }
 

@@ -14,8 +14,8 @@ use super::operator::Operator;
 use super::prompt::{self, paragraphs};
 use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
-use crate::access::{Classification, ClearanceProfile};
-use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection};
+use crate::access::ClearanceProfile;
+use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
@@ -242,8 +242,8 @@ impl Role {
     pub async fn respond(&self, message: &str) -> Result<Response, RoleError> {
         let model = self.asked()?;
         let started = (self.clock)();
-        let (mut usage, mut level) = (Usage::default(), Classification::default());
-        let result = self.say(model, message, &mut usage, &mut level).await;
+        let (mut usage, mut secrets) = (Usage::default(), Secrets::default());
+        let result = self.say(model, message, &mut usage, &mut secrets).await;
         let ended = (self.clock)();
 
         let outcome = match &result {
@@ -251,8 +251,18 @@ impl Role {
             Err(cause) => Outcome::failed(cause),
         };
         let (role, operator, node) = (self.id.as_str(), "", RESPOND);
-        let step =
-            Step { role, operator, node, started, ended, usage, scope: Scope::default(), level, input: message, result: outcome };
+        let step = Step {
+            role,
+            operator,
+            node,
+            started,
+            ended,
+            usage,
+            scope: Scope::default(),
+            secrets,
+            input: message,
+            result: outcome,
+        };
         let duration_ms = step.duration_ms();
         let recorder = self.memory.as_deref().map(|memory| memory as &dyn EpisodeRecorder);
         let Recorded { episode, problem: unrecorded } = step.record(recorder);
@@ -288,23 +298,23 @@ impl Role {
         model: &dyn LanguageModel,
         message: &str,
         usage: &mut Usage,
-        level: &mut Classification,
+        secrets: &mut Secrets,
     ) -> Result<String, StepCause> {
         let messages = vec![Message::User(message.to_owned())];
-        let request = ChatRequest { system: self.system_for(message, level)?, messages, ..ChatRequest::default() };
+        let request = ChatRequest { system: self.system_for(message, secrets)?, messages, ..ChatRequest::default() };
         let reply = model.complete(&request).await.inspect_err(|error| *usage = error.usage)?;
         *usage = reply.usage;
         Ok(reply.text)
     }
 
-    fn system_for(&self, message: &str, level: &mut Classification) -> Result<String, Error> {
+    fn system_for(&self, message: &str, secrets: &mut Secrets) -> Result<String, Error> {
         let wanted = message.trim();
         let known = match (&self.memory, &self.notes) {
             // Every text has the empty one in it.
             (Some(_), _) if wanted.is_empty() => String::new(),
             (Some(memory), _) => {
                 let insights = memory.matching(wanted, RESPOND_INSIGHTS_MAX)?;
-                *level = insights.iter().map(|insight| insight.classification).fold(*level, Classification::max);
+                insights.iter().for_each(|insight| secrets.add(&insight.domain, insight.classification));
                 list(&insights)
             }
             (None, Some(notes)) => notes::section(&notes.recall(&self.id, message)?),

@@ -18,7 +18,7 @@ use super::scope::Scope;
 use super::team::TeamMemories;
 use super::text::{MissingKeys, State, text_of};
 use super::turns::{Turns, talk};
-use crate::access::Classification;
+use crate::agent::Secrets;
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
@@ -74,7 +74,7 @@ pub struct ChainError {
 #[derive(Default)]
 struct Call {
     scope: Scope,
-    level: Classification,
+    secrets: Secrets,
     input: String,
     turns: Turns,
 }
@@ -244,7 +244,7 @@ impl OperatorRuntime {
             (Some(assembler), Some(scope)) => assembler.assemble(&call.scope, scope.budget())?,
             _ => Assembled::default(),
         };
-        call.level = context.level;
+        call.secrets = context.secrets;
         let notes = match &self.notes {
             Some(notes) => notes::section(&notes.recall(&self.role, &call.input)?),
             None => String::new(),
@@ -253,7 +253,8 @@ impl OperatorRuntime {
     }
 
     fn step<'a>(&'a self, node: &'a Node, call: &'a Call, started: Micros, ended: Micros, result: Outcome) -> Step<'a> {
-        let tools = node.tools.as_deref().unwrap_or_default();
+        let mut secrets = call.secrets.clone();
+        node.tools.iter().flatten().for_each(|tool| secrets.join(&tool.secrets()));
         Step {
             role: &self.role,
             operator: self.operator.id(),
@@ -262,7 +263,7 @@ impl OperatorRuntime {
             ended,
             usage: call.turns.usage,
             scope: call.scope.clone(),
-            level: tools.iter().map(|tool| tool.level()).fold(call.level, Classification::max),
+            secrets,
             input: &call.input,
             result,
         }

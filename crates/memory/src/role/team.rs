@@ -19,8 +19,9 @@ impl ContextAssembler for AgentMemory {
     fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<Assembled> {
         let context = self.context(scope, &ContextOptions { tokens_max: token_budget, ..ContextOptions::default() })?;
         self.count_as_read(&context)?;
-        self.note_told(context.level());
-        Ok(Assembled { text: context.text(), level: context.level() })
+        let secrets = context.secrets();
+        self.note_told(&secrets);
+        Ok(Assembled { text: context.text(), secrets })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::text::quoted;
-use crate::access::Classification;
+use crate::agent::Secrets;
 use crate::llm::{BoxFuture, Message, ToolCall, ToolSpec};
 use crate::tokens;
 
@@ -17,9 +17,9 @@ pub trait Tool: Send + Sync {
     /// What the model is told of it.
     fn spec(&self) -> &ToolSpec;
 
-    /// The highest level of what it has told so far: what comes of it spreads no further. Default: public.
-    fn level(&self) -> Classification {
-        Classification::Public
+    /// The levels and domains of what it has told so far: what comes of it spreads no further. Default: nothing but what is public.
+    fn secrets(&self) -> Secrets {
+        Secrets::default()
     }
 
     /// Calls it. The arguments are an object; nothing else about them was checked against the schema.

@@ -1,7 +1,7 @@
 //! What of an agent's memory may a model ask for by itself? Tools that search, read and write it within the agent's clearance.
 //!
 //! What they give is bounded, and marks what a model writes: an insight has at least the level of what was told to a model of this memory,
-//! so that nothing becomes more open by being written down again.
+//! and is restricted in another domain than that of its secrets, so that nothing becomes more open by being written down again.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::tool::{Tool, ToolError};
 use crate::access::Classification;
-use crate::agent::{AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, fresh_id};
+use crate::agent::{AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id};
 use crate::llm::{BoxFuture, ToolSpec};
 use crate::record::Micros;
 use crate::uri::Uri;
@@ -71,8 +71,8 @@ impl Tool for MemoryTool {
         &self.spec
     }
 
-    fn level(&self) -> Classification {
-        self.memory.highest_told()
+    fn secrets(&self) -> Secrets {
+        self.memory.told()
     }
 
     fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, ToolError>> {
@@ -89,7 +89,7 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
         .context(&scope, &ContextOptions { tokens_max: SEARCH_TOKENS_MAX, uris: true, ..ContextOptions::default() })
         .map_err(told)?;
     tool.memory.count_as_read(&context).map_err(told)?;
-    tool.memory.note_told(context.level());
+    tool.memory.note_told(&context.secrets());
     let text = context.text();
     Ok(if text.is_empty() { "nothing is known".to_owned() } else { text })
 }
@@ -97,24 +97,24 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
 fn read(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, ToolError> {
     let named = needed(arguments, "uri")?;
     let uri = Uri::parse(&named).map_err(told)?;
-    let (text, level) = match tool.memory.look_up(&uri).map_err(told)? {
+    let (text, domain, level) = match tool.memory.look_up(&uri).map_err(told)? {
         Some(Found::Fact(fact)) => {
             let contested = if fact.contested_with.is_empty() { "" } else { ", contested" };
-            (format!("{}\n(confidence {:.2}{contested})", fact.content, fact.confidence), fact.classification)
+            (format!("{}\n(confidence {:.2}{contested})", fact.content, fact.confidence), fact.domain, fact.classification)
         }
         Some(Found::Insight(insight)) => {
             let seen = format!("confidence {:.2}, seen {} times", insight.confidence, insight.evidence_count);
-            (format!("{}\n({seen})", insight.content), insight.classification)
+            (format!("{}\n({seen})", insight.content), insight.domain, insight.classification)
         }
         Some(Found::Episode(episode)) => {
             let outcome = Value::Object(episode.outcome);
             let (action, input, output) = (episode.action, episode.input_summary, episode.output_summary);
-            (format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"), episode.classification)
+            (format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"), episode.domain, episode.classification)
         }
         // What may not be known and what never was are told in the same words.
         None => return Err(format!("there is nothing under `{}`", crate::tokens::first_chars(&named, 100)).into()),
     };
-    tool.memory.note_told(level);
+    tool.memory.note_told(&Secrets::of(&domain, level));
     Ok(text)
 }
 
@@ -132,14 +132,16 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
     if tags.len() > TAGS_MAX {
         return Err(format!("there are more than {TAGS_MAX} tags").into());
     }
+    let secrets = tool.memory.told();
+    let domain = secrets.domain_for(&optional(arguments, "domain"));
     let id = fresh_id("ins_");
     let insight = Insight::new(&id, tool.memory.agent_id(), content, (tool.clock)());
     let insight = Insight {
         confidence: confidence.unwrap_or(insight.confidence),
         entity: optional(arguments, "entity"),
-        domain: optional(arguments, "domain"),
+        classification: secrets.level_in(&domain).max(Classification::Internal),
+        domain,
         tags,
-        classification: tool.memory.highest_told().max(Classification::Internal),
         ..insight
     };
     tool.memory.store_insight(insight).map_err(told)?;

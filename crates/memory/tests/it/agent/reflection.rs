@@ -268,3 +268,47 @@ fn all_of_it_in_a_capsule() {
     assert_eq!(read(&open())[0].access_count, 2, "counts survive too");
     f.assert_whole();
 }
+
+/// A model has read all that it was shown: what it says in a domain may come of a secret of another.
+#[test]
+fn what_is_learned_beside_a_secret_of_another_domain_is_restricted() {
+    let of = |id: &str, domain: &str, classification| Episode { domain: domain.into(), classification, ..told(id, "x") };
+    let learned = |episodes: &[Episode], reply: &str| {
+        let learned = reflect(&memory(episodes.iter().cloned()), reply).new.remove(0);
+        (learned.domain, learned.classification)
+    };
+    let in_sales = "[{\"content\": \"Staff is let go\", \"domain\": \"sales\", \"episodes\": [\"ep1\"]}]";
+    let (internal, secret) = (Classification::Internal, Classification::Confidential);
+    let mixed = [of("ep1", "sales", internal), of("ep2", "hr", secret)];
+    assert_eq!(learned(&mixed, in_sales), ("sales".into(), Classification::Restricted));
+    let in_hr = in_sales.replace("ep1", "ep2");
+    assert_eq!(learned(&mixed, &in_hr), ("hr".into(), secret));
+    let in_none = "[{\"content\": \"Staff is let go\"}]";
+    assert_eq!(learned(&mixed, in_none), ("hr".into(), secret), "none was chosen");
+    let open = [of("ep1", "sales", internal), of("ep2", "hr", internal)];
+    assert_eq!(learned(&open, in_sales), ("sales".into(), internal), "what is internal changes nothing");
+    let two = [of("ep1", "ops", secret), of("ep2", "hr", secret)];
+    assert_eq!(learned(&two, in_none), (String::new(), Classification::Restricted));
+
+    let mem = memory([of("ep1", "sales", internal)]);
+    assert_eq!(reflect(&mem, in_sales).new[0].classification, internal);
+    for episode in [of("ep3", "sales", internal), of("ep2", "hr", secret)] {
+        mem.record_episode(episode).expect("recorded");
+    }
+    let again = reflect(&mem, &in_sales.replace("ep1", "ep3")).strengthened;
+    assert_eq!((again[0].domain.as_str(), again[0].classification), ("sales", Classification::Restricted), "nor when seen again");
+}
+
+/// What is counted rests on episodes of one domain alone.
+#[test]
+fn counting_keeps_domains_apart() {
+    let of = |n: u32, domain: &str, classification| {
+        let episode = told(&format!("ep_{domain}_{n}"), "won the deal");
+        Episode { domain: domain.into(), classification, ..episode }
+    };
+    let secret = Classification::Confidential;
+    let mem = memory((0..3).flat_map(|n| [of(n, "hr", secret), of(n, "sales", Classification::Internal)]));
+    let learned = count(&mem).new;
+    let told: Vec<_> = learned.iter().map(|insight| (insight.domain.as_str(), insight.classification)).collect();
+    assert_eq!(told, [("hr", secret), ("sales", Classification::Internal)]);
+}

@@ -244,10 +244,6 @@ fn an_agent_node_uses_its_memory_within_its_clearance() {
         team().workspace().store_fact(&hidden).unwrap();
         let profile = ClearanceProfile::new("cro").with("revenue", Classification::Confidential);
         let memory = Arc::new(team().agent(&profile));
-        let call = |id: &str, name: &str, arguments: serde_json::Value| {
-            let call = kapsa_memory::llm::ToolCall { id: id.into(), name: name.into(), arguments };
-            ChatReply { tool_calls: vec![call], ..ChatReply::default() }
-        };
         let model = ScriptedModel::new()
             .then(call("1", "memory_search", json!({"query": "does Acme pay?"})))
             .then(call("2", "memory_read", json!({"uri": "fact/f%2F1"})))
@@ -289,5 +285,123 @@ fn an_agent_node_uses_its_memory_within_its_clearance() {
         assert_eq!((learned[0].classification, learned[0].tags.len()), (Classification::Confidential, 1));
         let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
         assert_eq!(episodes[0].classification, Classification::Confidential, "its conversation held something confidential");
+    });
+}
+
+fn call(id: &str, name: &str, arguments: serde_json::Value) -> ChatReply {
+    let call = kapsa_memory::llm::ToolCall { id: id.into(), name: name.into(), arguments };
+    ChatReply { tool_calls: vec![call], ..ChatReply::default() }
+}
+
+/// A role that is cleared for two domains, and tells what it knows of one in the other, whatever way is open to it: nobody who is
+/// cleared for the other alone learns it.
+#[test]
+fn secrets_of_one_domain_are_not_told_in_another() {
+    each(|team| {
+        let secret = Fact { domain: "hr".into(), ..fact("f1", "Acme lays off staff", Classification::Confidential) };
+        team().workspace().store_fact(&secret).unwrap();
+        let cleared = |who: &str, domains: &[&str]| {
+            let profile = ClearanceProfile::new(who);
+            domains.iter().fold(profile, |profile, domain| profile.with(*domain, Classification::Restricted))
+        };
+        let memory = Arc::new(team().agent(&cleared("ceo", &["", "hr", "sales"])));
+        let write = |id: &str, domain: &str| {
+            call(id, "memory_write", json!({"content": format!("Acme shrinks, say {id}"), "domain": domain, "confidence": 0.9}))
+        };
+        let model = ScriptedModel::new()
+            .then(call("1", "memory_search", json!({"query": "acme"})))
+            .then(write("2", "sales"))
+            .then(write("3", ""))
+            .then(write("4", "hr"))
+            .then(ChatReply::text("Acme shrinks"));
+        let tools = kapsa_memory::role::memory_tools(&memory, clock);
+        let sell = agent_node("sell", "What is new?", tools).scope(MemoryScope::new().domain("sales"));
+        let role = Role::builder("ceo", clock)
+            .operator(Operator::new("o", [sell]).unwrap())
+            .model(Arc::new(model))
+            .memory(Arc::clone(&memory) as _)
+            .build()
+            .unwrap();
+        block_on(role.operator("o").unwrap().run("sell", &mut state(json!({})))).unwrap();
+
+        let episode = memory.recall_episodes(&memory.episode_query()).unwrap().remove(0);
+        assert_eq!((episode.domain.as_str(), episode.classification), ("sales", Classification::Restricted));
+        let mut kept: Vec<(String, Classification)> = memory
+            .recall_insights(&memory.insight_query())
+            .unwrap()
+            .into_iter()
+            .map(|insight| (insight.domain, insight.classification))
+            .collect();
+        kept.sort();
+        let (open, shut) = (Classification::Confidential, Classification::Restricted);
+        assert_eq!(kept, [("hr".into(), open), ("hr".into(), open), ("sales".into(), shut)], "what has no domain takes hr");
+
+        memory.publish_to_workspace(0.5).unwrap();
+        let known = |who: &str, domains: &[&str]| {
+            let profile = cleared(who, domains);
+            let facts = team().workspace().query(&profile, &kapsa_memory::agent::FactQuery::default()).unwrap();
+            facts.iter().filter(|fact| fact.content.starts_with("Acme shrinks")).count()
+        };
+        assert_eq!(known("seller", &["", "sales"]), 0, "cleared for sales, and for what has no domain");
+        assert_eq!(known("hr_lead", &["hr"]), 2);
+        assert_eq!(known("ceo", &["", "hr", "sales"]), 3, "the one in sales names the agent");
+    });
+}
+
+/// The same of what stands in a prompt: the scope of a node without a domain reaches all of them.
+#[test]
+fn a_prompt_with_secrets_gives_an_episode_in_their_domain() {
+    each(|team| {
+        let profile =
+            ClearanceProfile::new("ceo").with("hr", Classification::Confidential).with("ops", Classification::Confidential);
+        let ask = |n: usize| {
+            let model = saying("x");
+            let node = llm_node("ask", "?").scope(MemoryScope::new().tags(["t"]));
+            let role = Role::builder("ceo", clock)
+                .clearance(profile.clone())
+                .operator(Operator::new("o", [node]).unwrap())
+                .build()
+                .unwrap();
+            let runtime = runtime([role], team(), &model);
+            block_on(runtime.role("ceo").unwrap().operator("o").unwrap().run("ask", &mut state(json!({})))).unwrap();
+            let memory = of(&team(), "ceo");
+            let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
+            assert_eq!(episodes.len(), n);
+            // Of the same moment the order is nobody's: the most secret is the last.
+            let told = episodes.into_iter().map(|episode| (episode.classification, episode.domain));
+            told.max().unwrap()
+        };
+        let known = |id: &str, domain: &str, level| {
+            let known = Fact { domain: domain.into(), tags: vec!["t".into()], ..fact(id, &format!("{id} of {domain}"), level) };
+            team().workspace().store_fact(&known).unwrap();
+        };
+        known("f1", "ops", Classification::Internal);
+        assert_eq!(ask(1), (Classification::Internal, String::new()), "what is internal changes nothing");
+        known("f2", "hr", Classification::Confidential);
+        assert_eq!(ask(2), (Classification::Confidential, "hr".into()));
+        known("f3", "ops", Classification::Confidential);
+        assert_eq!(ask(3), (Classification::Restricted, String::new()));
+    });
+}
+
+/// An answer to a message has no domain either.
+#[test]
+fn an_answer_with_secrets_is_an_episode_in_their_domain() {
+    each(|team| {
+        let known = |id: &str, domain: &str| {
+            let secret = Classification::Confidential;
+            let insight = Insight::new(id, "ceo", "Acme lays off staff", NOW);
+            of(&team(), "ceo").store_insight(Insight { domain: domain.into(), classification: secret, ..insight }).unwrap();
+        };
+        let answer = || {
+            let runtime = runtime([Role::builder("ceo", clock).build().unwrap()], team(), &saying("x"));
+            let said = block_on(runtime.role("ceo").unwrap().respond("acme")).unwrap();
+            let episode = of(&team(), "ceo").episode(&said.episode.unwrap()).unwrap().unwrap();
+            (episode.domain, episode.classification)
+        };
+        known("i1", "hr");
+        assert_eq!(answer(), ("hr".into(), Classification::Confidential));
+        known("i2", "ops");
+        assert_eq!(answer(), (String::new(), Classification::Restricted));
     });
 }
