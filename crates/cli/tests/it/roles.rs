@@ -221,6 +221,8 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
         ("scripted:models/cro.json", "scripted:../cro.json", "it must be a relative path without `..`"),
         ("scripted:models/cro.json", "oracle:1", "no provider of language models is called `oracle`"),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
+        ("[role.intern]", "[role.\"../x\"]", "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: "),
+        ("[role.intern]", "[role.\"\"]", "kapsa.toml, in [role.\"\"]: its id cannot name an agent: "),
     ] {
         let sandbox = team();
         sandbox.write("kapsa.toml", CONFIG.replacen(from, to, 1));
@@ -236,6 +238,17 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
 fn roles_are_the_owners() {
     let sandbox = team();
     sandbox.fails(&["role", "list", "--as", "cro"], 1, "access_denied");
+}
+
+/// A role that nobody can be is not listed as if it could act.
+#[test]
+fn an_id_that_names_nobody_is_refused_when_the_file_is_read() {
+    for id in ["../x", "", "a b", ".."] {
+        let sandbox = team();
+        sandbox.write("kapsa.toml", CONFIG.replacen("[role.intern]", &format!("[role.\"{id}\"]"), 1));
+        let error = sandbox.fails(&["role", "list"], 1, "invalid_config");
+        assert_eq!(error["role"], id);
+    }
 }
 
 /// A chain that breaks keeps what was answered, which was paid for.
