@@ -251,6 +251,51 @@ fn an_id_that_names_nobody_is_refused_when_the_file_is_read() {
     }
 }
 
+/// A state is written whole and in the place of a file alone, and what cannot be written is found out before a model is asked.
+#[test]
+fn a_state_replaces_a_file_and_nothing_else() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let sandbox = team();
+    let run = |out: &str| sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", out]);
+    crate::support::fifo(&sandbox.path("pipe"));
+    symlink(sandbox.capsule(), sandbox.path("link")).expect("a link");
+    fs::hard_link(sandbox.capsule(), sandbox.path("name")).expect("a name");
+    symlink(sandbox.path("nowhere"), sandbox.path("dangling")).expect("a link");
+    let before = crate::support::bytes(&sandbox.capsule());
+    for (out, why) in [
+        (".kapsa/workspace.kapsa", "it belongs to the capsule"),
+        (".kapsa/../.kapsa/workspace.kapsa", "it belongs to the capsule"),
+        (".kapsa/workspace.kapsa.lock", "it belongs to the capsule"),
+        (".kapsa/workspace.kapsa.new", "it belongs to the capsule"),
+        ("link", "it belongs to the capsule"),
+        ("name", "it belongs to the capsule"),
+        ("pipe", "it is no regular file"),
+        ("models", "it is no regular file"),
+        ("/dev/null", "it is no regular file"),
+        ("dangling", "it is a link that leads nowhere"),
+    ] {
+        let run = run(out);
+        assert!(run.code == Some(1) && run.err.contains(why), "{out}: {run:?}");
+    }
+    assert!(before == crate::support::bytes(&sandbox.capsule()), "nothing was written and nobody asked");
+
+    fs::remove_file(sandbox.path("name")).expect("the other name goes");
+    sandbox.write("real.json", "old");
+    fs::set_permissions(sandbox.path("real.json"), fs::Permissions::from_mode(0o640)).expect("permissions");
+    fs::hard_link(sandbox.path("real.json"), sandbox.path("kept.json")).expect("a second name");
+    symlink("real.json", sandbox.path("via.json")).expect("a link");
+    run("via.json").success("via.json");
+    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("real.json"))).expect("JSON");
+    assert_eq!(written["score"], json!({"score": 85}));
+    assert_eq!(crate::support::bytes(&sandbox.path("kept.json")), b"old", "a new file took the place of the old one");
+    let mode = fs::metadata(sandbox.path("real.json")).expect("there").permissions().mode();
+    assert_eq!((mode & 0o777, sandbox.path("via.json").is_symlink()), (0o640, true));
+    let left = fs::read_dir(sandbox.path("")).expect("a folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    assert!(!left.into_iter().any(|name| name.starts_with(".kapsa-state-")), "nothing is left beside it");
+}
+
 /// A chain that breaks keeps what was answered, which was paid for.
 #[test]
 fn a_chain_that_breaks_keeps_what_was_answered() {
