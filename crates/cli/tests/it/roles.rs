@@ -296,6 +296,24 @@ fn a_state_replaces_a_file_and_nothing_else() {
     assert!(!left.into_iter().any(|name| name.starts_with(".kapsa-state-")), "nothing is left beside it");
 }
 
+/// A pipe is not waited for.
+#[test]
+fn states_and_scripts_are_regular_files() {
+    let sandbox = team();
+    crate::support::fifo(&sandbox.path("pipe"));
+    let calls: [&[&str]; 2] = [
+        &["role", "run", "cro", "qualify", "--state", "pipe"],
+        &["role", "run", "cro", "qualify", "--state", "state.json", "--model", "scripted:pipe"],
+    ];
+    for call in calls {
+        let error = sandbox.fails(call, 1, "not_a_file");
+        assert_eq!(error["message"], "cannot read pipe: it is no regular file");
+    }
+    sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
+    let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
+    given.success("standard input");
+}
+
 /// A chain that breaks keeps what was answered, which was paid for.
 #[test]
 fn a_chain_that_breaks_keeps_what_was_answered() {
