@@ -2,8 +2,9 @@
 //! that all working trees share. Each reader takes the tables that it knows; what they mean is not known here.
 
 use std::env;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::run::shared_root;
@@ -66,11 +67,15 @@ impl ConfigFile {
     }
 }
 
-/// The text of a file of at most so many bytes.
+/// The text of a regular file of at most so many bytes. Nothing else is opened to wait for what comes.
 pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     let mut text = String::new();
     let failed = |error| CliError::io(&format!("read {}", path.display()), &error);
-    let read = File::open(path).and_then(|file| file.take(bytes_max + 1).read_to_string(&mut text)).map_err(failed)?;
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(CliError::user("not_a_file", format!("cannot read {}: it is no regular file", path.display())));
+    }
+    let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(failed)?;
     if read as u64 > bytes_max {
         let size = crate::render::size(bytes_max);
         return Err(CliError::user("too_large", format!("{} is larger than {size}", path.display())));

@@ -103,7 +103,18 @@ impl Declared {
     pub(crate) fn find() -> Result<Declared> {
         let Some(file) = ConfigFile::nearest()? else { return Ok(Declared::default()) };
         let document: Document = file.parse().map_err(|error| error.hint(HINT))?;
-        Ok(Declared { folder: file.folder().to_path_buf(), roles: document.role, file: Some(file.path) })
+        let declared = Declared { folder: file.folder().to_path_buf(), roles: document.role, file: Some(file.path) };
+        declared.ids().try_for_each(|id| declared.check_id(id))?;
+        Ok(declared)
+    }
+
+    /// A role acts as the principal of its id: one that can be none is no role.
+    fn check_id(&self, id: &str) -> Result<()> {
+        match ClearanceProfile::uri(id) {
+            Ok(_) => Ok(()),
+            Err(Error::InvalidUri { reason, .. }) => Err(self.wrong(id, &format!("its id cannot name an agent: {reason}"))),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The ids, in alphabetical order.
@@ -190,7 +201,9 @@ impl Declared {
     /// A role that cannot be as it is declared.
     pub(crate) fn wrong(&self, role: &str, reason: &str) -> CliError {
         let file = self.file.as_ref().map_or_else(|| FILE.to_string(), |file| file.display().to_string());
-        CliError::user("invalid_config", format!("{file}, in [role.{role}]: {reason}")).hint(HINT).field("role", role)
+        let is_bare = !role.is_empty() && role.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let key = if is_bare { role.to_string() } else { format!("{role:?}") };
+        CliError::user("invalid_config", format!("{file}, in [role.{key}]: {reason}")).hint(HINT).field("role", role)
     }
 
     /// What a role is declared to know; none when it is not declared.

@@ -80,7 +80,8 @@ impl Session {
         let memory = memory(app, &agent, as_of)?.with_clearance(declared.effective(app, &agent)?);
         // To count that a fact was read would cost a commit, and a turn among the writers.
         let mut files = MemoryFilesystem::new(memory).uncounted();
-        if declared.has(&agent) {
+        // Who the agent is and what it wants is told to itself and the owner.
+        if declared.has(&agent) && app.principal().is_none_or(|principal| principal == agent) {
             let spec = declared.spec(&agent)?;
             files = files.with_soul(spec.soul).with_goals(spec.goals);
         }

@@ -1,7 +1,7 @@
 //! `insight`: what an agent learned.
 
 use kapsa_memory::access::Classification;
-use kapsa_memory::agent::{AgentMemory, Fact, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, fresh_id};
+use kapsa_memory::agent::{AgentMemory, Fact, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets, fresh_id};
 use kapsa_memory::llm::block_on;
 
 use super::episode::{agent, memory, writing_agent};
@@ -56,8 +56,13 @@ fn tell(app: &mut App, insight: &Insight, embedding: Option<String>) -> Result<(
 fn add(app: &mut App, args: InsightAdd) -> Result<()> {
     let agent = writing_agent(app, &args.owner)?;
     let memory = memory(app, &agent, None)?;
-    let least = highest(&memory, &args.sources)?;
+    let (secrets, of_sources) = sources(&memory, &args.sources)?;
+    let domain = args.about.domain.or(of_sources).unwrap_or_default();
+    let least = secrets.level().max(Classification::Internal);
     let classification = args.classification.map_or(least, Level::into);
+    if classification < secrets.level_in(&domain) && secrets.level_in(&domain) != secrets.level() {
+        return Err(other_domain(&secrets, &domain));
+    }
     if classification < least {
         return Err(CliError::usage(format!(
             "an episode that it comes from is {least}: it cannot spread as if it were {classification}"
@@ -71,7 +76,7 @@ fn add(app: &mut App, args: InsightAdd) -> Result<()> {
         evidence_count: (args.sources.len() as u64).max(1),
         source_episode_ids: args.sources,
         entity: args.about.entity.unwrap_or_default(),
-        domain: args.about.domain.unwrap_or_default(),
+        domain,
         tags: args.about.tags,
         classification,
         ..insight
@@ -81,16 +86,36 @@ fn add(app: &mut App, args: InsightAdd) -> Result<()> {
     tell(app, &insight, embedding)
 }
 
-/// The highest level of these episodes of an agent.
-fn highest(memory: &AgentMemory, episodes: &[String]) -> Result<Classification> {
-    let mut level = Classification::default();
+/// What the agent read in these episodes of its own, and their domain when they agree.
+fn sources(memory: &AgentMemory, episodes: &[String]) -> Result<(Secrets, Option<String>)> {
+    let mut secrets = Secrets::default();
+    let mut domains: Vec<String> = Vec::new();
     for id in episodes {
         let hint = format!("kapsa episode list --agent {}", memory.agent_id());
         let message = format!("{} has no episode {id}", memory.agent_id());
         let missing = || CliError::user("episode_not_found", message).hint(hint).field("id", id.as_str());
-        level = level.max(memory.episode(id)?.ok_or_else(missing)?.classification);
+        let episode = memory.episode(id)?.ok_or_else(missing)?;
+        secrets.add(&episode.domain, episode.classification);
+        domains.push(episode.domain);
     }
-    Ok(level)
+    domains.dedup();
+    Ok((secrets, if domains.len() == 1 { domains.pop() } else { None }))
+}
+
+/// A secret of one domain cannot become an insight of another, where others may know it.
+fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
+    let named = |domain: &str| if domain.is_empty() { "no domain".to_string() } else { domain.to_string() };
+    let of: Vec<String> = secrets.domains().map(named).collect();
+    let hint = match secrets.domains().collect::<Vec<_>>()[..] {
+        [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
+        _ => "--classification restricted keeps it for the agent alone".to_string(),
+    };
+    let message = format!(
+        "the episodes that it comes from hold secrets of {}: in {} it may be told no further than the agent",
+        of.join(" and "),
+        named(domain)
+    );
+    CliError::usage(message).hint(hint)
 }
 
 fn list(app: &mut App, args: InsightList) -> Result<()> {

@@ -105,6 +105,49 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     assert_eq!((code, error["hint"].as_str()), (1, Some("--agent NAME, or KAPSA_AGENT=NAME for every call")));
 }
 
+/// What comes of a secret of one domain is told to nobody in another.
+#[test]
+fn an_insight_stays_in_the_domain_of_its_secrets() {
+    fn call<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&["insight", "add", "Acme shrinks", "--agent", "ceo"][..], more].concat()
+    }
+
+    let sandbox = Sandbox::new();
+    for (id, domain, level) in [
+        ("hr", "hr", "confidential"),
+        ("ops", "ops", "confidential"),
+        ("sales", "sales", "internal"),
+        ("more", "sales", "internal"),
+    ] {
+        let call = ["episode", "add", "Staff is let go", "--agent", "ceo", "--id", id];
+        sandbox.ok(&[&call[..], &["--domain", domain, "--classification", level]].concat());
+    }
+    let add = |more: &[&str]| {
+        let kept = sandbox.json(&call(more));
+        let text = |name: &str| kept[name].as_str().unwrap_or_default().to_string();
+        (text("domain"), text("classification"))
+    };
+    let pair = |domain: &str, level: &str| (domain.to_string(), level.to_string());
+    for more in [
+        &["--from", "hr", "--domain", "sales"][..],
+        &["--from", "hr", "--domain", ""],
+        &["--from", "hr", "--domain", "sales", "--classification", "confidential"],
+        &["--from", "hr", "--from", "sales"],
+        &["--from", "hr", "--from", "ops", "--domain", "hr"],
+    ] {
+        let error = sandbox.fails(&call(more), 1, "usage");
+        let told = |what: &str| error[what].as_str().unwrap_or_default().to_string();
+        assert!(told("message").contains("secrets of hr"), "{error}");
+        assert!(told("hint").contains("--classification restricted"), "{error}");
+    }
+    assert_eq!(add(&["--from", "hr"]), pair("hr", "confidential"), "the domain of its episodes");
+    assert_eq!(add(&["--from", "hr", "--from", "sales", "--domain", "hr"]), pair("hr", "confidential"));
+    let alone = ["--from", "hr", "--domain", "sales", "--classification", "restricted"];
+    assert_eq!(add(&alone), pair("sales", "restricted"));
+    assert_eq!(add(&["--from", "sales", "--from", "more"]), pair("sales", "internal"));
+    assert_eq!(add(&["--from", "sales", "--domain", "ops"]), pair("ops", "internal"), "what is internal may be told elsewhere");
+}
+
 /// A principal sees the facts that it may, writes as itself, and is told of the rest in the words of what is not there.
 #[test]
 fn facts_are_guarded() {

@@ -210,4 +210,11 @@ fn soul_goals_and_clearance_come_from_the_declaration_of_the_role() {
     sandbox.ok(&["clearance", "set", "cro", "hr=internal"]);
     assert_eq!(names(&sandbox.json(&of(&["ls", "/references"]))), [""; 0], "what both the capsule and the file allow");
     assert_eq!(names(&sandbox.json(&["fs", "ls", "/identity", "--agent", "cmo"])), [""; 0], "of another role");
+    assert_eq!(sandbox.ok(&["fs", "cat", "/identity/soul.md", "--as", "cro"]), "You are the CRO.\n", "its own");
+    for path in ["/identity/soul.md", "/goals/1.md"] {
+        sandbox.fails(&of(&["cat", path, "--as", "evil"]), 1, "file_not_found");
+    }
+    let tree = sandbox.ok(&of(&["tree", "--as", "evil"]));
+    assert!(!tree.contains("CRO") && !tree.contains("deals"), "{tree}");
+    assert_eq!(paths(&sandbox.json(&of(&["search", "CRO deals", "--as", "evil"]))), [""; 0]);
 }

@@ -221,6 +221,8 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
         ("scripted:models/cro.json", "scripted:../cro.json", "it must be a relative path without `..`"),
         ("scripted:models/cro.json", "oracle:1", "no provider of language models is called `oracle`"),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
+        ("[role.intern]", "[role.\"../x\"]", "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: "),
+        ("[role.intern]", "[role.\"\"]", "kapsa.toml, in [role.\"\"]: its id cannot name an agent: "),
     ] {
         let sandbox = team();
         sandbox.write("kapsa.toml", CONFIG.replacen(from, to, 1));
@@ -236,6 +238,80 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
 fn roles_are_the_owners() {
     let sandbox = team();
     sandbox.fails(&["role", "list", "--as", "cro"], 1, "access_denied");
+}
+
+/// A role that nobody can be is not listed as if it could act.
+#[test]
+fn an_id_that_names_nobody_is_refused_when_the_file_is_read() {
+    for id in ["../x", "", "a b", ".."] {
+        let sandbox = team();
+        sandbox.write("kapsa.toml", CONFIG.replacen("[role.intern]", &format!("[role.\"{id}\"]"), 1));
+        let error = sandbox.fails(&["role", "list"], 1, "invalid_config");
+        assert_eq!(error["role"], id);
+    }
+}
+
+/// A state is written whole and in the place of a file alone, and what cannot be written is found out before a model is asked.
+#[test]
+fn a_state_replaces_a_file_and_nothing_else() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let sandbox = team();
+    let run = |out: &str| sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", out]);
+    crate::support::fifo(&sandbox.path("pipe"));
+    symlink(sandbox.capsule(), sandbox.path("link")).expect("a link");
+    fs::hard_link(sandbox.capsule(), sandbox.path("name")).expect("a name");
+    symlink(sandbox.path("nowhere"), sandbox.path("dangling")).expect("a link");
+    let before = crate::support::bytes(&sandbox.capsule());
+    for (out, why) in [
+        (".kapsa/workspace.kapsa", "it belongs to the capsule"),
+        (".kapsa/../.kapsa/workspace.kapsa", "it belongs to the capsule"),
+        (".kapsa/workspace.kapsa.lock", "it belongs to the capsule"),
+        (".kapsa/workspace.kapsa.new", "it belongs to the capsule"),
+        ("link", "it belongs to the capsule"),
+        ("name", "it belongs to the capsule"),
+        ("pipe", "it is no regular file"),
+        ("models", "it is no regular file"),
+        ("/dev/null", "it is no regular file"),
+        ("dangling", "it is a link that leads nowhere"),
+    ] {
+        let run = run(out);
+        assert!(run.code == Some(1) && run.err.contains(why), "{out}: {run:?}");
+    }
+    assert!(before == crate::support::bytes(&sandbox.capsule()), "nothing was written and nobody asked");
+
+    fs::remove_file(sandbox.path("name")).expect("the other name goes");
+    sandbox.write("real.json", "old");
+    fs::set_permissions(sandbox.path("real.json"), fs::Permissions::from_mode(0o640)).expect("permissions");
+    fs::hard_link(sandbox.path("real.json"), sandbox.path("kept.json")).expect("a second name");
+    symlink("real.json", sandbox.path("via.json")).expect("a link");
+    run("via.json").success("via.json");
+    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("real.json"))).expect("JSON");
+    assert_eq!(written["score"], json!({"score": 85}));
+    assert_eq!(crate::support::bytes(&sandbox.path("kept.json")), b"old", "a new file took the place of the old one");
+    let mode = fs::metadata(sandbox.path("real.json")).expect("there").permissions().mode();
+    assert_eq!((mode & 0o777, sandbox.path("via.json").is_symlink()), (0o640, true));
+    let left = fs::read_dir(sandbox.path("")).expect("a folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    assert!(!left.into_iter().any(|name| name.starts_with(".kapsa-state-")), "nothing is left beside it");
+}
+
+/// A pipe is not waited for.
+#[test]
+fn states_and_scripts_are_regular_files() {
+    let sandbox = team();
+    crate::support::fifo(&sandbox.path("pipe"));
+    let calls: [&[&str]; 2] = [
+        &["role", "run", "cro", "qualify", "--state", "pipe"],
+        &["role", "run", "cro", "qualify", "--state", "state.json", "--model", "scripted:pipe"],
+    ];
+    for call in calls {
+        let error = sandbox.fails(call, 1, "not_a_file");
+        assert_eq!(error["message"], "cannot read pipe: it is no regular file");
+    }
+    sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
+    let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
+    given.success("standard input");
 }
 
 /// A chain that breaks keeps what was answered, which was paid for.
