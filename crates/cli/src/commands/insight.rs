@@ -1,13 +1,17 @@
 //! `insight`: what an agent learned.
 
 use kapsa_memory::access::Classification;
-use kapsa_memory::agent::{AgentMemory, Fact, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets, fresh_id};
+use kapsa_memory::agent::{
+    AgentMemory, CapsuleFactStore, Fact, FactStore, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets,
+    fresh_id,
+};
 use kapsa_memory::llm::block_on;
 
 use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
 use crate::args::{InsightAdd, InsightList, InsightVerb, Level, OneInsight, Publish};
 use crate::commands::embed::New;
+use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment;
@@ -20,7 +24,14 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
         InsightVerb::List(args) => list(app, args),
         InsightVerb::Confirm(args) => change(app, &args, |memory| memory.confirm(&args.id)),
         InsightVerb::Weaken(args) => change(app, &args, |memory| memory.weaken(&args.id)),
-        InsightVerb::Retire(args) => change(app, &args, |memory| memory.retire(&args.id)),
+        InsightVerb::Retire(args) => {
+            change(app, &args, |memory| memory.retire(&args.id))?;
+            let published = format!("pub_{}", args.id);
+            if CapsuleFactStore::new(app.home()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
+                app.out.note(&format!("the team is still told: kapsa forget fact/{published}"));
+            }
+            Ok(())
+        }
         InsightVerb::Reflect(args) => {
             let agent = writing_agent(app, &args.owner)?;
             reflect(app, &agent)
@@ -56,30 +67,39 @@ fn tell(app: &mut App, insight: &Insight, embedding: Option<String>) -> Result<(
 fn add(app: &mut App, args: InsightAdd) -> Result<()> {
     let agent = writing_agent(app, &args.owner)?;
     let memory = memory(app, &agent, None)?;
+    // What is not said of one that is known stays as it is.
+    let known = args.id.as_deref().map(|id| memory.insight(id)).transpose()?.flatten();
+    let is_known = known.is_some();
+    let fresh = || Insight::new(args.id.clone().unwrap_or_else(|| fresh_id("ins_")), &agent, "", moment::now());
+    let known = known.unwrap_or_else(fresh);
+    let mut from = known.source_episode_ids.clone();
+    from.extend(args.sources.iter().filter(|id| !known.source_episode_ids.contains(id)).cloned());
     let (secrets, of_sources) = sources(&memory, &args.sources)?;
-    let domain = args.about.domain.or(of_sources).unwrap_or_default();
-    let least = secrets.level().max(Classification::Internal);
+    let own_domain = Some(known.domain.clone()).filter(|_| is_known);
+    let domain = args.about.domain.or(own_domain).or(of_sources).unwrap_or_default();
+    let least = secrets.level().max(if is_known { known.classification } else { Classification::Internal });
     let classification = args.classification.map_or(least, Level::into);
     if classification < secrets.level_in(&domain) && secrets.level_in(&domain) != secrets.level() {
         return Err(other_domain(&secrets, &domain));
     }
-    if classification < least {
+    if classification < secrets.level() {
+        let least = secrets.level();
         return Err(CliError::usage(format!(
             "an episode that it comes from is {least}: it cannot spread as if it were {classification}"
         ))
         .hint(format!("--classification {least}, or a higher one")));
     }
     let new = New::begin(app, args.embed)?;
-    let insight = Insight::new(args.id.unwrap_or_else(|| fresh_id("ins_")), &agent, args.text.join(" "), moment::now());
     let insight = Insight {
-        confidence: args.confidence.unwrap_or(insight.confidence),
-        evidence_count: (args.sources.len() as u64).max(1),
-        source_episode_ids: args.sources,
-        entity: args.about.entity.unwrap_or_default(),
+        content: typed_text(&args.text)?,
+        confidence: args.confidence.unwrap_or(known.confidence),
+        evidence_count: known.evidence_count.max(from.len() as u64),
+        source_episode_ids: from,
+        entity: args.about.entity.unwrap_or(known.entity),
         domain,
-        tags: args.about.tags,
+        tags: if args.about.tags.is_empty() { known.tags } else { args.about.tags },
         classification,
-        ..insight
+        ..known
     };
     memory.store_insight(insight.clone())?;
     let embedding = new.end(app);

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::agent::{AgentMemory, WorkspaceMemory, fresh_id};
 use kapsa_memory::llm::{Price, Usage, block_on, cost};
-use kapsa_memory::role::{ChainError, NodeRun, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools};
+use kapsa_memory::role::{
+    ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools,
+};
 
 use super::insight::{tell_learned, tell_published};
-use crate::app::App;
+use crate::app::{App, Status};
 use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
 use crate::commands::embed::New;
 use crate::commands::put::plain_text;
@@ -28,26 +30,39 @@ use crate::{escape, json_input, moment, render};
 const STATE_BYTES_MAX: u64 = 16 << 20;
 
 /// `kapsa role`.
-pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<()> {
+pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<Status> {
     let declared = Declared::find()?;
+    if let RoleVerb::Can(args) = &verb {
+        return can(app, &declared, &args.role.id, &args.action);
+    }
+    act(app, &declared, verb)?;
+    Ok(Status::Done)
+}
+
+/// Prints what a role may do by itself; exit code 1 when it may not, so that scripts can ask.
+fn can(app: &mut App, declared: &Declared, role: &str, action: &str) -> Result<Status> {
+    let spec = declared.spec(role)?;
+    let role = Role::from_spec(&RoleSpec { operators: Vec::new(), ..spec }, &[], moment::now)
+        .map_err(|error| declared.wrong(role, &error.to_string()))?;
+    let may = role.can_act(action);
+    if app.out.is_json() {
+        app.out.json(&permission(role.id(), action, may))?;
+    } else {
+        app.out.line(may.name())?;
+    }
+    Ok(if may == Permission::Autonomous { Status::Done } else { Status::Told(1) })
+}
+
+fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
     match verb {
-        RoleVerb::List => list(app, &declared),
-        RoleVerb::Show(args) => show(app, &declared, &args.id),
-        RoleVerb::Can(args) => {
-            let (role, action) = (args.role.id, args.action);
-            let spec = declared.spec(&role)?;
-            let role = Role::from_spec(&RoleSpec { operators: Vec::new(), ..spec }, &[], moment::now)
-                .map_err(|error| declared.wrong(&role, &error.to_string()))?;
-            let may = role.can_act(&action);
-            if app.out.is_json() {
-                return app.out.json(&permission(role.id(), &action, may));
-            }
-            app.out.line(may.name())
-        }
-        RoleVerb::Run(args) => run_nodes(app, &declared, &args),
-        RoleVerb::Respond(args) => respond(app, &declared, &args),
+        // Answered before: its answer is an exit code as well.
+        RoleVerb::Can(_) => Ok(()),
+        RoleVerb::List => list(app, declared),
+        RoleVerb::Show(args) => show(app, declared, &args.id),
+        RoleVerb::Run(args) => run_nodes(app, declared, &args),
+        RoleVerb::Respond(args) => respond(app, declared, &args),
         RoleVerb::Reflect(args) => {
-            let acting = Acting::begin(app, &declared, &args.role.id, &args.asking)?;
+            let acting = Acting::begin(app, declared, &args.role.id, &args.asking)?;
             let learned = block_on(acting.role()?.reflect()).map_err(failed)?;
             acting.end(app);
             if let Some(problem) = &learned.problem {
@@ -63,7 +78,7 @@ pub(crate) fn run(app: &mut App, verb: RoleVerb) -> Result<()> {
         }
         RoleVerb::Publish(args) => {
             let asking = Asking { model: None, embed: args.embed };
-            let acting = Acting::begin(app, &declared, &args.role.id, &asking)?;
+            let acting = Acting::begin(app, declared, &args.role.id, &asking)?;
             let published = acting.memory.publish_to_workspace(args.min_confidence)?;
             acting.end(app);
             tell_published(app, &published)

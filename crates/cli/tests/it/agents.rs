@@ -91,7 +91,7 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let published = sandbox.json(&["insight", "publish", "--agent", "cro", "--min-confidence", "0.7"]);
     assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
     assert_eq!(published["facts"][0]["id"], format!("pub_{id}"));
-    sandbox.ok(&["insight", "retire", id, "--agent", "cro"]);
+    sandbox.json(&["insight", "retire", id, "--agent", "cro"]);
     assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro"])["count"], 0);
     assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro", "--all"])["insights"][0]["status"], "retired");
     let episode = listed["episodes"][1]["id"].as_str().expect("an id");
@@ -274,7 +274,7 @@ fn the_page_about_agents_can_be_typed() {
     sandbox.write("state.json", r#"{"lead": {"name": "acme"}}"#);
     let ran = sandbox.json(&["role", "run", "cro", "deals", "--state", "state.json", "--model", "scripted:script.json"]);
     assert_eq!(ran["state"]["terms"], "prepayment");
-    assert_eq!(sandbox.ok(&["role", "can", "cro", "sign_contract"]), "forbidden\n");
+    assert_eq!(sandbox.run(&["role", "can", "cro", "sign_contract"]).out, "forbidden\n");
 }
 
 /// The words of a call without the program's name and what stands behind a `#`.
@@ -401,4 +401,17 @@ fn what_is_not_said_anew_stays() {
     assert_eq!(error["message"], "insight i has retired");
     sandbox.ok(&["clearance", "remove", "cro"]);
     assert_eq!(sandbox.json(&["clearance", "show", "cro"])["domains"], json!({}));
+}
+
+#[test]
+fn an_insight_that_is_known_keeps_what_is_not_said_anew() {
+    let sandbox = Sandbox::new();
+    let more = ["--id", "i", "--agent", "a", "--domain", "revenue", "--classification", "confidential", "--confidence", "0.9"];
+    sandbox.ok(&[&["insight", "add", "first"], &more[..]].concat());
+    let again = sandbox.json(&["insight", "add", "second", "--id", "i", "--agent", "a"]);
+    assert_eq!((&again["content"], &again["classification"]), (&json!("second"), &json!("confidential")));
+    assert_eq!((&again["domain"], &again["confidence"]), (&json!("revenue"), &json!(0.9)));
+    sandbox.ok(&["insight", "publish", "i", "--agent", "a"]);
+    let retired = sandbox.run(&["insight", "retire", "i", "--agent", "a"]);
+    assert!(retired.err.contains("kapsa forget fact/pub_i"), "{}", retired.err);
 }
