@@ -135,7 +135,8 @@ pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit) -> Result<()> {
     out.text(&format!("{rank:>2}. "))?;
     out.strong(&escape::line(hit.record.uri.short()))?;
     let score = if hit.score > 0.0 { format!("  {:.2}", hit.score) } else { String::new() };
-    out.line(&format!("  #{}  {}{score}", hit.record.sequence, escape::line(&hit.record.kind)))?;
+    let gone = superseded(&hit.record).map_or_else(String::new, |by| format!("  superseded by {}", escape::line(by)));
+    out.line(&format!("  #{}  {}{score}{gone}", hit.record.sequence, escape::line(&hit.record.kind)))?;
     if !hit.record.title.is_empty() {
         out.line(&format!("    {}", headline(&hit.record)))?;
     }
@@ -146,6 +147,11 @@ pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit) -> Result<()> {
     out.text("    ")?;
     out.faint(&escape::line(&place(source)))?;
     out.text("\n")
+}
+
+/// The fact that took a fact's place.
+fn superseded(record: &Record) -> Option<&str> {
+    record.metadata.get("superseded_by").filter(|_| record.kind == "fact")?.as_str()
 }
 
 /// Prints what speaks for a hit.

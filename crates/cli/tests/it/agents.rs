@@ -415,3 +415,15 @@ fn an_insight_that_is_known_keeps_what_is_not_said_anew() {
     let retired = sandbox.run(&["insight", "retire", "i", "--agent", "a"]);
     assert!(retired.err.contains("kapsa forget fact/pub_i"), "{}", retired.err);
 }
+
+#[test]
+fn a_search_marks_facts_whose_place_another_took() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "The CTO is Fox", "--id", "old"]);
+    sandbox.ok(&["fact", "supersede", "old", "The CTO is Kent", "--id", "new"]);
+    let found = sandbox.ok(&["find", "cto", "--mode", "lex"]);
+    let heads: Vec<&str> = found.lines().filter(|line| line.contains("fact/")).collect();
+    let marked: Vec<bool> = heads.iter().map(|head| head.ends_with("superseded by new")).collect();
+    assert_eq!(heads.len(), 2, "{found}");
+    assert!(heads.iter().zip(&marked).all(|(head, marked)| head.contains("fact/old") == *marked), "{found}");
+}
