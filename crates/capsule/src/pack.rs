@@ -84,7 +84,8 @@ impl Packer {
             return None;
         }
         let compressor = if bulk { self.bulk_compressor() } else { self.small_compressor() };
-        let packed = compressor?.compress(plain).ok()?;
+        // May fail: what is not packed is stored plain, which costs space and loses nothing.
+        let Ok(packed) = compressor?.compress(plain) else { return None };
         (packed.len() < plain.len() - plain.len() / 16).then_some(packed)
     }
 
@@ -92,7 +93,9 @@ impl Packer {
     fn bulk_compressor(&mut self) -> Option<&mut Compressor<'static>> {
         if self.bulk.is_none() {
             let dictionary = self.dictionary.as_ref().map(|d| d.1.as_slice()).unwrap_or_default();
-            self.bulk = Compressor::with_dictionary(LEVEL.0, dictionary).ok();
+            // May fail, as it says above.
+            let Ok(compressor) = Compressor::with_dictionary(LEVEL.0, dictionary) else { return None };
+            self.bulk = Some(compressor);
         }
         self.bulk.as_mut()
     }
@@ -100,7 +103,9 @@ impl Packer {
     /// None as for [`Packer::bulk_compressor`].
     fn small_compressor(&mut self) -> Option<&mut Compressor<'static>> {
         if self.small.is_none() {
-            self.small = Compressor::new(LEVEL.1).ok();
+            // May fail, as it says above.
+            let Ok(compressor) = Compressor::new(LEVEL.1) else { return None };
+            self.small = Some(compressor);
         }
         self.small.as_mut()
     }

@@ -238,8 +238,8 @@ impl Scan<'_> {
     fn frame_at(&self, offset: u64) -> Result<Option<Frame>> {
         let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
         // Why it does not check out is `verify`'s to say: salvage looks for the next one that does.
-        let frame = Frame::decode(&bytes, offset, &self.header).ok();
-        Ok(frame.filter(|frame| frame.end() <= self.file_len))
+        let Ok(frame) = Frame::decode(&bytes, offset, &self.header) else { return Ok(None) };
+        Ok(Some(frame).filter(|frame| frame.end() <= self.file_len))
     }
 
     fn resume_after(&self, offset: u64) -> Result<u64> {

@@ -90,8 +90,8 @@ fn openers(file: &Path) -> Vec<u32> {
     let same = |path: &Path| std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino()));
     let has_open = |pid: &u32| {
         // A process that ended meanwhile, or is another user's, is passed over: the list only helps.
-        let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).ok();
-        *pid != std::process::id() && opened.into_iter().flatten().flatten().any(|entry| same(&entry.path()))
+        let Ok(opened) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+        *pid != std::process::id() && opened.flatten().any(|entry| same(&entry.path()))
     };
     pids.filter(has_open).take(NAMED_MAX).collect()
 }

@@ -193,7 +193,7 @@ fn complain_json(value: &impl Serialize) {
 
 /// Writes to standard error. Nobody is left to be told when that fails.
 fn complain(text: &str) {
-    io::stderr().write_all(text.as_bytes()).ok();
+    let _nobody_is_left_to_be_told = io::stderr().write_all(text.as_bytes());
 }
 
 /// Writes one JSON value and a newline, with nothing in it that acts on a terminal.

@@ -17,6 +17,7 @@ pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> boo
     if !matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found") {
         return false;
     }
+    // A capsule that cannot be read is what the caller was told of already; there is nothing to record of it.
     let there = || -> Option<bool> {
         let reader = Reader::open(&app.capsule().ok()?).ok()?;
         Some(reader.history(&Uri::parse(asked?).ok()?).is_ok_and(|records| records.iter().any(|record| !record.tombstone)))

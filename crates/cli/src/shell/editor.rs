@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::config::{CompletionType, Config};
@@ -35,15 +35,16 @@ pub(super) fn run(app: &mut App) -> Result<Status> {
 
 /// `kapsa workspace (run/x)> `: the capsule's name and, off `main`, its branch.
 fn prompt(app: &App) -> String {
-    let capsule = app.capsule().ok();
-    let name = capsule.as_deref().and_then(|path| path.file_stem()).map(|name| name.to_string_lossy().into_owned());
-    let shown = [name.map(|name| format!(" {name}")), current_branch(app).map(|branch| format!(" ({branch})"))];
+    // Where there is no capsule, the verb that is typed next says why; a prompt that failed would keep people from `init`.
+    let Ok(capsule) = app.capsule() else { return "kapsa> ".to_string() };
+    let name = capsule.file_stem().map(|name| format!(" {}", name.to_string_lossy()));
+    let shown = [name, current_branch(app, &capsule).map(|branch| format!(" ({branch})"))];
     format!("kapsa{}> ", escape::line(&shown.into_iter().flatten().collect::<String>()))
 }
 
-/// The branch that lines work on; none on `main`, or where it cannot be told.
-fn current_branch(app: &App) -> Option<String> {
-    app.branch(&app.capsule().ok()?).ok()?
+/// The branch that lines work on; none on `main`, or where it cannot be told: the verb that needs it says why.
+fn current_branch(app: &App, capsule: &Path) -> Option<String> {
+    app.branch(capsule).unwrap_or_default()
 }
 
 /// The lines of a terminal.
