@@ -98,6 +98,20 @@ pub(crate) struct About {
     pub(crate) tags: Vec<String>,
 }
 
+// What a list or a context is narrowed down to.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Within {
+    /// About this
+    #[arg(long)]
+    pub(crate) entity: Option<String>,
+    /// Of this field of knowledge
+    #[arg(long)]
+    pub(crate) domain: Option<String>,
+    /// With this tag; of several, any
+    #[arg(long = "tag", value_name = "TAG")]
+    pub(crate) tags: Vec<String>,
+}
+
 // What is said about a value rather than about what has it.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How it holds")]
@@ -147,18 +161,11 @@ pub(crate) struct FactQueryArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which facts")]
 pub(crate) struct FactFilters {
-    /// About this
-    #[arg(long)]
-    pub(crate) entity: Option<String>,
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// This property of it
     #[arg(long)]
     pub(crate) attribute: Option<String>,
-    /// Of this field of knowledge
-    #[arg(long)]
-    pub(crate) domain: Option<String>,
-    /// With this tag; of several, any
-    #[arg(long = "tag", value_name = "TAG")]
-    pub(crate) tags: Vec<String>,
     /// At least so sure, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,
@@ -293,7 +300,7 @@ pub(crate) struct EpisodeList {
     #[command(flatten)]
     pub(crate) owner: Owner,
     #[command(flatten)]
-    pub(crate) about: About,
+    pub(crate) within: Within,
     /// Only since then: RFC 3339, a date, or a span back such as 7d
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
@@ -371,7 +378,7 @@ pub(crate) struct InsightList {
     #[command(flatten)]
     pub(crate) owner: Owner,
     #[command(flatten)]
-    pub(crate) about: About,
+    pub(crate) within: Within,
     /// At least so sure, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,

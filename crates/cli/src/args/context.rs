@@ -3,20 +3,15 @@
 use clap::Args;
 use kapsa_memory::agent::CONTEXT_TOKENS_DEFAULT;
 
+use super::agent::Within;
+
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     /// Whose insights and episodes are told, and whose clearance says which facts [default: who acts; else facts alone]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// About this
-    #[arg(long)]
-    pub(crate) entity: Option<String>,
-    /// Of this field of knowledge
-    #[arg(long)]
-    pub(crate) domain: Option<String>,
-    /// With this tag; of several, any
-    #[arg(long = "tag", value_name = "TAG")]
-    pub(crate) tags: Vec<String>,
+    #[command(flatten)]
+    pub(crate) within: Within,
     /// What has most words of this text comes first
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,

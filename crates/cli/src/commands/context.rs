@@ -16,9 +16,9 @@ use crate::wire::agent::context;
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
     let agent = args.agent.as_deref().filter(|agent| !agent.trim().is_empty()).or(app.principal()).map(str::to_string);
     let scope = Scope {
-        entity: args.entity.unwrap_or_default(),
-        domain: args.domain.unwrap_or_default(),
-        tags: args.tags,
+        entity: args.within.entity.unwrap_or_default(),
+        domain: args.within.domain.unwrap_or_default(),
+        tags: args.within.tags,
         query: args.query.unwrap_or_default(),
     };
     let as_of = args.as_of.as_deref();

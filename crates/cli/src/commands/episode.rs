@@ -83,9 +83,9 @@ fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
 fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     let agent = agent(app, &args.owner)?;
     let query = EpisodeQuery {
-        entity: args.about.entity,
-        domain: args.about.domain,
-        tags: args.about.tags,
+        entity: args.within.entity,
+        domain: args.within.domain,
+        tags: args.within.tags,
         since: args.since,
         limit: args.limit.saturating_add(1),
         ..EpisodeQuery::of(&agent)

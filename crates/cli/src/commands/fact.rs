@@ -164,10 +164,10 @@ fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
 fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     let store = CapsuleFactStore::new(app.home_when(filters.as_of.as_deref())?);
     let found = store.query(&FactQuery {
-        entity: filters.entity,
+        entity: filters.within.entity,
         attribute: filters.attribute,
-        domain: filters.domain,
-        tags: filters.tags,
+        domain: filters.within.domain,
+        tags: filters.within.tags,
         text: text.to_string(),
         confidence_min: filters.min_confidence,
         valid_at: filters.valid_at,

@@ -141,9 +141,9 @@ fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
 fn list(app: &mut App, args: InsightList) -> Result<()> {
     let agent = agent(app, &args.owner)?;
     let query = InsightQuery {
-        entity: args.about.entity,
-        domain: args.about.domain,
-        tags: args.about.tags,
+        entity: args.within.entity,
+        domain: args.within.domain,
+        tags: args.within.tags,
         text: args.text.join(" "),
         confidence_min: args.min_confidence,
         retired: args.all,

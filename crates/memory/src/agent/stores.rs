@@ -281,16 +281,16 @@ pub trait InsightStore: Send + Sync {
 }
 
 /// The result of something that is done in a turn of a store.
-pub(super) fn result_of<T>(
+pub(super) fn result_of<T, E: From<Error>>(
     in_turn: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<()>,
-    work: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
     let (mut work, mut result) = (Some(work), None);
     in_turn(&mut || {
         if let Some(work) = work.take() {
-            result = Some(work()?);
+            result = Some(work());
         }
         Ok(())
     })?;
-    result.ok_or_else(|| Error::InvalidOperation { reason: "the store did not take its turn".to_string() })
+    result.unwrap_or_else(|| Err(Error::InvalidOperation { reason: "the store did not take its turn".to_string() }.into()))
 }

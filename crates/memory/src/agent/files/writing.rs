@@ -6,6 +6,7 @@ use super::path::{self, File, Folder, Node};
 use super::period::Period;
 use super::reading::CONTENT;
 use crate::access::Classification;
+use crate::agent::stores::result_of;
 use crate::agent::types::{Episode, Insight, InsightStatus};
 use crate::error::Error;
 use crate::role::SUMMARY_CHARS_MAX;
@@ -76,31 +77,16 @@ impl MemoryFilesystem {
         }
         details.check(node)?;
         match node {
-            Node::File(File::Insight { domain, tags, id }) => self.put_insight(&path, domain, tags, id, content, details),
+            Node::File(File::Insight { domain, tags, id }) => {
+                let put = || self.put_insight(&path, domain, tags, id, content, details);
+                result_of(|work| self.memory.in_turn(work), put)
+            }
             Node::File(File::Episode { period, id }) => self.put_episode(&path, *period, id, content, details),
             _ => Err(FileError::ReadOnly { path }),
         }
     }
 
     fn put_insight(
-        &self,
-        path: &str,
-        domain: &str,
-        tags: &[String],
-        id: &str,
-        content: &str,
-        details: &Details,
-    ) -> Result<Written, FileError> {
-        let mut written = None;
-        self.memory.in_turn(&mut || {
-            written = Some(self.put_insight_now(path, domain, tags, id, content, details));
-            Ok(())
-        })?;
-        // A store that did not take its turn has not written.
-        written.unwrap_or_else(|| Err(FileError::NoSuchFile { path: path.to_string() }))
-    }
-
-    fn put_insight_now(
         &self,
         path: &str,
         domain: &str,
