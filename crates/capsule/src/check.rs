@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
     fn check_log(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let mut offset = LOG_START;
         while offset < self.end {
-            offset = match self.frame_at(offset)? {
+            let next = match self.frame_at(offset)? {
                 Ok(frame) => {
                     self.check_frame(&frame)?;
                     frame.end()
@@ -189,6 +189,8 @@ impl<'a> Checker<'a> {
                     self.resume_after(offset)?
                 }
             };
+            assert!(next > offset, "the check goes forward");
+            offset = next;
             self.report.bytes = offset.min(self.file_len);
             progress(self.report.bytes, self.file_len);
         }
@@ -222,6 +224,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_frame(&mut self, frame: &Frame) -> Result<()> {
+        debug_assert!(frame.offset >= self.head.end, "frames are checked in the order of the file");
         let number = self.report.frames;
         self.report.frames += 1;
         let found = if frame.kind == Kind::Segment { self.check_segment(frame)? } else { self.check_payload(frame)? };

@@ -8,12 +8,12 @@ use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
+use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
 use crate::format::{
     ANNEXES_MAX, COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta,
 };
-use crate::log::{Head, corrupt};
+use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
 
@@ -76,8 +76,25 @@ pub(crate) struct Draft {
     next_sequence: u64,
     manifest: Manifest,
     manifest_changed: bool,
+    /// Offset of the dictionary that this transaction learned, or of the one in force before it; 0 for none.
+    dictionary_offset: u64,
     pub(crate) history_offset: u64,
     buffers: Buffers,
+    /// Whether bytes past the base may be in the file.
+    spilled: bool,
+    /// Whether a write failed, or is under way: then records that were counted may be missing.
+    incomplete: bool,
+}
+
+/// A transaction that is ready to be published.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// The bytes still to be written.
+    pub(crate) bytes: Vec<u8>,
+    /// Where they go.
+    pub(crate) offset: u64,
+    /// The head that they make.
+    pub(crate) head: Head,
 }
 
 #[derive(Debug)]
@@ -97,6 +114,8 @@ impl Pending {
 
 impl Draft {
     pub(crate) fn new(path: &Path, header: &Header, base: &Head, manifest: Manifest, buffers: Buffers) -> Draft {
+        assert_eq!(manifest.indexed(), base.commit.indexed, "a transaction goes on from the manifest of its base");
+        assert!(base.end >= LOG_START && base.end.is_multiple_of(8), "a transaction begins where a frame can");
         Draft {
             path: path.to_path_buf(),
             header: *header,
@@ -113,8 +132,11 @@ impl Draft {
             next_sequence: base.commit.next_sequence,
             manifest,
             manifest_changed: false,
+            dictionary_offset: base.commit.dictionary_offset,
             history_offset: base.commit.history_offset,
             buffers,
+            spilled: false,
+            incomplete: false,
         }
     }
 
@@ -126,9 +148,9 @@ impl Draft {
         self.lengths.len()
     }
 
-    /// Whether anything was written to the file already.
+    /// Whether anything was written to the file already, or is about to be.
     pub(crate) fn spilled(&self) -> bool {
-        self.buffer_offset > self.base.end
+        self.spilled
     }
 
     /// What will be in force.
@@ -137,12 +159,20 @@ impl Draft {
     }
 
     /// Nobody can read a commit that counts beyond the limit, so none is built on one that a stranger made to be near it.
-    fn expect_room(&self) -> Result<()> {
+    pub(crate) fn expect_room(&self) -> Result<()> {
         let Commit { serial, number, next_sequence, tail_bytes, .. } = self.base.commit;
         if [serial, number, next_sequence, tail_bytes].into_iter().all(|count| count <= COUNT_MAX / 2) {
             return Ok(());
         }
         Err(corrupt(&self.path, self.base.offset, "the newest commit leaves no number for the next one"))
+    }
+
+    /// What a failed write left out cannot be made good: the records are gone from memory, and counted.
+    fn expect_complete(&self) -> Result<()> {
+        match self.incomplete {
+            true => Err(Error::Misuse { reason: "a write of this transaction failed; begin another one" }),
+            false => Ok(()),
+        }
     }
 
     /// Adds a record; its sequence is returned.
@@ -151,6 +181,7 @@ impl Draft {
             Stored::Body(body) => (body, false),
             Stored::Purged(hash) => (hash.as_slice(), true),
         };
+        self.expect_complete()?;
         self.expect_room()?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
@@ -168,17 +199,15 @@ impl Draft {
 
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
+        self.expect_complete()?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
         }
+        self.incomplete = true;
         let total = std::mem::take(&mut self.pending_bytes);
         if packer.wants_dictionary(total) {
-            let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
-            if let Some(dictionary) = packer.train(&samples) {
-                let offset = self.push(Kind::Dictionary, &dictionary);
-                packer.adopt(offset, &dictionary);
-            }
+            self.push_dictionary(&pending, packer);
         }
         let mut first = self.next_sequence - pending.len() as u64;
         for group in group(&pending, packer.target_bytes(total)) {
@@ -187,10 +216,25 @@ impl Draft {
             first += group.len() as u64;
             self.spill(storage)?;
         }
+        assert_eq!(first, self.next_sequence, "every record that was counted is in a frame");
+        self.incomplete = false;
         Ok(())
     }
 
+    /// Learns a dictionary from the records, where they allow one, and packs with it from now on.
+    fn push_dictionary(&mut self, pending: &[Pending], packer: &mut Packer) {
+        let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
+        if let Some(dictionary) = packer.train(&samples) {
+            let offset = self.push(Kind::Dictionary, &dictionary);
+            packer.adopt(offset, &dictionary);
+            self.dictionary_offset = offset;
+        }
+    }
+
     fn push_records(&mut self, first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) {
+        assert!((1..=RECORDS_PER_FRAME_MAX).contains(&records.len()), "a frame holds one record at least, and not too many");
+        let known = packer.dictionary_offset();
+        assert!(known == 0 || known == self.dictionary_offset, "records are packed with a dictionary that the commit names");
         let plain = encode_plain(records);
         let packed = packer.pack(&plain, total);
         let head = RecordsHead {
@@ -204,6 +248,8 @@ impl Draft {
         head.encode(&mut payload);
         payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
         let frame_offset = self.push(Kind::Records, &payload);
+        let ascends = self.places.last().is_none_or(|p| p.first_sequence < first_sequence && p.frame_offset < frame_offset);
+        debug_assert!(ascends, "records lie in the file in the order of their sequences");
         self.places.push(RecordsPlace { first_sequence, frame_offset });
     }
 
@@ -213,14 +259,19 @@ impl Draft {
         let frame = push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
+        debug_assert_eq!(frame.end(), self.buffer_offset + self.buffer.len() as u64, "the buffer ends with its last frame");
         frame.offset
     }
 
     /// Writes the buffer out when it is full. Nothing of it exists before the commit frame does.
     pub(crate) fn spill(&mut self, storage: &dyn Storage) -> Result<()> {
         if self.buffer.len() >= self.buffers.spill_bytes {
+            debug_assert!(self.buffer.len().is_multiple_of(8), "whole frames are written out");
+            self.spilled = true;
+            let was_incomplete = std::mem::replace(&mut self.incomplete, true);
             let written = write_all_at(storage, &self.buffer, self.buffer_offset);
             written.map_err(Error::io("write", &self.path))?;
+            self.incomplete = was_incomplete;
             self.buffer_offset += self.buffer.len() as u64;
             self.buffer.clear();
         }
@@ -240,6 +291,7 @@ impl Draft {
         let meta = self.push_segment(range, &sections);
         self.manifest.segments.splice(from..to, [meta]);
         self.manifest_changed = true;
+        assert!(self.manifest.indexed() <= self.next_sequence, "segments cover records that exist");
         Ok(())
     }
 
@@ -263,6 +315,7 @@ impl Draft {
         }
         let sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         annexes.push(self.push_segment(range, &sections));
+        debug_assert!(annexes.is_sorted_by(|one, other| one.id < other.id), "the newest annex has the highest id");
         self.manifest.annexes = annexes;
         self.manifest_changed = true;
         Ok(())
@@ -325,13 +378,18 @@ impl Draft {
         Ok((from, to))
     }
 
-    /// Ends the transaction: the manifest if it changed, then the commit frame. Returns the bytes still to be
-    /// written, where, and the head they make.
-    pub(crate) fn finish(mut self, end: Ending, committed_tail: Tail<'_>, dictionary: u64) -> (Vec<u8>, u64, Head) {
+    /// Ends the transaction: the manifest if it changed, then the commit frame.
+    pub(crate) fn finish(&mut self, end: Ending, committed_tail: Tail<'_>) -> Finished {
+        assert!(self.pending.is_empty() && !self.incomplete, "a transaction is flushed before it ends");
+        let new = self.next_sequence - self.base.commit.next_sequence;
+        assert!(self.hashes.len() as u64 == new && self.lengths.len() as u64 == new, "every new record has its hash and length");
         let mut commit = self.commit_fields(&end, committed_tail);
-        commit.dictionary_offset = dictionary;
+        commit.dictionary_offset = self.dictionary_offset;
         if self.manifest_changed {
-            commit.manifest_offset = self.push(Kind::Manifest, &self.manifest.encode());
+            let manifest = self.manifest.encode();
+            commit.manifest_offset = self.push(Kind::Manifest, &manifest);
+            let read = Manifest::decode(&manifest, &commit);
+            debug_assert_eq!(read.as_ref(), Ok(&self.manifest), "whoever opens the file accepts the manifest");
         }
         commit.frames_hash = *self.frames.finalize().as_bytes();
         commit.frame_count = self.frame_count;
@@ -340,9 +398,14 @@ impl Draft {
         if commit.indexed == commit.next_sequence {
             commit.tail_offset = end;
         }
-        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &commit.encode());
+        let encoded = commit.encode();
+        debug_assert_eq!(Commit::decode(&encoded), Ok(commit), "whoever opens the file reads the commit that was written");
+        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &encoded);
         assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
-        (self.buffer, self.buffer_offset, Head { commit, offset, end, digest: frame.digest })
+        assert!(follows(&self.base, &commit), "whoever opens the file finds this commit after its base");
+        let bytes = std::mem::take(&mut self.buffer);
+        self.spilled = true;
+        Finished { bytes, offset: self.buffer_offset, head: Head { commit, offset, end, digest: frame.digest } }
     }
 
     fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {

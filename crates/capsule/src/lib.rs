@@ -29,6 +29,7 @@ mod draft;
 mod error;
 mod format;
 mod history;
+mod holder;
 mod lock;
 mod log;
 mod map;
@@ -49,7 +50,8 @@ pub use format::{
     RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use history::{CommitSpan, common};
-pub use lock::{Holder, LockState, lock_path, lock_state};
+pub use holder::Holder;
+pub use lock::{LockState, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]

@@ -8,7 +8,7 @@ use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC as FRAME_MAGIC
 use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
 use crate::format::hint::Hint;
 use crate::format::{Hash, LOG_START, aligned};
-use crate::seeded::{self, Seeded};
+use crate::seeded::{Seeded, holds};
 use crate::storage::{Storage, read_exact_at, read_up_to};
 
 /// Bytes read at once by a walk.
@@ -67,6 +67,8 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     }
     let named = hint.is_some_and(|hint| hint.named);
     let located = Located { header, head, named, hinted_end, file_len };
+    assert!(hinted_end <= head.end && head.end <= file_len, "the newest commit is the hinted one or a later one, and whole");
+    assert!(head.end.is_multiple_of(8), "a frame can follow the newest commit");
     if file_len > head.end {
         // Compaction gives a file its name when its first commit and the hint of it are on disk.
         if hint.is_none() && header.generation > 1 && head.offset == 0 {
@@ -83,6 +85,7 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
 /// frame of the commit after the next one is written only once the next one was acknowledged.
 pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located) -> Result<()> {
     let Located { header, head, file_len, .. } = located;
+    assert!(head.end <= *file_len, "the newest commit lies in the file");
     let mut offset = head.end;
     while offset < *file_len {
         let window =
@@ -208,6 +211,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else { return Ok(None) };
+        debug_assert!(frame.offset >= head.end && frame.end() <= self.file_len, "a walk goes forward, and stays in the file");
         let follows = follows(head, &commit) && commit.frames_hash == frames_hash && commit.frame_count == frames;
         Ok(follows.then_some(Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest }))
     }
@@ -232,11 +236,12 @@ impl<'a> Walk<'a> {
             hasher.update(self.bytes(offset, len)?);
             offset += len as u64;
         }
-        Ok(*hasher.finalize().as_bytes() == frame.digest || seeded::on(Seeded::PayloadUnchecked))
+        Ok(holds(Seeded::PayloadUnchecked, *hasher.finalize().as_bytes() == frame.digest))
     }
 
     /// `len` bytes at `offset`, at most a window; fewer never: the caller checked the file's length.
     fn bytes(&mut self, offset: u64, len: usize) -> std::io::Result<&[u8]> {
+        assert!(len <= WINDOW_BYTES && offset + len as u64 <= self.file_len, "whoever reads ahead checked the length of the file");
         let inside = offset >= self.window_offset && offset + len as u64 <= self.window_offset + self.window.len() as u64;
         if !inside {
             let available = (self.file_len - offset).min(WINDOW_BYTES as u64) as usize;
@@ -251,17 +256,15 @@ impl<'a> Walk<'a> {
 
 /// Whether `commit` continues the history that ends at `head`.
 pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
-    if seeded::on(Seeded::NoChain) {
-        return true;
-    }
     let previous = &head.commit;
     let base = previous.serial == 0 && commit.history_offset != 0;
     let continues = commit.number == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
         && commit.prev_chain == previous.chain
         && commit.first_sequence == previous.next_sequence;
-    commit.serial == previous.serial + 1
+    let follows = commit.serial == previous.serial + 1
         && commit.prev_offset == head.offset
         && commit.prev_digest == head.digest
         && commit.begin == head.end
-        && (base || continues)
+        && (base || continues);
+    holds(Seeded::NoChain, follows)
 }

@@ -13,7 +13,7 @@ use crate::format::commit::{COMMIT_BYTES, Commit};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC};
 use crate::format::header::{HEADER_BYTES, Header};
 use crate::format::hint::{Hint, SLOTS};
-use crate::format::records::{Head as RecordsHead, Stored};
+use crate::format::records::{RecordsHead, Stored};
 use crate::format::{LOG_START, aligned, hash, history};
 use crate::log::{Head, Located, read_header};
 use crate::snapshot::{Snapshot, open_storage};
@@ -27,7 +27,7 @@ const WINDOW_BYTES: u64 = 1 << 20;
 
 /// A readable records frame.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FoundFrame {
     first_sequence: u64,
     count: u64,
     serial: u64,
@@ -58,7 +58,7 @@ pub enum Salvaged<'a> {
 pub struct Salvage {
     path: PathBuf,
     snapshot: Snapshot,
-    places: Vec<Place>,
+    places: Vec<FoundFrame>,
     /// Sequence after the last record and time of each commit, ascending.
     commits: Vec<(u64, i64)>,
     problems: Vec<Problem>,
@@ -131,6 +131,7 @@ impl Salvage {
             let Ok(block) = block else { continue };
             lose(&mut next, place.first_sequence, &mut commits, visit)?;
             for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
+                debug_assert!(sequence >= next, "records are reported in the order of their sequences");
                 visit(Salvaged::Record { sequence, stored })?;
                 next = sequence + 1;
                 end_commits(next, &mut commits, visit)?;
@@ -158,6 +159,7 @@ fn lose<E>(
 ) -> Result<(), E> {
     while *next < until {
         let end = commits.peek().map_or(until, |commit| commit.0.clamp(*next + 1, until));
+        assert!(*next < end && end <= until, "salvage goes forward, and reports nothing twice");
         visit(Salvaged::Lost(*next..end))?;
         *next = end;
         end_commits(end, commits, visit)?;
@@ -198,7 +200,7 @@ struct Scan<'a> {
     hinted: u64,
     /// Highest serial of a commit that was found.
     newest: u64,
-    places: Vec<Place>,
+    places: Vec<FoundFrame>,
     commits: Vec<(u64, i64)>,
     problems: Vec<Problem>,
 }
@@ -218,6 +220,7 @@ impl Scan<'_> {
                     self.resume_after(offset)?
                 }
             };
+            assert!(next > offset, "the scan goes forward");
             offset = next.min(self.file_len);
             progress(offset, self.file_len);
         }
@@ -278,7 +281,7 @@ impl Scan<'_> {
 
     fn note_records(&mut self, frame: &Frame, payload: &[u8]) {
         match RecordsHead::decode(payload) {
-            Ok(head) => self.places.push(Place {
+            Ok(head) => self.places.push(FoundFrame {
                 first_sequence: head.first_sequence,
                 count: u64::from(head.count),
                 serial: frame.serial,
@@ -305,7 +308,7 @@ impl Scan<'_> {
 
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
         let made_until = self.newest.max(self.hinted);
-        let made = |place: &Place| place.serial <= made_until;
+        let made = |place: &FoundFrame| place.serial <= made_until;
         let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
         let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
         self.places.retain(|place| place.serial <= made_until && place.first_sequence.saturating_add(place.count) <= limit);

@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
+use crate::format::records::{Block, Coding, HEAD_BYTES, RecordsHead, Stored};
 use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
 use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
 use crate::section::{Payload, Section};
-use crate::seeded::{self, Seeded};
+use crate::seeded::{Seeded, holds};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
 /// Bytes read at once for a frame of unknown length: enough for a packed block of records.
@@ -129,6 +129,7 @@ impl Snapshot {
     }
 
     pub(crate) fn of(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Result<Snapshot> {
+        assert!(located.head.end <= located.file_len, "a view ends in the file");
         let mut inner = Inner {
             path: path.to_path_buf(),
             storage,
@@ -272,7 +273,9 @@ impl Snapshot {
         let block = self.block_of(sequence)?;
         let index = sequence.checked_sub(block.first_sequence).filter(|&i| i < block.len());
         let index = index.ok_or_else(|| self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))?;
-        Ok(StoredRecord { block, index: index as usize })
+        let record = StoredRecord { block, index: index as usize };
+        debug_assert_eq!(record.sequence(), sequence, "the record that was asked for is given");
+        Ok(record)
     }
 
     /// Every record from `from` on, ascending.
@@ -415,9 +418,10 @@ impl Inner {
         }
         bytes.truncate(total);
         let payload = Bytes::from(bytes).slice(FRAME_HEADER_BYTES as usize..);
-        if hash(&payload) != frame.digest && !seeded::on(Seeded::PayloadUnchecked) {
+        if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {
             return Err(self.corrupt(offset, format!("the {} frame's hash does not match", kind.name())));
         }
+        debug_assert!(frame.kind == kind && frame.payload_len as usize <= payload.len(), "a whole frame is given");
         Ok((frame, payload.slice(..frame.payload_len as usize)))
     }
 
@@ -499,6 +503,7 @@ impl Inner {
 
     /// The payload of a segment or annex: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
+        debug_assert_eq!(self.payloads.len(), self.on_disk.len(), "each segment and annex has both");
         let cell = self.payloads.get(index).expect("an index of a segment or annex");
         if let Some(ready) = cell.get() {
             return Ok(ready);
@@ -557,6 +562,7 @@ impl Inner {
         }
         let len = self.hinted_end.min(self.head.end);
         let map = self.storage.map(len).map_err(Error::io("map", &self.path))?;
+        debug_assert!(map.as_ref().is_none_or(|map| map.len() as u64 <= len), "nothing that may be cut is mapped");
         Ok(self.map.get_or_init(|| map).as_ref())
     }
 
@@ -614,11 +620,13 @@ impl Inner {
 
     fn read_window(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
         const WINDOW_BYTES: u64 = 1 << 20;
+        assert!(LOG_START <= range.start && range.start <= range.end, "the log is read forward");
         let len = (range.end - range.start).min(WINDOW_BYTES) as usize;
         Ok((range.start, Bytes::from(self.read(range.start, len)?)))
     }
 
     fn frame_header(&self, offset: u64, (start, window): &(u64, Bytes)) -> Result<Frame> {
+        debug_assert!(offset >= *start, "a walk goes forward from its window");
         let at = (offset - start) as usize;
         let decoded = match window.get(at..at + FRAME_HEADER_BYTES as usize) {
             Some(bytes) => Frame::decode(bytes, offset, &self.header),
@@ -634,7 +642,7 @@ impl Inner {
             return Ok(self.frame(frame.offset, frame.kind)?.1);
         }
         let payload = window.slice(at..at + filled);
-        if hash(&payload) != frame.digest && !seeded::on(Seeded::PayloadUnchecked) {
+        if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {
             return Err(self.corrupt(frame.offset, "the records frame's hash does not match"));
         }
         Ok(payload.slice(..frame.payload_len as usize))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
+use crate::draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, Draft, Ending, Finished, SegmentDraft, Tail};
 use crate::error::{Error, Result};
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
@@ -12,7 +12,8 @@ use crate::format::hint::Hint;
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
-use crate::lock::{Holder, Lock};
+use crate::holder::Holder;
+use crate::lock::Lock;
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
@@ -75,9 +76,7 @@ fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&P
     let header = Header::new(new.capsule_id, new.created_us, 1);
     let temporary = temporary_path(path);
     let storage = start_file(volume, &temporary, &header)?;
-    if !seeded::on(Seeded::RenameBeforeSync) {
-        storage.sync().map_err(Error::io("sync", &temporary))?;
-    }
+    storage.sync().map_err(Error::io("sync", &temporary))?;
     publish(volume, &temporary, path)?;
     Ok(true)
 }
@@ -100,9 +99,6 @@ fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<d
 /// Gives a finished, synced file its name.
 fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
     volume.rename(from, to).map_err(Error::io("rename", from))?;
-    if seeded::on(Seeded::FolderNotSynced) {
-        return Ok(());
-    }
     volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
 }
 
@@ -193,11 +189,13 @@ impl Writer {
     /// Makes everything committed durable, and every later commit by itself again.
     ///
     /// # Errors
-    /// What the system says; then the file must be given up.
+    /// What the system says; then the file must be given up: a second sync would succeed and prove nothing.
     pub fn sync(&mut self) -> Result<()> {
-        self.core.storage.sync().map_err(Error::io("sync", &self.core.path))?;
-        self.core.deferred = false;
-        Ok(())
+        self.core.expect_usable()?;
+        let synced = self.core.storage.sync().map_err(Error::io("sync", &self.core.path));
+        self.core.poisoned = synced.is_err();
+        self.core.deferred &= synced.is_err();
+        synced
     }
 
     /// Changes how much of a transaction is held in memory; smaller ones need less and pack worse.
@@ -218,23 +216,30 @@ impl Writer {
     /// # Errors
     /// `Poisoned` after a failure that could not be undone, `Replaced`, or what the system says.
     pub fn begin(&mut self) -> Result<Transaction<'_>> {
-        if self.core.storage.identity() != self.volume.identity(&self.core.path) {
-            return Err(Error::Replaced { path: self.core.path.clone() });
-        }
+        self.expect_same_file()?;
         self.core.prepare(&*self.volume)?;
         let manifest = match self.core.head.commit.manifest_offset {
-            0 => Manifest::default(),
+            0 if self.core.head.commit.indexed == 1 => Manifest::default(),
             _ => self.core.snapshot()?.manifest().clone(),
         };
         let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, manifest, self.core.buffers);
-        Ok(Transaction { core: &mut self.core, draft: Some(draft) })
+        Ok(Transaction { core: &mut self.core, draft, published: false })
+    }
+
+    /// What is written to a file that lost its name is lost, and a file put in another one's place destroys that one.
+    fn expect_same_file(&self) -> Result<()> {
+        if self.core.storage.identity() == self.volume.identity(&self.core.path) {
+            return Ok(());
+        }
+        Err(Error::Replaced { path: self.core.path.clone() })
     }
 
     /// Begins a new file beside this one that is to take its place: every record must be appended again, in order.
     ///
     /// # Errors
-    /// What the system says.
+    /// As [`Writer::begin`]; `Misuse` for a file with several names.
     pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
+        self.expect_same_file()?;
         if self.volume.names(&self.core.path).map_err(Error::io("look at", &self.core.path))? > 1 {
             return Err(Error::Misuse {
                 reason: "the capsule has several names (hard links); a new file would take the place of one only",
@@ -255,7 +260,7 @@ impl Writer {
         core.clean = true;
         core.buffers = self.core.buffers;
         let draft = Draft::new(&temporary, &header, &core.head, Manifest::default(), core.buffers);
-        Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
+        Ok(Rewrite { writer: self, core: Some(core), draft, old })
     }
 }
 
@@ -302,6 +307,7 @@ fn may_write(header: &Header, path: &Path) -> Result<()> {
 
 impl Core {
     fn new(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Core {
+        assert!(located.hinted_end <= located.head.end, "the newest commit is the hinted one or a later one");
         Core {
             path: path.to_path_buf(),
             storage,
@@ -331,20 +337,17 @@ impl Core {
         Ok(snapshot)
     }
 
+    fn expect_usable(&self) -> Result<()> {
+        if self.poisoned { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
+    }
+
     /// Makes the file end at the head, and head and name durable, before anything is built on them.
     fn prepare(&mut self, volume: &dyn Volume) -> Result<()> {
-        if self.poisoned {
-            return Err(Error::Poisoned { path: self.path.clone() });
-        }
+        self.expect_usable()?;
         if self.clean {
             return Ok(());
         }
-        if seeded::on(Seeded::UnhintedTrusted) {
-            return Ok(());
-        }
-        if !seeded::on(Seeded::TailNotCut) {
-            self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
-        }
+        self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
         self.storage.sync().map_err(Error::io("sync", &self.path))?;
         if self.rewrite_missing()? {
             self.storage.sync().map_err(Error::io("sync", &self.path))?;
@@ -359,6 +362,7 @@ impl Core {
             self.write_hint();
         }
         self.clean = true;
+        assert!(self.named && !self.poisoned, "a transaction is built on a file whose name is on disk");
         Ok(())
     }
 
@@ -389,50 +393,51 @@ impl Core {
             return;
         }
         let hint = Hint { serial: commit.serial, offset, end, digest, named: self.named };
+        assert!(self.hinted_end <= end, "a hint never goes back");
         if write_all_at(&*self.storage, &hint.encode(&self.header), hint.slot()).is_ok() {
             self.hinted_end = self.head.end;
         }
     }
 
-    /// Publishes a finished draft.
-    fn publish(&mut self, bytes: &[u8], offset: u64, head: Head) -> Result<()> {
+    /// Publishes a finished draft: from here on it exists, or the file is cut back to where it was.
+    fn publish(&mut self, finished: &Finished) -> Result<()> {
+        let Finished { bytes, offset, head } = finished;
+        assert!(self.clean && !self.poisoned, "only a writer that prepared the file publishes");
+        assert!(*offset >= self.head.end, "nothing that was acknowledged is overwritten");
+        assert_eq!(offset + bytes.len() as u64, head.end, "a transaction ends with its commit frame");
         self.clean = false;
-        let written = write_all_at(&*self.storage, bytes, offset).map_err(Error::io("write", &self.path));
-        if seeded::on(Seeded::HintBeforeSync) {
-            let before = std::mem::replace(&mut self.head, head);
-            self.write_hint();
-            self.head = before;
-        }
+        let written = write_all_at(&*self.storage, bytes, *offset).map_err(Error::io("write", &self.path));
         let synced = written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
         if let Err(error) = synced {
             self.cut_back();
             return Err(if self.poisoned { Error::Poisoned { path: self.path.clone() } } else { error });
         }
-        self.head = head;
+        self.head = *head;
         self.clean = true;
         self.snapshot = None;
         self.write_hint();
         Ok(())
     }
 
+    /// Never tried twice: after a failure the system believes that there is nothing left to sync.
     fn sync_commit(&self) -> std::io::Result<()> {
-        if self.deferred || seeded::on(Seeded::NoSync) {
-            return Ok(());
-        }
-        let synced = self.storage.sync();
-        if seeded::on(Seeded::SyncRetried) { synced.or_else(|_| self.storage.sync()) } else { synced }
+        if self.deferred { Ok(()) } else { self.storage.sync() }
     }
 
     /// After a failed write or sync: back to the last acknowledged end, durably, or never write again.
     fn cut_back(&mut self) {
-        let mut cut = self.storage.set_len(self.head.end);
-        if !seeded::on(Seeded::CutNotSynced) {
-            cut = cut.and_then(|()| self.storage.sync());
+        let cut = self.storage.set_len(self.head.end).and_then(|()| self.storage.sync());
+        self.clean = cut.is_ok();
+        self.poisoned = cut.is_err();
+    }
+
+    /// Takes back what a transaction that was not published changed here: the packer knows no dictionary that may be cut
+    /// away, and what was spilled past the head is cut before anything is built on it.
+    fn undo(&mut self, spilled: bool) {
+        if !seeded::on(Seeded::DictionaryKept) {
+            self.packer.reset();
         }
-        let went_well = cut.is_ok() || seeded::on(Seeded::FailedCutIgnored);
-        self.clean = went_well;
-        self.poisoned = !went_well;
-        self.packer.reset();
+        self.clean &= !spilled || seeded::on(Seeded::SpillLeft);
     }
 
     /// Makes the dictionary in force known to the packer.
@@ -450,13 +455,10 @@ impl Core {
         CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
     }
 
-    /// Ends `draft` and publishes it.
-    fn commit(&mut self, mut draft: Draft, end: Ending) -> Result<CommitInfo> {
+    /// Ends `draft` and publishes it. Its owner undoes it when this fails.
+    fn commit(&mut self, draft: &mut Draft, end: Ending) -> Result<CommitInfo> {
+        draft.expect_room()?;
         draft.flush(&mut self.packer, &*self.storage)?;
-        let dictionary = match self.packer.dictionary_offset() {
-            0 => self.head.commit.dictionary_offset,
-            offset => offset,
-        };
         let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
         let (mut places, mut lengths) = (Vec::new(), Vec::new());
@@ -468,8 +470,9 @@ impl Core {
             }
         }
         let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
-        let (bytes, offset, head) = draft.finish(end, tail, dictionary);
-        self.publish(&bytes, offset, head)?;
+        let finished = draft.finish(end, tail);
+        self.publish(&finished)?;
+        assert_eq!(self.head.commit.next_sequence, draft.next_sequence(), "every record that was promised exists");
         Ok(self.info())
     }
 
@@ -507,34 +510,36 @@ fn stored_len(stored: Stored<'_>) -> u32 {
 }
 
 /// Records, segments and annexes that will exist together or not at all.
+///
+/// It is the guard of what it changes in the writer: unless it was published, dropping it takes that back, however it
+/// ends: given up, failed at any step, or unwound by a panic.
 #[derive(Debug)]
 #[must_use = "a transaction leaves nothing unless it is committed"]
 pub struct Transaction<'w> {
     core: &'w mut Core,
-    draft: Option<Draft>,
+    draft: Draft,
+    /// Whether the commit is durable.
+    published: bool,
 }
 
 impl Transaction<'_> {
-    fn draft(&mut self) -> (&mut Core, &mut Draft) {
-        (self.core, self.draft.as_mut().expect("present until the commit"))
-    }
 
     /// Sequence that the next record will have.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
-        self.draft.as_ref().expect("present until the commit").next_sequence()
+        self.draft.next_sequence()
     }
 
     /// The segments that will be in force.
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
-        &self.draft.as_ref().expect("present until the commit").manifest().segments
+        &self.draft.manifest().segments
     }
 
     /// The annexes that will be in force, oldest first.
     #[must_use]
     pub fn annexes(&self) -> &[SegmentMeta] {
-        &self.draft.as_ref().expect("present until the commit").manifest().annexes
+        &self.draft.manifest().annexes
     }
 
     /// Adds a record and returns its sequence.
@@ -550,11 +555,10 @@ impl Transaction<'_> {
     /// # Errors
     /// As [`Transaction::append`].
     pub fn append_stored(&mut self, record: Stored<'_>) -> Result<u64> {
-        let (core, draft) = self.draft();
-        if draft.record_count() >= COMMIT_RECORDS_MAX {
+        if self.draft.record_count() >= COMMIT_RECORDS_MAX {
             return Err(Error::TooLarge { what: "a transaction's number of records", limit: COMMIT_RECORDS_MAX as u64 });
         }
-        core.append(draft, record)
+        self.core.append(&mut self.draft, record)
     }
 
     /// Adds an index segment: after the ones in force, or in place of a run of them.
@@ -562,8 +566,7 @@ impl Transaction<'_> {
     /// # Errors
     /// `Misuse` when it does not join the others; what the system says.
     pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
-        let (core, draft) = self.draft();
-        core.add_segment(draft, segment)
+        self.core.add_segment(&mut self.draft, segment)
     }
 
     /// Adds an annex in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
@@ -573,8 +576,7 @@ impl Transaction<'_> {
     /// `Misuse` when it covers a record that does not exist, when no annex in force has one of the ids, when there would be
     /// more than [`crate::ANNEXES_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
     pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
-        let (core, draft) = self.draft();
-        core.add_annex(draft, annex, replaces)
+        self.core.add_annex(&mut self.draft, annex, replaces)
     }
 
     /// Takes the annexes with these ids out of force.
@@ -582,19 +584,17 @@ impl Transaction<'_> {
     /// # Errors
     /// `Misuse` when no annex in force has one of the ids.
     pub fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
-        let (_, draft) = self.draft();
-        draft.drop_annexes(ids)
+        self.draft.drop_annexes(ids)
     }
 
     /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; `Misuse` when an earlier call of this transaction failed to write.
     pub fn commit(mut self, time_us: i64) -> Result<CommitInfo> {
-        let draft = self.draft.take().expect("present until the commit");
-        let committed = self.core.commit(draft, Ending::Next { time_us });
-        self.core.clean &= committed.is_ok();
-        committed
+        let info = self.core.commit(&mut self.draft, Ending::Next { time_us })?;
+        self.published = true;
+        Ok(info)
     }
 
     /// Repeats a commit of another capsule: as [`Transaction::commit`], if the chain after it comes out as
@@ -604,9 +604,8 @@ impl Transaction<'_> {
     /// `ChainMismatch` when it would be another commit: nothing of the transaction exists, as if it had been dropped.
     /// Otherwise what the system says.
     pub fn commit_as(self, time_us: i64, expected_chain: &Hash) -> Result<CommitInfo> {
-        let draft = self.draft.as_ref().expect("present until the commit");
-        if draft.chain(time_us) != *expected_chain {
-            return Err(Error::ChainMismatch { number: draft.number() });
+        if self.draft.chain(time_us) != *expected_chain {
+            return Err(Error::ChainMismatch { number: self.draft.number() });
         }
         self.commit(time_us)
     }
@@ -614,9 +613,8 @@ impl Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if let Some(draft) = self.draft.take() {
-            self.core.packer.reset();
-            self.core.clean &= !draft.spilled() || seeded::on(Seeded::SpillLeft);
+        if !self.published {
+            self.core.undo(self.draft.spilled());
         }
     }
 }
@@ -626,8 +624,9 @@ impl Drop for Transaction<'_> {
 #[must_use = "nothing changes unless it is finished"]
 pub struct Rewrite<'w> {
     writer: &'w mut Writer,
+    /// Of the new file; taken when it has its name.
     core: Option<Core>,
-    draft: Option<Draft>,
+    draft: Draft,
     old: Snapshot,
 }
 
@@ -639,8 +638,7 @@ impl Rewrite<'_> {
     }
 
     fn parts(&mut self) -> (&mut Core, &mut Draft) {
-        let core = self.core.as_mut().expect("present until the end");
-        (core, self.draft.as_mut().expect("present until the end"))
+        (self.core.as_mut().expect("present until the end"), &mut self.draft)
     }
 
     /// Appends the next record, whole or purged; sequences go on from 1.
@@ -677,22 +675,21 @@ impl Rewrite<'_> {
     pub fn finish(mut self) -> Result<CommitInfo> {
         let history = crate::history::past_commits(&self.old)?;
         let base = self.old.head().commit;
-        let mut draft = self.draft.take().expect("present until the end");
-        if draft.next_sequence() != base.next_sequence {
+        if self.draft.next_sequence() != base.next_sequence {
             return Err(Error::Misuse { reason: "a rewritten capsule must hold every record" });
         }
-        let core = self.core.as_mut().expect("present until the end");
+        let (core, draft) = self.parts();
         if base.number > 0 {
             draft.flush(&mut core.packer, &*core.storage)?;
             draft.history_offset = draft.push(Kind::History, &crate::format::history::encode(&history));
             core.commit(draft, Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain })?;
         }
-        if !seeded::on(Seeded::RenameBeforeSync) {
-            core.storage.sync().map_err(Error::io("sync", &core.path))?;
-        }
-        let path = self.writer.core.path.clone();
-        publish(&*self.writer.volume, &core.path, &path)?;
+        core.storage.sync().map_err(Error::io("sync", &core.path))?;
+        let (temporary, path) = (core.path.clone(), self.writer.core.path.clone());
+        publish(&*self.writer.volume, &temporary, &path)?;
         let mut core = self.core.take().expect("present until the end");
+        let (new, clean) = (core.head.commit, core.clean);
+        assert!(new.chain == base.chain && new.number == base.number && clean, "the new file goes on from the same history");
         core.path = path;
         core.snapshot = None;
         core.named = true;

@@ -3,6 +3,7 @@
 //! Each rule is a function from text to problems, so that its test shows it firing. A file is checked when git tracks it or
 //! would: a new file must be tidy before it is added, not after.
 
+mod assertions;
 mod edges;
 mod files;
 mod functions;
@@ -39,12 +40,15 @@ impl fmt::Display for Problem {
 pub(crate) fn run(repository: &Path) -> Result<(), String> {
     let names = file_names(repository)?;
     let mut problems = files::required(&names);
+    let mut asserted = assertions::Assertions::default();
     for name in &names {
         // Tracked files may be deleted and not committed yet, and samples are not text: neither can break a rule about text.
         if let Ok(text) = fs::read_to_string(repository.join(name)) {
             problems.extend(check(name, &text));
+            asserted.count(name, &strip::code(&text));
         }
     }
+    problems.extend(asserted.too_few());
     if problems.is_empty() {
         return Ok(());
     }

@@ -1,8 +1,8 @@
 //! The two hint slots: where was the newest commit that is known to be on disk?
 
 use super::header::{Header, sealed};
-use super::{Hash, hash_at, u64_at};
-use crate::seeded::{self, Seeded};
+use super::primitives::{Hash, LOG_START, hash_at, u64_at};
+use crate::seeded::{Seeded, holds};
 
 /// Offset of slot A and slot B.
 pub(crate) const SLOTS: [u64; 2] = [4096, 8192];
@@ -28,6 +28,7 @@ impl Hint {
     }
 
     pub(crate) fn encode(&self, header: &Header) -> [u8; HINT_BYTES] {
+        assert!(self.serial > 0 && self.offset >= LOG_START && self.end > self.offset, "a commit lies in the log");
         let mut out = [0; HINT_BYTES];
         out[..8].copy_from_slice(&MAGIC);
         out[8..16].copy_from_slice(&self.serial.to_le_bytes());
@@ -39,13 +40,14 @@ impl Hint {
         out[88] = u8::from(self.named);
         let sum = sealed(&out[..120], header.seed());
         out[120..].copy_from_slice(&sum);
+        debug_assert_eq!(Hint::decode(&out, self.slot(), header), Some(*self), "whoever opens the file reads the hint that was written");
         out
     }
 
     /// Reads the slot at offset `slot`; an unwritten, torn, misplaced or foreign one is none.
     pub(crate) fn decode(bytes: &[u8], slot: u64, header: &Header) -> Option<Hint> {
         let bytes = bytes.get(..HINT_BYTES)?;
-        let summed = bytes[120..] == sealed(&bytes[..120], header.seed()) || seeded::on(Seeded::HintSumUnchecked);
+        let summed = holds(Seeded::HintSumUnchecked, bytes[120..] == sealed(&bytes[..120], header.seed()));
         let ours = u64_at(bytes, 64) == header.generation && bytes[72..88] == header.capsule_id;
         let valid = bytes[..8] == MAGIC && summed && ours;
         let (serial, offset, end) = (u64_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24));

@@ -1,7 +1,7 @@
 //! The manifest: which segments and annexes are in force?
 
 use super::commit::Commit;
-use super::{ANNEXES_MAX, COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
+use super::primitives::{ANNEXES_MAX, COUNT_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at};
 
 /// Version of a manifest without annexes.
 const VERSION: u32 = 1;

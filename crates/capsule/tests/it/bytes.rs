@@ -22,7 +22,7 @@ pub const CAPSULES: [(&str, &[Step]); 4] = [
 ];
 
 pub fn capsule(steps: &'static [Step]) -> Verdict<Vec<u8>> {
-    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false })?;
+    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false, lie: None })?;
     Ok(world.start()[path()].clone())
 }
 

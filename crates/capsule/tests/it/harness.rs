@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kapsa_capsule::{
     AnnexDraft, Buffers, Error, Hash, NewCapsule, SegmentDraft, SegmentMeta, Snapshot, Stored, Writer, create_unlocked, verify_in,
 };
-use kapsa_testkit::{Crash, Disk, Operation, Random};
+use kapsa_testkit::{Crash, Disk, Lie, Operation, Random};
 
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// A violated promise, in words.
@@ -46,12 +46,15 @@ pub enum Step {
 }
 
 /// A way of writing, on a capsule that `before` made.
+#[derive(Clone, Copy)]
 pub struct Scenario {
     pub name: &'static str,
     pub before: &'static [Step],
     pub steps: &'static [Step],
     /// Whether a transaction reaches the file in parts, as a large one does.
     pub small_buffers: bool,
+    /// How the disk lies while the steps are run, and whatever follows them.
+    pub lie: Option<Lie>,
 }
 
 /// What writers do after a crash, in turn.
@@ -71,7 +74,7 @@ const INDEXED: &[Step] = &[Step::Create, Step::Put(2), Step::Put(1), Step::Index
 const ANNEXED: &[Step] = &[Step::Create, Step::Put(1), Step::PutWithAnnex(2), Step::PutWithAnnex(1)];
 
 const fn scenario(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Scenario {
-    Scenario { name, before, steps, small_buffers: false }
+    Scenario { name, before, steps, small_buffers: false, lie: None }
 }
 
 pub const SCENARIOS: &[Scenario] = &[
@@ -179,29 +182,37 @@ pub struct World {
     pub ledgers: Vec<Ledger>,
     next_body: Body,
     writer: Option<Writer>,
+    setting: Setting,
+}
+
+/// What stays the same from one world to the next.
+#[derive(Clone, Copy, Default)]
+pub struct Setting {
     buffers: Buffers,
+    lie: Option<Lie>,
 }
 
 impl World {
     /// A world in which `files` are on disk and `ledger` is what was told so far.
-    pub fn new(files: &Files, ledger: Ledger, next_body: Body, buffers: Buffers) -> World {
-        World::resume(files, &[], vec![ledger], next_body, buffers)
+    pub fn new(files: &Files, ledger: Ledger, next_body: Body, setting: Setting) -> World {
+        World::resume(files, &[], vec![ledger], next_body, setting)
     }
 
     /// The world after `operations` on a disk that held `files`, its writer killed.
-    pub fn resume(files: &Files, operations: &[Operation], ledgers: Vec<Ledger>, next_body: Body, buffers: Buffers) -> World {
+    pub fn resume(files: &Files, operations: &[Operation], ledgers: Vec<Ledger>, next_body: Body, setting: Setting) -> World {
         let disk = Disk::after(files, operations);
         disk.mark(last_mark(operations));
-        World { disk, start: files.clone(), ledgers, next_body, writer: None, buffers }
+        disk.set_lie(setting.lie);
+        World { disk, start: files.clone(), ledgers, next_body, writer: None, setting }
     }
 
     /// What the scenario finds.
     pub fn before(scenario: &Scenario) -> Verdict<World> {
         let buffers = if scenario.small_buffers { Buffers { pending_bytes: 150, spill_bytes: 300 } } else { Buffers::default() };
-        let mut world = World::new(&Files::new(), Ledger::default(), 1, buffers);
+        let mut world = World::new(&Files::new(), Ledger::default(), 1, Setting { buffers, lie: None });
         world.run(scenario.before)?;
         let ledger = world.ledger().clone();
-        Ok(World::new(&world.disk.files(), ledger, world.next_body, buffers))
+        Ok(World::new(&world.disk.files(), ledger, world.next_body, Setting { buffers, lie: scenario.lie }))
     }
 
     /// Runs the steps, all of which must succeed and leave nothing after the newest commit.
@@ -236,12 +247,12 @@ impl World {
     /// The next world: another power supply, the same callers.
     pub fn after_crash(&self, crash: &Crash) -> World {
         let ledger = self.ledgers[crash.mark.unwrap_or(0)].clone();
-        World::new(&crash.files, ledger, self.next_body, self.buffers)
+        World::new(&crash.files, ledger, self.next_body, self.setting)
     }
 
     /// The same moment seen by the next process.
     pub fn after_kill(&self, operations: &[Operation]) -> World {
-        World::resume(&self.start, operations, self.ledgers.clone(), self.next_body, self.buffers)
+        World::resume(&self.start, operations, self.ledgers.clone(), self.next_body, self.setting)
     }
 
     fn note(&mut self, ledger: Ledger) {
@@ -289,7 +300,7 @@ impl World {
 
     fn open(&self) -> Result<Writer, Error> {
         let mut writer = Writer::open_unlocked(Arc::new(self.disk.clone()), path())?;
-        writer.set_buffers(self.buffers);
+        writer.set_buffers(self.setting.buffers);
         Ok(writer)
     }
 

@@ -10,8 +10,8 @@ mod faults;
 mod golden;
 mod harness;
 mod replicate;
-#[cfg(feature = "seeded-faults")]
 mod seeded;
+mod undo;
 
 use std::path::{Path, PathBuf};
 
