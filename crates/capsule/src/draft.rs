@@ -11,7 +11,8 @@ use crate::format::manifest::Manifest;
 use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
 use crate::format::{
-    ANNEXES_MAX, COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta,
+    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
+    SegmentMeta,
 };
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
@@ -46,9 +47,9 @@ pub struct SegmentDraft {
     pub sections: Vec<(Tag, Vec<u8>)>,
 }
 
-/// A new annex, to be appended by a transaction: data derived from a range of records, which other annexes may cover too.
+/// A new derived segment, to be appended by a transaction: data derived from a range of records, which other derived segments may cover too.
 #[derive(Clone, Debug)]
-pub struct AnnexDraft {
+pub struct DerivedDraft {
     /// First record it covers.
     pub first_sequence: u64,
     /// Sequence after the last record it covers.
@@ -295,49 +296,49 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds an annex in place of those named by `replaces`.
-    pub(crate) fn add_annex(&mut self, draft: AnnexDraft, replaces: &[u64]) -> Result<()> {
+    /// Adds a derived segment in place of those named by `replaces`.
+    pub(crate) fn add_derived(&mut self, draft: DerivedDraft, replaces: &[u64]) -> Result<()> {
         self.expect_room()?;
         let misuse = |reason| Err(Error::Misuse { reason });
         let range = draft.first_sequence..draft.next_sequence;
         if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
-            return misuse("an annex covers records that do not exist");
+            return misuse("a derived segment covers records that do not exist");
         }
         if draft.sections.len() > SECTIONS_MAX {
-            return misuse("an annex has too many sections");
+            return misuse("a derived segment has too many sections");
         }
         if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
-            return misuse("an annex has a section that is the capsule's own");
+            return misuse("a derived segment has a section that is the capsule's own");
         }
-        let mut annexes = self.annexes_without(replaces)?;
-        if annexes.len() >= ANNEXES_MAX {
-            return misuse("there are too many annexes");
+        let mut derived = self.derived_without(replaces)?;
+        if derived.len() >= DERIVED_SEGMENTS_MAX {
+            return misuse("there are too many derived segments");
         }
         let sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        annexes.push(self.push_segment(range, &sections));
-        debug_assert!(annexes.is_sorted_by(|one, other| one.id < other.id), "the newest annex has the highest id");
-        self.manifest.annexes = annexes;
+        derived.push(self.push_segment(range, &sections));
+        debug_assert!(derived.is_sorted_by(|one, other| one.id < other.id), "the newest derived segment has the highest id");
+        self.manifest.derived = derived;
         self.manifest_changed = true;
         Ok(())
     }
 
-    /// Takes the annexes with these ids out of force.
-    pub(crate) fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
+    /// Takes the derived segments with these ids out of force.
+    pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
         self.expect_room()?;
-        self.manifest.annexes = self.annexes_without(ids)?;
+        self.manifest.derived = self.derived_without(ids)?;
         self.manifest_changed |= !ids.is_empty();
         Ok(())
     }
 
-    fn annexes_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>> {
-        let annexes = &self.manifest.annexes;
-        if ids.iter().any(|id| annexes.binary_search_by_key(id, |annex| annex.id).is_err()) {
-            return Err(Error::Misuse { reason: "no annex in force has this id" });
+    fn derived_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>> {
+        let derived = &self.manifest.derived;
+        if ids.iter().any(|id| derived.binary_search_by_key(id, |derived| derived.id).is_err()) {
+            return Err(Error::Misuse { reason: "no derived segment in force has this id" });
         }
-        Ok(annexes.iter().filter(|annex| !ids.contains(&annex.id)).copied().collect())
+        Ok(derived.iter().filter(|derived| !ids.contains(&derived.id)).copied().collect())
     }
 
-    /// Appends the frame of a segment or annex, whose id is the frame's offset.
+    /// Appends the frame of a segment, index or derived,, whose id is the frame's offset.
     fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
         let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
         let Encoded { payload, head_sum } = encode(sections, payload_offset);

@@ -69,7 +69,10 @@ impl Snapshot {
         let mut descent = Descent::new(self);
         let newest_first = (from..=self.commit().number).rev().map(|number| descent.chain(number));
         let mut chains = newest_first.collect::<Result<Vec<_>>>()?;
-        debug_assert!(from != 0 || chains.last().is_none_or(|chain| *chain == [0; 32]), "before the first commit there is no chain");
+        debug_assert!(
+            from != 0 || chains.last().is_none_or(|chain| *chain == [0; 32]),
+            "before the first commit there is no chain"
+        );
         chains.reverse();
         Ok(chains)
     }
@@ -211,7 +214,7 @@ impl<'a> FoldedChains<'a> {
             Some(open) => open,
             None => self.begin()?,
         };
-        assert!(missing > 0, "a commit that is open misses a record");
+        assert!(missing > 0, "an open commit still lacks a record");
         chain.record(hash);
         if missing > 1 {
             self.open = Some((chain, missing - 1));

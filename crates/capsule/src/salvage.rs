@@ -10,9 +10,9 @@ use std::sync::Arc;
 use crate::check::{PROBLEMS_MAX, Problem};
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit};
+use crate::format::commit_pointer::{CommitPointer, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC};
 use crate::format::header::{HEADER_BYTES, Header};
-use crate::format::hint::{Hint, SLOTS};
 use crate::format::records::{RecordsHead, Stored};
 use crate::format::{LOG_START, aligned, hash, history};
 use crate::log::{Head, Located, read_header};
@@ -85,12 +85,12 @@ impl Salvage {
         };
         let file_len = storage.len().map_err(Error::io("read the length of", path))?;
         let head = Head { end: file_len, ..Head::empty() };
-        let located = Located { header, head, named: false, hinted_end: LOG_START, file_len };
+        let located = Located { header, head, named: false, pointed_end: LOG_START, file_len };
         let snapshot = Snapshot::of(path, Arc::clone(&storage), &located)?;
-        let hinted = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
-        let hinted = hinted.map(|hint| hint.serial).max().unwrap_or(0);
+        let pointed = SLOTS.iter().filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
+        let pointed = pointed.map(|pointer| pointer.serial).max().unwrap_or(0);
         let mut scan =
-            Scan { storage, path, header, file_len, hinted, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
+            Scan { storage, path, header, file_len, pointed, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
         scan.run(progress)?;
         Ok(scan.finish(snapshot))
     }
@@ -107,7 +107,7 @@ impl Salvage {
         self.unfinished
     }
 
-    /// Whether a hint names a newer commit than any that was found: nobody knows how many records are gone with it.
+    /// Whether a commit pointer names a newer commit than any that was found: nobody knows how many records are gone with it.
     #[must_use]
     pub fn misses_newest(&self) -> bool {
         self.misses_newest
@@ -175,15 +175,15 @@ fn end_commits<E>(next: u64, commits: &mut Commits<'_>, visit: &mut dyn FnMut(Sa
     Ok(())
 }
 
-/// The header of a capsule whose own does not check out: as a hint gives it, or as it stands if the first frame agrees.
+/// The header of a capsule whose own does not check out: as a commit pointer gives it, or as it stands if the first frame agrees.
 /// None when this is no capsule of ours, or one of a newer format.
 fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
     let page = prefix.get(..HEADER_BYTES)?;
     if Header::decode(page).is_ok() {
         return None;
     }
-    let mut hints = SLOTS.iter().filter_map(|&slot| Hint::owner(prefix.get(slot as usize..)?));
-    hints.next().or_else(|| {
+    let mut pointers = SLOTS.iter().filter_map(|&slot| CommitPointer::owner(prefix.get(slot as usize..)?));
+    pointers.next().or_else(|| {
         let header = Header::decode_unchecked(page);
         let frame = read_up_to(storage, LOG_START, FRAME_HEADER_BYTES as usize).ok()?;
         Frame::decode(&frame, LOG_START, &header).ok().map(|_| header)
@@ -196,8 +196,8 @@ struct Scan<'a> {
     path: &'a Path,
     header: Header,
     file_len: u64,
-    /// Highest serial that a hint names.
-    hinted: u64,
+    /// Highest serial that a commit pointer names.
+    pointed: u64,
     /// Highest serial of a commit that was found.
     newest: u64,
     places: Vec<FoundFrame>,
@@ -307,7 +307,7 @@ impl Scan<'_> {
     }
 
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
-        let made_until = self.newest.max(self.hinted);
+        let made_until = self.newest.max(self.pointed);
         let made = |place: &FoundFrame| place.serial <= made_until;
         let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
         let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
@@ -316,7 +316,7 @@ impl Scan<'_> {
         self.commits.retain(|commit| commit.0 <= limit);
         self.commits.sort_unstable();
         self.commits.dedup_by_key(|commit| commit.0);
-        let misses_newest = self.hinted > self.newest;
+        let misses_newest = self.pointed > self.newest;
         let Scan { path, places, commits, mut problems, file_len, .. } = self;
         if misses_newest {
             let what = "the newest commit is gone, and perhaps records with it".to_string();

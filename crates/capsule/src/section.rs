@@ -1,4 +1,4 @@
-//! Is this part of a segment or annex what was written? Each block is checked once, when it is first needed.
+//! Is this part of a segment, index or derived, what was written? Each block is checked once, when it is first needed.
 
 use std::fmt;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(crate) struct Payload {
     frame_offset: u64,
 }
 
-/// A section of a segment or annex. Its bytes may be damaged until [`Section::check`] has said otherwise of the part in question.
+/// A section of a segment, index or derived,. Its bytes may be damaged until [`Section::check`] has said otherwise of the part in question.
 #[derive(Clone)]
 pub struct Section {
     payload: Arc<Payload>,
@@ -123,7 +123,7 @@ impl Payload {
         let layout = Layout::decode(&bytes, payload_offset, meta.payload_len).map_err(damaged)?;
         let head = &bytes[..layout.head_len() as usize];
         if sum(head) != meta.head_sum {
-            return Err(damaged("the head of a segment or annex does not match its sum"));
+            return Err(damaged("the head of a segment, index or derived, does not match its sum"));
         }
         let sections = decode_sections(head, &layout, meta.payload_len).map_err(damaged)?;
         let mut checked = Vec::new();
@@ -192,7 +192,7 @@ impl Payload {
         let sum = sum(&self.bytes[block.start as usize..block.end as usize]);
         if !holds(Seeded::SegmentUnchecked, sum == self.layout.sum_of(&self.bytes, index)) {
             let offset = self.layout.payload_offset() + block.start;
-            return Err(corrupt(&self.path, offset, "a block of a segment or annex does not match its sum"));
+            return Err(corrupt(&self.path, offset, "a block of a segment, index or derived, does not match its sum"));
         }
         self.checked[(index / 64) as usize].fetch_or(1 << (index % 64), Ordering::Relaxed);
         Ok(())

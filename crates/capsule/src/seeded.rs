@@ -16,8 +16,8 @@ pub enum Seeded {
     PayloadUnchecked,
     /// A frame header is believed without its sum.
     FrameSumUnchecked,
-    /// A hint is believed without its sum.
-    HintSumUnchecked,
+    /// A commit pointer is believed without its sum.
+    PointerSumUnchecked,
     /// The header is believed without its sum.
     HeaderSumUnchecked,
     /// A segment's blocks are believed without their sums.
@@ -33,7 +33,7 @@ impl Seeded {
         Seeded::DictionaryKept,
         Seeded::PayloadUnchecked,
         Seeded::FrameSumUnchecked,
-        Seeded::HintSumUnchecked,
+        Seeded::PointerSumUnchecked,
         Seeded::HeaderSumUnchecked,
         Seeded::SegmentUnchecked,
         Seeded::NoChain,

@@ -67,12 +67,12 @@ struct Inner {
     storage: Arc<dyn Storage>,
     header: Header,
     head: Head,
-    hinted_end: u64,
+    pointed_end: u64,
     file_len: u64,
     manifest: Manifest,
-    /// Of the segments, then of the annexes.
+    /// Of the index segments, then of the derived ones.
     payloads: Vec<OnceLock<Arc<Payload>>>,
-    /// Whether a mapped segment or annex is on the disk and not in memory: asked once, by its first pages.
+    /// Whether a mapped segment, index or derived, is on the disk and not in memory: asked once, by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
@@ -135,7 +135,7 @@ impl Snapshot {
             storage,
             header: located.header,
             head: located.head,
-            hinted_end: located.hinted_end,
+            pointed_end: located.pointed_end,
             file_len: located.file_len,
             manifest: Manifest::default(),
             payloads: Vec::new(),
@@ -147,7 +147,7 @@ impl Snapshot {
             recent: Mutex::default(),
         };
         inner.manifest = inner.read_manifest()?;
-        let count = inner.manifest.segments.len() + inner.manifest.annexes.len();
+        let count = inner.manifest.segments.len() + inner.manifest.derived.len();
         inner.payloads.resize_with(count, OnceLock::new);
         inner.on_disk.resize_with(count, OnceLock::new);
         Ok(Snapshot { inner: Arc::new(inner) })
@@ -207,10 +207,10 @@ impl Snapshot {
         &self.inner.manifest.segments
     }
 
-    /// The annexes in force, oldest first: over any ranges of records up to the newest.
+    /// The derived segments in force, oldest first: over any ranges of records up to the newest.
     #[must_use]
-    pub fn annexes(&self) -> &[SegmentMeta] {
-        &self.inner.manifest.annexes
+    pub fn derived(&self) -> &[SegmentMeta] {
+        &self.inner.manifest.derived
     }
 
     /// Sequence of the first record that no segment covers: where the tail begins.
@@ -244,14 +244,14 @@ impl Snapshot {
         Ok(self.inner.segment(index)?.section(tag))
     }
 
-    /// A section of the annex at `index` of [`Snapshot::annexes`], as [`Snapshot::section`] gives those of segments.
+    /// A section of the derived segment at `index` of [`Snapshot::derived`], as [`Snapshot::section`] gives those of segments.
     ///
     /// # Errors
     /// As [`Snapshot::section`].
     ///
     /// # Panics
-    /// When there is no such annex.
-    pub fn annex_section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
+    /// When there is no such derived segment.
+    pub fn derived_section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
         Ok(self.inner.segment(self.segments().len() + index)?.section(tag))
     }
 
@@ -260,8 +260,8 @@ impl Snapshot {
         self.inner.will_read(index, bytes);
     }
 
-    /// Says the same of the annex at `index`.
-    pub fn will_read_annex(&self, index: usize, bytes: u64) {
+    /// Says the same of the derived segment at `index`.
+    pub fn will_read_derived(&self, index: usize, bytes: u64) {
         self.inner.will_read(self.segments().len() + index, bytes);
     }
 
@@ -495,16 +495,16 @@ impl Inner {
         self.segment(index)?.section(RECORD_DIRECTORY).ok_or_else(missing)
     }
 
-    /// A segment by its index, or an annex by its own after the segments'.
+    /// A segment by its index, or a derived segment by its own after the segments'.
     fn meta(&self, index: usize) -> &SegmentMeta {
-        let Manifest { segments, annexes } = &self.manifest;
-        segments.get(index).unwrap_or_else(|| &annexes[index - segments.len()])
+        let Manifest { segments, derived } = &self.manifest;
+        segments.get(index).unwrap_or_else(|| &derived[index - segments.len()])
     }
 
-    /// The payload of a segment or annex: mapped where that is safe, else read.
+    /// The payload of a segment, index or derived,: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
-        debug_assert_eq!(self.payloads.len(), self.on_disk.len(), "each segment and annex has both");
-        let cell = self.payloads.get(index).expect("an index of a segment or annex");
+        debug_assert_eq!(self.payloads.len(), self.on_disk.len(), "each segment has both, index and derived");
+        let cell = self.payloads.get(index).expect("an index of a segment, index or derived");
         if let Some(ready) = cell.get() {
             return Ok(ready);
         }
@@ -560,7 +560,7 @@ impl Inner {
         if let Some(map) = self.map.get() {
             return Ok(map.as_ref());
         }
-        let len = self.hinted_end.min(self.head.end);
+        let len = self.pointed_end.min(self.head.end);
         let map = self.storage.map(len).map_err(Error::io("map", &self.path))?;
         debug_assert!(map.as_ref().is_none_or(|map| map.len() as u64 <= len), "nothing that may be cut is mapped");
         Ok(self.map.get_or_init(|| map).as_ref())

@@ -1,14 +1,14 @@
-//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the hint.
+//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the commit pointer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, Draft, Ending, Finished, SegmentDraft, Tail};
+use crate::draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail};
 use crate::error::{Error, Result};
+use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
-use crate::format::hint::Hint;
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
@@ -81,7 +81,7 @@ fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&P
     Ok(true)
 }
 
-/// A new file that holds a header, empty hints and nothing else; not synced.
+/// A new file that holds a header, empty commit pointers and nothing else; not synced.
 fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<dyn Storage>> {
     volume.remove(path).map_err(Error::io("remove", path))?;
     let storage = volume.create_new(path).map_err(Error::io("create", path))?;
@@ -126,11 +126,11 @@ struct Core {
     storage: Arc<dyn Storage>,
     header: Header,
     head: Head,
-    hinted_end: u64,
+    pointed_end: u64,
     packer: Packer,
     /// Whether the file ends at the head, and head and name are known to be on disk.
     clean: bool,
-    /// Whether the name is. A hint says so too: it is written by those only who know.
+    /// Whether the name is. A commit pointer says so too: only a writer that knows writes one.
     named: bool,
     poisoned: bool,
     snapshot: Option<Snapshot>,
@@ -255,7 +255,7 @@ impl Writer {
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
             return Err(Error::LockedByWriter { path: temporary, holder: None, waited: Duration::ZERO });
         }
-        let located = Located { header, head: Head::empty(), named: false, hinted_end: LOG_START, file_len: LOG_START };
+        let located = Located { header, head: Head::empty(), named: false, pointed_end: LOG_START, file_len: LOG_START };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
@@ -307,15 +307,15 @@ fn may_write(header: &Header, path: &Path) -> Result<()> {
 
 impl Core {
     fn new(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Core {
-        assert!(located.hinted_end <= located.head.end, "the newest commit is the hinted one or a later one");
+        assert!(located.pointed_end <= located.head.end, "the newest commit is the one that a pointer names or a later one");
         Core {
             path: path.to_path_buf(),
             storage,
             header: located.header,
             head: located.head,
-            hinted_end: located.hinted_end,
+            pointed_end: located.pointed_end,
             packer: Packer::default(),
-            clean: located.named && located.file_len == located.head.end && located.hinted_end == located.head.end,
+            clean: located.named && located.file_len == located.head.end && located.pointed_end == located.head.end,
             named: located.named,
             poisoned: false,
             snapshot: None,
@@ -325,7 +325,13 @@ impl Core {
     }
 
     fn located(&self) -> Located {
-        Located { header: self.header, head: self.head, named: self.named, hinted_end: self.hinted_end, file_len: self.head.end }
+        Located {
+            header: self.header,
+            head: self.head,
+            named: self.named,
+            pointed_end: self.pointed_end,
+            file_len: self.head.end,
+        }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot> {
@@ -357,20 +363,20 @@ impl Core {
             volume.sync_folder(&self.path).map_err(Error::io("sync the folder of", &self.path))?;
             self.named = true;
         }
-        // A hint that names the head already is not written again: a torn one would name nothing.
-        if self.hinted_end < self.head.end {
-            self.write_hint();
+        // A commit pointer that names the head already is not written again: a torn one would name nothing.
+        if self.pointed_end < self.head.end {
+            self.write_pointer();
         }
         self.clean = true;
         assert!(self.named && !self.poisoned, "a transaction is built on a file whose name is on disk");
         Ok(())
     }
 
-    /// Writes those commits after the hint again that are in the cache only: whoever wrote them may have died after a sync
+    /// Writes those commits after the commit pointer again that are in the cache only: whoever wrote them may have died after a sync
     /// that failed and left pages that only seem clean. What is on the medium is left alone: writing it again would put
     /// records that were acknowledged at the risk of a torn sector. Returns whether anything was written.
     fn rewrite_missing(&self) -> Result<bool> {
-        let mut offset = self.hinted_end;
+        let mut offset = self.pointed_end;
         let mut written = false;
         while offset < self.head.end {
             let len = (self.head.end - offset).min(COPY_BYTES) as usize;
@@ -386,16 +392,16 @@ impl Core {
         Ok(written)
     }
 
-    /// Names the head, whose sync has returned. A hint that is not written costs the next open a longer walk, no more.
-    fn write_hint(&mut self) {
+    /// Names the head, whose sync has returned. A commit pointer that is not written costs the next open a longer walk, no more.
+    fn write_pointer(&mut self) {
         let Head { commit, offset, end, digest } = self.head;
         if commit.serial == 0 {
             return;
         }
-        let hint = Hint { serial: commit.serial, offset, end, digest, named: self.named };
-        assert!(self.hinted_end <= end, "a hint never goes back");
-        if write_all_at(&*self.storage, &hint.encode(&self.header), hint.slot()).is_ok() {
-            self.hinted_end = self.head.end;
+        let pointer = CommitPointer { serial: commit.serial, offset, end, digest, named: self.named };
+        assert!(self.pointed_end <= end, "a commit pointer never goes back");
+        if write_all_at(&*self.storage, &pointer.encode(&self.header), pointer.slot()).is_ok() {
+            self.pointed_end = self.head.end;
         }
     }
 
@@ -415,7 +421,7 @@ impl Core {
         self.head = *head;
         self.clean = true;
         self.snapshot = None;
-        self.write_hint();
+        self.write_pointer();
         Ok(())
     }
 
@@ -488,9 +494,9 @@ impl Core {
         draft.spill(&*self.storage)
     }
 
-    fn add_annex(&mut self, draft: &mut Draft, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+    fn add_derived(&mut self, draft: &mut Draft, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
-        draft.add_annex(annex, replaces)?;
+        draft.add_derived(derived, replaces)?;
         draft.spill(&*self.storage)
     }
 
@@ -509,7 +515,7 @@ fn stored_len(stored: Stored<'_>) -> u32 {
     }
 }
 
-/// Records, segments and annexes that will exist together or not at all.
+/// Records, segments and derived segments that will exist together or not at all.
 ///
 /// It is the guard of what it changes in the writer: unless it was published, dropping it takes that back, however it
 /// ends: given up, failed at any step, or unwound by a panic.
@@ -523,7 +529,6 @@ pub struct Transaction<'w> {
 }
 
 impl Transaction<'_> {
-
     /// Sequence that the next record will have.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
@@ -536,10 +541,10 @@ impl Transaction<'_> {
         &self.draft.manifest().segments
     }
 
-    /// The annexes that will be in force, oldest first.
+    /// The derived segments that will be in force, oldest first.
     #[must_use]
-    pub fn annexes(&self) -> &[SegmentMeta] {
-        &self.draft.manifest().annexes
+    pub fn derived(&self) -> &[SegmentMeta] {
+        &self.draft.manifest().derived
     }
 
     /// Adds a record and returns its sequence.
@@ -569,22 +574,22 @@ impl Transaction<'_> {
         self.core.add_segment(&mut self.draft, segment)
     }
 
-    /// Adds an annex in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
+    /// Adds a derived segment in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
     /// of this transaction, whatever the others cover.
     ///
     /// # Errors
-    /// `Misuse` when it covers a record that does not exist, when no annex in force has one of the ids, when there would be
-    /// more than [`crate::ANNEXES_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
-    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
-        self.core.add_annex(&mut self.draft, annex, replaces)
+    /// `Misuse` when it covers a record that does not exist, when no derived segment in force has one of the ids, when there would be
+    /// more than [`crate::DERIVED_SEGMENTS_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
+    pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
+        self.core.add_derived(&mut self.draft, derived, replaces)
     }
 
-    /// Takes the annexes with these ids out of force.
+    /// Takes the derived segments with these ids out of force.
     ///
     /// # Errors
-    /// `Misuse` when no annex in force has one of the ids.
-    pub fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
-        self.draft.drop_annexes(ids)
+    /// `Misuse` when no derived segment in force has one of the ids.
+    pub fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
+        self.draft.drop_derived(ids)
     }
 
     /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
@@ -659,13 +664,13 @@ impl Rewrite<'_> {
         core.add_segment(draft, segment)
     }
 
-    /// Adds an annex, as [`Transaction::add_annex`]; none of the old file's is in force here.
+    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force here.
     ///
     /// # Errors
-    /// As [`Transaction::add_annex`], the records being those that were appended.
-    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+    /// As [`Transaction::add_derived`], the records being those that were appended.
+    pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         let (core, draft) = self.parts();
-        core.add_annex(draft, annex, replaces)
+        core.add_derived(draft, derived, replaces)
     }
 
     /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.

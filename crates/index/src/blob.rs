@@ -24,8 +24,8 @@ use tantivy::index::SegmentComponent;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::analyser::ANALYSER_ID;
-use crate::segment_bytes::SegmentBytes;
 use crate::error::{Error, Result};
+use crate::segment_bytes::SegmentBytes;
 
 const MAGIC: &[u8; 8] = b"kapsalex";
 /// Version of this layout and of tantivy's inside it.

@@ -12,10 +12,10 @@ use tantivy::store::Compressor;
 use tantivy::{Directory, HasLen, Index, IndexSettings, Segment};
 
 use crate::blob::Blob;
+use crate::error::{Error, Result};
 use crate::schema::{SCHEMA, tokenizers};
 use crate::segment_bytes::SegmentBytes;
 use crate::shared_bytes::owned_bytes;
-use crate::error::{Error, Result};
 
 /// A document store without a document, which stands in for that of every segment.
 pub(crate) static EMPTY_STORE: &[u8] = include_bytes!("stand_ins/empty.store");

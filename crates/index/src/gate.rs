@@ -6,10 +6,10 @@ use std::ops::Range;
 use tantivy::postings::SegmentPostings;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::parts;
 use crate::reader::Reader;
-use crate::error::{Error, Result};
 
 /// Ranges that hold less than this part of a segment's documents lead a search.
 const DENSE_DIVISOR: u32 = 16;
@@ -76,7 +76,10 @@ impl<'a> Gate<'a> {
         let end = first + u64::from(self.reader.documents());
         let doc = |seq: u64| (seq - first) as DocId;
         let ranges: VecDeque<_> = seqs.within(first..end).map(|range| doc(range.start)..doc(range.end)).collect();
-        debug_assert!(ranges.back().is_none_or(|last| last.end <= self.reader.documents()), "ranges are of the segment's documents");
+        debug_assert!(
+            ranges.back().is_none_or(|last| last.end <= self.reader.documents()),
+            "ranges are of the segment's documents"
+        );
         if ranges.front() != Some(&(0..self.reader.documents())) {
             self.needed.push(Needed::Ranges(ranges));
         }

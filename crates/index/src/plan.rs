@@ -13,8 +13,8 @@ use tantivy::query::{BooleanQuery, Occur, Query as _, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, ReloadPolicy, Term};
 
-use crate::error::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::filter::Filter;
 use crate::query::{QUERY_TERMS_MAX, Query};
 use crate::reader::{Reader, text_term};

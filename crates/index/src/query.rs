@@ -24,10 +24,10 @@
 use std::collections::HashSet;
 
 use crate::analyser::{is_unspaced, with_analyser};
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::phrase::{self, Phrase};
 use crate::spelling::{lone_character, neighbours, spellings};
-use crate::error::{Error, Result};
 
 /// Longest query in bytes.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;

@@ -9,9 +9,9 @@ use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, Term};
 
-use crate::error::Result;
 use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::schema::{TERMS, TEXT, exact_term};
 use crate::segment_bytes::SegmentBytes;
 use crate::terms::{LookUp, Terms, finish};

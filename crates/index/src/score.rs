@@ -10,8 +10,8 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::Bm25Weight;
 use tantivy::{DocId, DocSet, Score, TERMINATED};
 
-use crate::error::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::gate::{Gate, seek};
 use crate::plan::{Plan, PlannedWord, WordInfos};
 use crate::reader::Reader;

@@ -8,6 +8,7 @@ use tantivy::DocId;
 
 use crate::blob::Blob;
 use crate::directory::BlobIndex;
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::guard::{guard, guard_unless};
 use crate::plan::{Plan, WordInfos, plan};
@@ -19,7 +20,6 @@ use crate::seqs::Sequences;
 use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
-use crate::error::{Error, Result};
 
 /// Documents a listing from the end of a segment looks at first; then four times as many, and so on.
 const LIST_WINDOW: u32 = 1024;
@@ -235,7 +235,11 @@ impl Searcher {
         if let Some(ord) = self.first_seqs.partition_point(|&first| first <= seq).checked_sub(1) {
             let doc = seq - self.first_seqs[ord];
             if doc < u64::from(self.index.blobs()[ord].documents) {
-                debug_assert_eq!(self.first_seqs[ord] + u64::from(doc as DocId), seq, "a segment counts its documents in 32 bits");
+                debug_assert_eq!(
+                    self.first_seqs[ord] + u64::from(doc as DocId),
+                    seq,
+                    "a segment counts its documents in 32 bits"
+                );
                 return Ok(Some(Candidate(Origin::Segment(self.reader(ord)?, doc as DocId))));
             }
         }

@@ -7,10 +7,10 @@ use tantivy::{Directory, Index, Segment, SegmentReader, SingleSegmentIndexWriter
 
 use crate::blob::{self, Blob, Columns, FILES};
 use crate::directory::{BlobIndex, damaged, settings};
+use crate::error::{Error, Result};
 use crate::guard::guard;
 use crate::schema::{Document, SCHEMA, TEXT, tokenizers};
 use crate::segment_bytes::SegmentBytes;
-use crate::error::{Error, Result};
 
 /// Least memory a builder starts with, in bytes.
 const MEMORY_BYTES_MIN: usize = 1 << 20;

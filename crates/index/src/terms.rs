@@ -18,8 +18,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::Field;
 use tantivy_fst::raw::{CompiledAddr, Fst, Node, Output};
 
-use crate::error::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::segment_bytes::SegmentBytes;
 
 const FOOTER_BYTES: usize = 16;

@@ -1,6 +1,6 @@
 //! Which vectors does a memory have, and how does it get those that it lacks?
 //!
-//! Vectors are derived from records, so they lie in annexes of the capsule, outside its history. All of one *epoch* were made by one
+//! Vectors are derived from records, so they lie in derived segments of the capsule, outside its history. All of one *epoch* were made by one
 //! model in one way; the lowest epoch is the one in force, a higher one is on its way to replace it.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_capsule::{AnnexDraft, SegmentMeta, Snapshot, Tag};
+use kapsa_capsule::{DerivedDraft, SegmentMeta, Snapshot, Tag};
 use kapsa_index::{Embedder, Entry, Model, Pooling, Purpose, SegmentBytes, Sequences, VectorsBuilder};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::record::Record;
 use crate::view::{CheckedSection, Store, View};
 use crate::write::{Progress, WriteOptions};
 
-/// Section of an annex that holds vectors.
+/// Section of a derived segment that holds vectors.
 const VECTORS: Tag = *b"vectors ";
 /// Version of what is embedded of a record: [`Texts::of`].
 const TEMPLATE: u32 = 1;
@@ -83,7 +83,7 @@ pub struct Coverage {
     pub next: Option<(Model, u64)>,
 }
 
-/// The vectors of one annex.
+/// The vectors of one derived segment.
 pub(crate) struct Block {
     meta: SegmentMeta,
     pub(crate) vectors: kapsa_index::Vectors,
@@ -126,8 +126,8 @@ impl Store {
     /// The vectors in the capsule, opened.
     pub(crate) fn read_vector_blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
-        for (index, meta) in self.snapshot().annexes().iter().enumerate() {
-            let Some(section) = self.snapshot().annex_section(index, VECTORS)? else { continue };
+        for (index, meta) in self.snapshot().derived().iter().enumerate() {
+            let Some(section) = self.snapshot().derived_section(index, VECTORS)? else { continue };
             let bytes = section.unchecked();
             let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
             blocks.push(Block { meta: *meta, vectors });
@@ -187,9 +187,9 @@ struct Target {
     label: Vec<u8>,
     dimension: u32,
     epoch: u32,
-    /// Annexes of unfinished work with other models.
+    /// Derived segments of unfinished work with other models.
     stale: Vec<u64>,
-    /// Annexes that go when this set is complete.
+    /// Derived segments that go when this set is complete.
     older: Vec<u64>,
 }
 
@@ -283,7 +283,7 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     let older: Vec<u64> =
         view.vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
     let mut transaction = writer.begin()?;
-    transaction.drop_annexes(&older)?;
+    transaction.drop_derived(&older)?;
     transaction.commit((options.clock)())?;
     Ok(true)
 }
@@ -366,7 +366,7 @@ fn look_up(blocks: &[&Block], hash: u64) -> Result<Option<(usize, usize)>> {
     Ok(None)
 }
 
-/// Adds a new annex, together with small ones of about its size. What another process covered, or a compaction erased in the meantime is dropped:
+/// Adds a new derived segment, together with small ones of about its size. What another process covered, or a compaction erased in the meantime is dropped:
 /// the next round sees it.
 fn publish(
     path: &Path,
@@ -402,7 +402,7 @@ fn publish(
         rest = others;
     }
     let mut transaction = writer.begin()?;
-    transaction.add_annex(annex(builder), &replaced)?;
+    transaction.add_derived(derived(builder), &replaced)?;
     transaction.commit((options.clock)())?;
     Ok(())
 }
@@ -412,16 +412,20 @@ fn tier(vectors: usize) -> u32 {
     vectors.max(1).ilog2() / 3
 }
 
-fn annex(builder: VectorsBuilder) -> AnnexDraft {
+fn derived(builder: VectorsBuilder) -> DerivedDraft {
     let covered = builder.covered();
     let first = covered.ranges().first().map_or(1, |range| range.start);
-    AnnexDraft { first_sequence: first, next_sequence: covered.end().max(first + 1), sections: vec![(VECTORS, builder.finish())] }
+    DerivedDraft {
+        first_sequence: first,
+        next_sequence: covered.end().max(first + 1),
+        sections: vec![(VECTORS, builder.finish())],
+    }
 }
 
-/// Few large annexes in place of many, without the vectors of records that are `erased`.
-pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(AnnexDraft, Vec<u64>)>> {
+/// Few large derived segments in place of many, without the vectors of records that are `erased`.
+pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
     let blocks = store.vector_blocks()?;
-    let mut merged: Vec<(AnnexDraft, Vec<u64>)> = Vec::new();
+    let mut merged: Vec<(DerivedDraft, Vec<u64>)> = Vec::new();
     let mut open: Option<(VectorsBuilder, Vec<u64>, &Block)> = None;
     let mut sorted: Vec<&Block> = blocks.iter().collect();
     sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
@@ -431,7 +435,7 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
             same && builder.len() + block.vectors.len() <= BLOCK_VECTORS_MAX
         });
         if !joins {
-            merged.extend(open.take().map(|(builder, ids, _)| (annex(builder), ids)));
+            merged.extend(open.take().map(|(builder, ids, _)| (derived(builder), ids)));
         }
         let (builder, ids, _) = open.get_or_insert_with(|| {
             let dimension = block.vectors.dimension() as u32;
@@ -440,7 +444,7 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
         builder.append(&block.vectors, &mut |seq| !erased(seq))?;
         ids.push(block.meta.id);
     }
-    merged.extend(open.map(|(builder, ids, _)| (annex(builder), ids)));
+    merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)
 }
 

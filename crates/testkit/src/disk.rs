@@ -391,7 +391,11 @@ impl Volume for Disk {
         state.refused()?;
         let Some(&file) = state.names.get(from) else { return Err(io::ErrorKind::NotFound.into()) };
         let rename = Operation::Rename { from: from.to_path_buf(), to: to.to_path_buf() };
-        if state.lies(Lie::RenameBeforeSync) { state.perform_before_sync(file, rename) } else { state.perform(rename) }
+        if state.lies(Lie::RenameBeforeSync) {
+            state.perform_before_sync(file, rename)
+        } else {
+            state.perform(rename)
+        }
         Ok(())
     }
 

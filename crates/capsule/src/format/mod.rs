@@ -2,24 +2,24 @@
 //!
 //! Nothing here does I/O. Every reader takes bytes that may be hostile: lengths are checked before they are used.
 
-pub use primitives::{
-    ANNEXES_MAX, BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX, RECORDS_PER_FRAME_MAX, RECORD_BYTES_MAX,
-    SECTIONS_MAX, SEGMENTS_MAX,
-};
 pub use header::{FORMAT_VERSION, READER_FEATURES, WRITER_FEATURES};
 pub use manifest::SegmentMeta;
+pub use primitives::{
+    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX, RECORD_BYTES_MAX,
+    RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
+};
 pub use records::Stored;
 pub use segment::Tag;
 
 pub(crate) use primitives::{COUNT_MAX, Damage, aligned, all_zero, hash, sum};
 
-mod primitives;
 pub(crate) mod commit;
+pub(crate) mod commit_pointer;
 pub(crate) mod frame;
 pub(crate) mod header;
-pub(crate) mod hint;
 pub(crate) mod history;
 pub(crate) mod manifest;
+mod primitives;
 pub(crate) mod records;
 pub(crate) mod segment;
 
@@ -47,7 +47,7 @@ mod tests {
     }
 
     fn decode_segment(meta: SegmentMeta) -> Result<manifest::Manifest, Damage> {
-        let manifest = manifest::Manifest { segments: vec![meta], annexes: Vec::new() };
+        let manifest = manifest::Manifest { segments: vec![meta], derived: Vec::new() };
         let commit = commit::Commit { indexed: 2, next_sequence: 2, ..commit::Commit::default() };
         manifest::Manifest::decode(&manifest.encode(), &commit)
     }

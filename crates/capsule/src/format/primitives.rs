@@ -17,8 +17,8 @@ pub const RECORD_BYTES_MAX: usize = 1 << 25;
 pub const RECORDS_PER_FRAME_MAX: usize = 65_536;
 /// Most segments in a manifest.
 pub const SEGMENTS_MAX: usize = 65_536;
-/// Most annexes in a manifest.
-pub const ANNEXES_MAX: usize = 4096;
+/// Most derived segments in a manifest.
+pub const DERIVED_SEGMENTS_MAX: usize = 4096;
 /// Most sections in a segment.
 pub const SECTIONS_MAX: usize = 64;
 /// Largest dictionary, in bytes.

@@ -1,8 +1,6 @@
 //! A records frame's payload: a run of record bodies, packed where it pays.
 
-use super::primitives::{
-    BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at,
-};
+use super::primitives::{BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
 
 pub(crate) const HEAD_BYTES: usize = 32;
 const PURGED: u32 = 1 << 31;

@@ -16,9 +16,9 @@ use std::ops::Range;
 
 use super::kernel::{CHUNK, CHUNK_BYTES};
 use crate::embed::DIMENSION_MAX;
+use crate::error::{Error, Result};
 use crate::segment_bytes::SegmentBytes;
 use crate::seqs::Sequences;
-use crate::error::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"KAPSAVEC";
 const VERSION: u32 = 1;
@@ -189,7 +189,10 @@ impl VectorsBuilder {
         assert!(count <= VECTORS_MAX, "whoever opens the block accepts the number of its vectors");
         assert_eq!(self.factors.len(), count, "a factor for each vector");
         assert!(self.upper.len() == plane && self.lower.len() == plane, "both halves of each vector");
-        debug_assert!(self.entries.is_sorted_by_key(|entry| (entry.seq, entry.passage.start)), "entries are looked for by record");
+        debug_assert!(
+            self.entries.is_sorted_by_key(|entry| (entry.seq, entry.passage.start)),
+            "entries are looked for by record"
+        );
     }
 
     /// Brings everything into the order of records and passages.

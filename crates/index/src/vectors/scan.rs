@@ -81,7 +81,10 @@ pub fn nearest(
     seqs: Option<&Sequences>,
     accept: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Near>> {
-    assert!(blocks.iter().all(|block| block.dimension() == question.len()), "a question is compared with vectors of its dimension");
+    assert!(
+        blocks.iter().all(|block| block.dimension() == question.len()),
+        "a question is compared with vectors of its dimension"
+    );
     let question = Question::new(question);
     let total: usize = blocks.iter().map(|block| block.len()).sum();
     let mut wanted = (k * ROUGH_PER_HIT).max(ROUGH_MIN);
