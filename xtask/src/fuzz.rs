@@ -15,7 +15,7 @@ const SANITIZER: [&str; 2] = ["--sanitizer", "none"];
 
 /// What to run.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct Fuzzing {
     time: Duration,
     targets: Vec<String>,
 }
@@ -58,8 +58,8 @@ fn targets(folder: &Path) -> io::Result<Vec<String>> {
     Ok(targets)
 }
 
-fn plan(args: &[String], known: &[String]) -> Result<Plan, String> {
-    let mut plan = Plan { time: Duration::from_secs(SECONDS_DEFAULT), targets: Vec::new() };
+fn plan(args: &[String], known: &[String]) -> Result<Fuzzing, String> {
+    let mut plan = Fuzzing { time: Duration::from_secs(SECONDS_DEFAULT), targets: Vec::new() };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if arg == "--seconds" {
@@ -109,7 +109,7 @@ mod tests {
     fn check(args: &[&str], expected: Result<(u64, &[&str]), &str>) {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
         let found = plan(&owned(args), &owned(&["a", "b"]));
-        let expected = expected.map(|(seconds, targets)| Plan { time: Duration::from_secs(seconds), targets: owned(targets) });
+        let expected = expected.map(|(seconds, targets)| Fuzzing { time: Duration::from_secs(seconds), targets: owned(targets) });
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 

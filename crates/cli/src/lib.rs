@@ -1,6 +1,9 @@
 //! `kapsa`, a memory for AI agents in one file, from the command line.
+//! The only crate that knows the terminal, the environment, the clock and JSON shapes; knows nothing of the bytes of a file
+//! or of ranking, which belong to the libraries.
 //!
-//! The only crate that knows the terminal, the environment, the clock and JSON shapes. A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it, `error` decides the exit code.
+//! A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it,
+//! `error` decides the exit code.
 //!
 //! A library, so that its readers of foreign bytes can be tested from outside; the program is [`main`] and nothing else.
 

@@ -75,12 +75,12 @@ const EXAMPLES_MAX: usize = 20;
 /// Every breach of a run. Shared by its threads.
 #[derive(Default)]
 pub(crate) struct Breaches {
-    found: Mutex<Found>,
+    found: Mutex<Broken>,
     quiet: bool,
 }
 
 #[derive(Default)]
-struct Found {
+struct Broken {
     counts: BTreeMap<Breach, u64>,
     examples: Vec<String>,
 }

@@ -23,7 +23,7 @@ const BULK_TIME_MAX: Duration = Duration::from_millis(600);
 
 /// What the cuts of one file system showed.
 #[derive(Default)]
-pub(super) struct Campaign {
+pub(super) struct Cuts {
     pub(super) puts_alone: u64,
     pub(super) with_bulk: u64,
     pub(super) with_compaction: u64,
@@ -33,15 +33,15 @@ pub(super) struct Campaign {
     pub(super) torn_tails: u64,
 }
 
-impl Campaign {
+impl Cuts {
     pub(super) fn cuts(&self) -> u64 {
         self.puts_alone + self.with_bulk + self.with_compaction
     }
 }
 
 /// Cuts until there were `cuts`, or a promise is broken.
-pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breaches: &Breaches) -> Result<Campaign, String> {
-    let mut campaign = Campaign::default();
+pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breaches: &Breaches) -> Result<Cuts, String> {
+    let mut campaign = Cuts::default();
     let mut random = Random::new(session.seed, file_system.name());
     let (mut progress, names) = (Progress::new(), AtomicU64::new(0));
     while campaign.cuts() < cuts && breaches.is_empty() {
@@ -80,7 +80,7 @@ fn mix(random: &mut Random) -> Mix {
     }
 }
 
-impl Campaign {
+impl Cuts {
     fn count(&mut self, mix: Mix) {
         let count = match mix {
             Mix { bulk: true, .. } => &mut self.with_bulk,

@@ -1,6 +1,7 @@
 //! Is everything there at the end, once, in order and undamaged? Read through the command line only.
 
-use super::{Plan, Worked, worker};
+use super::stage::Plan;
+use super::worker::{self, Worked};
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::{Got, Kapsa};
 use crate::harness::ledger::Ledger;

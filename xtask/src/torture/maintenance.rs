@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::thread;
 use std::time::Duration;
 
-use super::{MAINTENANCE_KILLS, Stage};
+use super::stage::{MAINTENANCE_KILLS, Stage};
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::Maintained;
 use crate::harness::process::Kill;

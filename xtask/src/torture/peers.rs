@@ -10,7 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use super::{Plan, torture};
+use super::stage::Plan;
+use super::torture;
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::Kapsa;
 use crate::harness::session::Session;

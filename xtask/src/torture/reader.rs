@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::Stage;
+use super::stage::Stage;
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::Got;
 use crate::harness::random::Random;

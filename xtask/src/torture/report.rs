@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Outcome, Plan, Worked};
+use super::Outcome;
+use super::stage::Plan;
+use super::worker::Worked;
 use crate::harness::breach::Breaches;
 use crate::harness::median;
 

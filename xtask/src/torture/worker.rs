@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Stage;
+use super::stage::Stage;
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::{Got, Put};
 use crate::harness::process::Kill;
