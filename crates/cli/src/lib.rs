@@ -62,6 +62,15 @@ pub fn main() -> ExitCode {
     })
 }
 
+/// Everything that can be typed, for tests that walk through it.
+#[doc(hidden)]
+#[must_use]
+pub fn command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
 fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_frequent(typed) {
         return Ok(cli);
