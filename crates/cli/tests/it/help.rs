@@ -7,8 +7,7 @@ use crate::support::Sandbox;
 /// Columns of a line of help at most.
 const COLUMNS_MAX: usize = 100;
 /// First words of a summary that is not an order.
-const NOT_IMPERATIVE: [&str; 12] =
-    ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
+const NOT_IMPERATIVE: [&str; 12] = ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
 
 /// A verb or subverb, by the words that call it.
 struct Verb {
