@@ -26,7 +26,7 @@ const SCHEDULED: [Scheduled; 8] = [
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let named = |scheduled: &&Scheduled| args.iter().any(|arg| arg == scheduled.name || arg == "all");
     if let Some(unknown) = args.iter().find(|arg| *arg != "all" && !SCHEDULED.iter().any(|check| check.name == **arg)) {
-        return Err(format!("there is no scheduled check {unknown}\n{}", list()));
+        return Err(format!("no scheduled check is called {unknown}\n{}", list()));
     }
     if args.is_empty() {
         println!("{}", list());

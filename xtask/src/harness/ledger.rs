@@ -1,4 +1,4 @@
-//! What must be there, what may be there, and is it?
+//! What must be in the capsule and what may be, compared with what is.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! What is written before each cut, and is it there afterwards?
+//! What is written before each power cut, and whether it is there afterwards.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::harness::{aftermath, record, sys};
 const CUTS_PER_VOLUME: u64 = 40;
 /// Processes that put one record each, at most.
 const PUTTERS_MAX: u64 = 3;
-/// Longest time until a cut; a bulk put tells its first records late, so that it is given more.
+/// Longest time until a cut; a bulk put acknowledges its first records late and gets more.
 const TIME_MAX: Duration = Duration::from_millis(120);
 const BULK_TIME_MAX: Duration = Duration::from_millis(600);
 
@@ -64,7 +64,7 @@ pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breache
             }
             sys::go_on()?;
             let (name, acknowledged) = (file_system.name(), campaign.acknowledged);
-            progress.tell(|| format!("{name}: {} of {cuts} cuts, {acknowledged} records acknowledged", campaign.cuts()));
+            progress.show(|| format!("{name}: {} of {cuts} cuts, {acknowledged} records acknowledged", campaign.cuts()));
         }
     }
     Ok(campaign)

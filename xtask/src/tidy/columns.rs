@@ -1,4 +1,4 @@
-//! How wide are lines? Prose in documents, and code, each within a bound of its own.
+//! The width of lines: prose in documents, and code, each within a bound of its own.
 
 use proc_macro2::{TokenStream, TokenTree};
 

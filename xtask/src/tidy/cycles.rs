@@ -1,4 +1,4 @@
-//! How many files of a package must be understood together? The largest set in which each file leads to each other.
+//! Files that must be understood together: sets in which each file imports, directly or not, each other.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};

@@ -1,4 +1,4 @@
-//! How large is a type, and is its name its own? Counts methods over all inherent blocks, and definitions by name.
+//! The size of a type and its name: counts methods over all inherent blocks, and definitions by name.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What happens to the file while it is written to? It is optimized and compacted again and again, and that is killed as well.
+//! Optimizes and compacts the file again and again while it is written to, and kills that as well.
 
 use std::iter::Sum;
 use std::thread;

@@ -132,12 +132,12 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Tells how far the workers are until they have ended.
+/// Reports how far the workers are until they have ended.
 fn watch(stage: &Stage<'_>, ended: impl Fn() -> bool) {
     let (mut progress, all) = (Progress::new(), stage.plan.processes * stage.plan.puts);
     while !ended() {
         thread::sleep(Duration::from_millis(2));
-        progress.tell(|| format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed)));
+        progress.show(|| format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed)));
     }
 }
 

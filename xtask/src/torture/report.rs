@@ -1,4 +1,4 @@
-//! What did a run of `torture` show, in words and in JSON?
+//! The result of a run of `torture`, in words and in JSON.
 
 use std::time::Duration;
 

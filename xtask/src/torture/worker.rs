@@ -1,4 +1,4 @@
-//! What does one worker do? Put after put, each a process of its own, until each is there.
+//! One worker: put after put, each a process of its own, until each is there.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
