@@ -1,0 +1,101 @@
+//! Are README.md and the pages of `docs/` true? Every shell block is typed, and every comment in one is checked.
+//!
+//! How to write a block:
+//!
+//! - A page is one session of `sh`: its ```` ```sh ```` blocks are typed in order in a fresh clone of the repository's
+//!   documents. Every command succeeds and prints something, and writes nothing to standard error, unless its comment
+//!   says otherwise.
+//! - A **comment behind a command is a claim**: `# prints: TEXT`, `# prints nothing`, `# warns: TEXT`, `# exit code N`,
+//!   or several of them with `; ` between. Other words are a claim too: `claims.sh` has commands that check them, under
+//!   the same words. A claim without a check fails the test, and so does a check without a claim.
+//! - A **comment on a line of its own explains** and is not checked.
+//! - A ```` ```text ```` block right below a shell block is all that its last command prints; `[..]` stands for any text.
+//! - ```` ```toml FILE ```` and ```` ```json FILE ```` write the file for the commands below; JSON always has to parse.
+//! - ```` ```rust ```` blocks are compiled and run by `cargo test --doc` (`crates/cli/src/lib.rs` includes the pages).
+//! - `<!-- not typed: REASON -->` before a block keeps it from being typed; [`NOT_TYPED`] lists all of them.
+//!
+//! `cargo` is a stand-in here, since a test cannot wait for builds: it starts the same programs where they are built.
+
+mod claims;
+mod page;
+mod session;
+
+use std::path::{Path, PathBuf};
+
+use self::page::{Block, blocks};
+
+/// Every block that is not typed: its page and the reason.
+const NOT_TYPED: &[(&str, &str)] = &[];
+
+/// The most explanations on lines of their own, over all pages: they are the only words in a shell block that nobody checks.
+const EXPLANATIONS_MAX: usize = 24;
+
+/// The languages that a block may be in. Blocks in `text` that follow no shell block are drawings and formulas.
+const LANGUAGES: [&str; 5] = ["sh", "text", "json", "toml", "rust"];
+
+macro_rules! pages {
+    ($($name:ident $page:literal)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        $(#[test] fn $name() { session::check($page); })*
+    };
+}
+
+pages! {
+    readme "README.md"
+    access "docs/access.md"
+    agents "docs/agents.md"
+    architecture "docs/architecture.md"
+    benchmarks "docs/benchmarks.md"
+    filesystem "docs/filesystem.md"
+    format "docs/format.md"
+    glossary "docs/glossary.md"
+    reliability "docs/reliability.md"
+    runs "docs/runs.md"
+    versions "docs/versions.md"
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two folders above").to_path_buf()
+}
+
+fn read(page: &str) -> String {
+    std::fs::read_to_string(repository().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
+}
+
+/// All blocks of all pages, each with its page.
+fn all_blocks() -> impl Iterator<Item = (&'static str, Block)> {
+    PAGES.iter().flat_map(|page| blocks(&read(page)).into_iter().map(move |block| (*page, block)))
+}
+
+/// `docs/json.md` is generated from the types, and checked where they are.
+#[test]
+fn every_page_is_typed() {
+    let docs = std::fs::read_dir(repository().join("docs")).expect("the folder");
+    let names = docs.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+    for name in names.filter(|name| name.ends_with(".md") && name != "json.md") {
+        assert!(PAGES.contains(&format!("docs/{name}").as_str()), "docs/{name} is not typed by any test");
+    }
+}
+
+#[test]
+fn every_block_has_a_known_language() {
+    for (page, block) in all_blocks() {
+        let language = block.language.split(',').next().unwrap_or_default();
+        assert!(LANGUAGES.contains(&language), "{page}:{}: `{language}`", block.line);
+    }
+}
+
+#[test]
+fn blocks_that_are_not_typed_are_few_and_known() {
+    let skipped: Vec<_> =
+        all_blocks().filter_map(|(page, block)| Some((page.to_string(), block.not_typed?))).collect();
+    let known: Vec<_> = NOT_TYPED.iter().map(|(page, why)| (page.to_string(), why.to_string())).collect();
+    assert_eq!(skipped, known);
+}
+
+#[test]
+fn explanations_are_few() {
+    let shell = all_blocks().filter(|(_, block)| block.language == "sh");
+    let count: usize = shell.map(|(_, block)| page::explanations(&block)).sum();
+    assert!(count <= EXPLANATIONS_MAX, "{count} comments on lines of their own");
+}
