@@ -13,7 +13,7 @@ pub(crate) struct Block {
     pub(crate) file: Option<String>,
     /// The reason in `<!-- not typed: REASON -->` before the block.
     pub(crate) not_typed: Option<String>,
-    /// Whether only blank lines separate it from the block before it.
+    /// Whether nothing but blank lines and a reason separates it from the block before it.
     pub(crate) follows: bool,
     pub(crate) text: String,
 }
@@ -137,7 +137,7 @@ fn a_page_is_read_block_by_block() {
     let shapes: Vec<_> = blocks.iter().map(shape).collect();
     let sh = |line, follows, skipped| (line, "sh".to_string(), follows, skipped);
     assert_eq!(shapes[..2], [sh(3, false, false), (8, "text".to_string(), true, false)]);
-    assert_eq!(shapes[2], sh(13, false, true));
+    assert_eq!(shapes[2], sh(13, true, true));
     assert_eq!((blocks[3].file.as_deref(), blocks[3].follows), (Some("kapsa.toml"), false));
     let first = commands(&blocks[0]);
     assert_eq!((first[0].line, first[0].text.as_str()), (5, "kapsa a \"# b\""));

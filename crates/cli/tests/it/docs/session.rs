@@ -1,8 +1,10 @@
 //! What happens when somebody types a page? One `sh` for the whole page; what it answered is judged afterwards.
 
 use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command as Process, Stdio};
 
 use super::claims::{self, Claims};
 use super::page::{self, Block, Claim, Command, blocks};
@@ -10,6 +12,9 @@ use crate::support::Sandbox;
 
 /// Stands in for `cargo`: the same programs, without building them.
 const CARGO: &str = include_str!("cargo.sh");
+
+/// What the clone has: enough for what is typed, and little, since vectors of all documents take half a minute.
+const CLONE: [&str; 4] = ["README.md", "docs/access.md", "docs/versions.md", "examples"];
 
 /// A page, typed.
 struct Session {
@@ -40,15 +45,20 @@ pub(super) fn check(page: &'static str) {
 
 impl Session {
     fn new(page: &'static str) -> Session {
-        let sandbox = Sandbox::empty();
-        let root = super::repository();
-        for name in ["README.md", "CHANGELOG.md", "docs", "examples"] {
+        let (sandbox, root) = (Sandbox::empty(), super::repository());
+        for name in CLONE {
             copy(&root.join(name), &sandbox.path(&format!("clone/{name}")));
         }
         sandbox.write("bin/cargo", CARGO);
-        let script = format!("{}\n", claims::prelude());
-        let (claims, commands, outputs, mistakes) = (claims::of(page), Vec::new(), Vec::new(), Vec::new());
-        Session { page, sandbox, claims, script, commands, outputs, mistakes }
+        Session {
+            page,
+            sandbox,
+            claims: claims::of(page),
+            script: format!("{}\n", claims::prelude()),
+            commands: Vec::new(),
+            outputs: Vec::new(),
+            mistakes: Vec::new(),
+        }
     }
 
     fn add(&mut self, block: &Block) {
@@ -124,27 +134,31 @@ impl Session {
     }
 
     fn run(&self) {
-        let (bin, home) = (self.sandbox.path("bin"), self.sandbox.path("home"));
-        std::fs::create_dir_all(&home).expect("a folder");
-        let kapsa = Path::new(env!("CARGO_BIN_EXE_kapsa"));
-        std::os::unix::fs::symlink(kapsa, bin.join("kapsa")).expect("a link");
-        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(bin.join("cargo"), executable).expect("permissions");
         let script = self.sandbox.write("session.sh", &self.script);
+        let output = self.shell().arg(&script).output().expect("sh starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: the session ended early: {said}", self.page);
+    }
+
+    /// `sh` in the clone, with the binary and the stand-in on its path, and without settings of the caller.
+    fn shell(&self) -> Process {
+        let (bin, home) = (self.sandbox.path("bin"), self.sandbox.path("home"));
+        let kapsa = Path::new(env!("CARGO_BIN_EXE_kapsa"));
+        std::fs::create_dir_all(&home).expect("a folder");
+        std::os::unix::fs::symlink(kapsa, bin.join("kapsa")).expect("a link");
+        std::fs::set_permissions(bin.join("cargo"), Permissions::from_mode(0o755)).expect("permissions");
         let path = std::env::var("PATH").expect("a path");
-        let started = self
-            .sandbox
-            .shell()
-            .arg(&script)
-            .current_dir(self.sandbox.path("clone"))
-            .env("PATH", format!("{}:{path}", bin.display()))
-            .env("HOME", &home)
-            .env("EXAMPLES", kapsa.with_file_name("examples"))
-            .env("REPOSITORY", super::repository())
-            .stdin(Stdio::null())
-            .output();
-        let output = started.expect("sh starts");
-        assert!(output.status.success(), "{}: {}", self.page, String::from_utf8_lossy(&output.stderr));
+        let mut shell = Process::new("sh");
+        for (name, value) in self.sandbox.command().get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.current_dir(self.sandbox.path("clone")).stdin(Stdio::null()).env("HOME", &home);
+        shell.env("PATH", format!("{}:{path}", bin.display())).env_remove("KAPSA_EMBED");
+        shell.env("EXAMPLES", kapsa.with_file_name("examples")).env("REPOSITORY", super::repository());
+        shell
     }
 
     fn judge(&mut self) {
@@ -171,24 +185,32 @@ fn judge(answers: &Path, command: &Command, whole: Option<&str>) -> Vec<String> 
     let (out, err) = (read("out"), read("err"));
     let code = read("code").trim().parse::<i32>().expect("the session came to this command");
     let mut mistakes = Vec::new();
-    let expected = command.claims.iter().find_map(|claim| if let Claim::ExitCode(code) = claim { Some(*code) } else { None });
-    if code != expected.unwrap_or(0) {
+    let claimed = command.claims.iter().find_map(|claim| match claim {
+        Claim::ExitCode(code) => Some(*code),
+        _ => None,
+    });
+    if code != claimed.unwrap_or(0) {
         mistakes.push(format!("exit code {code}\n{out}{err}"));
     }
-    let warned = command.claims.iter().any(|claim| matches!(claim, Claim::Warns(_)));
+    let warned = command.claims.iter().any(|claim| matches!(claim, Claim::Warns(_) | Claim::PrintsNothing));
     if code == 0 && !warned && !err.is_empty() {
         mistakes.push(format!("no claim says that it warns: {err}"));
     }
     if !silent(command) && out.trim().is_empty() && code == 0 {
         mistakes.push("no claim says that it prints nothing".to_string());
     }
+    let checked = |n: usize| (read(&format!("checked{n}")), read(&format!("said{n}")));
     for (n, claim) in command.claims.iter().enumerate() {
         match claim {
-            Claim::Prints(text) if !flat(&out).contains(&flat(text)) => mistakes.push(format!("does not print `{text}`:\n{out}")),
-            Claim::Warns(text) if !flat(&err).contains(&flat(text)) => mistakes.push(format!("does not warn `{text}`: {err}")),
+            Claim::Prints(text) if !flat(&out).contains(&flat(text)) => {
+                mistakes.push(format!("does not print `{text}`:\n{out}"));
+            }
+            Claim::Warns(text) if !flat(&err).contains(&flat(text)) => {
+                mistakes.push(format!("does not warn `{text}`:\n{err}"));
+            }
             Claim::PrintsNothing if !out.is_empty() => mistakes.push(format!("prints:\n{out}")),
-            Claim::Words(words) if read(&format!("checked{n}")).trim() != "0" => {
-                mistakes.push(format!("not true: {words}\n{}\n{out}{err}", read(&format!("said{n}"))));
+            Claim::Words(words) if checked(n).0.trim() != "0" => {
+                mistakes.push(format!("not true: {words}\n{}\n{out}{err}", checked(n).1));
             }
             _ => {}
         }
