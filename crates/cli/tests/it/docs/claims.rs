@@ -1,4 +1,4 @@
-//! How is a claim in words checked? Reads `claims.sh`; runs nothing.
+//! Reads `claims.sh`, which has the checks of claims in words. It runs nothing.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,8 @@ pub(crate) fn prelude() -> &'static str {
 /// The checks of `page`: below `#= PAGE`, each below `#? COMMENT` or `#" SENTENCE`.
 pub(crate) fn of(page: &str) -> Claims {
     let mut claims = Claims::default();
-    let section = TEXT.split("\n#= ").find_map(|section| section.strip_prefix(page)?.strip_prefix('\n'));
+    let mut sections = TEXT.split("\n#= ");
+    let section = sections.find_map(|section| section.strip_prefix(page)?.strip_prefix('\n'));
     let mut check: Option<&mut String> = None;
     for line in section.unwrap_or_default().lines() {
         if let Some(words) = line.strip_prefix("#? ") {

@@ -1,21 +1,23 @@
-//! Are README.md and the pages of `docs/` true? Every shell block is typed, and every comment in one is checked.
+//! README.md and the pages of `docs/` are true: their commands are typed, their comments checked.
 //!
 //! How to write a block:
 //!
-//! - A page is one session of `sh`: its ```` ```sh ```` blocks are typed in order in a fresh clone of the repository's
-//!   documents. Every command succeeds and prints something, and writes nothing to standard error, unless its comment
-//!   says otherwise.
-//! - A **comment behind a command is a claim**: `# prints: TEXT`, `# prints nothing` (on standard output), `# warns: TEXT`
-//!   (on standard error), `# exit code N`, or several of them with `; ` between. Other words are a claim too: `claims.sh`
-//!   has commands that check them, under the same words. A claim without a check fails the test, and so does a check
-//!   without a claim.
+//! - A page is one session of `sh`. Its `sh` blocks are typed in order, in a fresh clone of some of
+//!   the repository's documents. Every command succeeds, prints something and writes nothing to
+//!   standard error, unless its comment says otherwise.
+//! - A **comment behind a command is a claim**: `# prints: TEXT`, `# prints nothing` (on standard
+//!   output), `# warns: TEXT` (on standard error), `# exit code N`, or several with `; ` between.
+//!   Any other words are a claim too: `claims.sh` has commands that check them, under the same
+//!   words. A claim without a check fails the test, and so does a check without a claim.
 //! - A **comment on a line of its own explains** and is not checked.
-//! - A ```` ```text ```` block right below a shell block is all that its last command prints; `[..]` stands for any text.
-//! - ```` ```toml FILE ```` and ```` ```json FILE ```` write the file for the commands below; JSON always has to parse.
-//! - ```` ```rust ```` blocks are compiled and run by `cargo test --doc` (`crates/cli/src/lib.rs` includes the pages).
-//! - `<!-- not typed: REASON -->` before a block keeps it from being typed; [`NOT_TYPED`] lists all of them.
+//! - A `text` block right below a shell block is everything that the block's last command prints;
+//!   `[..]` stands for any text within a line.
+//! - `toml FILE` and `json FILE` behind a fence write the file for the commands below. JSON parses.
+//! - `rust` blocks are compiled and run by `cargo test --doc`; `crates/cli/src/lib.rs` includes
+//!   their pages.
+//! - `<!-- not typed: REASON -->` before a block keeps it from being typed; [`NOT_TYPED`] lists all.
 //!
-//! `cargo` is a stand-in here, since a test cannot wait for builds: it starts the same programs where they are built.
+//! `cargo` is a stand-in, since a test cannot wait for builds: it starts what is built already.
 
 mod claims;
 mod page;
@@ -33,10 +35,10 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/benchmarks.md", "takes hours and a release build"),
 ];
 
-/// The most explanations on lines of their own, over all pages: they are the only words in a shell block that nobody checks.
+/// The most explanations over all pages: the only words in shell blocks that nothing checks.
 const EXPLANATIONS_MAX: usize = 24;
 
-/// The languages that a block may be in. Blocks in `text` that follow no shell block are drawings and formulas.
+/// The languages of blocks. A `text` block that follows no shell block is a drawing.
 const LANGUAGES: [&str; 5] = ["sh", "text", "json", "toml", "rust"];
 
 macro_rules! pages {

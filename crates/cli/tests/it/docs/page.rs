@@ -1,6 +1,6 @@
-//! What does a page say, block by block? Reads Markdown fences, commands and comments; runs nothing.
+//! Reads the Markdown of a page: its blocks, their commands, and what the comments claim.
 //!
-//! The convention, which `mod.rs` explains to whoever writes documentation, is read here and nowhere else.
+//! The only place that knows the convention, which `mod.rs` explains. It runs nothing.
 
 /// A fenced block and what stands right before it.
 #[derive(Debug)]
@@ -101,7 +101,9 @@ fn split_comment(text: &str) -> (&str, Option<&str>) {
             (None | Some('"'), '\\') => escaped = true,
             (None, '"' | '\'') => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
-            (None, '#') if before.is_whitespace() => return (text[..at].trim_end(), Some(text[at + 1..].trim())),
+            (None, '#') if before.is_whitespace() => {
+                return (text[..at].trim_end(), Some(text[at + 1..].trim()));
+            }
             _ => {}
         }
         before = c;

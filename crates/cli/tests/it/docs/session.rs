@@ -1,4 +1,4 @@
-//! What happens when somebody types a page? One `sh` for the whole page; what it answered is judged afterwards.
+//! Types a page: one `sh` runs all of its commands, and their answers are judged afterwards.
 
 use std::fmt::Write as _;
 use std::fs::Permissions;
