@@ -6,6 +6,7 @@ mod access;
 mod agents;
 mod bad_input;
 mod crm;
+mod docs;
 mod documents;
 mod fs;
 mod help;
