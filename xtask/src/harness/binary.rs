@@ -40,7 +40,11 @@ pub(crate) fn version(program: &Path) -> Result<String, String> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() && !text.is_empty() { Ok(text) } else { Err(format!("{} does not report a version", program.display())) }
+    if output.status.success() && !text.is_empty() {
+        Ok(text)
+    } else {
+        Err(format!("{} does not report a version", program.display()))
+    }
 }
 
 /// Whether the program asks for a dynamic linker, so that a preloaded library takes effect. Reads the ELF program headers.
