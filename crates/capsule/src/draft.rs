@@ -11,8 +11,7 @@ use crate::format::manifest::Manifest;
 use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
 use crate::format::{
-    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
-    SegmentMeta,
+    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SegmentMeta,
 };
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
@@ -159,21 +158,17 @@ impl Draft {
         &self.manifest
     }
 
-    /// Nobody can read a commit that counts beyond the limit, so none is built on one that a stranger made to be near it.
-    pub(crate) fn expect_room(&self) -> Result<()> {
+    /// Whether the transaction can go on. A failed write lost records that are counted; and a commit that counts beyond
+    /// the limit could never be read, so none is built on one that a stranger made to be near it.
+    pub(crate) fn expect_usable(&self) -> Result<()> {
+        if self.incomplete {
+            return Err(Error::Misuse { reason: "a write of this transaction failed; begin another one" });
+        }
         let Commit { serial, number, next_sequence, tail_bytes, .. } = self.base.commit;
         if [serial, number, next_sequence, tail_bytes].into_iter().all(|count| count <= COUNT_MAX / 2) {
             return Ok(());
         }
         Err(corrupt(&self.path, self.base.offset, "the newest commit leaves no number for the next one"))
-    }
-
-    /// What a failed write left out cannot be made good: the records are gone from memory, and counted.
-    fn expect_complete(&self) -> Result<()> {
-        match self.incomplete {
-            true => Err(Error::Misuse { reason: "a write of this transaction failed; begin another one" }),
-            false => Ok(()),
-        }
     }
 
     /// Adds a record; its sequence is returned.
@@ -182,8 +177,7 @@ impl Draft {
             Stored::Body(body) => (body, false),
             Stored::Purged(hash) => (hash.as_slice(), true),
         };
-        self.expect_complete()?;
-        self.expect_room()?;
+        self.expect_usable()?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
         }
@@ -200,7 +194,7 @@ impl Draft {
 
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
-        self.expect_complete()?;
+        self.expect_usable()?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
@@ -281,16 +275,20 @@ impl Draft {
 
     /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
     pub(crate) fn add_segment(&mut self, draft: SegmentDraft, committed: Vec<RecordsPlace>) -> Result<()> {
-        self.expect_room()?;
+        self.expect_usable()?;
         let range = draft.first_sequence..draft.next_sequence;
-        let (from, to) = self.replaced(&range)?;
+        let misuse = |reason| Error::Misuse { reason };
+        if range.is_empty() || range.end > self.next_sequence {
+            return Err(misuse("a segment covers records that do not exist"));
+        }
+        let replaced = self.manifest.replaced(&range).map_err(misuse)?;
         let mut places = committed;
         places.extend_from_slice(&self.places);
         let directory = encode_directory(select(&places, range.start, range.end));
         let mut sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         sections.push((RECORD_DIRECTORY, &directory));
         let meta = self.push_segment(range, &sections);
-        self.manifest.segments.splice(from..to, [meta]);
+        self.manifest.segments.splice(replaced, [meta]);
         self.manifest_changed = true;
         assert!(self.manifest.indexed() <= self.next_sequence, "segments cover records that exist");
         Ok(())
@@ -298,7 +296,7 @@ impl Draft {
 
     /// Adds a derived segment in place of those named by `replaces`.
     pub(crate) fn add_derived(&mut self, draft: DerivedDraft, replaces: &[u64]) -> Result<()> {
-        self.expect_room()?;
+        self.expect_usable()?;
         let misuse = |reason| Err(Error::Misuse { reason });
         let range = draft.first_sequence..draft.next_sequence;
         if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
@@ -310,7 +308,7 @@ impl Draft {
         if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
             return misuse("a derived segment has a section that is the capsule's own");
         }
-        let mut derived = self.derived_without(replaces)?;
+        let mut derived = self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
         if derived.len() >= DERIVED_SEGMENTS_MAX {
             return misuse("there are too many derived segments");
         }
@@ -324,18 +322,10 @@ impl Draft {
 
     /// Takes the derived segments with these ids out of force.
     pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
-        self.expect_room()?;
-        self.manifest.derived = self.derived_without(ids)?;
+        self.expect_usable()?;
+        self.manifest.derived = self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
         self.manifest_changed |= !ids.is_empty();
         Ok(())
-    }
-
-    fn derived_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>> {
-        let derived = &self.manifest.derived;
-        if ids.iter().any(|id| derived.binary_search_by_key(id, |derived| derived.id).is_err()) {
-            return Err(Error::Misuse { reason: "no derived segment in force has this id" });
-        }
-        Ok(derived.iter().filter(|derived| !ids.contains(&derived.id)).copied().collect())
     }
 
     /// Appends the frame of a segment, index or derived,, whose id is the frame's offset.
@@ -356,27 +346,6 @@ impl Draft {
             digest: frame.digest,
             head_sum,
         }
-    }
-
-    /// Which of the segments in force a new one over `range` takes the place of.
-    fn replaced(&self, range: &Range<u64>) -> Result<(usize, usize)> {
-        let Manifest { segments, .. } = &self.manifest;
-        let indexed = self.manifest.indexed();
-        let misuse = |reason| Err(Error::Misuse { reason });
-        if range.is_empty() || range.end > self.next_sequence {
-            return misuse("a segment covers records that do not exist");
-        }
-        let from = segments.partition_point(|s| s.first_sequence < range.start);
-        let to = segments.partition_point(|s| s.first_sequence < range.end);
-        let starts = segments.get(from).map_or(indexed, |s| s.first_sequence) == range.start;
-        let ends = range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
-        if !starts || !ends {
-            return misuse("a segment does not join the ones in force");
-        }
-        if segments.len() - (to - from) >= SEGMENTS_MAX {
-            return misuse("there are too many segments");
-        }
-        Ok((from, to))
     }
 
     /// Ends the transaction: the manifest if it changed, then the commit frame.
@@ -424,20 +393,17 @@ impl Draft {
             ..Commit::default()
         };
         match *end {
-            Ending::Next { time_us } => self.chain_on(&mut commit, time_us),
+            Ending::Next { time_us } => {
+                commit.prev_chain = previous.chain;
+                (commit.number, commit.chain) = (self.number(), self.chain(time_us));
+                commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
+            }
             Ending::Base { number, time_us, chain } => {
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
         }
         self.tail_fields(&mut commit, tail);
         commit
-    }
-
-    fn chain_on(&self, commit: &mut Commit, time_us: i64) {
-        let previous = &self.base.commit;
-        commit.prev_chain = previous.chain;
-        (commit.number, commit.chain) = (self.number(), self.chain(time_us));
-        commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
     }
 
     /// The number of the commit that the transaction makes.

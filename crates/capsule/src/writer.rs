@@ -156,6 +156,7 @@ impl Writer {
         Writer::open_in(volume, path, None)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
     fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
         let path = &volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
@@ -463,7 +464,7 @@ impl Core {
 
     /// Ends `draft` and publishes it. Its owner undoes it when this fails.
     fn commit(&mut self, draft: &mut Draft, end: Ending) -> Result<CommitInfo> {
-        draft.expect_room()?;
+        draft.expect_usable()?;
         draft.flush(&mut self.packer, &*self.storage)?;
         let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();

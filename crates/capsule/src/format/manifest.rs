@@ -1,5 +1,7 @@
 //! The manifest: which segments are in force, index and derived?
 
+use std::ops::Range;
+
 use super::commit::Commit;
 use super::primitives::{
     COUNT_MAX, DERIVED_SEGMENTS_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at,
@@ -43,6 +45,32 @@ impl Manifest {
     /// Sequence after the last record that a segment covers.
     pub(crate) fn indexed(&self) -> u64 {
         self.segments.last().map_or(1, |segment| segment.next_sequence)
+    }
+
+    /// Which segments a new one over `range` takes the place of.
+    pub(crate) fn replaced(&self, range: &Range<u64>) -> Result<Range<usize>, &'static str> {
+        let Manifest { segments, .. } = self;
+        let indexed = self.indexed();
+        let from = segments.partition_point(|s| s.first_sequence < range.start);
+        let to = segments.partition_point(|s| s.first_sequence < range.end);
+        let starts = segments.get(from).map_or(indexed, |s| s.first_sequence) == range.start;
+        let ends = range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
+        if !starts || !ends {
+            return Err("a segment does not join the ones in force");
+        }
+        if segments.len() - (to - from) >= SEGMENTS_MAX {
+            return Err("there are too many segments");
+        }
+        Ok(from..to)
+    }
+
+    /// The derived segments without those that have these ids.
+    pub(crate) fn derived_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>, &'static str> {
+        let derived = &self.derived;
+        if ids.iter().any(|id| derived.binary_search_by_key(id, |one| one.id).is_err()) {
+            return Err("no derived segment in force has this id");
+        }
+        Ok(derived.iter().filter(|one| !ids.contains(&one.id)).copied().collect())
     }
 
     /// A manifest without derived segments is written as it was before there were any.
