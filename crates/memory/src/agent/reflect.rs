@@ -15,7 +15,7 @@ use super::stores::{EpisodeQuery, InsightQuery};
 use super::types::{Episode, Insight, InsightStatus};
 use crate::error::{Error, Result};
 use crate::llm::{ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, Usage, complete_json};
-use crate::tokens::{first_chars, one_line};
+use crate::records::tokens::{first_chars, one_line};
 
 /// Most episodes that are reflected on: the newest.
 pub const REFLECTED_EPISODES_MAX: usize = 50;

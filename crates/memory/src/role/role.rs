@@ -14,11 +14,11 @@ use super::operator::Operator;
 use super::prompt::{self, paragraphs};
 use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
 use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 
 /// Most insights that an answer to a message is given.
 pub const RESPOND_INSIGHTS_MAX: usize = 5;

@@ -21,7 +21,7 @@ use super::turns::{Turns, talk};
 use crate::agent::Secrets;
 use crate::error::Error;
 use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
-use crate::record::Micros;
+use crate::records::record::Micros;
 
 /// An operator with what it needs to run.
 ///

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
 use crate::agent::{
     AgentMemory, CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
     InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, WorkspaceMemory,
 };
 use crate::error::Result;
 use crate::llm::{BoxFuture, LanguageModel};
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 
 /// The context of [`AgentMemory::context`]. The facts in it count as read.
 impl ContextAssembler for AgentMemory {

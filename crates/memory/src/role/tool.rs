@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::text::quoted;
 use crate::agent::Secrets;
 use crate::llm::{BoxFuture, Message, ToolCall, ToolSpec};
-use crate::tokens;
+use crate::records::tokens;
 
 /// Most bytes of a tool's result that a model is given.
 pub const TOOL_RESULT_BYTES_MAX: usize = 64 * 1024;
