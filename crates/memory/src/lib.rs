@@ -35,7 +35,6 @@ mod view;
 mod write;
 
 pub mod agent;
-pub mod llm;
 pub mod role;
 pub mod run;
 
@@ -45,7 +44,6 @@ pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, transfer};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
-pub use kapsa_index::{EmbedError, Embedder, Model, Pooling, Purpose};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,

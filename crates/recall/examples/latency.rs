@@ -8,10 +8,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use kapsa_embed::LocalEmbedder;
-use kapsa_memory::{
-    EmbedError, EmbedRequest, Embedder, FindRequest, Model, NewRecord, Purpose, Reader, SearchMode, WriteOptions, Writer, create,
-    embed,
-};
+use kapsa_memory::{EmbedRequest, FindRequest, NewRecord, Reader, SearchMode, WriteOptions, Writer, create, embed};
+use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
 const NOW: i64 = 1_767_225_600_000_000;
 const QUESTIONS: usize = 200;

@@ -3,12 +3,13 @@
 use super::Problem;
 
 /// A package and the dependencies it must not have; a trailing `*` stands for any ending.
-const FORBIDDEN: [(&str, &[&str]); 5] = [
+const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("capsule", &["serde", "serde_json", "tokio", "tantivy", "kapsa-*"]),
     ("index", &["kapsa-*", "serde_json"]),
+    ("model", &["clap", "tokio", "reqwest", "ureq", "tantivy", "kapsa", "kapsa-*"]),
     ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed", "kapsa-llm"]),
-    ("embed", &["clap", "kapsa-capsule", "kapsa-memory", "kapsa-llm"]),
-    ("llm", &["clap", "tokio", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-embed"]),
+    ("embed", &["clap", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-llm"]),
+    ("llm", &["clap", "tokio", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-embed"]),
 ];
 
 /// Dependencies in the manifest `name` that its crate must not have.
@@ -112,7 +113,7 @@ mod tests {
         }
         check(
             "llm",
-            "[dependencies]\nkapsa-memory.workspace = true\nkapsa-capsule.workspace = true\n",
+            "[dependencies]\nkapsa-model.workspace = true\nkapsa-capsule.workspace = true\n",
             &["crates/llm/Cargo.toml:3: llm must not depend on kapsa-capsule"],
         );
     }

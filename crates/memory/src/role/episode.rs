@@ -7,11 +7,11 @@ use super::memory::EpisodeRecorder;
 use super::scope::Scope;
 use crate::agent::{Episode, Secrets};
 use crate::error::Error;
-use crate::llm::Usage;
 use crate::records::access::Classification;
 use crate::records::ids;
 use crate::records::record::Micros;
 use crate::records::tokens;
+use kapsa_model::Usage;
 
 /// Most characters of an episode's summaries.
 pub const SUMMARY_CHARS_MAX: usize = 200;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::scope::Scope;
 use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection, Secrets};
 use crate::error::Result;
-use crate::llm::{BoxFuture, LanguageModel};
 use crate::records::access::{Classification, ClearanceProfile};
+use kapsa_model::{BoxFuture, LanguageModel};
 
 /// What a node should know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

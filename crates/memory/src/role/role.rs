@@ -16,9 +16,9 @@ use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
 use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use crate::error::Error;
-use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::records::access::ClearanceProfile;
 use crate::records::record::Micros;
+use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// Most insights that an answer to a message is given.
 pub const RESPOND_INSIGHTS_MAX: usize = 5;

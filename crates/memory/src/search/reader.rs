@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use kapsa_capsule::{Snapshot, Volume};
-use kapsa_index::{Candidate, Embedder, Purpose, Query};
+use kapsa_index::{Candidate, Query};
+use kapsa_model::{Embedder, Purpose};
 
 use crate::error::{Error, Result};
 use crate::records::access::ClearanceProfile;

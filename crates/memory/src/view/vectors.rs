@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use kapsa_capsule::{SegmentMeta, Tag};
-use kapsa_index::{Model, Pooling, SegmentBytes, Sequences};
+use kapsa_index::{SegmentBytes, Sequences};
+use kapsa_model::{DIMENSION_MAX, Model, Pooling};
 use serde_json::{Value, json};
 
 use super::{CheckedSection, Store, View};
@@ -14,6 +15,8 @@ use crate::records::record::Record;
 
 /// Section of a derived segment that holds vectors.
 pub(crate) const VECTORS: Tag = *b"vectors ";
+const _: () = assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
+
 /// Version of what is embedded of a record: `Texts::of` in `write::embedding`.
 const TEMPLATE: u32 = 1;
 

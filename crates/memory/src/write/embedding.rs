@@ -8,7 +8,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use kapsa_capsule::{AnnexDraft, Snapshot};
-use kapsa_index::{Embedder, Entry, Model, Purpose, Sequences, VectorsBuilder};
+use kapsa_index::{Entry, Sequences, VectorsBuilder};
+use kapsa_model::{Embedder, Model, Purpose};
 
 use crate::error::{Error, Result};
 use crate::records::codec::Operation;
@@ -207,7 +208,7 @@ fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder
     let fits = vectors.len() == new.len() && vectors.iter().all(|vector| vector.len() == target.dimension as usize);
     if !fits {
         let message = format!("{} gave vectors that are not as many or not as long as they should be", embedder.model().name);
-        return Err(Error::Embedding(kapsa_index::EmbedError { message, hint: None }));
+        return Err(Error::Embedding(kapsa_model::EmbedError { message, hint: None }));
     }
     let mut builder = VectorsBuilder::new(&target.label, target.dimension, target.epoch);
     let reused = (entries.len() - new.len()) as u64;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::{
-    Clock, EmbedRequest, Embedder, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer,
-    create, embed,
+    Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
 };
+use kapsa_model::Embedder;
 use tempfile::TempDir;
 
 use super::Ranker;
