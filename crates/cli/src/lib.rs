@@ -31,6 +31,15 @@ mod shell;
 mod sys;
 mod wire;
 
+/// The Rust blocks of the documentation, compiled and run.
+#[cfg(doctest)]
+mod documentation {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/agents.md")]
+    struct Agents;
+}
+
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;

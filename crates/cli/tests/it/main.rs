@@ -4,6 +4,7 @@ mod access;
 mod agents;
 mod bad_input;
 mod crm;
+mod docs;
 mod documents;
 mod fs;
 mod help;
