@@ -42,7 +42,7 @@ pub use error::{Error, Result};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
-pub use exchange::{check, transfer};
+pub use exchange::{check, export, sync, transfer};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
@@ -52,6 +52,7 @@ pub use records::request::{
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::fusion;
+pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
@@ -61,17 +62,22 @@ pub use versions::history::{Blame, Difference, Undo, Undone};
 pub use versions::merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use versions::{branch, checkpoint, event, graph, merge, policy};
+pub use versions::stats::stats;
+pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;
+pub use view::raw::{RawView, ScanFilter, Wanted};
 pub use view::vectors::Coverage;
-pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
+pub use write::batch::Batch;
+pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed, uncovered_since};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
+pub use write::options::{Created, Progress, WriteOptions, create, create_unlocked};
+pub use write::principal::{PrincipalTransaction, PrincipalWriter};
+pub use write::purge::purge;
 pub use write::shared::SharedWriter;
-pub use write::writer::{
-    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
-    WriteOptions, Writer, create, create_unlocked,
-};
+pub use write::source::put_source;
+pub use write::transaction::{TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished};
+pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

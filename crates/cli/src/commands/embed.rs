@@ -5,7 +5,7 @@ use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
-use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
+use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records, stats, uncovered_since};
 use kapsa_model::Embedder;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ const AT_ONCE_BYTES_MAX: usize = 32 << 10;
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
-    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?)?;
+    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
     let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
@@ -132,12 +132,12 @@ impl New {
             return Ok(());
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
-        let stretch = reader.uncovered_since(new.start)?..new.end;
+        let stretch = uncovered_since(&reader, new.start)?..new.end;
         let is_left = stretch.start < new.start && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
         if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }
-        let embedder = models::for_capsule(&reader)?;
+        let embedder = models::for_capsule(&reader.coverage()?)?;
         drop(reader);
         run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
         Ok(())
@@ -158,7 +158,7 @@ fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
 
 /// The newest sequence.
 fn last(reader: &Reader) -> Result<u64> {
-    Ok(reader.stats(false)?.record_count)
+    Ok(stats(&reader, false)?.record_count)
 }
 
 /// One model of `model list`.

@@ -10,7 +10,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use kapsa_memory::merge::{MergeItem, Outcome};
-use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri};
+use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch, merge};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -40,14 +40,14 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
         request.note.clone_from(note);
     }
     if args.dry_run || args.plan.is_some() {
-        let plan = app.whole_reader()?.plan_merge(&request)?;
+        let plan = merge::plan(&app.whole_reader()?, &request)?;
         return match &args.plan {
             Some(file) => write_plan(app, &plan, &request, file),
             None => show(app, &plan),
         };
     }
     loop {
-        let result = app.keeper(&path)?.merge(&request)?;
+        let result = merge::merge(&mut app.keeper(&path)?, &request)?;
         let plan = match result {
             MergeResult::Done(merged) => {
                 if app.out.is_json() {
@@ -88,7 +88,7 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 }
 
 fn parent_of(app: &App, from: &str) -> Result<String> {
-    let branch = app.whole_reader()?.branch_info(from)?;
+    let branch = branch::named(&app.whole_reader()?, from)?;
     branch.parent.ok_or_else(|| CliError::user("invalid_operation", "main left no branch that it could be merged into"))
 }
 

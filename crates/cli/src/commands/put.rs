@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use kapsa_memory::access::Access;
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
-use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
+use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri};
 
-use crate::app::{self, App};
+use crate::app::{self, AnyWriter, App};
 use crate::args::{self, Fields};
 use crate::commands::documents;
 use crate::commands::embed::New;
@@ -275,7 +275,7 @@ struct Bulk<'a> {
     batch_bytes_max: usize,
     each: bool,
     path: PathBuf,
-    writer: Option<Writer>,
+    writer: Option<AnyWriter>,
     locked_since: Instant,
     batch: Vec<NewRecord>,
     batch_bytes: usize,
@@ -416,11 +416,11 @@ impl<'a> Bulk<'a> {
 
 /// The writer of this call, opened when the first thing is ready to be stored.
 pub(crate) fn open_once<'w>(
-    writer: &'w mut Option<Writer>,
+    writer: &'w mut Option<AnyWriter>,
     app: &App,
     path: &Path,
     defaults: &Defaults,
-) -> Result<&'w mut Writer> {
+) -> Result<&'w mut AnyWriter> {
     if writer.is_none() {
         *writer = Some(app.writer(path, defaults.run())?);
     }

@@ -14,9 +14,10 @@ use kapsa_model::{Embedder, Model, Purpose};
 use crate::error::{Error, Result};
 use crate::records::codec::Operation;
 use crate::records::record::Record;
-use crate::view::vectors::{Block, VECTORS, count, covered, label, session, speaker};
+use crate::search::reader::Reader;
+use crate::view::vectors::{self, VECTORS, VectorBlock, count, coverage, covered_by, label, session, speaker};
 use crate::view::{Store, View};
-use crate::write::writer::{Progress, WriteOptions};
+use crate::write::options::{Progress, WriteOptions};
 
 /// Records whose vectors are published in one commit.
 const BATCH_RECORDS: usize = 64;
@@ -78,8 +79,9 @@ impl Target {
         let label = label(model);
         let blocks = store.vector_blocks()?;
         let epochs: Vec<u32> = blocks.iter().map(|block| block.vectors.epoch()).collect();
-        let ids =
-            |wanted: &dyn Fn(&Block) -> bool| blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect();
+        let ids = |wanted: &dyn Fn(&VectorBlock) -> bool| {
+            blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect()
+        };
         let target = |epoch, stale, older| Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older });
         let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
             return target(0, Vec::new(), Vec::new());
@@ -89,7 +91,7 @@ impl Target {
             return target(current, Vec::new(), Vec::new());
         }
         if !change {
-            let told = store.coverage()?.model.map_or_else(|| "another model".to_string(), |model| model.name);
+            let told = coverage(store)?.model.map_or_else(|| "another model".to_string(), |model| model.name);
             return Err(Error::OtherModel { in_force: told, asked: model.name.clone() });
         }
         let older = ids(&|block| block.vectors.epoch() == current);
@@ -99,13 +101,13 @@ impl Target {
         target(newest + 1, ids(&|block| block.vectors.epoch() > current), older)
     }
 
-    fn is_ours(&self, block: &Block) -> bool {
+    fn is_ours(&self, block: &VectorBlock) -> bool {
         block.vectors.epoch() == self.epoch && block.vectors.label() == self.label
     }
 
     fn covered(&self, store: &Store) -> Result<Sequences> {
-        let ours: Vec<&Block> = store.vector_blocks()?.iter().filter(|block| self.is_ours(block)).collect();
-        Ok(covered(&ours))
+        let ours: Vec<&VectorBlock> = store.vector_blocks()?.iter().filter(|block| self.is_ours(block)).collect();
+        Ok(covered_by(&ours))
     }
 }
 
@@ -151,6 +153,14 @@ pub fn embed(
     }
 }
 
+/// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn uncovered_since(reader: &Reader, sequence: u64) -> Result<u64> {
+    vectors::uncovered_since(reader.view(), sequence)
+}
+
 /// Takes the old model's vectors out of force, unless records came in the meantime.
 fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result<bool> {
     let mut writer = kapsa_capsule::Writer::open(path, &options.capsule())?;
@@ -168,7 +178,7 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     Ok(true)
 }
 
-struct Made {
+struct NewVectors {
     builder: VectorsBuilder,
     reused: u64,
 }
@@ -179,11 +189,11 @@ enum Known {
     Text(usize),
 }
 
-fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder, texts: &mut Texts) -> Result<Made> {
+fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder, texts: &mut Texts) -> Result<NewVectors> {
     let mut entries: Vec<(Entry, Known)> = Vec::new();
     let mut new: Vec<String> = Vec::new();
     let mut on_the_way: HashMap<u64, usize> = HashMap::new();
-    let blocks: Vec<&Block> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
+    let blocks: Vec<&VectorBlock> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
     let known = known(&blocks, sequences.len())?;
     for &seq in sequences {
         for (passage, text) in texts.of(view, seq, embedder)? {
@@ -219,11 +229,11 @@ fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder
         }
     }
     sequences.iter().for_each(|&seq| builder.cover(seq..seq + 1));
-    Ok(Made { builder, reused })
+    Ok(NewVectors { builder, reused })
 }
 
 /// Where each text's vector is, worth making for many records only.
-fn known(blocks: &[&Block], records: usize) -> Result<Option<HashMap<u64, (usize, usize)>>> {
+fn known(blocks: &[&VectorBlock], records: usize) -> Result<Option<HashMap<u64, (usize, usize)>>> {
     let total: usize = blocks.iter().map(|block| block.vectors.len()).sum();
     if records < TABLE_RECORDS_MIN && total > TABLE_VECTORS_MIN {
         return Ok(None);
@@ -237,7 +247,7 @@ fn known(blocks: &[&Block], records: usize) -> Result<Option<HashMap<u64, (usize
     Ok(Some(known))
 }
 
-fn look_up(blocks: &[&Block], hash: u64) -> Result<Option<(usize, usize)>> {
+fn look_up(blocks: &[&VectorBlock], hash: u64) -> Result<Option<(usize, usize)>> {
     for (number, block) in blocks.iter().enumerate() {
         if let Some(index) = block.vectors.find(hash)? {
             return Ok(Some((number, index)));
@@ -266,10 +276,10 @@ fn publish(
         return Ok(());
     }
     let mut replaced = now.stale;
-    let mut rest: Vec<&Block> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
+    let mut rest: Vec<&VectorBlock> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
     loop {
         let tier = tier(builder.len());
-        let (peers, others): (Vec<&Block>, Vec<&Block>) =
+        let (peers, others): (Vec<&VectorBlock>, Vec<&VectorBlock>) =
             rest.into_iter().partition(|block| self::tier(block.vectors.len()) == tier);
         let vectors: usize = peers.iter().map(|block| block.vectors.len()).sum();
         if peers.len() + 1 < MERGED_BLOCKS || vectors + builder.len() > MERGED_VECTORS_MAX {
@@ -302,8 +312,8 @@ fn annex(builder: VectorsBuilder) -> AnnexDraft {
 pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(AnnexDraft, Vec<u64>)>> {
     let blocks = store.vector_blocks()?;
     let mut merged: Vec<(AnnexDraft, Vec<u64>)> = Vec::new();
-    let mut open: Option<(VectorsBuilder, Vec<u64>, &Block)> = None;
-    let mut sorted: Vec<&Block> = blocks.iter().collect();
+    let mut open: Option<(VectorsBuilder, Vec<u64>, &VectorBlock)> = None;
+    let mut sorted: Vec<&VectorBlock> = blocks.iter().collect();
     sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
     for block in sorted {
         let joins = open.as_ref().is_some_and(|(builder, _, first)| {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
-    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
-    optimize,
+    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, branch, create,
+    embed, optimize, purge,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
@@ -121,7 +121,7 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
         let model = Plain::new("plain");
         let mut writer = Writer::open(&capsule.path, options()).expect("it works");
         writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).expect("it works");
-        writer.create_branch("side", "main", None).expect("it works");
+        branch::create(&mut writer, "side", "main", None).expect("it works");
         writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).expect("it works");
         writer.switch("side").expect("it works");
         writer.put(record("s", "a feline of the side branch")).expect("it works");
@@ -162,7 +162,7 @@ fn what_is_purged_has_no_vector_after_a_compaction() {
     drop(writer);
     fill(&capsule.path, &model);
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    writer.purge(&Uri::parse("a").expect("it works")).expect("it works");
+    purge(&mut writer, &Uri::parse("a").expect("it works")).expect("it works");
     drop(writer);
     assert_eq!(found(&capsule.path, &model, &by_meaning("cat")), [""; 0]);
     assert_eq!(Reader::open(&capsule.path).expect("it works").coverage().expect("it works").vectors, 2);
