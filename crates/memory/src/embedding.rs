@@ -94,9 +94,8 @@ pub(crate) struct Block {
 
 /// How a model is recorded: whatever differs here is another model.
 fn label(model: &Model) -> Vec<u8> {
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let told = json!({
-        "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
+        "dimension": model.dimension, "hash": model.hash_hex(), "name": model.name, "passage_prefix": model.passage_prefix,
         "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,
     });
     told.to_string().into_bytes()

@@ -7,9 +7,9 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("capsule", &["serde", "serde_json", "tokio", "tantivy", "kapsa-*"]),
     ("index", &["kapsa-*", "serde_json"]),
     ("model", &["clap", "tokio", "reqwest", "ureq", "tantivy", "kapsa", "kapsa-*"]),
-    ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed", "kapsa-llm"]),
-    ("embed", &["clap", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-llm"]),
-    ("llm", &["clap", "tokio", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-embed"]),
+    ("memory", &["clap", "tokio", "reqwest", "ureq", "kapsa-embed", "kapsa-http"]),
+    ("http", &["clap", "tokio", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-embed"]),
+    ("embed", &["clap", "tokio", "reqwest", "ureq", "kapsa", "kapsa-capsule", "kapsa-index", "kapsa-memory", "kapsa-http"]),
 ];
 
 /// Dependencies in the manifest `name` that its crate must not have.
@@ -107,14 +107,14 @@ mod tests {
             "[dependencies]\nkapsa-memory.workspace = true\n",
             &["crates/embed/Cargo.toml:2: embed must not depend on kapsa-memory"],
         );
-        for package in ["capsule", "index", "memory", "embed"] {
-            let expected = format!("crates/{package}/Cargo.toml:2: {package} must not depend on kapsa-llm");
-            check(package, "[dependencies]\nkapsa-llm.workspace = true\n", &[&expected]);
+        for package in ["capsule", "index", "model", "memory", "embed"] {
+            let expected = format!("crates/{package}/Cargo.toml:2: {package} must not depend on kapsa-http");
+            check(package, "[dependencies]\nkapsa-http.workspace = true\n", &[&expected]);
         }
         check(
-            "llm",
+            "http",
             "[dependencies]\nkapsa-model.workspace = true\nkapsa-capsule.workspace = true\n",
-            &["crates/llm/Cargo.toml:3: llm must not depend on kapsa-capsule"],
+            &["crates/http/Cargo.toml:3: http must not depend on kapsa-capsule"],
         );
     }
 
@@ -122,6 +122,6 @@ mod tests {
     fn other_edges_are_free() {
         check("capsule", "[dependencies]\nbytes = \"1\"\n[dev-dependencies]\nserde = \"1\"\n", &[]);
         check("capsule", "[package]\nname = \"tokio\"\n", &[]);
-        check("cli", "[dependencies]\nclap = \"4\"\nkapsa-llm.workspace = true\n", &[]);
+        check("cli", "[dependencies]\nclap = \"4\"\nkapsa-http.workspace = true\n", &[]);
     }
 }

@@ -61,7 +61,6 @@ fn check(name: &str, text: &str) -> Vec<Problem> {
         let code = strip::code(text);
         problems.extend(sources::module_comment(name, text));
         problems.extend(sources::forbidden_calls(name, &code));
-        problems.extend(sources::looks_too_far(name, &code));
         problems.extend(functions::too_long(name, &code));
     }
     problems

@@ -1,18 +1,16 @@
-//! How does Anthropic's `/v1/messages` put a conversation, and its reply?
+//! The conversation and the reply in the terms of Anthropic's `/v1/messages`. Sends nothing.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{End, Said, decimal};
+use super::{Answer, End, decimal};
 
-/// Most tokens of a reply when a request does not say: the protocol wants a number.
+/// Most tokens of a reply when a request sets no limit: the protocol requires one.
 pub const TOKENS_MAX_DEFAULT: u32 = 8192;
-/// The version of the protocol that is spoken.
-pub(crate) const VERSION: &str = "2023-06-01";
 
 /// The body of a request.
-pub(crate) fn question(request: &ChatRequest, model: &str) -> Value {
+pub(super) fn question(request: &ChatRequest, model: &str) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": request.tokens_max.unwrap_or(TOKENS_MAX_DEFAULT),
@@ -25,13 +23,16 @@ pub(crate) fn question(request: &ChatRequest, model: &str) -> Value {
         body["temperature"] = decimal(temperature);
     }
     if !request.tools.is_empty() {
-        let tool = |tool: &ToolSpec| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
+        let tool = |tool: &ToolSpec| {
+            let schema = &tool.parameters;
+            json!({"name": tool.name, "description": tool.description, "input_schema": schema})
+        };
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     body
 }
 
-/// Results of one turn belong into one message, or the model learns to call one tool at a time.
+/// The results of one turn belong in one message; otherwise the model learns to call one tool at a time.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let mut turns: Vec<Value> = Vec::new();
     let mut results: Vec<Value> = Vec::new();
@@ -59,11 +60,11 @@ fn take_results(results: &mut Vec<Value>) -> Option<Value> {
     (!results.is_empty()).then(|| json!({"role": "user", "content": std::mem::take(results)}))
 }
 
-/// What the model said; the protocol knows no turn in which nothing was.
+/// What the model said; the protocol has no empty turns.
 fn assistant(text: &str, tool_calls: &[ToolCall]) -> Option<Value> {
     let words = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
-    let calls =
-        tool_calls.iter().map(|call| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}));
+    let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments});
+    let calls = tool_calls.iter().map(call);
     let blocks: Vec<Value> = words.into_iter().chain(calls).collect();
     (!blocks.is_empty()).then(|| json!({"role": "assistant", "content": blocks}))
 }
@@ -99,8 +100,8 @@ struct Tokens {
     output_tokens: u64,
 }
 
-/// What the body of a reply says, or what is wrong about it.
-pub(crate) fn said(body: &[u8]) -> Result<Said, String> {
+/// The answer in the body of a reply, or what is wrong with it.
+pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let cached = [parsed.usage.cache_creation_input_tokens, parsed.usage.cache_read_input_tokens];
     let tokens_in = cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
@@ -118,5 +119,5 @@ pub(crate) fn said(body: &[u8]) -> Result<Said, String> {
         Some("refusal") => End::Refused("refusal".to_owned()),
         _ => End::Whole,
     };
-    Ok(Said { reply, end })
+    Ok(Answer { reply, end })
 }
