@@ -14,7 +14,7 @@ use kapsa_model::{DIMENSION_MAX, EmbedError, Embedder, Model, Pooling, Purpose};
 
 use crate::failure::{Failure, embed_error};
 use crate::provider::{ModelName, Provider};
-use crate::service::{Call, Service, Settings};
+use crate::service::{Request, Service, Settings};
 use batch::{Batch, batches};
 use vectors::Numbers;
 
@@ -183,7 +183,7 @@ impl Client {
     }
 
     fn post(&self, path: &'static str, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
-        self.service.post(&Call { path, model: self.name.clone(), body }, &|| true)
+        self.service.post(&Request { path, model: self.name.clone(), body }, &|| true)
     }
 
     /// Why the service gives no vectors for these texts.

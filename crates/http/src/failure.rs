@@ -8,7 +8,7 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use ureq::Timeout;
 use ureq::http::StatusCode;
 
-use crate::service::{Answer, Call, REPLY_BYTES_MAX, RETRY_AFTER_MAX, Service};
+use crate::service::{REPLY_BYTES_MAX, RETRY_AFTER_MAX, Request, Response, Service};
 
 /// Most bytes of a refusal that are read.
 pub(crate) const REFUSAL_BYTES_MAX: usize = 64 * 1024;
@@ -43,7 +43,7 @@ pub(crate) fn is_broken(problem: &ureq::Error) -> bool {
     }
 }
 
-impl Answer {
+impl Response {
     /// Whether another try may help. Some servers refuse a text that is too long as if the fault were theirs.
     pub(crate) fn is_transient(&self) -> bool {
         (self.status == 429 || self.status >= 500) && self.status != 501 && !self.is_too_long()
@@ -61,8 +61,8 @@ impl Answer {
 
 impl Service {
     /// Why there is no answer at all.
-    pub(crate) fn no_answer(&self, call: &Call, problem: &ureq::Error, tries: u32) -> Failure {
-        let (url, tries) = (self.url(call.path), tried(tries));
+    pub(crate) fn no_answer(&self, request: &Request, problem: &ureq::Error, tries: u32) -> Failure {
+        let (url, tries) = (self.url(request.path), tried(tries));
         let said = self.clean(&problem.to_string());
         let (kind, message, hint) = match problem {
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => (
@@ -106,25 +106,25 @@ impl Service {
     }
 
     /// Why the service refused.
-    pub(crate) fn refusal(&self, call: &Call, answer: &Answer, tries: u32) -> Failure {
-        let is_too_long = answer.is_too_long();
+    pub(crate) fn refusal(&self, request: &Request, response: &Response, tries: u32) -> Failure {
+        let is_too_long = response.is_too_long();
         let (kind, hint) = if is_too_long {
             let hint = "send less text, or use a model (or a server setting) with a longer context";
             (ModelErrorKind::Refused, hint.to_owned())
         } else {
-            self.meaning(call, answer)
+            self.meaning(request, response)
         };
-        let error = ModelError::new(kind, self.status_line(call, answer, tries), Some(&hint));
-        Failure { error, status: Some(answer.status), is_too_long }
+        let error = ModelError::new(kind, self.status_line(request, response, tries), Some(&hint));
+        Failure { error, status: Some(response.status), is_too_long }
     }
 
     /// What a status means, and what to try.
-    fn meaning(&self, call: &Call, answer: &Answer) -> (ModelErrorKind, String) {
-        let (kind, hint) = match answer.status {
+    fn meaning(&self, request: &Request, response: &Response) -> (ModelErrorKind, String) {
+        let (kind, hint) = match response.status {
             401 | 403 => return (ModelErrorKind::Unauthorized, self.key_hint()),
-            404 => return (ModelErrorKind::Refused, self.provider().missing_hint(&call.model)),
+            404 => return (ModelErrorKind::Refused, self.provider().missing_hint(&request.model)),
             429 => (
-                ModelErrorKind::RateLimited { retry_after: answer.retry_after },
+                ModelErrorKind::RateLimited { retry_after: response.retry_after },
                 "the rate limit or the quota is used up: wait, then try again",
             ),
             300..=399 => (ModelErrorKind::Refused, "redirects are not followed: set the final address"),
@@ -136,18 +136,18 @@ impl Service {
     }
 
     /// A refusal in one line.
-    fn status_line(&self, call: &Call, answer: &Answer, tries: u32) -> String {
-        let status = StatusCode::from_u16(answer.status);
-        let status = status.map_or_else(|_| answer.status.to_string(), |status| status.to_string());
+    fn status_line(&self, request: &Request, response: &Response, tries: u32) -> String {
+        let status = StatusCode::from_u16(response.status);
+        let status = status.map_or_else(|_| response.status.to_string(), |status| status.to_string());
         let status = status.trim_end_matches(" <unknown status code>");
-        let mut line = format!("{} answered {status}{}", self.url(call.path), tried(tries));
-        if let Some(location) = answer.location.as_ref().filter(|_| (300..400).contains(&answer.status)) {
+        let mut line = format!("{} answered {status}{}", self.url(request.path), tried(tries));
+        if let Some(location) = response.location.as_ref().filter(|_| (300..400).contains(&response.status)) {
             line.push_str(&format!(" and points to {}", self.clean(location)));
         }
-        if let Some(wait) = answer.retry_after.filter(|&wait| wait > RETRY_AFTER_MAX) {
+        if let Some(wait) = response.retry_after.filter(|&wait| wait > RETRY_AFTER_MAX) {
             line.push_str(&format!(" and asks to wait {} s", wait.as_secs()));
         }
-        let said = self.words_of(&answer.body);
+        let said = self.words_of(&response.body);
         if said.is_empty() { line } else { format!("{line}: {said}") }
     }
 
@@ -228,13 +228,14 @@ mod tests {
 
     #[test]
     fn too_long_is_not_too_often() {
-        let answer = |status, body: &str| Answer { status, body: body.as_bytes().to_vec(), retry_after: None, location: None };
+        let response =
+            |status, body: &str| Response { status, body: body.as_bytes().to_vec(), retry_after: None, location: None };
         for status in [400, 413, 500] {
-            let answer = answer(status, "the input length exceeds the Context Length");
-            assert!(answer.is_too_long() && !answer.is_transient(), "{status}");
+            let response = response(status, "the input length exceeds the Context Length");
+            assert!(response.is_too_long() && !response.is_transient(), "{status}");
         }
-        let often = answer(429, "Too many tokens, please wait before trying again");
+        let often = response(429, "Too many tokens, please wait before trying again");
         assert!(!often.is_too_long() && often.is_transient());
-        assert!(answer(503, "busy").is_transient() && !answer(501, "").is_transient());
+        assert!(response(503, "busy").is_transient() && !response(501, "").is_transient());
     }
 }

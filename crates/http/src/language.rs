@@ -14,7 +14,7 @@ pub use anthropic::TOKENS_MAX_DEFAULT;
 
 use crate::promise;
 use crate::provider::{ModelName, Provider};
-use crate::service::{Call, Service, Settings};
+use crate::service::{Request, Service, Settings};
 
 /// Names in a request that mean a size of model, not a model. They stand for the model that is configured.
 pub const TIERS: [&str; 3] = ["haiku", "sonnet", "opus"];
@@ -57,25 +57,25 @@ impl LanguageModel for ServiceModel {
 
 impl ServiceModel {
     async fn ask(&self, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-        let call = self.call(request);
-        let path = call.path;
+        let sent = self.request(request);
+        let path = sent.path;
         let service = Arc::clone(&self.service);
         let lost = |what: &str| ModelError::new(ModelErrorKind::Unavailable, format!("{}: {what}", self.name), None);
-        let reply = promise::on_thread(move |is_awaited| service.post(&call, is_awaited))
+        let reply = promise::on_thread(move |is_awaited| service.post(&sent, is_awaited))
             .map_err(|error| lost(&format!("cannot start a thread: {error}")))?
             .await
             .ok_or_else(|| lost("the thread of the request failed"))?;
         self.read(path, &reply.map_err(|failure| failure.error)?, request)
     }
 
-    fn call(&self, request: &ChatRequest) -> Call {
+    fn request(&self, request: &ChatRequest) -> Request {
         let model = self.model_for(request);
         let (path, body) = match self.service.provider() {
             Provider::Anthropic => ("/v1/messages", anthropic::question(request, model)),
             Provider::OpenAi => ("/chat/completions", openai::question(request, model, self.service.is_own())),
             Provider::Ollama => ("/api/chat", ollama::question(request, model)),
         };
-        Call { path, model: model.to_owned(), body: body.to_string().into_bytes() }
+        Request { path, model: model.to_owned(), body: body.to_string().into_bytes() }
     }
 
     /// The provider's name of the model that a request names.
@@ -104,7 +104,7 @@ impl ServiceModel {
     }
 
     /// The reply, if the model completed it.
-    fn whole(&self, answer: Answer) -> Result<ChatReply, ModelError> {
+    fn whole(&self, answer: Completion) -> Result<ChatReply, ModelError> {
         let (name, usage) = (&self.name, answer.reply.usage);
         let (kind, message, hint) = match answer.end {
             End::Whole => return Ok(answer.reply),
@@ -126,7 +126,7 @@ impl ServiceModel {
 }
 
 /// What a service answered, and how the answer came to an end.
-struct Answer {
+struct Completion {
     reply: ChatReply,
     end: End,
 }

@@ -62,7 +62,7 @@ impl Default for Settings {
 }
 
 /// One request.
-pub(crate) struct Call {
+pub(crate) struct Request {
     pub(crate) path: &'static str,
     /// The model that is asked, for hints.
     pub(crate) model: String,
@@ -70,7 +70,7 @@ pub(crate) struct Call {
 }
 
 /// What a service answered to one try.
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
     pub(crate) retry_after: Option<Duration>,
@@ -153,13 +153,13 @@ impl Service {
     }
 
     /// The body of a reply. Transient failures are tried again, as long as somebody waits for the reply.
-    pub(crate) fn post(&self, call: &Call, is_awaited: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn post(&self, request: &Request, is_awaited: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let mut tries = 0;
         loop {
-            let outcome = self.send(call);
+            let outcome = self.send(request);
             tries += 1;
             let wait = match &outcome {
-                Ok(answer) if answer.is_transient() => Some(answer.retry_after.unwrap_or_default()),
+                Ok(response) if response.is_transient() => Some(response.retry_after.unwrap_or_default()),
                 Err(problem) if is_broken(problem) => Some(Duration::ZERO),
                 _ => None,
             };
@@ -167,23 +167,23 @@ impl Service {
                 Some(wait) if tries <= self.retries && wait <= RETRY_AFTER_MAX && is_awaited() => {
                     thread::sleep(wait + backoff(tries, chance()));
                 }
-                _ => return self.result(call, outcome, tries),
+                _ => return self.result(request, outcome, tries),
             }
         }
     }
 
-    fn send(&self, call: &Call) -> Result<Answer, ureq::Error> {
-        let request = self.agent.post(self.url(call.path));
-        let mut request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
+    fn send(&self, request: &Request) -> Result<Response, ureq::Error> {
+        let builder = self.agent.post(self.url(request.path));
+        let mut builder = builder.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
         let auth = self.provider.auth();
         for (name, value) in auth.others {
-            request = request.header(*name, *value);
+            builder = builder.header(*name, *value);
         }
         if let Some(key) = &self.key {
             debug_assert!(self.address.is_private(), "a key is sent where nobody else can read it");
-            request = request.header(auth.header, key.header(auth.scheme));
+            builder = builder.header(auth.header, key.header(auth.scheme));
         }
-        let mut response = request.send(&call.body)?;
+        let mut response = builder.send(&request.body)?;
         let status = response.status().as_u16();
         let retry_after = header(response.headers(), &RETRY_AFTER).and_then(|text| seconds(&text));
         let location = header(response.headers(), &LOCATION);
@@ -196,14 +196,14 @@ impl Service {
             let _ = reader.read_to_end(&mut said);
             said
         };
-        Ok(Answer { status, body, retry_after, location })
+        Ok(Response { status, body, retry_after, location })
     }
 
-    fn result(&self, call: &Call, outcome: Result<Answer, ureq::Error>, tries: u32) -> Result<Vec<u8>, Failure> {
+    fn result(&self, request: &Request, outcome: Result<Response, ureq::Error>, tries: u32) -> Result<Vec<u8>, Failure> {
         match outcome {
-            Ok(answer) if answer.status == 200 => Ok(answer.body),
-            Ok(answer) => Err(self.refusal(call, &answer, tries)),
-            Err(problem) => Err(self.no_answer(call, &problem, tries)),
+            Ok(response) if response.status == 200 => Ok(response.body),
+            Ok(response) => Err(self.refusal(request, &response, tries)),
+            Err(problem) => Err(self.no_answer(request, &problem, tries)),
         }
     }
 }

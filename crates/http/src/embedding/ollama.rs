@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Shown;
 use super::batch::BATCH_TEXTS_MAX;
-use super::vectors::{Answer, Bounded, Numbers, Row};
+use super::vectors::{Bounded, Numbers, Row, Rows};
 
 /// Characters of a SHA-256 in hexadecimal.
 const DIGEST_CHARS: usize = 64;
@@ -29,10 +29,10 @@ struct Reply {
 }
 
 /// The vectors in the body of a reply.
-pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Answer> {
+pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Rows> {
     let embeddings = serde_json::from_slice::<Reply>(body)?.embeddings;
     let row = |numbers| Row { index: None, numbers };
-    Ok(Answer { count: embeddings.count, rows: embeddings.items.into_iter().map(row).collect() })
+    Ok(Rows { count: embeddings.count, rows: embeddings.items.into_iter().map(row).collect() })
 }
 
 /// The body of a request for what a model is.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::batch::BATCH_TEXTS_MAX;
-use super::vectors::{Answer, Bounded, Numbers, Row};
+use super::vectors::{Bounded, Numbers, Row, Rows};
 
 #[derive(Serialize)]
 struct Question<'a> {
@@ -32,8 +32,8 @@ struct Entry {
 }
 
 /// The vectors in the body of a reply.
-pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Answer> {
+pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Rows> {
     let data = serde_json::from_slice::<Reply>(body)?.data;
     let row = |entry: Entry| Row { index: entry.index, numbers: entry.embedding };
-    Ok(Answer { count: data.count, rows: data.items.into_iter().map(row).collect() })
+    Ok(Rows { count: data.count, rows: data.items.into_iter().map(row).collect() })
 }

@@ -54,13 +54,13 @@ pub(super) struct Row {
 }
 
 /// What a service answered.
-pub(super) struct Answer {
+pub(super) struct Rows {
     /// How many vectors there were, including those that were not kept.
     pub(super) count: usize,
     pub(super) rows: Vec<Row>,
 }
 
-impl Answer {
+impl Rows {
     /// The vectors of `asked` texts in the order of the texts; an answer without places is taken to be in order.
     pub(super) fn for_texts(self, asked: usize) -> Result<Vec<Numbers>, String> {
         if self.count != asked {

@@ -4,7 +4,7 @@ use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, End, decimal};
+use super::{Completion, End, decimal};
 
 /// Most tokens of a reply when a request sets no limit: the protocol requires one.
 pub const TOKENS_MAX_DEFAULT: u32 = 8192;
@@ -101,7 +101,7 @@ struct Tokens {
 }
 
 /// The answer in the body of a reply, or what is wrong with it.
-pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
+pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
     let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let cached = [parsed.usage.cache_creation_input_tokens, parsed.usage.cache_read_input_tokens];
     let tokens_in = cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
@@ -119,5 +119,5 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
         Some("refusal") => End::Refused("refusal".to_owned()),
         _ => End::Whole,
     };
-    Ok(Answer { reply, end })
+    Ok(Completion { reply, end })
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::openai::{result, system, tools};
-use super::{Answer, End, decimal};
+use super::{Completion, End, decimal};
 
 /// The body of a request.
 pub(super) fn question(request: &ChatRequest, model: &str) -> Value {
@@ -86,7 +86,7 @@ struct Function {
 
 /// The answer in the body of a reply, or what is wrong with it. Calls have no id in this protocol: they are numbered
 /// through the conversation.
-pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Answer, String> {
+pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Completion, String> {
     let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let first = calls(&request.messages).count() + 1;
     let called = parsed.message.tool_calls.unwrap_or_default().into_iter().enumerate();
@@ -99,5 +99,5 @@ pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Answer, Strin
     let reply = ChatReply { text: parsed.message.content, tool_calls: tool_calls.collect(), usage, model: parsed.model };
     let is_cut = parsed.done_reason.as_deref() == Some("length");
     let end = if is_cut { End::Cut } else { End::Whole };
-    Ok(Answer { reply, end })
+    Ok(Completion { reply, end })
 }

@@ -4,7 +4,7 @@ use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, End, decimal};
+use super::{Completion, End, decimal};
 
 /// The body of a request. OpenAI itself has another name for the limit of a reply than most servers that speak its
 /// protocol.
@@ -108,7 +108,7 @@ struct Tokens {
 }
 
 /// The answer in the body of a reply, or what is wrong with it.
-pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
+pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
     let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let choice = parsed.choices.into_iter().next().ok_or("no choices")?;
     let end = match choice.finish_reason.as_deref() {
@@ -122,15 +122,15 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     let text = choice.message.content.unwrap_or_default();
     let mut reply = ChatReply { text, usage, model: parsed.model, ..ChatReply::default() };
     if end != End::Whole {
-        return Ok(Answer { reply, end });
+        return Ok(Completion { reply, end });
     }
     let calls = choice.message.tool_calls.unwrap_or_default();
     Ok(match calls.into_iter().map(tool_call).collect() {
         Ok(calls) => {
             reply.tool_calls = calls;
-            Answer { reply, end }
+            Completion { reply, end }
         }
-        Err(problem) => Answer { reply, end: End::Broken(problem) },
+        Err(problem) => Completion { reply, end: End::Broken(problem) },
     })
 }
 

@@ -243,7 +243,7 @@ mod tests {
             (json!({"rules": [{"contains": "a"}, {"text": "b"}]}), "rule 2 has no string `contains`"),
             (json!({"replies": [{"contains": "a"}]}), "reply 1 has an unknown field `contains`"),
             (json!({"replies": [{"text": 7}]}), "`text` of reply 1 is not a string"),
-            (json!({"replies": [{"tool_calls": [{"name": "f"}]}]}), "a tool call of reply 1 has no text `id`"),
+            (json!({"replies": [{"tool_calls": [{"name": "f"}]}]}), "a tool call of reply 1 has no string `id`"),
             (json!({"replies": [{"usage": {"tokens_in": -1}}]}), "`tokens_in` of reply 1 is not a number of tokens"),
             (json!({"replies": [{"usage": {"tokens": 1}}]}), "`usage` of reply 1 has an unknown field `tokens`"),
         ] {
