@@ -196,6 +196,8 @@ fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::provider::Provider;
     use crate::{Key, Settings};

@@ -1,6 +1,7 @@
 //! Conversations: each protocol is spoken exactly, and each reply understood.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json};
+use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
 
 use crate::samples::{
