@@ -11,7 +11,7 @@ use super::vectors::{Bounded, Numbers, Row, Rows};
 const DIGEST_CHARS: usize = 64;
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct OllamaQuestion<'a> {
     model: &'a str,
     input: &'a [String],
     truncate: bool,
@@ -19,18 +19,18 @@ struct Question<'a> {
 
 /// The body of a request for vectors.
 pub(super) fn question(model: &str, input: &[String]) -> Vec<u8> {
-    let question = Question { model, input, truncate: false };
+    let question = OllamaQuestion { model, input, truncate: false };
     serde_json::to_vec(&question).expect("texts are JSON")
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct OllamaVectors {
     embeddings: Bounded<Numbers, BATCH_TEXTS_MAX>,
 }
 
 /// The vectors in the body of a reply.
 pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Rows> {
-    let embeddings = serde_json::from_slice::<Reply>(body)?.embeddings;
+    let embeddings = serde_json::from_slice::<OllamaVectors>(body)?.embeddings;
     let row = |numbers| Row { index: None, numbers };
     Ok(Rows { count: embeddings.count, rows: embeddings.items.into_iter().map(row).collect() })
 }

@@ -6,7 +6,7 @@ use super::batch::BATCH_TEXTS_MAX;
 use super::vectors::{Bounded, Numbers, Row, Rows};
 
 #[derive(Serialize)]
-struct Question<'a> {
+struct OpenAiQuestion<'a> {
     model: &'a str,
     input: &'a [String],
     encoding_format: &'a str,
@@ -16,12 +16,12 @@ struct Question<'a> {
 
 /// The body of a request.
 pub(super) fn question(model: &str, input: &[String], dimensions: Option<u32>) -> Vec<u8> {
-    let question = Question { model, input, encoding_format: "float", dimensions };
+    let question = OpenAiQuestion { model, input, encoding_format: "float", dimensions };
     serde_json::to_vec(&question).expect("texts and numbers are JSON")
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct OpenAiVectors {
     data: Bounded<Entry, BATCH_TEXTS_MAX>,
 }
 
@@ -33,7 +33,7 @@ struct Entry {
 
 /// The vectors in the body of a reply.
 pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Rows> {
-    let data = serde_json::from_slice::<Reply>(body)?.data;
+    let data = serde_json::from_slice::<OpenAiVectors>(body)?.data;
     let row = |entry: Entry| Row { index: entry.index, numbers: entry.embedding };
     Ok(Rows { count: data.count, rows: data.items.into_iter().map(row).collect() })
 }

@@ -70,11 +70,11 @@ fn assistant(text: &str, tool_calls: &[ToolCall]) -> Option<Value> {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct AnthropicReply {
     model: String,
     content: Vec<Block>,
     stop_reason: Option<String>,
-    usage: Tokens,
+    usage: AnthropicTokens,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ enum Block {
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct AnthropicTokens {
     input_tokens: u64,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
@@ -102,7 +102,7 @@ struct Tokens {
 
 /// The answer in the body of a reply, or what is wrong with it.
 pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
-    let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let parsed: AnthropicReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let cached = [parsed.usage.cache_creation_input_tokens, parsed.usage.cache_read_input_tokens];
     let tokens_in = cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
     let usage = Usage { tokens_in, tokens_out: parsed.usage.output_tokens };

@@ -56,9 +56,9 @@ fn tool_name<'a>(id: &'a str, before: &'a [Message]) -> &'a str {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct OllamaReply {
     model: String,
-    message: Words,
+    message: OllamaMessage,
     done_reason: Option<String>,
     #[serde(default)]
     prompt_eval_count: u64,
@@ -67,19 +67,19 @@ struct Reply {
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct OllamaMessage {
     #[serde(default)]
     content: String,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<OllamaCall>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
-    function: Function,
+struct OllamaCall {
+    function: OllamaFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct OllamaFunction {
     name: String,
     arguments: Value,
 }
@@ -87,7 +87,7 @@ struct Function {
 /// The answer in the body of a reply, or what is wrong with it. Calls have no id in this protocol: they are numbered
 /// through the conversation.
 pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Completion, String> {
-    let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let parsed: OllamaReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let first = calls(&request.messages).count() + 1;
     let called = parsed.message.tool_calls.unwrap_or_default().into_iter().enumerate();
     let tool_calls = called.map(|(at, call)| ToolCall {

@@ -68,48 +68,48 @@ fn call(call: &ToolCall) -> Value {
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct OpenAiReply {
     #[serde(default)]
     model: String,
     choices: Vec<Choice>,
-    usage: Option<Tokens>,
+    usage: Option<OpenAiTokens>,
 }
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Words,
+    message: OpenAiMessage,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct OpenAiMessage {
     content: Option<String>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<OpenAiCall>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct OpenAiCall {
     id: String,
-    function: Function,
+    function: OpenAiFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct OpenAiFunction {
     name: String,
     #[serde(default)]
     arguments: Value,
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct OpenAiTokens {
     prompt_tokens: u64,
     completion_tokens: u64,
 }
 
 /// The answer in the body of a reply, or what is wrong with it.
 pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
-    let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let parsed: OpenAiReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let choice = parsed.choices.into_iter().next().ok_or("no choices")?;
     let end = match choice.finish_reason.as_deref() {
         Some("length") => End::Cut,
@@ -136,7 +136,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
 
 /// A call. Its arguments should be JSON in a string; some servers send them as they are, and some an empty string for
 /// none.
-fn tool_call(call: Call) -> Result<ToolCall, String> {
+fn tool_call(call: OpenAiCall) -> Result<ToolCall, String> {
     let arguments = match call.function.arguments {
         Value::String(text) if !text.trim().is_empty() => serde_json::from_str(&text)
             .map_err(|error| format!("the arguments of {} are not JSON: {error}", call.function.name))?,
