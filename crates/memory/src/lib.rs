@@ -34,26 +34,23 @@ mod versions;
 mod view;
 mod write;
 
-pub mod agent;
-pub mod role;
-pub mod run;
-
 pub use error::{Error, Result};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, export, sync, transfer};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
-    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,
-    SourceReport, Stats, TimelineRequest, VerifyReport, Why,
+    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means, Put, SalvageReport,
+    SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
-pub use search::fusion;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
+pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
 pub use versions::checkpoint::NewCheckpoint;

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_memory::merge::{MergeItem, Outcome};
+use kapsa_memory::merge::{MergeItem, MergeOutcome};
 use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch, merge};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -111,7 +111,7 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
         app.out.text(&format!("{:<10} ", outcome_name(item.outcome)))?;
         app.out.strong(&escape::line(item.uri.short()))?;
         app.out.line(&decided)?;
-        if item.outcome == Outcome::Conflict {
+        if item.outcome == MergeOutcome::Conflict {
             sides(app, item)?;
         }
     }
@@ -195,7 +195,7 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         Value::Object(side)
     };
     let item = |item: &MergeItem| {
-        let decision = if item.outcome == Outcome::Conflict { Value::Null } else { "take".into() };
+        let decision = if item.outcome == MergeOutcome::Conflict { Value::Null } else { "take".into() };
         json!({ "uri": item.uri.as_str(), "outcome": outcome_name(item.outcome), "decision": decision, "note": "",
             "theirs": side(&item.theirs), "ours": item.ours.as_ref().map(side), "base": item.base.as_ref().map(side) })
     };

@@ -5,4 +5,5 @@ pub mod fusion;
 mod groups;
 pub(crate) mod lookup;
 pub(crate) mod principal;
+pub mod query;
 pub(crate) mod reader;

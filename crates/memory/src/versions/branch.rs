@@ -99,7 +99,10 @@ pub fn create(writer: &mut Writer, name: &str, parent: &str, as_of: Option<&AsOf
 }
 
 /// As [`create`], and puts a record on the parent in the same commit.
-pub(crate) fn create_with(
+///
+/// # Errors
+/// As there; `InvalidRecord`.
+pub fn create_with(
     writer: &mut Writer,
     name: &str,
     parent: &str,
@@ -146,7 +149,7 @@ pub fn archive(writer: &mut Writer, name: &str) -> Result<()> {
 ///
 /// # Errors
 /// As [`archive`].
-pub(crate) fn archive_all(writer: &mut Writer, names: Vec<String>, record: NewRecord) -> Result<()> {
+pub fn archive_all(writer: &mut Writer, names: Vec<String>, record: NewRecord) -> Result<()> {
     let mut all = vec![Pending::put(record, writer.envelope())];
     for name in names {
         let open = branches::find(writer.view()?.store(), &name)?.filter(|made| !made.archived);
@@ -162,6 +165,15 @@ fn branch_record(mut record: NewRecord, parent: BranchId, fork: u64, archives: O
     let name = Name::Given(record.uri.take().expect("a branch has a name"));
     let envelope = Envelope { branch: parent, system: true, ..Envelope::default() };
     Pending { name, what: What::Branch { record: Box::new(record), parent, fork, archives }, envelope }
+}
+
+/// What is written on the writer's branch itself, without what it inherits.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn own(writer: &mut Writer) -> Result<Reader> {
+    let branch = writer.branch_id();
+    Ok(writer.reader()?.only([branch]))
 }
 
 /// Refuses a branch that would have too many ancestors.
