@@ -21,7 +21,7 @@ const COUNTS_AT: usize = 7;
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let reader = app.reader_when(&args.when)?;
+    let reader = app.owner_reader_when(&args.when)?;
     let (stats, coverage) = (reader.stats(args.count)?, reader.coverage()?);
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
@@ -232,7 +232,7 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         app.out.note("nothing was erased");
         return Ok(());
     }
-    let revisions = app.writer(&path, None)?.purge(&uri)?;
+    let revisions = app.owner_writer(&path, None)?.purge(&uri)?;
     if app.out.is_json() {
         return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
     }

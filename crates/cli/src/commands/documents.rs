@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use kapsa_memory::document;
+use kapsa_memory::put_source;
 
 use crate::app::App;
 use crate::commands::put::{Answer, Defaults, open_once, tell_one};
@@ -49,7 +50,8 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain
         let Some(text) = text_or_skip(app, document, &mut tally).map_err(|error| stored_so_far(error, &tally))? else { continue };
         let passages = document::cut(&document.name, &text).into_iter().map(|p| defaults.fill_passage(p)).collect();
         let writer = open_once(&mut writer, app, &capsule, defaults)?;
-        let report = writer.put_source(&document.name, passages).map_err(|error| stored_so_far(error.into(), &tally))?;
+        let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
+            .map_err(|error| stored_so_far(error.into(), &tally))?;
         let puts = || report.puts.iter().chain(&report.forgotten);
         tally.count(puts());
         tally.sources = tally.sources.map(|count| count + 1);

@@ -5,7 +5,10 @@ use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
-use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
+use kapsa_memory::{
+    EmbedReport, EmbedRequest, NewRecord, NewVectors, Reader, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, UnlockedWriter,
+    embed as embed_records, is_small_put, stats, uncovered_since,
+};
 use kapsa_model::Embedder;
 use serde::Serialize;
 
@@ -18,14 +21,9 @@ use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
 
-/// A put of more records leaves their vectors to `kapsa embed`, unless told otherwise.
-const AT_ONCE_MAX: u64 = 64;
-/// And so does one of longer texts: half a second's work.
-const AT_ONCE_BYTES_MAX: usize = 32 << 10;
-
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
-    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?)?;
+    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
     let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
@@ -75,6 +73,64 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     Ok(())
 }
 
+/// The vectors of records that are about to be put: made before the lock is taken, so that nobody waits for them.
+pub(crate) struct Ahead {
+    vectors: Option<NewVectors>,
+    state: AheadState,
+}
+
+enum AheadState {
+    /// Made, or to be made later as was asked for.
+    Settled,
+    TooMany,
+    Failed(CliError),
+}
+
+impl Ahead {
+    /// Makes them, if the records are few or it is wanted.
+    pub(crate) fn make(when: Option<EmbedWhen>, capsule: &UnlockedWriter, records: &[NewRecord]) -> Ahead {
+        let (vectors, state) = match when {
+            Some(EmbedWhen::Later) => (None, AheadState::Settled),
+            None if !is_small_put(records.iter().map(|record| record.text.as_str())) => (None, AheadState::TooMany),
+            None | Some(EmbedWhen::Now) => match ahead(capsule, records) {
+                Ok(vectors) => (Some(vectors), AheadState::Settled),
+                Err(error) => (None, AheadState::Failed(error)),
+            },
+        };
+        Ahead { vectors, state }
+    }
+
+    /// The vectors, to be published with the records.
+    pub(crate) fn take(&mut self) -> Option<NewVectors> {
+        self.vectors.take()
+    }
+
+    /// Says what the records lack, now that they are stored. Returns what failed, for programs.
+    pub(crate) fn report(self, app: &mut App) -> Option<String> {
+        match self.state {
+            AheadState::Settled => None,
+            AheadState::TooMany => {
+                app.out.note(WORDS_ONLY);
+                None
+            }
+            AheadState::Failed(error) => Some(without_vectors(app, &error)),
+        }
+    }
+}
+
+fn ahead(capsule: &UnlockedWriter, records: &[NewRecord]) -> Result<NewVectors> {
+    let embedder = models::for_capsule(&capsule.coverage()?)?;
+    Ok(capsule.embed(records, embedder.as_ref())?)
+}
+
+/// Said of records whose vectors are left for later.
+const WORDS_ONLY: &str = "found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)";
+
+fn without_vectors(app: &mut App, error: &CliError) -> String {
+    app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
+    format!("failed: {}", error.message)
+}
+
 /// Records without vectors before those of a put are given some as well when they are as old as this, in microseconds: whoever wrote
 /// younger ones is still at it.
 const LEFT_AFTER: i64 = 30_000_000;
@@ -116,8 +172,7 @@ impl New {
             return None;
         }
         let error = self.embed(app).err()?;
-        app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
-        Some(format!("failed: {}", error.message))
+        Some(without_vectors(app, &error))
     }
 
     fn embed(self, app: &mut App) -> Result<()> {
@@ -128,16 +183,16 @@ impl New {
             return Ok(());
         }
         if self.when.is_none() && !are_few(&reader, new.clone())? {
-            app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
+            app.out.note(WORDS_ONLY);
             return Ok(());
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
-        let stretch = reader.uncovered_since(new.start)?..new.end;
+        let stretch = uncovered_since(&reader, new.start)?..new.end;
         let is_left = stretch.start < new.start && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
         if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }
-        let embedder = models::for_capsule(&reader)?;
+        let embedder = models::for_capsule(&reader.coverage()?)?;
         drop(reader);
         run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
         Ok(())
@@ -146,19 +201,19 @@ impl New {
 
 /// Whether the vectors of these records take no longer than a person waits for.
 fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
-    if new.end - new.start > AT_ONCE_MAX {
+    if new.end - new.start > SMALL_PUT_RECORDS_MAX as u64 {
         return Ok(false);
     }
     let mut bytes = 0;
     for sequence in new {
         bytes += reader.record(sequence)?.text.len();
     }
-    Ok(bytes <= AT_ONCE_BYTES_MAX)
+    Ok(bytes <= SMALL_PUT_BYTES_MAX)
 }
 
 /// The newest sequence.
 fn last(reader: &Reader) -> Result<u64> {
-    Ok(reader.stats(false)?.record_count)
+    Ok(stats(&reader, false)?.record_count)
 }
 
 /// One model of `model list`.
@@ -217,7 +272,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
             }
         },
     };
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = model.hash_hex();
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
         return app.out.json(&serde_json::json!({
@@ -247,7 +302,7 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
     let size = bytes.len() as u64;
     let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
     let model = embedder.model();
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = model.hash_hex();
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
     // The name first: a model that is there has one.
@@ -266,14 +321,13 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
 
 fn list(app: &mut App) -> Result<()> {
     let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
-    let hex = |hash: &[u8; 32]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let used = in_force.as_ref().map(|model| hex(&model.hash));
+    let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
     let mut all = vec![Listed {
         name: models::BUNDLED.to_string(),
         dimension: bundled.model().dimension,
         bytes: 0,
-        hash: hex(&bundled.model().hash),
+        hash: bundled.model().hash_hex(),
         in_force: false,
     }];
     for added in models::added()? {

@@ -7,7 +7,7 @@ use kapsa_memory::graph::{Direction, Fact, Provenance};
 use kapsa_memory::policy::{self, PARTS};
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Record, Replayed};
+use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Record, Replayed, graph, policy, replay};
 use serde_json::{Map, Value, json};
 
 use super::events::{event_type, line as event_line};
@@ -38,8 +38,8 @@ fn policy_file(path: &Path) -> Result<Map<String, Value>> {
 
 fn found(reader: &Reader, id: Option<&str>) -> Result<PolicySnapshot> {
     let policy = match id.filter(|id| *id != "current") {
-        Some(id) => reader.policy(id.trim_start_matches("policy/"))?,
-        None => reader.current_policy()?,
+        Some(id) => policy::named(&reader, id.trim_start_matches("policy/"))?,
+        None => policy::current(&reader)?,
     };
     policy.ok_or_else(|| CliError::user("policy_not_found", "there is no such policy").hint("kapsa policy list"))
 }
@@ -50,7 +50,7 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
         PolicyVerb::Capture { file } => {
             let given = policy_file(&file)?;
             let path = app.capsule()?;
-            let captured = app.writer(&path, None)?.capture_policy(&given, &rfc3339(moment::now()))?;
+            let captured = policy::capture(&mut app.owner_writer(&path, None)?, &given, &rfc3339(moment::now()))?;
             let policy = &captured.policy;
             if app.out.is_json() {
                 return app
@@ -63,7 +63,7 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
         }
         PolicyVerb::List => list_policies(app),
         PolicyVerb::Show { id } => {
-            let policy = found(&app.reader()?, id.as_deref())?;
+            let policy = found(&app.owner_reader()?, id.as_deref())?;
             app.out.json(&Value::Object(policy.record.metadata))
         }
         PolicyVerb::Validate { file } => {
@@ -74,7 +74,7 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
             app.out.line(&format!("valid, {hash}"))
         }
         PolicyVerb::Diff { a, b } => {
-            let reader = app.reader()?;
+            let reader = app.owner_reader()?;
             let (a, b) = (found(&reader, Some(&a))?, found(&reader, b.as_deref())?);
             let part = |policy: &PolicySnapshot, part: &str| policy.record.metadata.get(part).cloned().unwrap_or_default();
             let differs = |name: &&str| part(&a, name) != part(&b, name);
@@ -102,10 +102,10 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
 }
 
 fn list_policies(app: &mut App) -> Result<()> {
-    let reader = app.reader()?;
+    let reader = app.owner_reader()?;
     let filter = Filter { kinds: vec![policy::KIND.to_string()], ..Filter::default() };
     let policies = reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX, reverse: false })?;
-    let current = reader.current_policy()?.map(|policy| policy.id);
+    let current = policy::current(&reader)?.map(|policy| policy.id);
     let text = |record: &Record, name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
     let is_current = |record: &Record| Some(text(record, "policy_id")) == current;
     if app.out.is_json() {
@@ -141,17 +141,18 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
             let facts = facts.iter().map(|text| fact(text)).collect::<Result<Vec<_>>>()?;
             let path = app.capsule()?;
             let id = id.unwrap_or_else(|| slug(&title));
-            let put = app.writer(&path, None)?.add_card(&card_type, &title, &id, &facts, &provenance(from))?;
+            let put = graph::add_card(&mut app.owner_writer(&path, None)?, &card_type, &title, &id, &facts, &provenance(from))?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::AddEdge { edge_type, start, end, weight, from } => {
             let (start, end) = (logical(&start)?, logical(&end)?);
             let path = app.capsule()?;
-            let put = app.writer(&path, None)?.add_edge(&edge_type, (&start, &end), weight, &provenance(from))?;
+            let put =
+                graph::add_edge(&mut app.owner_writer(&path, None)?, &edge_type, (&start, &end), weight, &provenance(from))?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::Query { uri, direction, depth, of_type, limit, when } => {
-            let reader = app.reader_when(&when)?;
+            let reader = app.owner_reader_when(&when)?;
             let records = match uri {
                 Some(uri) => {
                     let direction = match direction {
@@ -159,9 +160,9 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                         EdgeDirection::Out => Direction::Out,
                         EdgeDirection::Both => Direction::Both,
                     };
-                    reader.edges(&logical(&uri)?, direction, of_type.as_deref(), depth, limit)?
+                    graph::edges(&reader, &logical(&uri)?, direction, of_type.as_deref(), depth, limit)?
                 }
-                None => reader.cards(of_type.as_deref(), limit)?,
+                None => graph::cards(&reader, of_type.as_deref(), limit)?,
             };
             if app.out.is_json() {
                 let records: Vec<RecordOut<'_>> = records.iter().map(RecordOut::whole).collect();
@@ -192,13 +193,13 @@ pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
     match verb {
         ReplayVerb::Run { run, types } => {
             let types = types.iter().map(|name| event_type(name)).collect::<Result<Vec<_>>>()?;
-            let timeline = app.reader()?.replay(&run, &types)?;
+            let timeline = replay::timeline(&app.owner_reader()?, &run, &types)?;
             show_timeline(app, &run, &timeline)?;
             Ok(Status::Done)
         }
         ReplayVerb::Verify { run, check_retrievals, check_sequence } => {
             let all = !check_retrievals && !check_sequence;
-            let issues = app.reader()?.verify_replay(&run, all || check_retrievals, all || check_sequence)?;
+            let issues = replay::verify(&app.owner_reader()?, &run, all || check_retrievals, all || check_sequence)?;
             let passed = !issues.iter().any(|issue| issue.is_error);
             let severity = |is_error| if is_error { "error" } else { "warning" };
             if app.out.is_json() {

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{NewRecord, Reader, Writer};
+use kapsa_memory::{NewRecord, Reader, Writer, stats};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
+use crate::app::{AnyReader, App};
 use crate::args::{Mode, SvcVerb};
 use crate::commands::find::{self, Asked};
 use crate::error::{CliError, Result};
@@ -152,7 +152,7 @@ fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
 /// What one store answers, and what kept meaning from having a say. Words answer where meaning has nothing, and the newest entries
 /// where words have nothing either.
 fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Found, Option<CliError>)> {
-    let reader = Reader::open(store)?;
+    let reader = AnyReader::Owner(Reader::open(store)?);
     if request.k == 0 {
         return Ok((Found { hits: Vec::new(), fallback: false, means: Means::default() }, None));
     }
@@ -161,7 +161,7 @@ fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Fou
         answer => answer.err(),
     };
     let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
-    Ok((reader.find(&by_words)?, failed))
+    Ok((reader.find_with(&by_words, None)?, failed))
 }
 
 fn of_one(answers: Vec<(&Path, Found)>) -> Vec<Value> {
@@ -322,7 +322,7 @@ fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {
-    let stats = Reader::open(path)?.stats(false)?;
+    let stats = stats(&Reader::open(path)?, false)?;
     app.out.json(&json!({ "path": show(path), "frames": stats.record_count, "size_bytes": stats.size_bytes }))
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Pulled, Relation};
+use kapsa_memory::{Pulled, Relation, sync};
 use serde_json::json;
 
 use crate::app::App;
@@ -41,7 +41,7 @@ pub(crate) fn push(app: &mut App, args: &Exchange) -> Result<()> {
 fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result<()> {
     let name = name.map_or_else(|| name_of(from), str::to_string);
     let mut progress = Progress::new("copying", &app.out);
-    let pulled = app.keeper(to)?.pull(from, &name, &mut |done, total| progress.set(done, total))?;
+    let pulled = sync::pull(&mut app.keeper(to)?, from, &name, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     tell(app, &pulled)
 }

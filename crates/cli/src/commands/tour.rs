@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
-use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed};
+use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed, put_source, stats};
 use kapsa_model::Embedder;
 use serde::Serialize;
 
@@ -158,7 +158,7 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let mut writer = app.keeper(path)?;
     for (name, text) in &texts {
-        let put = writer.put_source(name, document::cut(name, text))?;
+        let put = put_source(&mut writer, name, document::cut(name, text))?;
         report.documents.push(DocumentOut { name: name.clone(), passages: put.puts.len() });
     }
     drop(writer);
@@ -299,7 +299,7 @@ fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     report.step(&mut app.out, "verify", "Prove it: every checksum, every link of the chain", begun.elapsed())?;
     report.verify = as_value(&VerifyOut::of(path, &verified))?;
     say(&mut app.out, &verdict(&verified))?;
-    let chain = Reader::open(path)?.stats(false)?.chain;
+    let chain = stats(&Reader::open(path)?, false)?.chain;
     say(&mut app.out, &format!("chain {chain}"))
 }
 

@@ -3,7 +3,9 @@
 use std::fs;
 
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo};
+use kapsa_memory::{
+    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch, checkpoint, history, merge,
+};
 
 use crate::app::{self, App};
 use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Commit, Diff, Log, OneUri, ResolveUri, Revert};
@@ -32,7 +34,7 @@ pub(crate) fn branch(app: &mut App, args: BranchArgs) -> Result<()> {
 fn list_branches(app: &mut App, all: bool) -> Result<()> {
     let path = app.capsule()?;
     let current = app.branch(&path)?.unwrap_or_else(|| MAIN.to_string());
-    let mut branches = Reader::open(&path)?.branches()?;
+    let mut branches = branch::list(&Reader::open(&path)?)?;
     branches.retain(|branch| all || !branch.archived);
     if app.out.is_json() {
         return app.out.json(&BranchesOut::of(&current, &branches));
@@ -58,7 +60,7 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
         None => app.branch(&path)?.unwrap_or_else(|| MAIN.to_string()),
     };
     let mut writer = app.keeper(&path)?;
-    let made = writer.create_branch(name, &parent, as_of.map(moment::as_of).as_ref())?;
+    let made = branch::create(&mut writer, name, &parent, as_of.map(moment::as_of).as_ref())?;
     drop(writer);
     if switch {
         locate::set_current_branch(&path, &made.name)?;
@@ -72,7 +74,7 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
 
 fn archive(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
-    app.keeper(&path)?.archive_branch(name)?;
+    branch::archive(&mut app.keeper(&path)?, name)?;
     if app.out.is_json() {
         return app.out.json(&serde_json::json!({ "branch": name, "archived": true }));
     }
@@ -101,7 +103,7 @@ pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
         git_commit: args.git_commit.unwrap_or_default(),
         force: args.force,
     };
-    let made = app.writer(&path, Some(&new.run))?.checkpoint(&new)?;
+    let made = checkpoint::make(&mut app.owner_writer(&path, Some(&new.run))?, &new)?;
     if app.out.is_json() {
         return app.out.json(&MadeCheckpoint::of(&made));
     }
@@ -110,7 +112,7 @@ pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
 
 /// `kapsa checkpoints`.
 pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()> {
-    let found = app.reader()?.checkpoints(args.all)?;
+    let found = checkpoint::list(&app.owner_reader()?, args.all)?;
     if app.out.is_json() {
         return app.out.json(&CheckpointsOut::of(&found));
     }
@@ -144,7 +146,7 @@ pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
     let side = |text: &str| view_of(&reader, text, &current);
     let a = side(&args.a)?;
     let b = args.b.as_deref().map_or_else(|| Ok(reader.on(&current, None)?), side)?;
-    let found = a.differences(&b)?;
+    let found = history::differences(&a, &b)?;
     if app.out.is_json() {
         return app.out.json(&DiffOut::of(&found, args.names));
     }
@@ -189,8 +191,8 @@ fn difference_for_people(app: &mut App, difference: &Difference, names: bool) ->
 
 /// `kapsa log`.
 pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
-    let reader = app.reader_when(&args.when)?;
-    let records = reader.log(args.limit, args.all || args.graph)?;
+    let reader = app.owner_reader_when(&args.when)?;
+    let records = history::log(&reader, args.limit, args.all || args.graph)?;
     let mut lines = Vec::with_capacity(records.len());
     for record in records {
         lines.push((reader.branch_of(&record)?, record));
@@ -223,7 +225,7 @@ fn what_it_did(record: &Record) -> String {
 /// `kapsa blame`.
 pub(crate) fn blame(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
-    let lives = app.reader()?.blame(&uri)?;
+    let lives = history::blame(&app.owner_reader()?, &uri)?;
     if app.out.is_json() {
         return app.out.json(&BlameOut::of(&uri, &lives));
     }
@@ -250,8 +252,8 @@ fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
             app.out.line(&format!("      because: {}", escape::line(&origin.note)))?;
         }
     }
-    if !record.beside.is_empty() {
-        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+    if !record.conflicts_with.is_empty() {
+        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         app.out.line(&format!("      contested with {}", rivals.join(", ")))?;
     }
     if let Some(source) = &record.source {
@@ -275,11 +277,16 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
         (_, Some(source), _) => Undo::Source(source),
         (.., Some(commit)) => match moment::as_of(&commit) {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
-            _ => Undo::Commit(app.reader()?.checkpoint(&commit)?.sequence),
+            _ => Undo::Commit(checkpoint::named(&app.owner_reader()?, &commit)?.sequence),
         },
         _ => return Err(CliError::usage("nothing to revert: give a sequence, --run or --source")),
     };
-    let undone = app.writer(&path, None)?.revert(&undo, &args.why.by.unwrap_or_default(), &args.why.note.unwrap_or_default())?;
+    let undone = history::revert(
+        &mut app.owner_writer(&path, None)?,
+        &undo,
+        &args.why.by.unwrap_or_default(),
+        &args.why.note.unwrap_or_default(),
+    )?;
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
@@ -297,7 +304,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let path = app.capsule()?;
     let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
-    let put = app.writer(&path, None)?.cherry_pick(&uri, &args.from, &by, &note)?;
+    let put = merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -305,7 +312,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
 pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
     let path = app.capsule()?;
     let (old, new) = (app::uri(&args.old)?, app::uri(&args.new)?);
-    let put = app.writer(&path, None)?.alias(&old, &new)?;
+    let put = app.owner_writer(&path, None)?.alias(&old, &new)?;
     put::tell_one(&mut app.out, &put)
 }
 

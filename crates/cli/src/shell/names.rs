@@ -1,6 +1,7 @@
 //! Which names does a capsule hold that a line may go on with?
 
 use kapsa_memory::Record;
+use kapsa_memory::branch;
 use kapsa_memory::request::TimelineRequest;
 
 use crate::app::App;
@@ -37,7 +38,7 @@ impl CapsuleNames {
     }
 
     fn open_branches(&self) -> Result<Vec<String>> {
-        let branches = App::new(self.held.clone()).whole_reader()?.branches()?;
+        let branches = branch::list(&App::new(self.held.clone()).whole_reader()?)?;
         Ok(branches.into_iter().filter(|branch| !branch.archived).map(|branch| branch.name).collect())
     }
 }

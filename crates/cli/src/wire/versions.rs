@@ -1,6 +1,6 @@
 //! The JSON of branches, checkpoints, events, merges and what else tells of history.
 
-use kapsa_memory::merge::{MergeItem, Outcome};
+use kapsa_memory::merge::{MergeItem, MergeOutcome};
 use kapsa_memory::{
     Blame, Branch, Checkpoint, Choice, Decision, Difference, Event, MergePlan, Merged, Origin, Record, Undone, Uri,
 };
@@ -397,12 +397,12 @@ struct ItemOut<'a> {
 }
 
 /// The name of an outcome.
-pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
+pub(crate) fn outcome_name(outcome: MergeOutcome) -> &'static str {
     match outcome {
-        Outcome::Added => "added",
-        Outcome::Changed => "changed",
-        Outcome::Forgotten => "forgotten",
-        Outcome::Conflict => "conflict",
+        MergeOutcome::Added => "added",
+        MergeOutcome::Changed => "changed",
+        MergeOutcome::Forgotten => "forgotten",
+        MergeOutcome::Conflict => "conflict",
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, EventRequest, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, create,
-    optimize,
+    AsOf, Error, EventRequest, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, branch,
+    checkpoint, create, event, export, graph, history, merge, optimize, policy, purge, replay, stats, uncovered_since,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -251,19 +251,23 @@ fn every_public_read_is_compared_or_the_owners() {
     fixture.writer().put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") }).expect("put");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
     let denied = |result: Result<(), Error>| matches!(result, Err(Error::AccessDenied { .. }));
-    assert!(denied(reader.branch_info("main").map(drop)) && denied(reader.branches().map(drop)));
-    assert!(denied(reader.checkpoints(true).map(drop)) && denied(reader.checkpoint("x").map(drop)));
-    assert!(denied(reader.events(&EventRequest::default()).map(drop)) && denied(reader.log(9, true).map(drop)));
-    assert!(denied(reader.plan_merge(&kapsa_memory::MergeRequest::default()).map(drop)));
-    assert!(denied(reader.differences(&reader).map(drop)) && denied(reader.blame(&uri("fact/x")).map(drop)));
-    assert!(denied(reader.stats(true).map(drop)) && denied(reader.uncovered_since(1).map(drop)));
+    assert!(denied(branch::named(&reader, "main").map(drop)) && denied(branch::list(&reader).map(drop)));
+    assert!(denied(checkpoint::list(&reader, true).map(drop)) && denied(checkpoint::named(&reader, "x").map(drop)));
+    assert!(denied(event::list(&reader, &EventRequest::default()).map(drop)) && denied(history::log(&reader, 9, true).map(drop)));
+    assert!(denied(merge::plan(&reader, &kapsa_memory::MergeRequest::default()).map(drop)));
+    assert!(
+        denied(history::differences(&reader, &reader).map(drop)) && denied(history::blame(&reader, &uri("fact/x")).map(drop))
+    );
+    assert!(denied(stats(&reader, true).map(drop)) && denied(uncovered_since(&reader, 1).map(drop)));
     assert!(denied(reader.clearance("nobody").map(drop)));
     let subject = uri("component/parser");
-    assert!(denied(reader.edges(&subject, kapsa_memory::graph::Direction::Out, None, 1, 9).map(drop)));
-    assert!(denied(reader.cards(None, 9).map(drop)) && denied(reader.card(&subject).map(drop)));
-    assert!(denied(reader.current_policy().map(drop)) && denied(reader.policy("x").map(drop)));
-    assert!(denied(reader.replay("17", &[]).map(drop)) && denied(reader.verify_replay("17", true, true).map(drop)));
-    assert!(denied(reader.export(&kapsa_memory::ExportRequest::default()).map(drop)));
+    assert!(denied(graph::edges(&reader, &subject, kapsa_memory::graph::Direction::Out, None, 1, 9).map(drop)));
+    assert!(denied(graph::cards(&reader, None, 9).map(drop)) && denied(graph::card(&reader, &subject).map(drop)));
+    assert!(denied(policy::current(&reader).map(drop)) && denied(policy::named(&reader, "x").map(drop)));
+    assert!(
+        denied(replay::timeline(&reader, "17", &[]).map(drop)) && denied(replay::verify(&reader, "17", true, true).map(drop))
+    );
+    assert!(denied(export::gather(&reader, &kapsa_memory::ExportRequest::default()).map(drop)));
     assert_eq!(reader.coverage().expect("told"), kapsa_memory::Coverage::default());
     assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
 }
@@ -273,7 +277,8 @@ fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
     let fixture = Fixture::new();
     let mut writer = fixture.writer();
     writer.put(NewRecord { access: Some(Access::level(Classification::Public)), ..named("fact/x", "known") }).expect("put");
-    writer.checkpoint(&kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() }).expect("made");
+    checkpoint::make(&mut writer, &kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() })
+        .expect("made");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
     let told = |moment: AsOf| reader.on("main", Some(&moment)).expect_err("unknown").to_string();
     let known = told(AsOf::checkpoint("the-merger"));
@@ -319,8 +324,8 @@ fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
     let mut writer = fixture.writer().as_principal(profile.clone());
     assert!(matches!(writer.forget(&uri("fact/hidden")), Err(Error::UriNotFound { .. })));
     assert!(writer.forget(&uri("fact/own")).is_ok());
-    assert!(matches!(writer.purge(&uri("fact/1")), Err(Error::AccessDenied { .. })));
-    assert!(matches!(writer.create_branch("run/1", "main", None), Err(Error::AccessDenied { .. })));
+    assert!(matches!(purge(&mut writer, &uri("fact/1")), Err(Error::AccessDenied { .. })));
+    assert!(matches!(branch::create(&mut writer, "run/1", "main", None), Err(Error::AccessDenied { .. })));
     assert!(matches!(writer.alias(&uri("fact/a"), &uri("fact/1")), Err(Error::AccessDenied { .. })));
     drop(writer);
     assert!(fixture.reader().get(&uri("fact/hidden")).is_ok(), "nothing happened to it");
@@ -351,11 +356,12 @@ fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
     let path = folder.path().join("m.kapsa");
     create(&path, &WriteOptions::new(clock)).expect("made");
     let mut writer = Writer::open(&path, WriteOptions::new(clock)).expect("opens");
-    writer.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut writer, "run/1", "main", None).expect("made");
     writer.switch("run/1").expect("there");
     let access = Some(Access::restricted(["cro"]));
     writer.put(NewRecord { access: access.clone(), ..named("fact/x", "secret") }).expect("put");
-    writer.merge(&kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() }).expect("merged");
+    merge::merge(&mut writer, &kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() })
+        .expect("merged");
     assert_eq!(Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access, access);
 }
 
@@ -380,7 +386,7 @@ fn who_knows_next_to_nothing_finds_that() {
         }
         optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
     }
-    assert!(fixture.reader().stats(false).expect("counted").segment_count > 0);
+    assert!(stats(&fixture.reader(), false).expect("counted").segment_count > 0);
 }
 
 /// What a principal is told of its hits is the same whatever is hidden beside them, as long as they come in the same order.

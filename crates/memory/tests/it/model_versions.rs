@@ -1,7 +1,7 @@
 //! Random histories of branches against a plain list of records: whatever the layout, whenever the power fails, the same answers.
 //!
 //! The model keeps every record in order and works out by brute force what a branch sees, from the definition alone: its own records up to
-//! then, its parent's up to where it left, and so on; of a URI the newest of these counts, with those that it is beside.
+//! then, its parent's up to where it left, and so on; of a URI the newest of these counts, with those that it is conflicts_with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kapsa_memory::{
     AsOf, Choice, Error, EventRequest, EventType, ExportRequest, FindRequest, MergeRequest, MergeResult, NewCheckpoint, NewEvent,
-    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, create_unlocked,
+    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, branch, checkpoint, create_unlocked, event, export, history,
+    merge, stats,
 };
 use kapsa_testkit::{Disk, Random, one_crash};
 
@@ -37,7 +38,7 @@ struct Entry {
     branch: usize,
     key: u8,
     what: What,
-    beside: Vec<u64>,
+    conflicts_with: Vec<u64>,
     /// Branch and sequence that it stands for.
     origin: Option<(usize, u64)>,
     run: String,
@@ -77,7 +78,7 @@ impl Model {
     }
 
     fn push(&mut self, branch: usize, key: u8, what: What) -> u64 {
-        self.add(Entry { branch, key, what, beside: Vec::new(), origin: None, run: String::new() })
+        self.add(Entry { branch, key, what, conflicts_with: Vec::new(), origin: None, run: String::new() })
     }
 
     fn add(&mut self, entry: Entry) -> u64 {
@@ -121,7 +122,7 @@ impl Model {
     fn heads(&self, branch: usize, below: u64, key: u8) -> Vec<u64> {
         match self.revisions(branch, below, key).last() {
             None => Vec::new(),
-            Some(&newest) => self.entry(newest).beside.iter().copied().chain([newest]).collect(),
+            Some(&newest) => self.entry(newest).conflicts_with.iter().copied().chain([newest]).collect(),
         }
     }
 
@@ -156,7 +157,7 @@ impl Model {
         if !matches!(entry.what, What::Put(_)) || self.is_purged(newest) {
             return Vec::new();
         }
-        entry.beside.iter().copied().chain([newest]).collect()
+        entry.conflicts_with.iter().copied().chain([newest]).collect()
     }
 
     /// The revisions of a key that count and are no tombstones.
@@ -164,14 +165,14 @@ impl Model {
         self.revisions(branch, below, key).last().map(|&newest| self.counting(newest)).unwrap_or_default()
     }
 
-    /// What revisions say: the newest, and in any order those beside it.
+    /// What revisions say: the newest, and in any order those conflicts_with it.
     fn says(&self, heads: &[u64]) -> Option<(What, BTreeSet<String>)> {
         let text = |head: &u64| match &self.entry(*head).what {
             What::Put(text) => text.clone(),
             _ => panic!("only texts count"),
         };
-        let (newest, beside) = heads.split_last()?;
-        Some((self.entry(*newest).what.clone(), beside.iter().map(text).collect()))
+        let (newest, conflicts_with) = heads.split_last()?;
+        Some((self.entry(*newest).what.clone(), conflicts_with.iter().map(text).collect()))
     }
 
     /// What both sides had last: the newest that was brought over, or else what the branch saw when it left.
@@ -214,29 +215,29 @@ impl Model {
             let theirs = self.entry(tip).clone();
             let heads = self.unpurged(self.heads(to, u64::MAX, key));
             let live = |model: &Model, s: u64| matches!(model.entry(s).what, What::Put(_));
-            let copy = |model: &mut Model, of: &Entry, beside: Vec<u64>| {
+            let copy = |model: &mut Model, of: &Entry, conflicts_with: Vec<u64>| {
                 let what = if of.what == What::Purge { What::Tombstone } else { of.what.clone() };
-                model.add(Entry { branch: to, key, what, beside, origin: Some((from, tip)), run: of.run.clone() })
+                model.add(Entry { branch: to, key, what, conflicts_with, origin: Some((from, tip)), run: of.run.clone() })
             };
-            let all = |model: &mut Model, mut beside: Vec<u64>| {
-                for rival in theirs.beside.clone() {
+            let all = |model: &mut Model, mut conflicts_with: Vec<u64>| {
+                for rival in theirs.conflicts_with.clone() {
                     let rival = model.entry(rival).clone();
-                    let made = copy(model, &rival, beside.clone());
-                    beside.push(made);
+                    let made = copy(model, &rival, conflicts_with.clone());
+                    conflicts_with.push(made);
                 }
-                copy(model, &theirs, beside);
+                copy(model, &theirs, conflicts_with);
             };
             match rule {
                 _ if !conflict => all(self, Vec::new()),
                 Choice::Ours => {
                     let ours = heads.last().map_or(theirs.clone(), |&head| self.entry(head).clone());
-                    copy(self, &ours, ours.beside.clone());
+                    copy(self, &ours, ours.conflicts_with.clone());
                 }
                 Choice::Contested if live(self, tip) && heads.last().is_some_and(|&head| live(self, head)) => all(self, heads),
                 Choice::Contested => match heads.last().filter(|&&head| live(self, head)) {
                     Some(&ours) => {
                         let ours = self.entry(ours).clone();
-                        copy(self, &ours, ours.beside.clone());
+                        copy(self, &ours, ours.conflicts_with.clone());
                     }
                     None => all(self, Vec::new()),
                 },
@@ -359,7 +360,7 @@ impl World {
                 let done = from + random.below((operations.len() - from) as u64 + 1) as usize;
                 self.power_fails(&operations[..done], random);
                 let reader = self.reader();
-                let count = reader.stats(false).expect("counted").record_count;
+                let count = stats(&reader, false).expect("counted").record_count;
                 let erased = |s: &u64| reader.record(*s).expect("readable").purged;
                 if count != self.model.entries.len() as u64 || !self.model.erased.iter().all(erased) {
                     assert_eq!(count, before.entries.len() as u64, "whole or not at all: {inner:?}");
@@ -392,7 +393,10 @@ impl World {
             Operation::Checkpoint(branch, number) => {
                 let label = format!("label {number}");
                 let taken = self.model.checkpoints.iter().any(|(on, known, _)| on == branch && *known == label);
-                let made = self.writer(*branch).checkpoint(&NewCheckpoint { label: label.clone(), ..NewCheckpoint::default() });
+                let made = checkpoint::make(
+                    &mut self.writer(*branch),
+                    &NewCheckpoint { label: label.clone(), ..NewCheckpoint::default() },
+                );
                 assert_eq!(made.is_ok(), !taken, "{made:?}");
                 if made.is_ok() {
                     let sequence = self.model.push(*branch, 0, What::System);
@@ -400,7 +404,7 @@ impl World {
                 }
             }
             Operation::Event(branch) => {
-                self.writer(*branch).emit(vec![NewEvent::new(EventType::IntakeCompleted)]).expect("told");
+                event::emit(&mut self.writer(*branch), vec![NewEvent::new(EventType::IntakeCompleted)]).expect("told");
                 let sequence = self.model.push(*branch, 0, What::System);
                 self.model.events.push((*branch, sequence));
             }
@@ -409,7 +413,7 @@ impl World {
             Operation::Pick(from, to, key) => {
                 let counting = self.model.alive(*from, u64::MAX, *key);
                 let from = self.model.branches[*from].name.clone();
-                let picked = self.writer(*to).cherry_pick(&uri(&name(*key)), &from, "", "");
+                let picked = merge::cherry_pick(&mut self.writer(*to), &uri(&name(*key)), &from, "", "");
                 assert_eq!(picked.is_ok(), !counting.is_empty(), "{picked:?}");
                 self.copy(*to, *key, &counting);
             }
@@ -445,7 +449,7 @@ impl World {
                 erasable += u64::from(matches!(entry.what, What::Put(_)));
             }
         }
-        match self.writer(branch).purge(&uri(&name(key))) {
+        match kapsa_memory::purge(&mut self.writer(branch), &uri(&name(key))) {
             Ok(count) => assert_eq!(count, erasable),
             Err(Error::UriNotFound { .. }) => assert_eq!(erasable, 0),
             Err(error) => panic!("{error}"),
@@ -464,8 +468,8 @@ impl World {
         let made = format!("b{}", self.model.branches.len());
         let as_of = then.map(AsOf::Sequence);
         let parent_name = self.model.branches[parent].name.clone();
-        self.writer(0).create_branch(&made, &parent_name, as_of.as_ref()).expect("made");
-        assert!(self.writer(0).create_branch(&made, "main", None).is_err(), "a name is never used again");
+        branch::create(&mut self.writer(0), &made, &parent_name, as_of.as_ref()).expect("made");
+        assert!(branch::create(&mut self.writer(0), &made, "main", None).is_err(), "a name is never used again");
         let fork = then.map_or(self.model.next(), |then| then + 1);
         self.model.push(parent, 0, What::System);
         self.model.branches.push(Branch { name: made, parent, fork });
@@ -475,11 +479,11 @@ impl World {
         let (branch, to) = (&self.model.branches[from], self.model.branches[self.model.branches[from].parent].name.clone());
         let request = MergeRequest { from: branch.name.clone(), to, ..MergeRequest::default() };
         if from == 0 {
-            assert!(self.writer(0).merge(&request).is_err());
+            assert!(merge::merge(&mut self.writer(0), &request).is_err());
             return;
         }
         let plan = self.model.merge_plan(from);
-        let told = self.reader().plan_merge(&request).expect("planned");
+        let told = merge::plan(&self.reader(), &request).expect("planned");
         let conflicts =
             |conflict: bool| plan.iter().filter(|item| item.2 == conflict).map(|item| name(item.0)).collect::<Vec<_>>();
         let reported: Vec<String> = told.conflicts().map(|item| item.uri.short().to_string()).collect();
@@ -487,15 +491,15 @@ impl World {
         assert_eq!(told.items.len(), plan.len(), "{plan:?} {told:?}");
         if plan.iter().any(|item| item.2) {
             let before = self.disk.operations().len();
-            assert!(matches!(self.writer(0).merge(&request).expect("planned"), MergeResult::Conflicts(_)));
+            assert!(matches!(merge::merge(&mut self.writer(0), &request).expect("planned"), MergeResult::Conflicts(_)));
             let wrote = self.disk.operations()[before..].iter().any(|operation| format!("{operation:?}").starts_with("Write"));
-            assert!(!wrote || self.reader().stats(false).expect("told").record_count == self.model.entries.len() as u64);
+            assert!(!wrote || stats(&self.reader(), false).expect("told").record_count == self.model.entries.len() as u64);
         }
         let request = MergeRequest { rule: Some(rule.clone()), ..request };
-        let MergeResult::Done(_) = self.writer(0).merge(&request).expect("merged") else { panic!("a rule decides") };
+        let MergeResult::Done(_) = merge::merge(&mut self.writer(0), &request).expect("merged") else { panic!("a rule decides") };
         self.model.merge(from, rule);
         assert_eq!(self.model.merge_plan(from), [], "merging again brings nothing: {request:?}");
-        assert_eq!(self.reader().plan_merge(&request).expect("planned").items.len(), 0);
+        assert_eq!(merge::plan(&self.reader(), &request).expect("planned").items.len(), 0);
     }
 
     /// Undoes one commit; what that is to restore is worked out from the model.
@@ -542,30 +546,37 @@ impl World {
             }
             restored.push((key, newest, back));
         }
-        let undone = self.writer(branch).revert(&Undo::Commit(sequence), "", "");
+        let undone = history::revert(&mut self.writer(branch), &Undo::Commit(sequence), "", "");
         assert!(undone.is_ok() || restored.is_empty(), "{undone:?} {any}");
         for (key, newest, back) in restored {
             if back.is_empty() {
                 let origin = Some((branch, newest));
-                self.model.add(Entry { branch, key, what: What::Tombstone, beside: Vec::new(), origin, run: String::new() });
+                self.model.add(Entry {
+                    branch,
+                    key,
+                    what: What::Tombstone,
+                    conflicts_with: Vec::new(),
+                    origin,
+                    run: String::new(),
+                });
             }
             self.copy(branch, key, &back);
         }
     }
 
-    /// Writes on a branch what these say, each beside those before it.
+    /// Writes on a branch what these say, each conflicts_with those before it.
     fn copy(&mut self, branch: usize, key: u8, revisions: &[u64]) {
-        let mut beside = Vec::new();
+        let mut conflicts_with = Vec::new();
         for &revision in revisions {
             let Entry { branch: there, what, run, .. } = self.model.entry(revision).clone();
             let origin = Some((there, revision));
-            beside.push(self.model.add(Entry { branch, key, what, beside: beside.clone(), origin, run }));
+            conflicts_with.push(self.model.add(Entry { branch, key, what, conflicts_with: conflicts_with.clone(), origin, run }));
         }
     }
 
     fn check(&self, random: &mut Random) {
         let reader = self.reader();
-        assert_eq!(reader.stats(false).expect("counted").record_count, self.model.entries.len() as u64);
+        assert_eq!(stats(&reader, false).expect("counted").record_count, self.model.entries.len() as u64);
         for branch in 0..self.model.branches.len() {
             self.check_view(&reader.on(&self.model.branches[branch].name, None).expect("a branch"), branch, u64::MAX);
             if self.model.next() > 1 {
@@ -575,7 +586,7 @@ impl World {
             }
             self.check_checkpoints(&reader, branch);
         }
-        let listed = reader.events(&EventRequest { all_branches: true, ..EventRequest::default() }).expect("listed");
+        let listed = event::list(&reader, &EventRequest { all_branches: true, ..EventRequest::default() }).expect("listed");
         assert_eq!(
             listed.iter().map(|event| event.sequence).collect::<Vec<_>>(),
             self.model.events.iter().map(|(_, sequence)| *sequence).collect::<Vec<_>>()
@@ -601,14 +612,14 @@ impl World {
         hits.sort_unstable();
         assert_eq!(hits, sequences, "{}", context());
         let keys: BTreeSet<u8> = visible.values().map(|(key, _)| *key).collect();
-        assert_eq!(view.stats(true).expect("counted").uri_count, Some(keys.len() as u64), "{}", context());
+        assert_eq!(stats(&view, true).expect("counted").uri_count, Some(keys.len() as u64), "{}", context());
     }
 
     /// What a branch shows is what its export shows.
     fn check_export(&self, branch: usize) {
         let view = self.reader().on(&self.model.branches[branch].name, None).expect("a branch");
         let visible = self.model.visible(branch, u64::MAX);
-        let Ok(export) = view.export(&ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
+        let Ok(export) = export::gather(&view, &ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
             assert!(visible.is_empty(), "something is there to be exported");
             return;
         };
@@ -622,19 +633,19 @@ impl World {
         let shown: Vec<(String, String)> = visible.into_values().map(|(key, text)| (name(key), text)).collect();
         assert_eq!(listed, shown);
         let names: BTreeSet<&String> = shown.iter().map(|(name, _)| name).collect();
-        assert_eq!(exported.stats(true).expect("counted").uri_count, Some(names.len() as u64));
+        assert_eq!(stats(&exported, true).expect("counted").uri_count, Some(names.len() as u64));
     }
 
     fn check_checkpoints(&self, reader: &Reader, branch: usize) {
         let view = reader.on(&self.model.branches[branch].name, None).expect("a branch");
         let own: Vec<u64> = self.model.checkpoints.iter().filter(|(on, ..)| *on == branch).map(|(.., s)| *s).collect();
-        assert_eq!(view.checkpoints(false).expect("listed").iter().map(|c| c.sequence).collect::<Vec<_>>(), own);
+        assert_eq!(checkpoint::list(&view, false).expect("listed").iter().map(|c| c.sequence).collect::<Vec<_>>(), own);
         for (on, label, sequence) in &self.model.checkpoints {
             let newest =
                 self.model.checkpoints.iter().rev().find(|(_, known, s)| known == label && self.model.sees(branch, u64::MAX, *s));
-            match (view.checkpoint(label), newest) {
+            match (checkpoint::named(&view, label), newest) {
                 (Ok(found), Some((.., sequence))) => assert_eq!(found.sequence, *sequence),
-                (Err(Error::UnknownMoment { .. }), None) => {}
+                (Err(Error::UnknownAsOf { .. }), None) => {}
                 (got, want) => panic!("{label} on {on} {sequence}: {got:?} instead of {want:?}"),
             }
         }

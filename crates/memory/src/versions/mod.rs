@@ -1,0 +1,12 @@
+//! How do branches, checkpoints, events and merges read and write the one log? Over views and the writer, as records like any
+//! other. Knows nothing of other capsules.
+
+pub mod branch;
+pub mod checkpoint;
+pub mod event;
+pub mod graph;
+pub mod history;
+pub mod merge;
+pub mod policy;
+pub mod replay;
+pub(crate) mod stats;

@@ -1,0 +1,208 @@
+//! What is visible? The one place that decides which revision of a URI counts, for a branch, as of a moment, for whoever looks.
+
+use std::sync::{Arc, OnceLock};
+
+use kapsa_capsule::Snapshot;
+use kapsa_index::{Candidate, Sequences};
+
+use crate::error::{Error, Result};
+use crate::records::access::{Classification, ClearanceProfile};
+use crate::records::codec::{Body, Operation};
+use crate::records::record::Record;
+use crate::records::uri::Uri;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::Lineage;
+
+pub mod as_of;
+pub(crate) mod branches;
+pub mod checkpoints;
+pub(crate) mod counts;
+mod guard;
+pub mod raw;
+mod segment_tables;
+mod store;
+mod tail;
+pub(crate) mod vectors;
+pub(crate) mod visibility;
+
+use guard::Guard;
+pub(crate) use store::{Head, Store};
+
+/// Most aliases that are followed from one URI to the next.
+pub const ALIASES_MAX: usize = 8;
+
+/// A branch as of a moment, in a store that other views share.
+#[derive(Clone)]
+pub(crate) struct View {
+    store: Arc<Store>,
+    lineage: Lineage,
+    /// Who looks; none for the owner, who sees everything.
+    guard: Option<Arc<Guard>>,
+    /// Sequences of the memories seen; none when that is all of them.
+    memories: OnceLock<Option<Sequences>>,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View").field("snapshot", self.store.snapshot()).field("lineage", &self.lineage).finish_non_exhaustive()
+    }
+}
+
+impl View {
+    /// `main`, as it is in the snapshot.
+    pub(crate) fn new(snapshot: Snapshot) -> View {
+        View::of(Arc::new(Store::new(snapshot)), Lineage::main())
+    }
+
+    fn of(store: Arc<Store>, lineage: Lineage) -> View {
+        View { store, lineage, guard: None, memories: OnceLock::new() }
+    }
+
+    /// `main` in a snapshot, which shares this one's store when it is of the same commit.
+    pub(crate) fn main_of(&self, snapshot: Snapshot) -> View {
+        let (mine, new) = (self.store.snapshot(), &snapshot);
+        let same = new.commit() == mine.commit() && new.file().generation == mine.file().generation;
+        if same { View::of(Arc::clone(&self.store), Lineage::main()) } else { View::new(snapshot) }
+    }
+
+    /// Another lineage in the same store, for the same principal.
+    pub(crate) fn with(&self, lineage: Lineage) -> View {
+        View { guard: self.guard.clone(), ..View::of(Arc::clone(&self.store), lineage) }
+    }
+
+    /// The same, as a principal sees it.
+    pub(crate) fn guarded(&self, profile: ClearanceProfile) -> View {
+        let guard = Guard::new(profile, self.store.tables().len());
+        View { guard: Some(Arc::new(guard)), ..View::of(Arc::clone(&self.store), self.lineage.clone()) }
+    }
+
+    /// What the snapshot holds, whoever looks.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// What this view sees.
+    pub(crate) fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
+
+    /// Whether a principal looks, to whom things may be hidden.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Whether whoever looks may know a record.
+    pub(crate) fn may_know(&self, record: &Record) -> bool {
+        self.guard.as_ref().is_none_or(|guard| guard.profile.can_access(record))
+    }
+
+    /// Whether whoever looks may know what the capsule writes about itself, branches and the like.
+    pub(crate) fn may_know_system(&self) -> bool {
+        self.guard.as_ref().is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
+    }
+
+    /// The exact terms that narrow a search to what whoever looks may know; none where it is enough to check each candidate.
+    pub(crate) fn narrowing_terms(&self) -> Result<Option<Vec<String>>> {
+        self.guard.as_ref().map_or(Ok(None), |guard| guard.narrowing_terms(&self.store))
+    }
+
+    /// Newest revision of a URI, tombstones included.
+    pub(crate) fn newest(&self, uri: &Uri) -> Result<Option<Head>> {
+        if uri.is_reserved() {
+            // The capsule's own names are each given once, wherever that was.
+            return self.store.newest_under(uri, &Lineage::all().before(self.lineage.below()));
+        }
+        let head = self.store.newest_under(uri, &self.lineage)?;
+        match &head {
+            // Whoever purges leaves a marker on every branch that wrote the URI, but not on those that only inherit it.
+            Some(newest) if self.lineage != Lineage::main() && self.store.is_purged(uri, newest.sequence)? => Ok(None),
+            _ => Ok(head),
+        }
+    }
+
+    /// The URI that a URI stands for, and whether a memory is visible under it.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when aliases lead in a circle or too far.
+    pub(crate) fn look_up(&self, uri: &Uri) -> Result<(Uri, bool)> {
+        let mut uri = uri.clone();
+        for _ in 0..=ALIASES_MAX {
+            let Some(head) = self.newest(&uri)? else { return Ok((uri, false)) };
+            let body = self.store.body(head.sequence)?;
+            match body.record.alias {
+                Some(target) => uri = target,
+                None => return Ok((uri, body.operation == Operation::Put)),
+            }
+        }
+        let reason = format!("{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others");
+        Err(Error::InvalidOperation { reason })
+    }
+
+    /// The URI that a URI stands for, if a memory is visible under it.
+    pub(crate) fn resolve(&self, uri: &Uri) -> Result<Option<Uri>> {
+        let (uri, exists) = self.look_up(uri)?;
+        Ok(exists.then_some(uri))
+    }
+
+    /// The newest visible revision under exactly this URI, an alias included.
+    pub(crate) fn visible(&self, uri: &Uri) -> Result<Option<Body>> {
+        let Some(head) = self.newest(uri)? else { return Ok(None) };
+        Ok(Some(self.store.body(head.sequence)?).filter(|body| !body.record.tombstone))
+    }
+
+    /// What counts under exactly this URI, the newest last: all that contest each other, an alias included; nothing when it
+    /// is forgotten or purged.
+    pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
+        let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
+        self.store.counting_with(&self.store.body(head.sequence)?)
+    }
+
+    /// Every revision of a URI that this view sees, ascending.
+    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Vec<u64>> {
+        self.store.revisions_under(uri, &self.lineage)
+    }
+
+    /// Sequences of the memories that this view sees, replaced ones included; none when that is all of them.
+    pub(crate) fn memories(&self) -> Result<Option<&Sequences>> {
+        if let Some(known) = self.memories.get() {
+            return Ok(known.as_ref());
+        }
+        let all = self.lineage == Lineage::main() && self.store.is_plain()?;
+        let memories = if all { None } else { Some(self.store.sequences(&self.lineage, Class::Memory)?) };
+        Ok(self.memories.get_or_init(|| memories).as_ref())
+    }
+
+    /// Whether a memory that this view sees is a newest revision of its URI, not a tombstone, and may be known to
+    /// whoever looks.
+    pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
+        let sequence = candidate.seq();
+        let tail = self.store.tail()?;
+        if sequence >= tail.first_sequence {
+            let Some(body) = tail.body(sequence) else { return Ok(false) };
+            let counts = body.operation == Operation::Put && !tail.replaces(&body.record.uri, sequence, &self.lineage);
+            return Ok(counts && self.may_know(&body.record));
+        }
+        let may_know = self.guard.as_ref().map_or(Ok(true), |guard| guard.may_know_indexed(&self.store, sequence))?;
+        if !may_know || self.is_replaced(sequence)? {
+            return Ok(false);
+        }
+        if tail.revisions.is_empty() || !tail.revisions.contains_key(&candidate.key_hash()?) {
+            return Ok(true);
+        }
+        Ok(!tail.replaces(&self.store.record(sequence)?.uri, sequence, &self.lineage))
+    }
+
+    /// Whether a revision that this view sees took the place of the indexed record `sequence`.
+    fn is_replaced(&self, sequence: u64) -> Result<bool> {
+        let memories = self.memories()?;
+        for table in self.store.tables().replaced()? {
+            for new in table.replacements(sequence)? {
+                let new = new?;
+                if new == sequence || memories.is_none_or(|seen| seen.contains(new)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}

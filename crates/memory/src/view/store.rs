@@ -1,0 +1,253 @@
+//! What does a snapshot hold? Its records and tables, each read when it is first needed. Knows nothing of who looks.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use kapsa_capsule::{Snapshot, Stored};
+use kapsa_index::{Searcher, Sequences};
+
+use super::segment_tables::SegmentTables;
+use super::tail::Tail;
+use super::vectors::{VectorBlock, read_blocks};
+use crate::error::{Error, Result};
+use crate::records::branch::Made;
+use crate::records::codec::{self, Body, Operation};
+use crate::records::record::{BranchId, Record};
+use crate::records::uri::Uri;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::{BRANCH_DEPTH_MAX, Lineage};
+
+/// The newest revision of a URI that a view sees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) sequence: u64,
+    /// Revisions that it did not replace.
+    pub(crate) conflicts_with: Vec<u64>,
+}
+
+impl Head {
+    /// Every revision that counts.
+    pub(crate) fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        self.conflicts_with.iter().copied().chain([self.sequence])
+    }
+}
+
+/// A snapshot with its tables, each read when it is first needed. Knows every record, and nothing of who sees it.
+pub(crate) struct Store {
+    snapshot: Snapshot,
+    tables: SegmentTables,
+    tail: OnceLock<Tail>,
+    searcher: OnceLock<Searcher>,
+    vectors: OnceLock<Vec<VectorBlock>>,
+    /// What the branches met so far see.
+    lineages: Mutex<HashMap<BranchId, Lineage>>,
+}
+
+impl Store {
+    pub(super) fn new(snapshot: Snapshot) -> Store {
+        let tables = SegmentTables::new(snapshot.clone());
+        let (tail, searcher, vectors) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Store { snapshot, tables, tail, searcher, vectors, lineages: Mutex::default() }
+    }
+
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The tables of the segments.
+    pub(crate) fn tables(&self) -> &SegmentTables {
+        &self.tables
+    }
+
+    /// Decodes one revision; an erased one comes back blank.
+    pub(crate) fn body(&self, sequence: u64) -> Result<Body> {
+        if sequence >= self.snapshot.indexed()
+            && let Some(body) = self.tail()?.body(sequence)
+        {
+            return Ok(body.clone());
+        }
+        let stored = self.snapshot.record(sequence)?;
+        match stored.stored() {
+            Stored::Body(bytes) => codec::decode(sequence, bytes),
+            Stored::Purged(_) => Ok(erased(sequence)),
+        }
+    }
+
+    pub(crate) fn record(&self, sequence: u64) -> Result<Record> {
+        Ok(self.body(sequence)?.record)
+    }
+
+    /// What counts when `newest` is the newest revision: those that it conflicts with, then itself; nothing when it is a
+    /// tombstone.
+    pub(crate) fn counting_with(&self, newest: &Body) -> Result<Vec<Body>> {
+        if newest.record.tombstone {
+            return Ok(Vec::new());
+        }
+        let others = newest.record.conflicts_with.iter().map(|&sequence| self.body(sequence));
+        others.chain([Ok(newest.clone())]).collect()
+    }
+
+    /// Newest revision of a URI that `lineage` sees, tombstones and purged ones included.
+    pub(crate) fn newest_under(&self, uri: &Uri, lineage: &Lineage) -> Result<Option<Head>> {
+        if !self.snapshot.tail().is_empty()
+            && let Some(head) = self.tail()?.newest(uri, lineage)
+        {
+            return Ok(Some(head));
+        }
+        self.tables.newest(uri, lineage)
+    }
+
+    /// Every revision of a URI that `lineage` sees, ascending.
+    pub(crate) fn revisions_under(&self, uri: &Uri, lineage: &Lineage) -> Result<Vec<u64>> {
+        let mut all = Vec::new();
+        for index in 0..self.tables.len() {
+            all.extend(self.tables.revisions(index, uri, lineage)?.into_iter().map(|head| head.sequence));
+        }
+        let tail = self.tail()?.revisions(uri).map(|body| &body.record);
+        let mut tail: Vec<u64> = tail.filter(|r| lineage.hold(r.branch, r.sequence)).map(|r| r.sequence).collect();
+        tail.reverse();
+        all.extend(tail);
+        Ok(all)
+    }
+
+    /// Whether the content of a revision is to be erased, on whatever branch that was said.
+    pub(crate) fn is_purged(&self, uri: &Uri, sequence: u64) -> Result<bool> {
+        match self.body(sequence)?.operation {
+            Operation::Put => {}
+            Operation::Alias => return self.is_purged_after(uri, sequence),
+            Operation::Tombstone | Operation::Purge => return Ok(false),
+        }
+        let mut in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
+        if in_tail.any(|body| body.operation == Operation::Purge) {
+            return Ok(true);
+        }
+        for table in self.tables.replaced()? {
+            for new in table.replacements(sequence)? {
+                if new? == sequence {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a purge of the URI came after a sequence. Segments do not record of an
+    /// alias whether it was purged: none is ever listed.
+    fn is_purged_after(&self, uri: &Uri, sequence: u64) -> Result<bool> {
+        for later in self.revisions_under(uri, &Lineage::all())?.into_iter().rev().take_while(|&later| later > sequence) {
+            if self.body(later)?.operation == Operation::Purge {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether there is nothing but memories on `main`.
+    pub(super) fn is_plain(&self) -> Result<bool> {
+        for index in 0..self.tables.len() {
+            if !self.tables.branch_table(index)?.is_plain() {
+                return Ok(false);
+            }
+        }
+        Ok(self.tail()?.plain)
+    }
+
+    /// Sequences that `lineage` sees, replaced ones included.
+    pub(crate) fn sequences(&self, lineage: &Lineage, class: Class) -> Result<Sequences> {
+        let mut ranges = Vec::new();
+        for index in 0..self.tables.len() {
+            ranges.extend(self.tables.branch_table(index)?.sequences(lineage, class)?);
+        }
+        for body in self.tail()?.bodies.iter().flatten() {
+            let record = &body.record;
+            if class.holds(record.system) && lineage.hold(record.branch, record.sequence) {
+                ranges.push(record.sequence..record.sequence + 1);
+            }
+        }
+        Ok(Sequences::new(ranges))
+    }
+
+    /// What a branch sees. One whose record is lost sees itself only.
+    ///
+    /// # Errors
+    /// Damage; a chain of branches deeper than [`BRANCH_DEPTH_MAX`], which nobody can have made.
+    pub(crate) fn lineage_of(&self, branch: BranchId) -> Result<Lineage> {
+        let mut unknown = Vec::new();
+        let mut at = branch;
+        let mut lineage = loop {
+            if at == BranchId::MAIN {
+                break Lineage::main();
+            }
+            let known = self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(&at).cloned();
+            if let Some(known) = known {
+                break known;
+            }
+            if unknown.len() > BRANCH_DEPTH_MAX {
+                return Err(Error::DamagedRecord { sequence: branch.0, reason: "its branch has too many ancestors" });
+            }
+            match self.made(at)? {
+                Some(made) => {
+                    at = made.parent;
+                    unknown.push(made);
+                }
+                None => break Lineage::alone(at),
+            }
+        };
+        for made in unknown.into_iter().rev() {
+            lineage = lineage.child(made.id, made.fork);
+            self.lineages.lock().unwrap_or_else(PoisonError::into_inner).insert(made.id, lineage.clone());
+        }
+        Ok(lineage)
+    }
+
+    /// How a branch was made; none when its record is lost.
+    pub(crate) fn made(&self, branch: BranchId) -> Result<Option<Made>> {
+        if branch.0 >= self.snapshot.commit().next_sequence {
+            return Ok(None);
+        }
+        Ok(Made::of(&self.record(branch.0)?).filter(|made| made.id == branch))
+    }
+
+    /// The records that no segment covers yet.
+    pub(super) fn tail(&self) -> Result<&Tail> {
+        if let Some(tail) = self.tail.get() {
+            return Ok(tail);
+        }
+        let tail = Tail::read(&self.snapshot)?;
+        Ok(self.tail.get_or_init(|| tail))
+    }
+
+    /// Bodies of the tail, oldest first; none where the content was erased.
+    pub(crate) fn tail_bodies(&self) -> Result<&[Option<Body>]> {
+        Ok(&self.tail()?.bodies)
+    }
+
+    /// The search over everything in the snapshot.
+    pub(crate) fn searcher(&self) -> Result<&Searcher> {
+        if let Some(searcher) = self.searcher.get() {
+            return Ok(searcher);
+        }
+        let searcher = Searcher::open(self.tables.lexical_segments()?, self.tail()?.documents())?;
+        Ok(self.searcher.get_or_init(|| searcher))
+    }
+
+    /// The vectors in the snapshot, of all models.
+    pub(crate) fn vector_blocks(&self) -> Result<&[VectorBlock]> {
+        if let Some(blocks) = self.vectors.get() {
+            return Ok(blocks);
+        }
+        let blocks = read_blocks(&self.snapshot)?;
+        Ok(self.vectors.get_or_init(|| blocks))
+    }
+}
+
+pub(super) fn empty_cells<T>(count: usize) -> Vec<OnceLock<T>> {
+    std::iter::repeat_with(OnceLock::new).take(count).collect()
+}
+
+fn erased(sequence: u64) -> Body {
+    let mut record = codec::blank(sequence);
+    record.purged = true;
+    record.tombstone = true;
+    Body { operation: Operation::Tombstone, fresh: false, record }
+}
