@@ -55,6 +55,20 @@ impl AnyReader {
         }
     }
 
+    pub(crate) fn record(&self, sequence: u64) -> Result<Record, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.record(sequence),
+            AnyReader::Principal(reader) => reader.record(sequence),
+        }
+    }
+
+    pub(crate) fn branch_of(&self, record: &Record) -> Result<String, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.branch_of(record),
+            AnyReader::Principal(reader) => reader.branch_of(record),
+        }
+    }
+
     pub(crate) fn history(&self, uri: &Uri) -> Result<Vec<Record>, Error> {
         match self {
             AnyReader::Owner(reader) => reader.history(uri),

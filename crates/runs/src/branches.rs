@@ -14,7 +14,7 @@ use super::store::{Finish, MergedInto, refuse_archived};
 use kapsa_memory::Reader;
 use kapsa_memory::branch::{self, Branch, MAIN, RUN_PREFIX};
 use kapsa_memory::merge::{self, MergeRequest, MergeResult, Mode, Selector};
-use kapsa_memory::{BranchId, NewRecord, branch, merge};
+use kapsa_memory::{BranchId, NewRecord};
 use kapsa_memory::{Error, Result};
 use kapsa_memory::{WriteOptions, Writer, create};
 
@@ -173,7 +173,7 @@ impl Home for Branches {
         let mut all = Vec::new();
         let mut runs: Vec<RunId> = Vec::new();
         // A branch comes after the one that it left, so that the newest branches are not all of the newest runs.
-        for branch in branch::list(reader)?.into_iter().rev() {
+        for branch in branch::list(&reader)?.into_iter().rev() {
             let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
             if !runs.contains(&id) && runs.len() == runs_max {
                 continue;
@@ -189,7 +189,7 @@ impl Home for Branches {
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
         let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
-        let runs = branch::list(reader)?.into_iter().filter_map(named);
+        let runs = branch::list(&reader)?.into_iter().filter_map(named);
         Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
     }
 

@@ -22,7 +22,7 @@ const COUNTS_AT: usize = 7;
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
     let reader = app.owner_reader_when(&args.when)?;
-    let (stats, coverage) = (reader.stats(args.count)?, reader.coverage()?);
+    let (stats, coverage) = (kapsa_memory::stats(&reader, args.count)?, reader.coverage()?);
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
@@ -232,7 +232,7 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         app.out.note("nothing was erased");
         return Ok(());
     }
-    let revisions = app.owner_writer(&path, None)?.purge(&uri)?;
+    let revisions = kapsa_memory::purge(&mut app.owner_writer(&path, None)?, &uri)?;
     if app.out.is_json() {
         return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
     }

@@ -7,7 +7,7 @@ use kapsa_memory::graph::{Direction, Fact, Provenance};
 use kapsa_memory::policy::{self, PARTS};
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Record, Replayed, graph, policy, replay};
+use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Record, Replayed, graph, replay};
 use serde_json::{Map, Value, json};
 
 use super::events::{event_type, line as event_line};

@@ -17,7 +17,7 @@ fn fixture() -> Fixture {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "a fact of everybody")).expect("put");
-    checkpoint::named(&w, &NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
     branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
     let source = Source { path: "/a/folder/notes.md".to_string(), line_start: 1, line_end: 2, content_hash: "0".repeat(32) };
@@ -26,7 +26,7 @@ fn fixture() -> Fixture {
     w.put(named("gone", "forgotten by the run")).expect("put");
     w.forget(&uri("gone")).expect("forgotten");
     w.alias(&uri("old-b"), &uri("b")).expect("aliased");
-    checkpoint::named(&w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
+    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
         .expect("made");
     let call = |mode: &str| {
         let payload = format!(

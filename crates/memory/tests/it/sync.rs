@@ -71,7 +71,7 @@ fn whoever_is_behind_gets_the_missing_commits_as_they_are() {
     }
     w.switch("run/1").expect("open");
     w.put(named("a", "fact a of the run")).expect("put");
-    checkpoint::named(&w, &NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() }).expect("made");
     drop(w);
     let pulled = pull(&copy, &fixture.path);
     assert_eq!((pulled.relation, pulled.records), (Relation::FastForward, 202));

@@ -28,7 +28,7 @@ fn fixture() -> Fixture {
     branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
     w.put(named("found", "by the run")).expect("put");
-    checkpoint::named(&w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
+    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
         .expect("made");
     fixture
 }

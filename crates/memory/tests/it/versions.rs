@@ -126,14 +126,14 @@ fn time_travel_survives_reopen_and_sees_nothing_later() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     let first = w.put(named("a", "fact a one")).expect("put").sequence;
-    let one = checkpoint::named(&w, &label("one")).expect("made");
+    let one = checkpoint::make(&mut w, &label("one")).expect("made");
     w.put(named("a", "fact a two")).expect("put");
     w.put(named("b", "fact b")).expect("put");
-    checkpoint::named(&w, &label("two")).expect("made");
+    checkpoint::make(&mut w, &label("two")).expect("made");
     w.forget(&uri("a")).expect("forgotten");
     branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
-    let foreign = checkpoint::named(&w, &label("on the run")).expect("made");
+    let foreign = checkpoint::make(&mut w, &label("on the run")).expect("made");
     drop(w);
     in_every_layout(&fixture, |reader| {
         let then = |as_of: AsOf| texts(&reader.on("main", Some(&as_of)).expect("known"));
@@ -165,16 +165,16 @@ fn label_uniqueness_is_scoped_to_the_branch() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "fact")).expect("put");
-    let first = checkpoint::named(&w, &label("release")).expect("made");
-    assert!(matches!(checkpoint::named(&w, &label("release")), Err(Error::DuplicateLabel { .. })));
-    let forced = checkpoint::named(&w, &NewCheckpoint { force: true, ..label("release") }).expect("forced");
+    let first = checkpoint::make(&mut w, &label("release")).expect("made");
+    assert!(matches!(checkpoint::make(&mut w, &label("release")), Err(Error::DuplicateLabel { .. })));
+    let forced = checkpoint::make(&mut w, &NewCheckpoint { force: true, ..label("release") }).expect("forced");
     assert_ne!(first.id, forced.id);
     for odd in ["", "  ", "12", "#12"] {
-        assert!(matches!(checkpoint::named(&w, &label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
+        assert!(matches!(checkpoint::make(&mut w, &label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
     }
     branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
-    checkpoint::named(&w, &label("release")).expect("another branch");
+    checkpoint::make(&mut w, &label("release")).expect("another branch");
     drop(w);
     in_every_layout(&fixture, |reader| {
         assert_eq!(checkpoint::list(&reader, false).expect("listed").len(), 2);
@@ -195,9 +195,9 @@ fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
         git_commit: "abc".to_string(),
         ..NewCheckpoint::default()
     };
-    let plan = checkpoint::named(&w, &stage("plan")).expect("made");
-    checkpoint::named(&w, &stage("plan")).expect("a stage may come again");
-    checkpoint::named(&w, &stage("tasks")).expect("made");
+    let plan = checkpoint::make(&mut w, &stage("plan")).expect("made");
+    checkpoint::make(&mut w, &stage("plan")).expect("a stage may come again");
+    checkpoint::make(&mut w, &stage("tasks")).expect("made");
     drop(w);
     in_every_layout(&fixture, |reader| {
         let listed = checkpoint::list(&reader, false).expect("listed");
@@ -651,7 +651,7 @@ fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
     refused(w.put(named("late", "fact late")).map(drop));
     refused(w.forget(&uri("k")).map(drop));
     refused(purge(&mut w, &uri("k")).map(drop));
-    refused(checkpoint::named(&w, &label("late")).map(drop));
+    refused(checkpoint::make(&mut w, &label("late")).map(drop));
     refused(event::emit(&mut w, vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
     refused(history::revert(&mut w, &Undo::Commit(put), "", "").map(drop));
     assert_eq!(stats(&fixture.reader(), false).expect("counted").record_count, count, "nothing was written");
