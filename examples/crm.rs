@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kapsa_agents::{AgentMemory, StoreLocation, ContextOptions, Fact, Scope};
+use kapsa_agents::{AgentMemory, ContextOptions, Fact, Scope, StoreLocation};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Micros, WriteOptions, check};
 use kapsa_model::{ChatReply, ScriptedModel, block_on};

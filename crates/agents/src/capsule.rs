@@ -332,7 +332,9 @@ impl EpisodicStore for CapsuleEpisodicStore {
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
-        let (Ok(uri), Some(reader)) = (records::agent_uri(EPISODE, agent_id, id), self.location.reader()?) else { return Ok(None) };
+        let (Ok(uri), Some(reader)) = (records::agent_uri(EPISODE, agent_id, id), self.location.reader()?) else {
+            return Ok(None);
+        };
         Ok(reader.raw().known(&uri)?.as_ref().and_then(records::episode))
     }
 }
@@ -382,7 +384,9 @@ impl InsightStore for CapsuleInsightStore {
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
-        let (Ok(uri), Some(reader)) = (records::agent_uri(INSIGHT, agent_id, id), self.location.reader()?) else { return Ok(None) };
+        let (Ok(uri), Some(reader)) = (records::agent_uri(INSIGHT, agent_id, id), self.location.reader()?) else {
+            return Ok(None);
+        };
         Ok(reader.raw().known(&uri)?.as_ref().and_then(records::insight))
     }
 

@@ -25,8 +25,7 @@ mod types;
 mod workspace;
 
 pub use capsule::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX,
-    TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX, TOUCHES_UNSAVED_MAX,
 };
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
 pub use context::{
@@ -43,8 +42,8 @@ pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, CONFIRMED_RISE, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
 pub use records::fresh_id;
 pub use reflect::{
-    CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
-    Reflection, SOURCES_MAX,
+    CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError, Reflection,
+    SOURCES_MAX,
 };
 pub use secrets::Secrets;
 pub use stores::{

@@ -6,9 +6,7 @@ use std::thread::{self, ThreadId};
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{
-    AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer, create,
-};
+use kapsa_memory::{AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer, create};
 
 /// A capsule, and the branch of it, that stores keep their records in. Copies share one queue of writes; writers of other processes are
 /// waited for as the options say.

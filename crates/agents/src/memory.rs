@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 
 use super::capsule::{CapsuleEpisodicStore, CapsuleInsightStore};
-use super::location::StoreLocation;
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
+use super::location::StoreLocation;
 use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
 use super::types::{Episode, Fact, Insight, InsightStatus};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
 use super::scope::Scope;
 use kapsa_agents::{
-    AgentMemory, CapsuleEpisodicStore, StoreLocation, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
-    InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, WorkspaceMemory,
+    AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore, InMemoryEpisodicStore,
+    InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::Result;
 use kapsa_memory::access::ClearanceProfile;

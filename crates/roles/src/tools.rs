@@ -22,9 +22,9 @@ const TAGS_MAX: usize = 16;
 /// The tools `memory_search`, `memory_read` and `memory_write` over the memory of an agent and what its clearance allows of its team's.
 #[must_use]
 pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc<dyn Tool>> {
-    let tool = |name: &str, description: &str, parameters: Value, handle: Handler| -> Arc<dyn Tool> {
+    let tool = |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {
         let spec = ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
-        Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: call })
+        Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: handler })
     };
     let text = |description: &str| json!({"type": "string", "description": description});
     let about = [("entity", text("what it is about")), ("domain", text("field of knowledge"))];

@@ -7,8 +7,8 @@ use super::error::FileError;
 use super::path::{File, Node};
 use super::period::{Period, written};
 use crate::matching::counts;
-use crate::types::{Episode, Fact, Insight, InsightStatus};
 use crate::relations::forget_hidden;
+use crate::types::{Episode, Fact, Insight, InsightStatus};
 use kapsa_memory::Result;
 use kapsa_memory::tokens::one_line;
 

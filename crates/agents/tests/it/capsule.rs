@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kapsa_agents::{
-    CapsuleEpisodicStore, CapsuleFactStore, StoreLocation, CapsuleInsightStore, Episode, EpisodeQuery, EpisodicStore, Fact,
-    FactQuery, FactStore, Insight, InsightQuery, InsightStore, TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodeQuery, EpisodicStore, Fact, FactQuery,
+    FactStore, Insight, InsightQuery, InsightStore, StoreLocation, TOUCHES_UNSAVED_MAX,
 };
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{

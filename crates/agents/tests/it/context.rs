@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, StoreLocation, Context, ContextOptions, Episode, Fact, FactStore, Insight,
-    InsightStatus, LIKELY_MAX, Scope, Section, WorkspaceMemory,
+    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, Context, ContextOptions, Episode, Fact, FactStore, Insight, InsightStatus,
+    LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, optimize};

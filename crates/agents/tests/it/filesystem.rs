@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, StoreLocation, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
-    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TraceAction,
+    AgentMemory, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
+    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, StoreLocation, TRACES_MAX, TraceAction,
     WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};

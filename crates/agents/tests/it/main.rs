@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kapsa_agents::{
-    CapsuleEpisodicStore, CapsuleFactStore, StoreLocation, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore,
-    InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore, InMemoryEpisodicStore,
+    InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore, StoreLocation,
 };
 use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create, optimize};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, StoreLocation, Episode, FactQuery, INSIGHT_CHARS_MAX, InMemoryEpisodicStore, InMemoryInsightStore, Insight,
-    InsightQuery, InsightStatus, REFLECTED_EPISODES_MAX, ReflectError, Reflection, WorkspaceMemory,
+    AgentMemory, Episode, FactQuery, INSIGHT_CHARS_MAX, InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery,
+    InsightStatus, REFLECTED_EPISODES_MAX, ReflectError, Reflection, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{StoreLocation, Fact, FactQuery, InMemoryFactStore, Preset, Resolution, Verdict, WorkspaceMemory};
+use kapsa_agents::{Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, WorkspaceMemory};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
 

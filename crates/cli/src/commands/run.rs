@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::{Micros, Mode, WriteOptions};
 use kapsa_runs::{
-    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role, RunId, RunInfo,
-    RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role,
+    RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
 use serde_json::{Value, json};
 
@@ -333,8 +333,7 @@ fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, con
 /// The prompt of a role: who it is, its task, the layers that were given, and what siblings found out.
 fn prompt(runs: &Runs, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<String> {
     let siblings = context.text();
-    let mut layers =
-        PromptLayers::new().with(Layer::Role, Some(&role.title())).with(Layer::SiblingMemory, siblings.as_deref());
+    let mut layers = PromptLayers::new().with(Layer::Role, Some(&role.title())).with(Layer::SiblingMemory, siblings.as_deref());
     if let (Some(id), Some(info)) = (args.task.get(), runs.store.status(run)?)
         && let Some(task) = info.tasks.into_iter().find(|task| task.id == *id)
     {

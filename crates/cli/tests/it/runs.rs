@@ -73,7 +73,6 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
 fn a_prompt_has_its_layers_in_order_and_the_siblings_last() {
     both(|sandbox, _| {
         started(sandbox);
-        sandbox.ok(&["run", "record", "--task", "task-1", "--role", "builder", "--text", "Decided: port 5433."]);
         sandbox.write("rules.md", "Money is in cents.\n");
         let context = ["run", "context", "--task", "task-2", "--role", "builder", "--query", "port"];
         let plain = [&context[..], &["--layer", "project-rules=rules.md"]].concat();

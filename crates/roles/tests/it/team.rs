@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, StoreLocation, Fact, Insight, InsightQuery};
+use kapsa_agents::{AgentMemory, Fact, Insight, InsightQuery, StoreLocation};
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};

@@ -273,7 +273,9 @@ impl<'a> Search<'a> {
     }
 
     fn embedder(&self, reader: &Reader) -> Result<Option<Arc<dyn Embedder>>> {
-        let Some(source) = self.findings.request.models.filter(|_| self.findings.request.mode != SearchMode::Words) else { return Ok(None) };
+        let Some(source) = self.findings.request.models.filter(|_| self.findings.request.mode != SearchMode::Words) else {
+            return Ok(None);
+        };
         let Some(model) = reader.coverage()?.model else { return Ok(None) };
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, known)) = models.iter().find(|(known, _)| *known == model) {

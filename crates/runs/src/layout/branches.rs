@@ -20,9 +20,9 @@ use kapsa_memory::{Error, Result};
 use kapsa_memory::{WriteOptions, Writer, create};
 
 #[derive(Debug)]
-pub(super) struct Branches {
-    pub(super) capsule: PathBuf,
-    pub(super) options: WriteOptions,
+pub(crate) struct Branches {
+    pub(crate) capsule: PathBuf,
+    pub(crate) options: WriteOptions,
 }
 
 impl Branches {

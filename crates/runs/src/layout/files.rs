@@ -37,14 +37,14 @@ const MERGE_RECORDS_MAX: usize = 1 << 20;
 const EXTENSION: &str = "kapsa";
 
 #[derive(Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// Holds a folder for each run.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Capsule that finished runs are merged into.
-    pub(super) workspace: PathBuf,
-    pub(super) options: WriteOptions,
+    pub(crate) workspace: PathBuf,
+    pub(crate) options: WriteOptions,
     /// How a time is written.
-    pub(super) stamp: fn(Micros) -> String,
+    pub(crate) stamp: fn(Micros) -> String,
 }
 
 impl Files {

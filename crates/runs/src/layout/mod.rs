@@ -13,8 +13,8 @@ use super::steps::{Finish, MergedInto};
 mod branches;
 mod files;
 
-pub(super) use branches::Branches;
-pub(super) use files::Files;
+pub(crate) use branches::Branches;
+pub(crate) use files::Files;
 
 /// A writer of one run, or of one task of it, and the title of that.
 pub(super) struct OpenStore {
