@@ -46,7 +46,7 @@ impl Clauses {
         self
     }
 
-    /// What tells of this attribute.
+    /// What is about this attribute.
     pub(super) fn attribute(mut self, attribute: Option<&str>) -> Clauses {
         let attribute = attribute.filter(|attribute| !attribute.is_empty());
         self.all.extend(attribute.map(|attribute| vec![format!("tag:{ATTRIBUTE_TAG}={attribute}")]));

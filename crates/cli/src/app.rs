@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kapsa_agents::CapsuleHome;
+use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
 use kapsa_memory::transfer::{Mounts, mount_path};
@@ -352,22 +352,22 @@ impl App {
     }
 
     /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as they are for who acts.
-    pub(crate) fn home(&self) -> Result<CapsuleHome> {
+    pub(crate) fn location(&self) -> Result<StoreLocation> {
         let path = self.capsule()?;
         let branch = self.branch(&path)?;
         let mut options = self.write_options(None);
         options.holder.branch.clone_from(&branch);
-        let home = CapsuleHome::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
+        let location = StoreLocation::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
         // Stores take a capsule that is not there for an empty one; who names one by mistake is told.
         let reader = Reader::open(&path)?;
-        let Some(principal) = self.principal() else { return Ok(home) };
-        Ok(home.as_principal(reader.clearance(principal)?))
+        let Some(principal) = self.principal() else { return Ok(location) };
+        Ok(location.as_principal(reader.clearance(principal)?))
     }
 
-    /// As [`App::home`], at the moment that a reading verb is told to look at.
-    pub(crate) fn home_when(&self, as_of: Option<&str>) -> Result<CapsuleHome> {
-        let home = self.home()?;
-        Ok(as_of.map(moment::as_of).map_or(home.clone(), |as_of| home.at(as_of)))
+    /// As [`App::location`], at the moment that a reading verb is told to look at.
+    pub(crate) fn location_when(&self, as_of: Option<&str>) -> Result<StoreLocation> {
+        let location = self.location()?;
+        Ok(as_of.map(moment::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
     }
 
     /// How a capsule is opened for writing by this call.

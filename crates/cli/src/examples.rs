@@ -504,6 +504,7 @@ A run or a task that nobody started is started, so that nothing is lost.";
 pub(crate) const RUN_CONTEXT: &str = "Examples:
   kapsa run context --task task-2 --role builder
   kapsa run context --task task-2 --role reviewer --format markdown --budget 500
+  kapsa run context --task task-2 --role builder --format prompt --layer project-rules=AGENTS.md
   kapsa run context --task plan-2 --role planner --past-runs --query \"what went wrong with the port\" --json
 
 The plan (but not for reviewers and planners) and what other tasks recorded, never the task's own; one line each with where

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kapsa_runs::{Role, RunId, TaskId};
+use kapsa_runs::{Layer, Role, RunId, TaskId};
 
 use super::{EmbedWhen, bounded};
 use crate::examples;
@@ -64,6 +64,22 @@ pub(crate) enum ContextFormat {
     Json,
     /// A section of Markdown
     Markdown,
+    /// A whole prompt: the role, the task and the layers of --layer, with this context as the last one
+    Prompt,
+}
+
+/// A layer of a prompt, and the file that has its text.
+#[derive(Clone, Debug)]
+pub(crate) struct LayerFile {
+    pub(crate) layer: Layer,
+    pub(crate) file: PathBuf,
+}
+
+fn layer_file(text: &str) -> Result<LayerFile, String> {
+    let names = || Layer::ALL.map(Layer::name).join(", ");
+    let (name, file) = text.split_once('=').ok_or("expected NAME=FILE")?;
+    let layer = Layer::named(name).ok_or_else(|| format!("the layers are {}", names()))?;
+    Ok(LayerFile { layer, file: PathBuf::from(file) })
 }
 
 /// How much is merged.
@@ -190,6 +206,9 @@ pub(crate) struct RunContext {
     /// How it is printed; --json is the same as json
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ContextFormat,
+    /// Text of a layer of the prompt, from a file; for --format prompt
+    #[arg(long = "layer", value_name = "NAME=FILE", value_parser = layer_file)]
+    pub(crate) layers: Vec<LayerFile>,
     /// Look at earlier runs of this repository too
     #[arg(long)]
     pub(crate) past_runs: bool,

@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         Some(agent) => {
             memory(app, agent, as_of)?.with_clearance(Declared::find()?.effective(app, agent)?).context(&scope, &options)?
         }
-        None => WorkspaceMemory::in_capsule(app.home_when(as_of)?, moment::now).context(None, &scope, &options)?,
+        None => WorkspaceMemory::in_capsule(app.location_when(as_of)?, moment::now).context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
 }

@@ -42,9 +42,9 @@ pub(super) fn writing_agent(app: &App, owner: &Owner) -> Result<String> {
 
 /// The memory of an agent, and what its team shares.
 pub(super) fn memory(app: &App, agent: &str, as_of: Option<&str>) -> Result<AgentMemory> {
-    let home = app.home_when(as_of)?;
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
-    Ok(AgentMemory::in_capsule(agent, &home, moment::now).with_workspace(workspace.into()))
+    let location = app.location_when(as_of)?;
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
+    Ok(AgentMemory::in_capsule(agent, &location, moment::now).with_workspace(workspace.into()))
 }
 
 fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {

@@ -17,7 +17,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
     match verb {
         FactVerb::Add(args) => add(app, *args),
         FactVerb::Get(args) => {
-            let store = CapsuleFactStore::new(app.home_when(args.as_of.as_deref())?);
+            let store = CapsuleFactStore::new(app.location_when(args.as_of.as_deref())?);
             let fact = store.get(&args.id)?.ok_or_else(|| missing(&args.id))?;
             if app.out.is_json() {
                 return app.out.json(&FactOut::from(&fact));
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
         FactVerb::Supersede(args) => {
             let new = New::begin(app, args.embed)?;
-            let old = CapsuleFactStore::new(app.home()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
+            let old = CapsuleFactStore::new(app.location()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
             let tags = if args.tags.is_empty() { old.tags } else { args.tags };
             let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
@@ -69,7 +69,7 @@ pub(super) fn named(verb: &FactVerb) -> Option<&str> {
 }
 
 fn workspace(app: &App) -> Result<WorkspaceMemory> {
-    Ok(WorkspaceMemory::in_capsule(app.home()?, moment::now))
+    Ok(WorkspaceMemory::in_capsule(app.location()?, moment::now))
 }
 
 fn missing(id: &str) -> CliError {
@@ -80,7 +80,7 @@ fn missing(id: &str) -> CliError {
 /// A fact as it was typed; what is not said of one that is known stays as it is.
 fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Result<(Fact, bool)> {
     let known = match &id {
-        Some(id) => CapsuleFactStore::new(app.home()?).get(id)?,
+        Some(id) => CapsuleFactStore::new(app.location()?).get(id)?,
         None => None,
     };
     let now = moment::now();
@@ -162,7 +162,7 @@ fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
 }
 
 fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
-    let store = CapsuleFactStore::new(app.home_when(filters.as_of.as_deref())?);
+    let store = CapsuleFactStore::new(app.location_when(filters.as_of.as_deref())?);
     let found = store.query(&FactQuery {
         entity: filters.within.entity,
         attribute: filters.attribute,

@@ -27,7 +27,7 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
         InsightVerb::Retire(args) => {
             change(app, &args, |memory| memory.retire(&args.id))?;
             let published = format!("pub_{}", args.id);
-            if CapsuleFactStore::new(app.home()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
+            if CapsuleFactStore::new(app.location()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
                 app.out.note(&format!("the team is still told: kapsa forget fact/{published}"));
             }
             Ok(())

@@ -129,9 +129,9 @@ impl Acting {
 }
 
 fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
-    let home = app.home()?;
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
-    let memory = AgentMemory::in_capsule(&clearance.principal, &home, moment::now).with_workspace(workspace.into());
+    let location = app.location()?;
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
+    let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now).with_workspace(workspace.into());
     Ok(memory.with_clearance(clearance))
 }
 

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::{Micros, Mode, WriteOptions};
 use kapsa_runs::{
-    Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, Role, RunId, RunInfo,
-    RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role,
+    RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
 use serde_json::{Value, json};
 
@@ -286,6 +286,9 @@ pub(super) fn text_of(source: &Path) -> Result<String> {
 
 fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     let as_json = args.format == ContextFormat::Json;
+    if !args.layers.is_empty() && args.format != ContextFormat::Prompt {
+        return Err(CliError::usage("layers are parts of a prompt").hint("--format prompt"));
+    }
     if as_json {
         app.out.say_json();
     }
@@ -306,11 +309,12 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
         deadline: Some(moment::now().saturating_add(timeout)),
     };
     let context = runs.store.context(&run, &request)?;
-    tell_context(app, &run, args, request.role, &context)?;
+    print_context(app, runs, &run, args, &context)?;
     Ok(Status::Done)
 }
 
-fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<()> {
+fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
+    let role = role_of(&args.role)?;
     for skipped in &context.skipped {
         app.out.note(&format!("warning: run memory: {} was passed over: {}", skipped.store, skipped.reason));
     }
@@ -320,9 +324,25 @@ fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, cont
     }
     let text = match args.format {
         ContextFormat::Markdown => context.markdown(),
+        ContextFormat::Prompt => Some(prompt(runs, run, args, role, context)?),
         ContextFormat::Text | ContextFormat::Json => context.text(),
     };
     text.map_or(Ok(()), |text| app.out.text(&text))
+}
+
+/// The prompt of a role: who it is, its task, the layers that were given, and what siblings found out.
+fn prompt(runs: &Runs, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<String> {
+    let siblings = context.text();
+    let mut layers = PromptLayers::new().with(Layer::Role, Some(&role.title())).with(Layer::SiblingMemory, siblings.as_deref());
+    if let (Some(id), Some(info)) = (args.task.get(), runs.store.status(run)?)
+        && let Some(task) = info.tasks.into_iter().find(|task| task.id == *id)
+    {
+        layers = layers.with(Layer::Task, Some(&format!("{}\n\n{}", task.title, task.description)));
+    }
+    for given in &args.layers {
+        layers = layers.with(given.layer, Some(&text_of(&given.file)?));
+    }
+    Ok(layers.render())
 }
 
 fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
@@ -417,7 +437,7 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
             .hint("kapsa run list shows them")
             .field("run", run.as_str())
     })?;
-    let place = runs.store.place(&run, None);
+    let place = runs.store.location(&run, None);
     if app.out.is_json() {
         return app.out.json(&wire::status(&info, runs.layout(), &place));
     }

@@ -12,7 +12,7 @@ use crate::moment::rfc3339;
 
 /// `run start`, `run task start`: `{"ok","run","task"?,"existed","layout","place"}`.
 pub(crate) fn started(run: &str, task: Option<&str>, layout: &str, started: &Started) -> Value {
-    let mut value = json!({ "ok": true, "run": run, "existed": started.existed, "layout": layout, "place": started.place });
+    let mut value = json!({ "ok": true, "run": run, "existed": started.existed, "layout": layout, "place": started.location });
     if let Some(task) = task {
         value["task"] = task.into();
     }

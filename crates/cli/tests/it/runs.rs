@@ -70,6 +70,23 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
 }
 
 #[test]
+fn a_prompt_has_its_layers_in_order_and_the_siblings_last() {
+    both(|sandbox, _| {
+        started(sandbox);
+        sandbox.write("rules.md", "Money is in cents.\n");
+        let context = ["run", "context", "--task", "task-2", "--role", "builder", "--query", "port"];
+        let plain = [&context[..], &["--layer", "project-rules=rules.md"]].concat();
+        assert!(sandbox.error(&plain).1["hint"].as_str().is_some_and(|hint| hint.contains("--format prompt")));
+        let prompt = sandbox.ok(&[&plain[..], &["--format", "prompt"]].concat());
+        let headings: Vec<&str> = prompt.lines().filter(|line| line.starts_with("# ")).collect();
+        assert_eq!(headings, ["# Role", "# Task", "# Project rules", "# Sibling memory"], "{prompt}");
+        assert!(prompt.contains("Money is in cents.") && prompt.contains("Decided: port 5433."), "{prompt}");
+        let unknown = [&context[..], &["--format", "prompt", "--layer", "rules=rules.md"]].concat();
+        assert!(sandbox.error(&unknown).1["message"].as_str().is_some_and(|message| message.contains("project-rules")));
+    });
+}
+
+#[test]
 fn nothing_to_tell_is_nothing_printed() {
     both(|sandbox, _| {
         sandbox.ok(&["run", "start", "--run", "17"]);

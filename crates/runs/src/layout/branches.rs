@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 
-use kapsa_memory::CapsuleError;
+use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
+use crate::names::{RunId, TaskId};
+use crate::records;
+use crate::state::refuse_archived;
+use crate::steps::{Finish, MergedInto};
 
-use super::home::{Home, Place, Sibling, Siblings};
-use super::names::{RunId, TaskId};
-use super::records;
-use super::store::{Finish, MergedInto, refuse_archived};
 use kapsa_memory::Reader;
 use kapsa_memory::branch::{self, Branch, MAIN, RUN_PREFIX};
 use kapsa_memory::merge::{self, MergeRequest, MergeResult, Mode, Selector};
@@ -19,9 +19,9 @@ use kapsa_memory::{Error, Result};
 use kapsa_memory::{WriteOptions, Writer, create};
 
 #[derive(Debug)]
-pub(super) struct Branches {
-    pub(super) capsule: PathBuf,
-    pub(super) options: WriteOptions,
+pub(crate) struct Branches {
+    pub(crate) capsule: PathBuf,
+    pub(crate) options: WriteOptions,
 }
 
 impl Branches {
@@ -58,15 +58,6 @@ impl Branches {
     }
 }
 
-/// The answer, or none when the capsule is not there yet.
-pub(super) fn unless_missing<T>(opened: Result<T>) -> Result<Option<T>> {
-    match opened {
-        Ok(opened) => Ok(Some(opened)),
-        Err(Error::Capsule(CapsuleError::NotFound { .. })) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 fn unless_no_branch(switched: Result<()>) -> Result<bool> {
     match switched {
         Ok(()) => Ok(true),
@@ -92,8 +83,8 @@ fn together(reader: &Reader, all: Vec<RunBranch>) -> Siblings {
     Siblings { all: all.into_iter().map(sibling).collect(), together: Some(together) }
 }
 
-impl Home for Branches {
-    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+impl Layout for Branches {
+    fn location(&self, run: &RunId, task: Option<&TaskId>) -> String {
         task.map_or_else(|| run.branch(), |task| task.branch(run))
     }
 
@@ -129,7 +120,7 @@ impl Home for Branches {
         Ok(is_new)
     }
 
-    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>> {
         let Some(mut writer) = unless_missing(self.writer())? else { return Ok(None) };
         if !unless_no_branch(writer.switch(&run.branch()))? {
             return Ok(None);
@@ -146,7 +137,7 @@ impl Home for Branches {
         {
             return Ok(None);
         }
-        Ok(Some(Place { writer, title }))
+        Ok(Some(OpenStore { writer, title }))
     }
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
