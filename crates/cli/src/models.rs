@@ -4,6 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use base16ct::lower::encode_string as hex;
 use kapsa_embed::{LocalEmbedder, OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};
 use kapsa_memory::Reader;
 use kapsa_model::{EmbedError, Embedder, Model};
@@ -147,8 +148,4 @@ pub(crate) fn failed(error: EmbedError) -> CliError {
         Some(hint) => told.hint(hint),
         None => told,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

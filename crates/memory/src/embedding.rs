@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{AnnexDraft, SegmentMeta, Snapshot, Tag};
 use kapsa_index::{Entry, SegmentBytes, Sequences, VectorsBuilder};
 use kapsa_model::{DIMENSION_MAX, Embedder, Model, Pooling, Purpose};
@@ -94,9 +95,8 @@ pub(crate) struct Block {
 
 /// How a model is recorded: whatever differs here is another model.
 fn label(model: &Model) -> Vec<u8> {
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let told = json!({
-        "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
+        "dimension": model.dimension, "hash": hex(&model.hash), "name": model.name, "passage_prefix": model.passage_prefix,
         "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,
     });
     told.to_string().into_bytes()
@@ -107,11 +107,8 @@ fn model_of(label: &[u8]) -> Option<Model> {
     let told: Value = serde_json::from_slice(label).ok()?;
     let text = |key: &str| Some(told[key].as_str()?.to_string());
     let number = |key: &str| told[key].as_u64().and_then(|n| u32::try_from(n).ok());
-    let hex = text("hash")?;
     let mut hash = [0; 32];
-    for (at, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
+    base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
     let pooling =
         [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| told["pooling"] == pooling.as_str())?;
     Some(Model {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
+use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{Snapshot, Volume};
 use kapsa_index::{Candidate, Query};
 use kapsa_model::{Embedder, Purpose};
@@ -490,7 +491,6 @@ impl Reader {
         self.for_owner("count")?;
         let snapshot = self.view.snapshot();
         let (file, commit) = (snapshot.file(), snapshot.commit());
-        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
         Ok(Stats {
             capsule_id: hex(&file.capsule_id),
             format_version: file.format_version,

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::ops::Range;
 
+use base16ct::lower::encode_string as hex;
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
 use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
 use kapsa_model::Embedder;
@@ -217,7 +218,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
             }
         },
     };
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&model.hash);
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
         return app.out.json(&serde_json::json!({
@@ -247,7 +248,7 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
     let size = bytes.len() as u64;
     let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
     let model = embedder.model();
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&model.hash);
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
     // The name first: a model that is there has one.
@@ -266,7 +267,6 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
 
 fn list(app: &mut App) -> Result<()> {
     let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
-    let hex = |hash: &[u8; 32]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let used = in_force.as_ref().map(|model| hex(&model.hash));
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
     let mut all = vec![Listed {
