@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{SegmentMeta, Tag};
 use kapsa_index::{SegmentBytes, Sequences};
 use kapsa_model::{DIMENSION_MAX, Model, Pooling};
@@ -46,8 +45,9 @@ pub(crate) struct Block {
 
 /// How a model is recorded: whatever differs here is another model.
 pub(crate) fn label(model: &Model) -> Vec<u8> {
+    let hash = model.hash_hex();
     let described = json!({
-        "dimension": model.dimension, "hash": hex(&model.hash), "name": model.name, "passage_prefix": model.passage_prefix,
+        "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
         "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,
     });
     described.to_string().into_bytes()
