@@ -10,6 +10,7 @@ mod kill;
 mod model;
 mod powercut;
 mod recall;
+mod schema;
 mod tidy;
 mod torture;
 
@@ -22,6 +23,7 @@ const USAGE: &str = "usage: cargo xtask VERB
   recall [ARG...]    measure how well is found what answers a question
   dist               build the static program
   model [--write]    make the model that comes with the program again, and compare
+  schema             describe the JSON of every verb again: docs/json.md and docs/schema/
   tidy               check the mechanical rules
   fuzz [--seconds N] [TARGET...]
                      every target of fuzz/ for a while
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
+        ("schema", []) => chore(schema::run(&repository())),
         ("tidy", []) => chore(tidy::run(&repository())),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

@@ -27,6 +27,8 @@ mod render;
 mod role_config;
 mod run_config;
 mod sealed;
+#[doc(hidden)]
+pub mod schema;
 mod shell;
 mod sys;
 mod wire;
