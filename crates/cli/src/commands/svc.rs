@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{NewRecord, Reader, Record, Writer};
+use kapsa_memory::{NewRecord, Reader, Writer};
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -308,8 +308,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
     let records = Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
-    let entry = |record: &Record| EntryOut { label: &record.label, text: &record.text, title: &record.title };
-    app.out.json(&EntriesOut { entries: records.iter().map(entry).collect() })
+    app.out.json(&EntriesOut { entries: records.iter().map(EntryOut::from).collect() })
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {

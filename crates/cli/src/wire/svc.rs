@@ -1,5 +1,6 @@
 //! The JSON of `svc`: one line per call. Names and shapes are those that its clients know, and not those of the other verbs.
 
+use kapsa_memory::Record;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -85,6 +86,12 @@ pub(crate) struct EntryOut<'a> {
     pub(crate) text: &'a str,
     /// Its title.
     pub(crate) title: &'a str,
+}
+
+impl<'a> From<&'a Record> for EntryOut<'a> {
+    fn from(record: &'a Record) -> EntryOut<'a> {
+        EntryOut { label: &record.label, text: &record.text, title: &record.title }
+    }
 }
 
 /// Counts of a store.
