@@ -1,6 +1,7 @@
 //! The JSON of `embed`, `reembed` and `model`.
 
-use kapsa_memory::{EmbedReport, Model};
+use kapsa_memory::EmbedReport;
+use kapsa_model::Model;
 use schemars::JsonSchema;
 use serde::Serialize;
 
