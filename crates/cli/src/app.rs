@@ -44,7 +44,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(global: Global) -> App {
-        let out = Output::new(global.json);
+        let out = Output::new(global.json, global.color);
         App { global, out }
     }
 

@@ -25,6 +25,9 @@ const FOLDERS_SKIPPED: [&str; 2] = ["target", "node_modules"];
 /// Deepest folder that is walked.
 const FOLDER_DEPTH_MAX: usize = 128;
 
+/// Longest text that a hint repeats, in characters.
+const HINT_TEXT_CHARS_MAX: usize = 60;
+
 /// A file to be remembered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Document {
@@ -83,7 +86,7 @@ pub(crate) fn gather(sources: &[PathBuf]) -> Result<Vec<Document>> {
     let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
     let mut documents = Vec::new();
     for source in sources {
-        let found = fs::metadata(source).map_err(|error| unreadable(source, &error.to_string()))?;
+        let found = fs::metadata(source).map_err(|error| missing(source, &error))?;
         if found.is_dir() {
             let base = outside_base(&here, source);
             walk(&here, base.as_deref(), source, 0, &mut documents)?;
@@ -94,6 +97,17 @@ pub(crate) fn gather(sources: &[PathBuf]) -> Result<Vec<Document>> {
         }
     }
     refuse_namesakes(documents)
+}
+
+/// A source that cannot be found is often meant as text.
+fn missing(source: &Path, error: &std::io::Error) -> CliError {
+    let unreadable = unreadable(source, &error.to_string());
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return unreadable;
+    }
+    let text = source.to_string_lossy();
+    let shown = if text.chars().count() > HINT_TEXT_CHARS_MAX { "TEXT".into() } else { shlex::try_quote(&text).unwrap_or("TEXT".into()) };
+    unreadable.hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
 }
 
 fn unreadable(path: &Path, why: &str) -> CliError {

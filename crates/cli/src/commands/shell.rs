@@ -5,7 +5,7 @@ use std::fs;
 use clap::{Command, CommandFactory};
 
 use crate::app::App;
-use crate::args::{Cli, Completions, Man};
+use crate::args::{self, Cli, Completions, Man};
 use crate::error::{CliError, Result};
 
 /// `kapsa completions SHELL`.
@@ -30,7 +30,7 @@ pub(crate) fn man(app: &mut App, args: &Man) -> Result<()> {
 
 /// The whole command, with the arguments of every verb.
 fn command() -> Command {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     command
 }

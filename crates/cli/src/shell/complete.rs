@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn verbs_are_offered_where_a_verb_may_stand() {
         assert_eq!(offered("  sta"), (2, vec!["stats".to_string()]));
-        assert_eq!(words("/checkp"), ["/checkpoints"]);
+        assert_eq!(words("/checkp"), ["/checkpoint", "/checkpoints"]);
         assert_eq!(words("inf"), ["info"], "another name of stats");
         assert_eq!(words("qu"), ["quit"]);
         assert_eq!(words("--capsule a.kapsa verif"), ["verify"]);

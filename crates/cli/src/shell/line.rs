@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use super::ENDINGS;
 use crate::app::Status;
@@ -63,7 +63,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>> {
 
 /// Reads the words of a line by the tree of all verbs.
 fn parse(typed: &[OsString], held: &Global) -> Result<Cli, clap::Error> {
-    let mut matches = Cli::command().try_get_matches_from(typed)?;
+    let mut matches = crate::args::command().try_get_matches_from(typed)?;
     let given = Given::of(&matches);
     let mut cli = Cli::from_arg_matches_mut(&mut matches)?;
     given.hold(&mut cli.global, held);
@@ -77,6 +77,7 @@ struct Given {
     json: bool,
     lock_timeout: bool,
     principal: bool,
+    color: bool,
 }
 
 impl Given {
@@ -88,6 +89,7 @@ impl Given {
             json: given("json"),
             lock_timeout: given("lock_timeout"),
             principal: given("principal"),
+            color: given("color"),
         }
     }
 
@@ -107,6 +109,9 @@ impl Given {
         }
         if !self.principal {
             global.principal.clone_from(&held.principal);
+        }
+        if !self.color {
+            global.color = held.color;
         }
     }
 }
@@ -164,6 +169,7 @@ mod tests {
             principal: None,
             json: true,
             lock_timeout: Duration::from_secs(3),
+            color: clap::ColorChoice::Never,
         }
     }
 
@@ -187,7 +193,7 @@ mod tests {
         for line in ["--capsule own.kapsa stats --lock-timeout 9", "stats --capsule own.kapsa --lock-timeout 9 --branch main"] {
             let own = read(line, &held()).global;
             assert_eq!((own.capsule.as_deref(), own.lock_timeout), (Some(Path::new("own.kapsa")), Duration::from_secs(9)));
-            assert!(own.json, "{line}");
+            assert!(own.json && own.color == clap::ColorChoice::Never, "{line}");
         }
         assert_eq!(read("stats --branch main", &held()).global.branch.as_deref(), Some("main"));
     }
