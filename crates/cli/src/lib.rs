@@ -7,6 +7,7 @@
 mod app;
 mod args;
 mod commands;
+mod completion;
 mod config_file;
 mod conflict;
 mod editor;
@@ -15,6 +16,7 @@ mod escape;
 mod examples;
 #[doc(hidden)]
 pub mod fuzzing;
+mod git_exclude;
 mod holder;
 mod json_input;
 mod language_models;
@@ -52,6 +54,11 @@ const EXIT_USAGE_SVC: u8 = 2;
 #[must_use]
 pub fn main() -> ExitCode {
     sys::ignore_file_size_signal();
+    match completion::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return ExitCode::from(fail(&error, ErrorStyle::People)),
+    }
     let typed = arguments(std::env::args_os().skip(1));
     let style = error_style(&typed);
     let parsed = parse(&typed);

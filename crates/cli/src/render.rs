@@ -236,7 +236,7 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
         reasons.push(format!("terms: {}", why.terms.join(" ")));
     }
     if !why.points.is_empty() {
-        let points: Vec<String> = why.points.iter().map(|(what, points)| format!("{what} {points:+.2}")).collect();
+        let points: Vec<String> = why.points.iter().map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " "))).collect();
         reasons.push(points.join(" "));
     }
     if hit.group_hits > 1 {

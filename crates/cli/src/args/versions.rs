@@ -69,7 +69,7 @@ pub(crate) enum BranchVerb {
 #[derive(Debug, Args)]
 pub(crate) struct Checkpoint {
     /// Label, unique on its branch
-    #[arg(long, required_unless_present = "stage")]
+    #[arg(long, value_name = "NAME", required_unless_present = "stage")]
     pub(crate) label: Option<String>,
     /// Reuse an existing label
     #[arg(long)]
@@ -224,8 +224,10 @@ pub(crate) struct Merge {
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
     /// Branch, point in time, or BRANCH@POINT
+    #[arg(value_name = "BRANCH|POINT")]
     pub(crate) a: String,
     /// Other side [default: the current branch now]
+    #[arg(value_name = "BRANCH|POINT")]
     pub(crate) b: Option<String>,
     /// Print only the URIs
     #[arg(long)]
@@ -296,6 +298,7 @@ pub(crate) struct Alias {
     /// New alias
     pub(crate) old: String,
     /// URI that it stands for
+    #[arg(value_name = "URI")]
     pub(crate) new: String,
 }
 

@@ -140,7 +140,8 @@ pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bo
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();
     for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
-        if !value.is_empty() {
+        // A name with `_` before it stands for none.
+        if !value.is_empty() && !value.starts_with('_') {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
