@@ -47,7 +47,7 @@ impl Fate {
         match self {
             Fate::OtherHost => format!("it runs on {}: {WAIT}, or end it there", holder.host),
             Fate::OtherNamespace => format!("its pid is that of another container: {WAIT}, or end it there"),
-            Fate::Stopped => format!("it is stopped: `kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it"),
+            Fate::Stopped => format!("it is stopped: `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"),
             Fate::Ended(others) if others.is_empty() => {
                 "it has ended, but a process that it started keeps its lock file open; `fuser` on the lock file names it"
                     .to_string()
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_holder_is_known_by_more_than_its_pid() {
         if sys::pid_namespace().is_none() {
-            eprintln!("skipped: this system does not tell about processes");
+            eprintln!("skipped: this system does not show processes");
             return;
         }
         let file = tempfile::NamedTempFile::new().expect("a file");

@@ -33,7 +33,7 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
         return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
     }
     if events.is_empty() {
-        app.out.note("nothing happened yet that fits");
+        app.out.note("no events match");
     }
     events.iter().try_for_each(|event| line(app, event))
 }
@@ -56,7 +56,7 @@ pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
 pub(super) fn event_type(name: &str) -> Result<EventType> {
     EventType::named(name).ok_or_else(|| {
         let valid: Vec<&str> = EventType::ALL.iter().map(|known| known.name()).collect();
-        CliError::user("unknown_event_type", format!("`{name}` is no type of event"))
+        CliError::user("unknown_event_type", format!("`{name}` is not an event type"))
             .hint(format!("one of {}", valid.join(", ")))
             .field("valid_types", valid)
     })

@@ -142,7 +142,7 @@ fn make_folder() -> Result<PathBuf> {
             Err(error) => return Err(CliError::io(&format!("make {}", folder.display()), &error)),
         }
     }
-    Err(CliError::system("io", "the temporary folder is full of tours"))
+    Err(CliError::system("io", "the temporary folder holds too many tours"))
 }
 
 fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {

@@ -118,7 +118,7 @@ impl Given {
 
 fn call(cli: Cli) -> Result<Status> {
     match &cli.verb {
-        Some(Verb::Shell(_)) => Err(CliError::usage("this is the shell already").hint("type a verb; exit ends the shell")),
+        Some(Verb::Shell(_)) => Err(CliError::usage("this is already a shell").hint("type a verb, or exit to leave")),
         Some(verb) if reads_standard_input(verb) => Err(CliError::usage("a line of the shell has no standard input of its own")
             .hint("give --text TEXT or name a file; a pipe goes to a call of its own, as in kapsa put - < FILE")),
         _ => crate::run(cli),
@@ -147,7 +147,7 @@ fn tell(ended: Result<Status>, style: ErrorStyle, place: Place) -> Ended {
 
 /// On a terminal the answer says it; in a script somebody must be told which line it was.
 fn unwell() -> CliError {
-    CliError::system("unwell", "the capsule is not well").hint("the answer of that line names what is wrong")
+    CliError::system("unwell", "the capsule is not well").hint("the output of that line shows what is wrong")
 }
 
 #[cfg(test)]

@@ -1,66 +1,67 @@
 //! Help, version, completions and manual pages: all from one description.
 
+use std::process::Command;
+
 use crate::support::Sandbox;
 
-const VERBS: [&str; 30] = [
-    "init",
-    "create",
-    "put",
-    "get",
-    "find",
-    "timeline",
-    "forget",
-    "history",
-    "export",
-    "import",
-    "mounts",
-    "gc",
-    "embed",
-    "reembed",
-    "model",
-    "stats",
-    "verify",
-    "doctor",
-    "compact",
-    "optimize",
-    "purge",
-    "tour",
-    "clearance",
-    "context",
-    "role",
-    "run",
-    "svc",
-    "shell",
-    "completions",
-    "man",
-];
+/// Headings of `kapsa --help`, in order.
+const HEADINGS: [&str; 7] = ["Remember and find", "Versions", "Share", "Agents", "Runs", "Care", "More"];
 
+/// The verbs that a help text lists under these headings.
+fn listed(help: &str, headings: &[&str]) -> Vec<String> {
+    let mut verbs = Vec::new();
+    let mut within = false;
+    for line in help.lines() {
+        if let Some(heading) = line.strip_suffix(':').filter(|heading| !heading.starts_with(' ')) {
+            within = headings.contains(&heading);
+        } else if within && line.starts_with("  ") && !line.starts_with("   ") {
+            verbs.extend(line.split_whitespace().next().map(str::to_string));
+        }
+    }
+    verbs.retain(|verb| verb != "help");
+    verbs
+}
+
+fn verbs(sandbox: &Sandbox) -> Vec<String> {
+    let verbs = listed(&sandbox.ok(&["--help"]), &HEADINGS);
+    assert!(verbs.len() >= 54, "{verbs:?}");
+    verbs
+}
+
+/// Walks the whole tree as a person would: what one help lists has a help of its own.
 #[test]
 fn every_verb_has_help_with_examples() {
     let sandbox = Sandbox::empty();
-    for verb in VERBS {
-        let help = sandbox.ok(&[verb, "--help"]);
-        assert!(help.contains("Usage: kapsa") && help.contains("Examples:\n  "), "{verb}: {help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "{verb}: {help}");
-        assert!(sandbox.ok(&["help", verb]).contains("Examples:"), "{verb}");
+    let mut waiting: Vec<Vec<String>> = verbs(&sandbox).into_iter().map(|verb| vec![verb]).collect();
+    let mut seen = 0;
+    while let Some(path) = waiting.pop() {
+        let mut call = path.clone();
+        call.push("--help".to_string());
+        let help = sandbox.ok(&call);
+        assert!(help.contains("Usage: kapsa") && help.contains("Examples:\n  "), "{path:?}: {help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 110), "{path:?}: {help}");
+        for verb in listed(&help, &["Commands"]) {
+            let mut below = path.clone();
+            below.push(verb);
+            waiting.push(below);
+        }
+        seen += 1;
     }
-    for verb in ["create", "put", "find", "timeline", "info"] {
-        assert!(sandbox.ok(&["svc", verb, "--help"]).contains("Examples:"), "svc {verb}");
-    }
-    for verb in ["start", "task", "record", "context", "status", "finish", "list", "archive", "config"] {
-        let help = sandbox.ok(&["run", verb, "--help"]);
-        assert!(help.contains("Examples:"), "run {verb}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "run {verb}: {help}");
-    }
+    assert!(seen > 100, "{seen} verbs, those of verbs included");
+    assert!(sandbox.ok(&["help", "find"]).contains("Examples:"));
 }
 
 #[test]
 fn no_verb_is_a_call_for_help() {
     let sandbox = Sandbox::empty();
     let help = sandbox.ok(&[] as &[&str]);
-    for verb in VERBS {
-        assert!(help.contains(&format!("\n  {verb} ")), "{verb}: {help}");
+    assert_eq!(help, sandbox.ok(&["--help"]));
+    let mut rest = help.as_str();
+    for heading in HEADINGS {
+        let at = rest.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("{heading} is missing: {rest}"));
+        rest = &rest[at..];
     }
+    assert!(help.find("\n  put ") < help.find("\n  merge ") && help.find("\n  merge ") < help.find("\n  doctor "), "{help}");
     assert_eq!(sandbox.ok(&["--version"]), format!("kapsa {}\n", env!("CARGO_PKG_VERSION")));
 }
 
@@ -69,19 +70,116 @@ fn completions_are_made_for_every_shell() {
     let sandbox = Sandbox::empty();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = sandbox.ok(&["completions", shell]);
-        for word in ["timeline", "lock-timeout", "confidence", "fallback"] {
-            assert!(script.contains(word), "{shell} lacks {word}");
-        }
+        assert!(script.contains("KAPSA_COMPLETE") && script.contains(shell), "{shell}: {script}");
     }
     sandbox.fails(&["completions", "dos"], 1, "usage");
 }
 
+/// A capsule with a branch, a checkpoint, a run and a record, and what a shell offers for lines in its folder.
+fn with_names() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "x", "--uri", "note/locks", "--run", "r-77", "--label", "builder"]);
+    sandbox.ok(&["checkpoint", "--label", "stable-1"]);
+    sandbox.ok(&["branch", "create", "feature"]);
+    sandbox
+}
+
+/// Each line, and what its last word becomes.
+const LINES: [(&str, &str); 9] = [
+    ("kapsa timeli", "timeline"),
+    ("kapsa put --confid", "--confidence"),
+    ("kapsa merge fea", "feature"),
+    ("kapsa find x --branch fea", "feature"),
+    ("kapsa find x --as-of sta", "stable-1"),
+    ("kapsa find x --run r-", "r-77"),
+    ("kapsa find x --label bui", "builder"),
+    ("kapsa get note/l", "note/locks"),
+    ("kapsa completions z", "zsh"),
+];
+
+fn is_installed(shell: &str) -> bool {
+    let found = Command::new(shell).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped: {shell} is not on this machine");
+    }
+    found
+}
+
+/// Runs a script in a shell, with the binary on its PATH.
+fn in_shell(sandbox: &Sandbox, shell: &str, args: &[&str]) -> String {
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_kapsa"));
+    let folder = binary.parent().expect("a folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a PATH"));
+    let mut command = Command::new(shell);
+    command.args(args).current_dir(sandbox.path("")).env("PATH", path).env("HOME", sandbox.path("")).env_remove("KAPSA_CAPSULE");
+    let output = command.output().expect("the shell starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{shell}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
 #[test]
-fn the_completions_are_valid_bash() {
-    let sandbox = Sandbox::empty();
-    let script = sandbox.write("kapsa.bash", sandbox.ok(&["completions", "bash"]));
-    let checked = std::process::Command::new("bash").arg("-n").arg(script).status().expect("bash starts");
-    assert!(checked.success());
+fn bash_completes_names_of_the_capsule() {
+    let sandbox = with_names();
+    for (line, want) in LINES {
+        let script = format!(
+            "source <(kapsa completions bash)\nCOMP_WORDS=({line})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\nCOMP_TYPE=9\n\
+             _clap_complete_kapsa kapsa \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let offered = in_shell(&sandbox, "bash", &["--norc", "-c", &script]);
+        assert_eq!(offered.trim(), want, "{line}");
+    }
+}
+
+#[test]
+fn fish_completes_names_of_the_capsule() {
+    if !is_installed("fish") {
+        return;
+    }
+    let sandbox = with_names();
+    for (line, want) in LINES {
+        let script = format!("kapsa completions fish | source; complete --do-complete '{line}'");
+        let offered = in_shell(&sandbox, "fish", &["--no-config", "-c", &script]);
+        let names: Vec<_> = offered.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(names, [want], "{line}");
+    }
+}
+
+/// What zsh shows needs its line editor; its script is checked, and asked as the script asks.
+#[test]
+fn zsh_takes_the_completions() {
+    if !is_installed("zsh") {
+        return;
+    }
+    let sandbox = with_names();
+    let script = sandbox.write("kapsa.zsh", sandbox.ok(&["completions", "zsh"]));
+    in_shell(&sandbox, "zsh", &["-f", "-n", script.to_str().expect("UTF-8")]);
+    for (line, want) in LINES {
+        let words: Vec<_> = line.split(' ').collect();
+        let asked = format!("_CLAP_COMPLETE_INDEX={} _CLAP_IFS=$'\\n' KAPSA_COMPLETE=zsh kapsa -- {line}", words.len() - 1);
+        let offered = in_shell(&sandbox, "zsh", &["-f", "-c", &asked]);
+        let names: Vec<_> = offered.lines().map(|line| line.split(':').next().unwrap_or_default().trim()).collect();
+        assert_eq!(names, [want], "{line}");
+    }
+}
+
+#[test]
+fn completion_asks_the_capsule_that_the_line_names_and_offers_nothing_that_needs_quotes() {
+    let sandbox = with_names();
+    sandbox.ok(&["create", "other.kapsa"]);
+    sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/other"]);
+    sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/$(reboot)", "--label", "a b"]);
+    let ask = |line: &[&str]| {
+        let mut command = sandbox.command();
+        command.args(["--", "kapsa"]).args(line).env("KAPSA_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+        let output = command.env("_CLAP_COMPLETE_INDEX", line.len().to_string()).output().expect("it runs");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    assert_eq!(ask(&["get", "--capsule", "other.kapsa", "note/"]), "note/other");
+    assert_eq!(ask(&["get", "--capsule=other.kapsa", "note/"]), "note/other");
+    assert_eq!(ask(&["get", "note/"]), "note/locks");
+    assert_eq!(ask(&["find", "x", "--capsule", "other.kapsa", "--label", "a"]), "");
+    assert_eq!(ask(&["get", "--capsule", "none.kapsa", "note/"]), "", "a capsule that is not there has no names");
 }
 
 #[test]
@@ -90,7 +188,7 @@ fn manual_pages_are_made_for_every_verb() {
     let page = sandbox.ok(&["man"]);
     assert!(page.contains(".TH kapsa 1") && page.contains("timeline"), "{page}");
     sandbox.ok(&["man", "--out", "man/man1"]);
-    for verb in VERBS {
+    for verb in verbs(&sandbox) {
         let page = crate::support::bytes(&sandbox.path(&format!("man/man1/kapsa-{verb}.1")));
         assert!(String::from_utf8_lossy(&page).contains("Examples:"), "{verb}");
     }

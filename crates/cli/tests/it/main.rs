@@ -11,6 +11,7 @@ mod init;
 mod knowledge;
 mod lock;
 mod meaning;
+mod people;
 mod put;
 mod read;
 mod roles;

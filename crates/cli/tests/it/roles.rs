@@ -160,7 +160,7 @@ fn a_role_answers_learns_and_tells() {
     assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
     assert_eq!(
         sandbox.run(&["role", "publish", "cro", "--min-confidence", "0.9"]).err,
-        "nothing to publish: no insight is sure enough\n"
+        "nothing to publish: no insight reaches the minimum confidence\n"
     );
 }
 
@@ -310,7 +310,7 @@ fn states_and_scripts_are_regular_files() {
     ];
     for call in calls {
         let error = sandbox.fails(call, 1, "not_a_file");
-        assert_eq!(error["message"], "cannot read pipe: it is no regular file");
+        assert_eq!(error["message"], "cannot read pipe: not a regular file");
     }
     sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
     let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
