@@ -118,8 +118,7 @@ impl App {
         let mounts = Mounts::of(&self.capsule().ok()?).list().map_err(|error| self.out.note(&error.to_string())).ok()?;
         mounts.into_iter().find_map(|mount| {
             let opened = Reader::open(&mount.path);
-            let reader =
-                opened.map_err(|error| self.out.note(&format!("skipped the mount {}: {error}", mount.name))).ok()?;
+            let reader = opened.map_err(|error| self.out.note(&format!("skipped the mount {}: {error}", mount.name))).ok()?;
             let record = reader.get(uri).ok()?;
             Some((mount.name, reader, record))
         })

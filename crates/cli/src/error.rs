@@ -134,9 +134,7 @@ impl From<Error> for CliError {
                 CliError::user("other_model", message).hint("kapsa reembed --model NAME changes the model")
             }
             Error::Embedding(cause) => crate::models::failed(cause),
-            Error::NoVectors => {
-                CliError::user("no_vectors", message).hint("run kapsa embed, or search by words with --mode lex")
-            }
+            Error::NoVectors => CliError::user("no_vectors", message).hint("run kapsa embed, or search by words with --mode lex"),
             Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
                 .hint("choose another label, or reuse this one with --force")
                 .field("error_code", "DUPLICATE_LABEL")
@@ -146,7 +144,9 @@ impl From<Error> for CliError {
             Error::TargetExists { path } => CliError::user("exists", message)
                 .hint("--force replaces it, unless it is a folder that is not an export; --out sets another target")
                 .field("path", path.display().to_string()),
-            Error::InvalidMountName { .. } => CliError::user("invalid_mount_name", message).hint("choose a name with --mount-as NAME"),
+            Error::InvalidMountName { .. } => {
+                CliError::user("invalid_mount_name", message).hint("choose a name with --mount-as NAME")
+            }
             Error::MountNotFound { name } => {
                 CliError::user("mount_not_found", message).hint("kapsa mounts lists the mounts").field("mount", name)
             }
@@ -154,8 +154,9 @@ impl From<Error> for CliError {
                 CliError::user("mount_hash_conflict", message).hint("choose another name with --mount-as").field("mount", name)
             }
             Error::MountsRegistry { .. } => CliError::system("mounts_registry", message).hint("fix the file, or import again"),
-            Error::VerificationFailed { .. } => CliError::system("verification_failed", message)
-                .hint("nothing was mounted; copy the file again from its source"),
+            Error::VerificationFailed { .. } => {
+                CliError::system("verification_failed", message).hint("nothing was mounted; copy the file again from its source")
+            }
             Error::Source { .. } => CliError::user("source_unreadable", message),
             _ => CliError::system("internal", message),
         }
@@ -190,7 +191,9 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
         CapsuleError::VersionMismatch { .. } => CliError::system("version_mismatch", message).hint("upgrade kapsa"),
         CapsuleError::LockedByWriter { path, holder, .. } => locked(&path, holder.as_deref(), message),
         CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor shows how to fix it"),
-        CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message).hint("kapsa verify shows what is damaged").field("offset", offset),
+        CapsuleError::Corrupt { offset, .. } => {
+            CliError::system("corrupt", message).hint("kapsa verify shows what is damaged").field("offset", offset)
+        }
         CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
         CapsuleError::ChainMismatch { number } => {
             CliError::system("chain_mismatch", message).hint("kapsa verify shows what is damaged").field("commit", number)

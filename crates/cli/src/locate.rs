@@ -59,7 +59,9 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     let mut text = String::new();
     match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
         Ok(_) => {
-            let odd = |error| CliError::from(error).hint(format!("fix it with kapsa branch switch main ({} holds the name)", path.display()));
+            let odd = |error| {
+                CliError::from(error).hint(format!("fix it with kapsa branch switch main ({} holds the name)", path.display()))
+            };
             Ok(Some(branch_name(&text).map_err(odd)?))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -95,9 +95,9 @@ pub(crate) fn added() -> Result<Vec<Added>> {
 pub(crate) fn folder() -> Result<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = || set("XDG_DATA_HOME").or_else(|| set("LOCALAPPDATA")).or_else(|| Some(set("HOME")?.join(".local/share")));
-    set(FOLDER).or_else(|| Some(data()?.join("kapsa/models"))).ok_or_else(|| {
-        CliError::system("no_home", "no home folder to keep models in").hint(format!("set {FOLDER} to a folder"))
-    })
+    set(FOLDER)
+        .or_else(|| Some(data()?.join("kapsa/models")))
+        .ok_or_else(|| CliError::system("no_home", "no home folder to keep models in").hint(format!("set {FOLDER} to a folder")))
 }
 
 fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {

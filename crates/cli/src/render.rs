@@ -140,11 +140,7 @@ pub(crate) fn named_line(out: &mut Output, before: &str, record: &Record, remark
     let uri = escape::line(record.uri.short());
     let used = [before, &uri, remark].map(textwrap::core::display_width).iter().sum::<usize>() + 2;
     let columns = out.columns().map_or(PREVIEW_COLUMNS, |columns| columns.saturating_sub(used).max(PREVIEW_COLUMNS_MIN));
-    let rest = if record.tombstone || record.purged {
-        state_or_kind(record).into_owned()
-    } else {
-        headline_in(record, columns)
-    };
+    let rest = if record.tombstone || record.purged { state_or_kind(record).into_owned() } else { headline_in(record, columns) };
     out.pieces(&[Piece::plain(before), Piece::strong(&*uri), Piece::faint(format!("  {remark}")), Piece::plain(rest)], 4)
 }
 
@@ -191,7 +187,8 @@ pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit, branch: &str, readin
         rest.push(format!("{:.2}", hit.score));
     }
     rest.extend(superseded(record).map(|by| format!("superseded by {by}")));
-    let name = [Piece::plain(format!("{rank:>2}. ")), Piece::strong(record.uri.short()), Piece::plain(format!("  {}", rest.join("  ")))];
+    let name =
+        [Piece::plain(format!("{rank:>2}. ")), Piece::strong(record.uri.short()), Piece::plain(format!("  {}", rest.join("  ")))];
     out.pieces(&name, HIT_INDENT)?;
     let indent = " ".repeat(HIT_INDENT);
     if !record.title.is_empty() {
@@ -236,7 +233,8 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
         reasons.push(format!("terms: {}", why.terms.join(" ")));
     }
     if !why.points.is_empty() {
-        let points: Vec<String> = why.points.iter().map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " "))).collect();
+        let points: Vec<String> =
+            why.points.iter().map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " "))).collect();
         reasons.push(points.join(" "));
     }
     if hit.group_hits > 1 {
@@ -248,7 +246,9 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
 /// The passage of a hit as one line, its matched words marked.
 pub(crate) fn snippet(hit: &Hit) -> Vec<Piece<'static>> {
     let looks = pieces(hit).into_iter();
-    looks.map(|(text, matched)| Piece { text: flat(text).into(), look: if matched { Look::Marked } else { Look::Plain } }).collect()
+    looks
+        .map(|(text, matched)| Piece { text: flat(text).into(), look: if matched { Look::Marked } else { Look::Plain } })
+        .collect()
 }
 
 /// The snippet cut at its marks. Marks that overlap or fall between characters are passed over.

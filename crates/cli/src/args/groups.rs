@@ -29,9 +29,7 @@ const GROUPS: [Group; 7] = [
     Group { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
     Group {
         heading: "Care",
-        verbs: &[
-            "stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact", "purge", "salvage", "gc",
-        ],
+        verbs: &["stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact", "purge", "salvage", "gc"],
     },
     Group { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },
 ];

@@ -106,7 +106,8 @@ fn missing(source: &Path, error: &std::io::Error) -> CliError {
         return unreadable;
     }
     let text = source.to_string_lossy();
-    let shown = if text.chars().count() > HINT_TEXT_CHARS_MAX { "TEXT".into() } else { shlex::try_quote(&text).unwrap_or("TEXT".into()) };
+    let shown =
+        if text.chars().count() > HINT_TEXT_CHARS_MAX { "TEXT".into() } else { shlex::try_quote(&text).unwrap_or("TEXT".into()) };
     unreadable.hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
 }
 

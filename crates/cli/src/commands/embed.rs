@@ -66,11 +66,7 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     }
     let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
     let of = counted(vectors, "vector");
-    app.out.line(&format!(
-        "{} checked, {of} by {} ({reused} reused){left}",
-        counted(records, "record"),
-        escape::line(model)
-    ))?;
+    app.out.line(&format!("{} checked, {of} by {} ({reused} reused){left}", counted(records, "record"), escape::line(model)))?;
     if !in_force {
         app.out.note("searches use the old model until every record is done; run the same command to continue");
     }
@@ -195,7 +191,9 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
             let name = name.strip_prefix("local:").unwrap_or(&name).to_string();
             let all = models::added()?;
             let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
-                return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list shows the added models"));
+                return Err(
+                    CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list shows the added models")
+                );
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
             match fs::remove_file(path.with_extension("name")) {

@@ -10,8 +10,8 @@ use kapsa_memory::{CapsuleError, Created, Error, check};
 use crate::app::App;
 use crate::args::{Create, Init};
 use crate::error::{CliError, Result};
-use crate::{git_exclude, locate};
 use crate::wire::{Made, show};
+use crate::{git_exclude, locate};
 
 /// Most old capsules kept beside the new one.
 const BACKUPS_MAX: u32 = 10_000;
@@ -100,7 +100,9 @@ pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
 fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
-        return Err(CliError::user("not_a_capsule", format!("{} is not a regular file", path.display())).hint("it was not touched"));
+        return Err(
+            CliError::user("not_a_capsule", format!("{} is not a regular file", path.display())).hint("it was not touched")
+        );
     }
     let writer = match app.keeper(path) {
         Ok(writer) => Some(writer),

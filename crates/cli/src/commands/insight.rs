@@ -130,11 +130,7 @@ fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
         [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
         _ => "--classification restricted keeps it for the agent alone".to_string(),
     };
-    let message = format!(
-        "its episodes hold secrets of {}: in {} it must stay with the agent",
-        of.join(" and "),
-        named(domain)
-    );
+    let message = format!("its episodes hold secrets of {}: in {} it must stay with the agent", of.join(" and "), named(domain));
     CliError::usage(message).hint(hint)
 }
 

@@ -91,7 +91,9 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 
 fn parent_of(app: &App, from: &str) -> Result<String> {
     let branch = app.whole_reader()?.branch_info(from)?;
-    branch.parent.ok_or_else(|| CliError::user("invalid_operation", "main has no parent to merge into").hint("name the target with --to BRANCH"))
+    branch.parent.ok_or_else(|| {
+        CliError::user("invalid_operation", "main has no parent to merge into").hint("name the target with --to BRANCH")
+    })
 }
 
 /// Shows the conflicts and fails.

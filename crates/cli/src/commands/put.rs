@@ -387,8 +387,7 @@ impl<'a> Bulk<'a> {
         drop(progress);
         if passed_over > 0 {
             let lines = counted(passed_over, "line");
-            app.out
-                .note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
+            app.out.note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
         }
         match first {
             Some(put) if tally.records == 1 && !each && passed_over == 0 => Answer::One(put),

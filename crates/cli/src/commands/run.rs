@@ -391,7 +391,9 @@ fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>,
 fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
     let run = match args.which.run.get() {
         Some(run) => run.clone(),
-        None => return Err(CliError::usage("no run given").hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs")),
+        None => {
+            return Err(CliError::usage("no run given").hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs"));
+        }
     };
     runs.store.archive(&run)?;
     if app.out.is_json() {
@@ -413,9 +415,7 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
         },
     };
     let info = runs.store.status(&run)?.ok_or_else(|| {
-        CliError::user("run_not_found", format!("no run {run}"))
-            .hint("kapsa run list shows the runs")
-            .field("run", run.as_str())
+        CliError::user("run_not_found", format!("no run {run}")).hint("kapsa run list shows the runs").field("run", run.as_str())
     })?;
     let place = runs.store.place(&run, None);
     if app.out.is_json() {

@@ -209,9 +209,7 @@ fn changed_fields(app: &mut App, before: Option<&Record>, after: Option<&Record>
         fields
     };
     let (before, after) = (of(before), of(after));
-    for (sign, look, side, other) in
-        [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)]
-    {
+    for (sign, look, side, other) in [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)] {
         for (name, value) in side.iter().filter(|field| !other.contains(field)) {
             diff_line(app, sign, look, &format!("[{name}] {value}"))?;
         }

@@ -82,9 +82,11 @@ impl CapsuleNames {
 
     /// Runs that have a branch, then those that records name.
     fn runs(&self) -> Result<Vec<String>> {
-        let on_branches = self.branches().unwrap_or_default().into_iter().filter_map(|branch| {
-            Some(branch.strip_prefix(RUN_PREFIX)?.split('/').next()?.to_string())
-        });
+        let on_branches = self
+            .branches()
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|branch| Some(branch.strip_prefix(RUN_PREFIX)?.split('/').next()?.to_string()));
         let in_records = self.newest()?.into_iter().map(|record| record.run);
         Ok(on_branches.chain(in_records).collect())
     }

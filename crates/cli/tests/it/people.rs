@@ -43,7 +43,10 @@ fn a_branch_is_merged_by_its_name() {
         sandbox.ok(&["branch", "create", branch]);
         sandbox.ok(&["put", "--branch", branch, "--text", branch, "--uri", &format!("decision/{branch}"), "--kind", "decision"]);
         let merge: &[&str] = if by_flag { &["merge", "--from", branch] } else { &["merge", branch] };
-        assert!(sandbox.ok(merge).contains(&format!("from {branch}")) || sandbox.json(&["get", &format!("decision/{branch}")])["text"] == branch);
+        assert!(
+            sandbox.ok(merge).contains(&format!("from {branch}"))
+                || sandbox.json(&["get", &format!("decision/{branch}")])["text"] == branch
+        );
         assert_eq!(sandbox.json(&["get", &format!("decision/{branch}")])["text"], branch);
     }
     sandbox.fails(&["merge"], 1, "usage");
@@ -74,7 +77,8 @@ fn output_fits_the_terminal_without_breaking_words() {
     sandbox.ok(&["put", "--text", &text, "--uri", "note/long", "--title", &text]);
     for columns in [40, 77] {
         for args in [&["get", "note/long"][..], &["find", "fourteen"], &["timeline"], &["log"]] {
-            let shown = on_a_terminal_of(&sandbox, args, columns).replace(BOLD, "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+            let shown =
+                on_a_terminal_of(&sandbox, args, columns).replace(BOLD, "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
             for line in shown.lines() {
                 assert!(line.chars().count() <= usize::from(columns), "{args:?} in {columns}: {line:?}");
                 let words = line.split_whitespace().filter(|word| word.starts_with("four") || word.starts_with("seven"));
@@ -112,7 +116,9 @@ fn the_timeline_shows_the_newest_and_says_that_there_are_more() {
     assert!(run.err.contains("newest 50") && run.err.contains("--oldest"), "{run:?}");
     let of = |args: &[&str]| {
         let out = sandbox.run(&[&["timeline", "--limit", "2"], args].concat()).out;
-        out.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with("n/")).map(str::to_string)).collect::<Vec<_>>()
+        out.lines()
+            .filter_map(|line| line.split_whitespace().find(|word| word.starts_with("n/")).map(str::to_string))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(&[]), ["n/59", "n/60"]);
     assert_eq!(of(&["--reverse"]), ["n/60", "n/59"]);
@@ -133,7 +139,8 @@ fn created_and_committed_are_named_apart() {
 #[test]
 fn a_difference_shows_changed_lines_only() {
     let sandbox = Sandbox::new();
-    let text = |port: &str| (1..=20).map(|n| if n == 10 { format!("port {port}\n") } else { format!("line {n}\n") }).collect::<String>();
+    let text =
+        |port: &str| (1..=20).map(|n| if n == 10 { format!("port {port}\n") } else { format!("line {n}\n") }).collect::<String>();
     sandbox.ok(&["put", "--uri", "note/ports", "--text", &text("80")]);
     sandbox.ok(&["checkpoint", "--label", "v1"]);
     sandbox.ok(&["put", "--uri", "note/ports", "--text", &text("443"), "--kind", "fact"]);
@@ -142,7 +149,10 @@ fn a_difference_shows_changed_lines_only() {
     assert!(shown.contains("     line 9\n") && !shown.contains("line 1\n") && !shown.contains("line 20"), "{shown}");
     assert!(shown.contains("   - [kind] note\n") && shown.contains("   + [kind] fact\n"), "{shown}");
     let coloured = sandbox.ok(&["diff", "v1", "--color", "always"]);
-    assert!(coloured.contains("\u{1b}[31m   - port 80\u{1b}[0m") && coloured.contains("\u{1b}[32m   + port 443\u{1b}[0m"), "{coloured:?}");
+    assert!(
+        coloured.contains("\u{1b}[31m   - port 80\u{1b}[0m") && coloured.contains("\u{1b}[32m   + port 443\u{1b}[0m"),
+        "{coloured:?}"
+    );
 }
 
 #[test]
