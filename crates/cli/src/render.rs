@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use kapsa_memory::record::Source;
 use kapsa_memory::request::Hit;
+use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::{Decision, Micros, Origin, Record};
 
 use crate::error::Result;
@@ -146,6 +147,25 @@ pub(crate) fn named_line(out: &mut Output, before: &str, record: &Record, remark
 
 /// Characters of a day, such as 2026-11-28.
 const DAY_CHARS: usize = 10;
+
+/// How a URI is shown in lists: without the names that stand for no spec and no run. Its sequence, shown beside it, finds it.
+pub(crate) fn listed_uri(record: &Record) -> &str {
+    let uri = record.uri.short();
+    if !record.system {
+        return uri;
+    }
+    let uri = uri.strip_prefix(SPEC_NONE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(uri);
+    uri.strip_prefix(RUN_NONE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(uri)
+}
+
+/// What an event says in words, where its type alone would not: which branch was merged.
+pub(crate) fn event_in_words(event_type: &str, payload: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
+    if event_type != EventType::BranchMerged.name() {
+        return None;
+    }
+    let text = |name: &str| payload.get(name)?.as_str();
+    Some(format!("merged {} into {}", text("from_branch")?, text("to_branch")?))
+}
 
 /// The title, or the beginning of the text, fit for one line.
 pub(crate) fn headline(record: &Record) -> String {

@@ -261,7 +261,7 @@ pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
         let line = [
             Piece::plain(before),
             Piece::faint(format!("{branch}  ")),
-            Piece::strong(record.uri.short()),
+            Piece::strong(render::listed_uri(record)),
             Piece::plain(format!("  {}", what_it_did(record))),
         ];
         app.out.pieces(&line, LOG_INDENT)?;
@@ -270,6 +270,10 @@ pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
 }
 
 fn what_it_did(record: &Record) -> String {
+    let event_type = record.title.split(' ').next().unwrap_or_default();
+    if let Some(words) = render::event_in_words(event_type, &record.metadata).filter(|_| record.system) {
+        return words;
+    }
     let by = record.origin.as_ref().map(|origin| format!(" ({})", render::decision(origin))).unwrap_or_default();
     match (record.purged, record.tombstone, &record.alias) {
         (true, ..) => "(erased)".to_string(),

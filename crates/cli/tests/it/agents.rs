@@ -216,7 +216,7 @@ fn a_context_is_what_its_agent_may_know() {
         "## Context\n- Acme pays late\n"
     );
     let nothing = sandbox.run(&["context", "--domain", "none"]);
-    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to tell\n"));
+    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to show\n"));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_context_for_programs() {
     let nothing = sandbox.json(&["context", "--tag", "none"]);
     assert_eq!((&nothing["context"], &nothing["lines"]), (&Value::Null, &json!([])));
     let cut = sandbox.run(&["context", "--agent", "cro", "--budget", "13"]);
-    assert_eq!(cut.err, "3 more left out: the budget is 13 tokens\n");
+    assert_eq!(cut.err, "3 more did not fit the budget of 13 tokens\n");
 }
 
 /// To read is no use that is counted, and needs no turn at writing.

@@ -157,7 +157,7 @@ fn a_whole_capsule_verifies_and_a_damaged_one_is_located() {
     let sandbox = stocked();
     let report = sandbox.json(&["verify"]);
     assert_eq!((&report["ok"], &report["records"]), (&true.into(), &3.into()));
-    assert!(sandbox.ok(&["verify"]).starts_with("whole: "));
+    assert!(sandbox.ok(&["verify"]).starts_with("intact: "));
     assert_eq!(sandbox.json(&["doctor"])["status"], "ok");
     let mut bytes = crate::support::bytes(&sandbox.capsule());
     let needle = b"writer holds";
