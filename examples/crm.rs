@@ -1,7 +1,8 @@
-//! Two roles sell together: what does each know, learn and tell the other?
+//! Two roles sell together: what each knows, learns and teaches the other.
 //!
-//! `cargo run --example crm [CAPSULE]` tells a story and checks every claim of it; a claim that fails ends it with exit code 1. The
-//! models are scripts, so that it needs no key and no network. `docs/agents.md` goes through it.
+//! `cargo run --example crm [CAPSULE]` tells a story and checks every claim in it; a claim that
+//! fails ends it with exit code 1. The models are scripts, so it needs no key and no network.
+//! `docs/agents.md` describes it.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::agent::{AgentMemory, CapsuleHome, ContextOptions, Fact, Scope};
-use kapsa_memory::llm::{ChatReply, ScriptedModel, block_on};
 use kapsa_memory::role::{
     AuthorityConfig, MemoryScope, Operator, Permission, Role, RoleRuntime, Shared, State, TeamMemories, Text, llm_node,
 };
 use kapsa_memory::{Micros, WriteOptions, check};
+use kapsa_model::{ChatReply, ScriptedModel, block_on};
 use serde_json::{Map, Value, json};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -65,9 +66,9 @@ fn first_day(path: &Path) -> Result {
         }
         println!("  {lead}: score {}, {}", state["score"]["score"], state["terms"]);
     }
-    claim("Acme, of which the CRO knows that it pays late, pays first", models.answers_differ())?;
-    claim("no prompt of the SDR held what only the CRO may know", !models.sdr_was_told("pays late"))?;
-    claim("no prompt of anybody held what the board decided", !models.sdr_was_told("board") && !models.cro_was_told("board"))?;
+    claim("Acme, which the CRO knows to pay late, has to pay first", models.answers_differ())?;
+    claim("no prompt of the SDR contained what only the CRO may read", !models.sdr_was_told("pays late"))?;
+    claim("no prompt contained what the board decided", !models.sdr_was_told("board") && !models.cro_was_told("board"))?;
 
     chapter("What each may do");
     for (role, action, want) in [
@@ -77,24 +78,24 @@ fn first_day(path: &Path) -> Result {
     ] {
         let may = runtime.role(role)?.can_act(action);
         println!("  {role} {action}: {may}");
-        claim("as it was declared", may == want)?;
+        claim("as declared", may == want)?;
     }
 
-    chapter("They reflect, and publish");
+    chapter("They reflect and publish");
     for role in ["sdr", "cro"] {
         let learned = block_on(runtime.role(role)?.reflect())?;
         for fact in memory(&runtime, role)?.publish_to_workspace(0.5)? {
             println!("  {role} learned, as {}: {}", fact.classification, fact.content);
         }
         claim(
-            "each learned one thing, from all three leads",
+            "each learned one insight, from all three leads",
             learned.new.len() == 1 && learned.new[0].source_episode_ids.len() == 3,
         )?;
     }
     each_sees_what_it_may(&runtime)
 }
 
-/// Everything was dropped; what there is now comes from the file.
+/// Everything was dropped; all that is known now comes from the file.
 fn next_day(path: &Path) -> Result {
     chapter("The next day, from the file alone");
     let (team, models) = (team(path), Models::new());
@@ -111,9 +112,9 @@ fn next_day(path: &Path) -> Result {
     }
     each_sees_what_it_may(&runtime)?;
     block_on(runtime.role("sdr")?.operator("planning")?.run_all(&mut State::new()))?;
-    claim("what the SDR learned stands in its next prompt", models.sdr_was_told("More employees, higher score"))?;
+    claim("the next prompt of the SDR contains what it learned", models.sdr_was_told("More employees, higher score"))?;
     let report = check::verify(path, &mut |_, _| {})?;
-    claim("every byte of the capsule is as it was written", report.problems.is_empty())
+    claim("every byte of the capsule is intact", report.problems.is_empty())
 }
 
 fn each_sees_what_it_may(runtime: &RoleRuntime) -> Result {
@@ -127,11 +128,11 @@ fn each_sees_what_it_may(runtime: &RoleRuntime) -> Result {
     }
     println!();
     claim("the CRO knows what the SDR published", context(runtime, "cro", "customer")?.contains("More employees, higher score"))?;
-    claim("the SDR knows nothing of what the CRO learned from secrets", !context(runtime, "sdr", "revenue")?.contains("prepay"))?;
+    claim("the SDR does not know what the CRO learned from secrets", !context(runtime, "sdr", "revenue")?.contains("prepay"))?;
     claim("the CRO does", context(runtime, "cro", "revenue")?.contains("prepay"))
 }
 
-/// What is known at first. The last one names nobody of the team.
+/// The facts known at first. The last one is for nobody in the team.
 fn facts() -> Vec<Fact> {
     let fact = |id: &str, content: &str, entity: &str, domain: &str, classification: Classification| Fact {
         entity: entity.into(),
@@ -156,7 +157,7 @@ fn team(path: &Path) -> TeamMemories {
     TeamMemories::in_capsule(&CapsuleHome::new(path, WriteOptions::new(now)), now)
 }
 
-/// Two roles that share a workspace, each with a memory of its own behind its clearance.
+/// Two roles that share a workspace; each has its own memory, limited by its clearance.
 fn runtime(team: &TeamMemories, models: &Models) -> Result<RoleRuntime> {
     let qualify = llm_node("qualify", Text::template("Score {lead} from 0 to 100."))
         .system("Answer as {\"score\": 0}.")
@@ -188,7 +189,7 @@ fn runtime(team: &TeamMemories, models: &Models) -> Result<RoleRuntime> {
     Ok(RoleRuntime::new([sdr, cro], &shared)?)
 }
 
-/// Scripts in place of models: what they answer depends on what stands in the prompt.
+/// Scripts that replace models: their answers depend on what the prompt contains.
 struct Models {
     sdr: Arc<ScriptedModel>,
     cro: Arc<ScriptedModel>,
@@ -217,7 +218,7 @@ impl Models {
         self.cro.requests().iter().any(|request| request.system.contains(text))
     }
 
-    /// Whether the one prompt that held the secret was that of Acme.
+    /// Whether only the prompt about Acme contained the secret.
     fn answers_differ(&self) -> bool {
         let told: Vec<bool> = self.cro.requests().iter().map(|request| request.system.contains("pays late")).collect();
         told == [true, false, false]
@@ -243,7 +244,7 @@ fn chapter(title: &str) {
 
 fn claim(what: &str, holds: bool) -> Result {
     if !holds {
-        return Err(format!("it is not so: {what}").into());
+        return Err(format!("claim failed: {what}").into());
     }
     println!("  ok: {what}");
     Ok(())

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Stands for a coding agent: reads a prompt on standard input, works in the current folder, and tells on standard output what it did.
-# All it knows is the prompt. What it would have to know and is not told, it guesses.
+# Stands in for a coding agent: reads a prompt on standard input, works in the current folder, and reports on standard
+# output. It knows nothing but the prompt, and guesses whatever the prompt lacks.
 set -eu
 
 prompt=$(cat)
 
-# The first line of a sibling in the prompt's context block that matches, reduced to the part that is asked for.
-told() {
+# known SIBLING PATTERN: the part in \(…\) of the sibling's first matching line in the prompt's context block.
+known() {
     printf '%s\n' "$prompt" |
         sed -n "/^--- Sibling Task Context ---\$/,/^--- End Sibling Task Context ---\$/s/^  \\[$1 builder[],].*$2.*/\\1/p" | head -n 1
 }
 
-separator=$(told task-1 'the separator is `\([^`]*\)`')
-code=$(told task-2 'ends with exit code \([0-9]*\)')
+separator=$(known task-1 'the separator is `\([^`]*\)`')
+code=$(known task-2 'ends with exit code \([0-9]*\)')
 : "${separator:=|}" "${code:=1}"
 
 random_number() {

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Four agents work at once on one small repository, and what one of them decides another one needs. See README.md.
+# Four agents work at once on one small repository; each needs what another decides. See README.md.
 #
 # KAPSA              the binary (default: kapsa)
-# TEAM_AGENT         one command, a coding agent that reads a prompt on standard input (default: agent.sh, a script)
-# TEAM_WAIT          how many seconds a task waits for what it needs of the others (default: 60, 1800 with TEAM_AGENT, 1 without memory)
-# KEEP=1             keep the folder
+# TEAM_AGENT         a coding agent: one command that reads a prompt on standard input (default: the script agent.sh)
+# TEAM_WAIT          seconds that a task waits for what it needs (default: 60; with TEAM_AGENT 1800; without memory 1)
+# KEEP=1             keeps the folder
 # KAPSA_RUN_LAYOUT   branches or files
-# KAPSA_RUN_ENABLED  false: without memory, to see the team fail
+# KAPSA_RUN_ENABLED  false: no memory, so the team fails
 set -eu
 
 : "${KAPSA:=kapsa}"
@@ -16,15 +16,15 @@ stop() {
     exit 2
 }
 
-command -v git >/dev/null || stop 'git is needed and was not found'
-command -v "$KAPSA" >/dev/null || stop "$KAPSA was not found; KAPSA names the binary"
+command -v git >/dev/null || stop 'git is missing'
+command -v "$KAPSA" >/dev/null || stop "$KAPSA is missing; set KAPSA to the binary"
 case $KAPSA in
     /*) ;;
     */*) KAPSA=$PWD/$KAPSA ;;
 esac
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-# Neither the memory nor the repository of whoever calls this is touched.
+# The caller's memory and repository stay untouched.
 unset KAPSA_CAPSULE KAPSA_BRANCH KAPSA_PASSPHRASE KAPSA_RUN KAPSA_TASK KAPSA_ROLE KAPSA_RUN_DIR KAPSA_RUN_REPO_ROOT_PATH
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_COMMON_DIR GIT_NAMESPACE GIT_PREFIX
 
@@ -60,19 +60,19 @@ field() {
     sed -n "s/^$1: *//p" "$here/tasks/$2.md"
 }
 
-step 'A small repository, and a run for the team'
+step 'Create a small repository and a run'
 mkdir "$repo" "$logs" "$work/trees"
 cp "$here"/project/* "$repo"
 cd "$repo"
 git -c init.defaultBranch=main init -q
-# For all working trees, and for agents that commit on their own.
+# Holds for all working trees, and for agents that commit themselves.
 git config user.name 'A team'
 git config user.email 'team@localhost'
 git config commit.gpgsign false
 git config core.hooksPath /dev/null
 git config gc.auto 0
 git add -A
-git commit -q -m 'A ledger that nobody has written yet'
+git commit -q -m 'An empty ledger'
 
 KAPSA_RUN=$("$KAPSA" run start --title 'The ledger' --plan plan.md)
 if [ -n "$KAPSA_RUN" ]; then
@@ -80,11 +80,11 @@ if [ -n "$KAPSA_RUN" ]; then
     export KAPSA_RUN
     printf '  run %s\n' "$KAPSA_RUN"
 else
-    # The team goes on without, and every further step of the memory does nothing.
+    # The team goes on without a memory: every further step of it does nothing.
     has_memory=
     unset KAPSA_RUN
     export KAPSA_RUN_ENABLED=false
-    printf '  no run memory, for it is off or failing: no agent will know what another one decided\n'
+    printf '  no run memory (it is off or failing): no agent will know what another one decided\n'
 fi
 for task in $tasks; do
     needs=$(field Needs "$task")
@@ -93,7 +93,7 @@ for task in $tasks; do
     git worktree add -q -b "$task" "$work/trees/$task"
 done
 
-step 'Four agents at once, each in a working tree of its own'
+step 'Four agents at once, each in its own working tree'
 if [ -z "${TEAM_WAIT:-}" ]; then
     TEAM_WAIT=60
     [ -z "${TEAM_AGENT:-}" ] || TEAM_WAIT=1800
@@ -111,14 +111,14 @@ for worker in $workers; do
 done
 workers=
 
-step 'What task-2 was told before it began'
+step 'What task-2 read before it began'
 if [ -s "$logs/task-2.context" ]; then
     indented <"$logs/task-2.context"
 else
     printf '  nothing\n'
 fi
 
-step 'Their work comes together'
+step 'Merge their work'
 for task in $tasks; do
     files=$(git diff --name-only "HEAD...$task" | tr '\n' ' ')
     : "${files:=nothing}"
@@ -131,14 +131,14 @@ for task in $tasks; do
     fi
 done
 
-step 'Does it fit together? (sh check.sh)'
+step 'Check whether the parts fit (sh check.sh)'
 passed=1
 sh check.sh >"$logs/check" 2>&1 || passed=
 indented <"$logs/check"
 
-step 'A reviewer records what the check says, and every task is finished'
+step 'Record the verdicts and finish every task'
 for task in $tasks; do
-    verdict=$(grep -E "^(ok|FAIL) +$(field Part "$task") " "$logs/check" || echo 'FAIL  the check broke off')
+    verdict=$(grep -E "^(ok|FAIL) +$(field Part "$task") " "$logs/check" || echo 'FAIL  the check was interrupted')
     how=
     confidence=1
     case $verdict in
@@ -154,7 +154,7 @@ if [ -z "$has_memory" ]; then
     printf '  no run memory: nothing is recorded\n'
 else
     "$KAPSA" run status | indented
-    step 'What proved right comes to the main memory, and answers from there'
+    step 'Merge the results into the main memory, and ask it'
     how=
     [ -n "$passed" ] || how=--failed
     "$KAPSA" run finish --merge curated ${how:+"$how"} --by reviewer --note 'the check decides' | sed "s|$repo/||g" | indented
@@ -164,9 +164,9 @@ else
 fi
 
 if [ -n "$passed" ]; then
-    step 'The check passed: the parts fit together'
+    step 'The check passed: the parts fit'
     exit 0
 fi
-step 'The check FAILED: the parts do not fit together'
+step 'The check FAILED: the parts do not fit'
 [ -n "$has_memory" ] || printf '  Without memory task-2 could not know what task-1 decided, and guessed.\n'
 exit 1

@@ -1,8 +1,8 @@
 #!/bin/sh
 # One worker: worker.sh TASK TASK_FILE LOGS, in a working tree of its own.
 #
-# Asks the run's memory what its siblings know, hands task and context to the agent, commits what the agent wrote, and records what it
-# said. Expects KAPSA, TEAM_AGENT and TEAM_WAIT in the environment.
+# Asks the run's memory what the siblings know, gives task and context to the agent, commits what the agent wrote, and
+# records its answer. Expects KAPSA, TEAM_AGENT and TEAM_WAIT in the environment.
 set -eu
 
 task=$1
@@ -17,14 +17,14 @@ field() {
     sed -n "s/^$1: *//p" "$file"
 }
 
-# Which of the siblings that the task needs are not in the context?
+# The siblings that the task needs and the context lacks.
 missing() {
     for need in $(field Needs); do
         grep -q "^  \\[$need builder[],]" "$logs/$task.context" || printf ' %s' "$need"
     done
 }
 
-# All workers begin at once: what a sibling has yet to decide is asked for again, for a time.
+# All workers begin at once, so the context is asked for again until each needed sibling has decided, or time is up.
 end=$(($(date +%s) + TEAM_WAIT))
 waits=
 while :; do
@@ -40,23 +40,23 @@ if [ -n "$missing" ]; then
     say "begins without$missing: nothing came within $TEAM_WAIT s"
     confidence=0.3
 elif [ -n "$(field Needs)" ]; then
-    say "begins; it was told of $(field Needs)"
+    say "begins; it knows of $(field Needs)"
 else
     say "begins"
 fi
 
 {
-    printf 'You are one of four agents that work on this repository at the same time, each in a working tree of its own.\n\n'
+    printf 'You are one of four agents that work on this repository at the same time, each in its own working tree.\n\n'
     printf 'Your task: %s, %s\n\n' "$task" "$(field Title)"
     sed '1,/^$/d' "$file"
     printf '\n'
     cat "$logs/$task.context"
-    printf '\nWork in the current folder and touch only the files that the task names. End with a short answer in plain sentences:\n'
-    printf 'what you decided and what you learned. It is all that the others will know of your work.\n'
+    printf '\nWork in the current folder, and touch only the files that the task names. End with a short answer in plain sentences:\n'
+    printf 'what you decided and what you learned. The others will know nothing else of your work.\n'
 } >"$logs/$task.prompt"
 
 status=0
-# In place of the shell, so that a signal reaches the agent itself.
+# exec replaces the shell, so that a signal reaches the agent itself.
 sh -c "exec env $TEAM_AGENT" <"$logs/$task.prompt" >"$logs/$task.answer" 2>"$logs/$task.errors" &
 agent=$!
 trap 'kill "$agent" 2>/dev/null; exit 143' HUP INT TERM
@@ -66,7 +66,7 @@ trap - HUP INT TERM
 if [ "$status" -ne 0 ] || ! grep -q '[^[:space:]]' "$logs/$task.answer"; then
     say "failed: the agent ended with exit code $status"
     tail -n 5 "$logs/$task.errors" | sed "s/^/  $task | /"
-    # The siblings are told, so that they do not wait for what never comes.
+    # Recorded, so that the siblings do not wait in vain.
     "$KAPSA" run record --task "$task" --role builder --confidence 0 --text "The agent failed. Nothing was decided." >/dev/null
     exit 1
 fi

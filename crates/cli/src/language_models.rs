@@ -7,8 +7,8 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use kapsa_llm::{Key, Settings, from_name};
-use kapsa_memory::llm::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel};
 use kapsa_memory::role::RoleSpec;
+use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel};
 use serde_json::Value;
 
 use crate::config_file::read_text;

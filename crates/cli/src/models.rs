@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kapsa_embed::{LocalEmbedder, OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};
-use kapsa_memory::{EmbedError, Embedder, Model, Reader};
+use kapsa_memory::Reader;
+use kapsa_model::{EmbedError, Embedder, Model};
 
 use crate::error::{CliError, Result};
 

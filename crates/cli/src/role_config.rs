@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::llm::Price;
 use kapsa_memory::role::{AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec};
 use kapsa_memory::{Error, Reader};
+use kapsa_model::Price;
 use serde::Deserialize;
 
 use crate::app::App;

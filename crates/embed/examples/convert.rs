@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
-use kapsa_index::{Embedder, Purpose};
+use kapsa_model::{Embedder, Purpose};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

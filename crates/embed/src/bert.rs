@@ -3,7 +3,7 @@
 //! Matrices are multiplied in whole numbers, the rest in 32-bit floating point in a fixed order and without functions of the
 //! system's mathematics library: the same text gives the same vector, to the last bit, on every machine.
 
-use kapsa_index::Pooling;
+use kapsa_model::Pooling;
 
 use crate::kernel::{Instructions, Portable, Quantised, nearest};
 use crate::weights::{Norm, Weights};

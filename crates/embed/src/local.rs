@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
-use kapsa_index::{EmbedError, Embedder, Model, Piece, Purpose, cut};
+use kapsa_model::{EmbedError, Embedder, Model, Piece, Purpose, cut};
 
 use crate::bert;
 use crate::weights::Weights;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
-use kapsa_index::{DIMENSION_MAX, EmbedError, Embedder, Model, Pooling, Purpose};
+use kapsa_model::{DIMENSION_MAX, EmbedError, Embedder, Model, Pooling, Purpose};
 use serde::Serialize;
 use serde_json::Value;
 

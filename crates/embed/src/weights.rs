@@ -12,7 +12,7 @@
 
 use std::borrow::Cow;
 
-use kapsa_index::{DIMENSION_MAX, EmbedError, Model, Pooling};
+use kapsa_model::{DIMENSION_MAX, EmbedError, Model, Pooling};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{COLUMNS, Linear, ROWS_MAX};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kapsa_index::EmbedError;
+use kapsa_model::EmbedError;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 

@@ -1,4 +1,5 @@
 //! Lexical search over immutable segments of bytes and a tail of records not in one yet.
+//! Opens no file; knows no network, clock or capsule, and no tantivy type is part of its interface.
 //!
 //! A [`SegmentBuilder`] turns documents into bytes; [`merge`] concatenates such bytes; a
 //! [`Searcher`] searches any number of them, together with [`TailDoc`]s, as one. Searching is exact
@@ -6,10 +7,8 @@
 //!
 //! Damaged bytes are never believed when the segments come with [`Checks`].
 //!
-//! This crate opens no file and knows no network, no clock and no capsule. It does not keep texts:
-//! a hit is a sequence number and a score. Nor does it keep positions of words: for a query with
-//! phrases, the caller asks [`Query::phrases_match`] about the text of a candidate. tantivy does the work underneath, none of its types is
-//! part of the interface.
+//! Texts are not kept: a hit is a sequence number and a score. Nor are positions of words: for a
+//! query with phrases, the caller asks [`Query::phrases_match`] about the text of a candidate.
 //!
 //! ```
 //! use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc};
@@ -27,11 +26,12 @@
 //! # Ok::<(), kapsa_index::Error>(())
 //! ```
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod analyser;
 mod blob;
 mod code;
 mod directory;
-mod embed;
 mod error;
 mod filter;
 mod fold;
@@ -62,7 +62,6 @@ mod vectors;
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
 pub use code::{code_words, has_code_word};
-pub use embed::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
 pub use error::{Error, Result};
 pub use filter::Filter;
 pub use parts::{PART_TEXT_BYTES_MAX, fold_case, part_terms};
@@ -76,4 +75,4 @@ pub use seqs::Sequences;
 pub use snippet::{Snippet, highlight, snippet, terms_in};
 pub use tail::TailDoc;
 pub use top::Hit;
-pub use vectors::{Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest, similarity};
+pub use vectors::{DIMENSION_MAX, Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest, similarity};

@@ -1,6 +1,6 @@
 //! How does Anthropic's `/v1/messages` put a conversation, and its reply?
 
-use kapsa_memory::llm::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
+use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kapsa_memory::llm::ModelError;
+use kapsa_model::ModelError;
 use ureq::http::HeaderValue;
 
 use super::not_configured;
@@ -15,7 +15,7 @@ impl Key {
     /// A key; white space around it is no part of it.
     ///
     /// # Errors
-    /// [`NotConfigured`](kapsa_memory::llm::ModelErrorKind::NotConfigured) when nothing is left, or a character that no
+    /// [`NotConfigured`](kapsa_model::ModelErrorKind::NotConfigured) when nothing is left, or a character that no
     /// header can carry. The error does not tell which.
     pub fn new(text: &str) -> Result<Key, ModelError> {
         let text = text.trim();

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kapsa_memory::llm::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind};
+use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind};
 use serde_json::Value;
 
 pub use anthropic::TOKENS_MAX_DEFAULT;

@@ -1,6 +1,6 @@
 //! How does Ollama's `/api/chat` put a conversation, and its reply?
 
-use kapsa_memory::llm::{ChatReply, ChatRequest, Message, ToolCall, Usage};
+use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! How do OpenAI's `/v1/chat/completions`, and the servers that speak as it does, put a conversation and their reply?
 
-use kapsa_memory::llm::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
+use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

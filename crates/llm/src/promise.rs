@@ -64,7 +64,7 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use kapsa_memory::llm::block_on;
+    use kapsa_model::block_on;
 
     use super::*;
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
-use kapsa_memory::llm::{ModelError, ModelErrorKind};
+use kapsa_model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 use ureq::Timeout;
 use ureq::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, RETRY_AFTER};

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{AnnexDraft, SegmentMeta, Snapshot, Tag};
-use kapsa_index::{Embedder, Entry, Model, Pooling, Purpose, SegmentBytes, Sequences, VectorsBuilder};
+use kapsa_index::{Entry, SegmentBytes, Sequences, VectorsBuilder};
+use kapsa_model::{DIMENSION_MAX, Embedder, Model, Pooling, Purpose};
 use serde_json::{Value, json};
 
 use crate::codec::Operation;
@@ -39,6 +40,8 @@ const MERGED_BLOCKS: usize = 8;
 const MERGED_VECTORS_MAX: usize = 4096;
 /// Most vectors in a block that `optimize` and `compact` make.
 const BLOCK_VECTORS_MAX: usize = 1 << 18;
+
+const _: () = assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
 
 /// What is to be embedded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -328,7 +331,7 @@ fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder
     let fits = vectors.len() == new.len() && vectors.iter().all(|vector| vector.len() == target.dimension as usize);
     if !fits {
         let message = format!("{} gave vectors that are not as many or not as long as they should be", embedder.model().name);
-        return Err(Error::Embedding(kapsa_index::EmbedError { message, hint: None }));
+        return Err(Error::Embedding(kapsa_model::EmbedError { message, hint: None }));
     }
     let mut builder = VectorsBuilder::new(&target.label, target.dimension, target.epoch);
     let reused = (entries.len() - new.len()) as u64;

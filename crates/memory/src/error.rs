@@ -77,7 +77,7 @@ pub enum Error {
     },
     /// The model that turns texts into vectors failed.
     #[error("no vectors: {0}")]
-    Embedding(kapsa_index::EmbedError),
+    Embedding(kapsa_model::EmbedError),
     /// A search by meaning alone where nothing has vectors.
     #[error("nothing here has vectors of the model")]
     NoVectors,

@@ -46,7 +46,6 @@ mod keys;
 mod lanes;
 mod levels;
 mod lines;
-pub mod llm;
 mod maintain;
 pub mod merge;
 mod moment;
@@ -76,7 +75,7 @@ pub use error::{Error, Result};
 pub use event::{Event, EventRequest, EventType, NewEvent};
 pub use export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
-pub use kapsa_index::{EmbedError, Embedder, Model, Pooling, Purpose};
+
 pub use lines::BRANCH_DEPTH_MAX;
 pub use maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,

@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use kapsa_capsule::{Snapshot, Volume};
-use kapsa_index::{Candidate, Embedder, Purpose, Query};
+use kapsa_index::{Candidate, Query};
+use kapsa_model::{Embedder, Purpose};
 
 use crate::access::ClearanceProfile;
 use crate::annals::{Blame, Difference};

@@ -1,4 +1,5 @@
-//! How long does a search by words and meaning take? `latency CAPSULE [COUNT]` makes a capsule of COUNT records (100,000) with made-up texts, then asks.
+//! The time of a search by words and meaning: `latency CAPSULE [COUNT]` makes a capsule of COUNT
+//! records (100,000) with synthetic texts, then searches it.
 //!
 //! The passages' vectors are made up, since embedding that many takes minutes; those of the questions are the bundled model's. What is measured
 //! does not depend on the numbers in them. Prints medians of 200 questions, warm, in this process.
@@ -8,10 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use kapsa_embed::LocalEmbedder;
-use kapsa_memory::{
-    EmbedError, EmbedRequest, Embedder, FindRequest, Model, NewRecord, Purpose, Reader, SearchMode, WriteOptions, Writer, create,
-    embed,
-};
+use kapsa_memory::{EmbedRequest, FindRequest, NewRecord, Reader, SearchMode, WriteOptions, Writer, create, embed};
+use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
 const NOW: i64 = 1_767_225_600_000_000;
 const QUESTIONS: usize = 200;

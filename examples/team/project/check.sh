@@ -1,6 +1,6 @@
 #!/bin/sh
-# Do the parts of the ledger fit together? One line for each part; exit code 1 when any of them does not fit.
-# What was decided is not written here: it is seen in how the parts behave.
+# Checks that the parts of the ledger fit: prints one line per part, and exits with 1 if one does not fit.
+# It knows none of the decisions; it sees them in how the parts behave.
 set -eu
 
 cd "$(dirname "$0")"
@@ -17,7 +17,7 @@ fail() {
     failed=1
 }
 
-# A text may hold whatever people use as a separator.
+# A text may contain whatever people use as a separator.
 text='2 apples, 1 pear | paid: yes; see ~/notes'
 
 separator=
@@ -30,7 +30,7 @@ else
     separator=${separator%B}
     case $text in
         *"$separator"*)
-            fail save "save.sh puts \`$separator\` between name and text, which a text may hold"
+            fail save "save.sh puts \`$separator\` between name and text, which a text may contain"
             separator=
             ;;
         *) ok save "save.sh puts \`$separator\` between name and text" ;;
@@ -55,7 +55,7 @@ if [ -n "$separator" ]; then
         fail docs "docs/format.md does not name the separator \`$separator\`"
     fi
 
-    # Tests that pass whatever happens are worth nothing: they have to fail where another choice was made.
+    # Tests that always pass prove nothing: they have to fail if another choice was made.
     mkdir "$scratch/save" "$scratch/show"
     cp ./*.sh "$scratch/save"
     cp ./*.sh "$scratch/show"

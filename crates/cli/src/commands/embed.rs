@@ -5,7 +5,8 @@ use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
-use kapsa_memory::{EmbedReport, EmbedRequest, Embedder, Reader, embed as embed_records};
+use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
+use kapsa_model::Embedder;
 use serde::Serialize;
 
 use crate::app::App;

@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
+use kapsa_memory::Reader;
 use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
-use kapsa_memory::{EmbedError, Embedder, Model, Purpose, Reader};
+use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
 use crate::app::App;
 use crate::args::{Filters, Find, Group, SearchBy};

@@ -5,7 +5,7 @@ use kapsa_memory::agent::{
     AgentMemory, CapsuleFactStore, Fact, FactStore, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets,
     fresh_id,
 };
-use kapsa_memory::llm::block_on;
+use kapsa_model::block_on;
 
 use super::episode::{agent, memory, writing_agent};
 use crate::app::App;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::agent::{AgentMemory, WorkspaceMemory, fresh_id};
-use kapsa_memory::llm::{Price, Usage, block_on, cost};
 use kapsa_memory::role::{
     ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools,
 };
+use kapsa_model::{Price, Usage, block_on, cost};
 
 use super::insight::{tell_learned, tell_published};
 use crate::app::{App, Status};

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
-use kapsa_memory::{EmbedRequest, Embedder, NewRecord, Reader, Record, Uri, check, document, embed};
+use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed};
+use kapsa_model::Embedder;
 use serde::Serialize;
 
 use crate::app::App;

@@ -248,49 +248,6 @@ fn a_context_writes_nothing_and_knows_the_past() {
     assert_eq!(after.as_u64(), before.as_u64().map(|count| count + 2), "the checkpoint and the fact");
 }
 
-/// The blocks of `docs/agents.md` that a newcomer types: each call of them does what the page says.
-#[test]
-fn the_page_about_agents_can_be_typed() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md")).expect("the page");
-    let blocks = |language: &str| -> Vec<String> {
-        let begin = format!("```{language}\n");
-        page.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap_or_default().to_string()).collect()
-    };
-    let sandbox = Sandbox::empty();
-    let (calls, answers, tables) = (blocks("sh"), blocks("text"), blocks("toml"));
-    let mut told = Vec::new();
-    for call in calls[..3].iter().flat_map(|block| block.lines()).filter(|call| !call.contains("kapsa fs ")) {
-        let words = shlex(call);
-        let run = sandbox.run(&words);
-        assert_eq!(run.code, Some(0), "{call}: {}", run.err);
-        told.push(run.out);
-    }
-    assert_eq!(told[6], answers[0], "what the page shows of a context");
-    assert_eq!(told[8], "## Context\n- Acme has 200 employees\n", "nothing else is there for the intern");
-    sandbox.write("kapsa.toml", &tables[0]);
-    let shown = sandbox.json(&["role", "show", "cro"]);
-    assert_eq!(shown["operators"][0]["nodes"][1], json!({"name": "check", "kind": "agent"}));
-    sandbox.write("script.json", r#"{"rules": [{"contains": "Which terms for acme", "text": "prepayment"}, {"contains": "speak against prepayment", "text": "no"}]}"#);
-    sandbox.write("state.json", r#"{"lead": {"name": "acme"}}"#);
-    let ran = sandbox.json(&["role", "run", "cro", "deals", "--state", "state.json", "--model", "scripted:script.json"]);
-    assert_eq!(ran["state"]["terms"], "prepayment");
-    assert_eq!(sandbox.run(&["role", "can", "cro", "sign_contract"]).out, "forbidden\n");
-}
-
-/// The words of a call without the program's name and what stands behind a `#`.
-fn shlex(call: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
-    for c in call.split("  #").next().unwrap_or_default().chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ' ' if !quoted => words.push(std::mem::take(&mut word)),
-            c => word.push(c),
-        }
-    }
-    words.push(word);
-    words.into_iter().filter(|word| !word.is_empty()).skip(1).collect()
-}
-
 /// What ended since held then.
 #[test]
 fn a_context_of_the_past_tells_what_held_then() {

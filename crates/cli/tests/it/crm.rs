@@ -36,5 +36,5 @@ fn a_claim_that_fails_ends_it() {
     let sandbox = Sandbox::empty();
     sandbox.write("there.kapsa", "something");
     let run = crm(&sandbox, "there.kapsa");
-    assert_eq!((run.code, run.err.as_str()), (Some(1), "error: it is not so: the capsule is new\n"));
+    assert_eq!((run.code, run.err.as_str()), (Some(1), "error: claim failed: the capsule is new\n"));
 }

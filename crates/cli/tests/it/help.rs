@@ -1,54 +1,72 @@
-//! Help, version, completions and manual pages: all from one description.
+//! Help, version, completions and manual pages, all from one description: each verb of the tree is visited.
 
-use std::process::Command;
+use clap::Command;
 
 use crate::support::Sandbox;
 
 /// Headings of `kapsa --help`, in order.
 const HEADINGS: [&str; 7] = ["Remember and find", "Versions", "Share", "Agents", "Runs", "Care", "More"];
+/// Columns of a line of help at most.
+const COLUMNS_MAX: usize = 100;
+/// First words of a summary that is not an order.
+const NOT_IMPERATIVE: [&str; 12] = ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
 
-/// The verbs that a help text lists under these headings.
-fn listed(help: &str, headings: &[&str]) -> Vec<String> {
-    let mut verbs = Vec::new();
-    let mut within = false;
-    for line in help.lines() {
-        if let Some(heading) = line.strip_suffix(':').filter(|heading| !heading.starts_with(' ')) {
-            within = headings.contains(&heading);
-        } else if within && line.starts_with("  ") && !line.starts_with("   ") {
-            verbs.extend(line.split_whitespace().next().map(str::to_string));
-        }
+/// A verb or subverb, by the words that call it.
+struct Verb {
+    words: Vec<String>,
+    summary: String,
+}
+
+impl Verb {
+    fn name(&self) -> String {
+        self.words.join(" ")
     }
-    verbs.retain(|verb| verb != "help");
-    verbs
 }
 
-fn verbs(sandbox: &Sandbox) -> Vec<String> {
-    let verbs = listed(&sandbox.ok(&["--help"]), &HEADINGS);
-    assert!(verbs.len() >= 54, "{verbs:?}");
-    verbs
+/// All verbs and subverbs that help lists.
+fn verbs() -> Vec<Verb> {
+    let mut found = Vec::new();
+    collect(&kapsa_cli::command(), &[], &mut found);
+    assert!(found.len() > 100, "the tree has {} verbs", found.len());
+    found
 }
 
-/// Walks the whole tree as a person would: what one help lists has a help of its own.
+fn collect(command: &Command, above: &[String], found: &mut Vec<Verb>) {
+    let shown = command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
+    for verb in shown {
+        let words = [above, &[verb.get_name().to_owned()]].concat();
+        let summary = verb.get_about().map(ToString::to_string).unwrap_or_default();
+        collect(verb, &words, found);
+        found.push(Verb { words, summary });
+    }
+}
+
 #[test]
 fn every_verb_has_help_with_examples() {
     let sandbox = Sandbox::empty();
-    let mut waiting: Vec<Vec<String>> = verbs(&sandbox).into_iter().map(|verb| vec![verb]).collect();
-    let mut seen = 0;
-    while let Some(path) = waiting.pop() {
-        let mut call = path.clone();
-        call.push("--help".to_string());
+    for verb in verbs() {
+        let (name, mut call) = (verb.name(), verb.words);
+        call.push("--help".to_owned());
         let help = sandbox.ok(&call);
-        assert!(help.contains("Usage: kapsa") && help.contains("Examples:\n  "), "{path:?}: {help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "{path:?}: {help}");
-        for verb in listed(&help, &["Commands"]) {
-            let mut below = path.clone();
-            below.push(verb);
-            waiting.push(below);
-        }
-        seen += 1;
+        assert!(help.contains("Usage: kapsa"), "{name}: {help}");
+        assert!(help.contains("Examples:\n  ") || help.contains("Example:\n  "), "{name} has no example: {help}");
+        let wide = help.lines().find(|line| line.chars().count() > COLUMNS_MAX);
+        assert_eq!(wide, None, "{name}");
     }
-    assert!(seen > 100, "{seen} verbs, those of verbs included");
-    assert!(sandbox.ok(&["help", "find"]).contains("Examples:"));
+}
+
+#[test]
+fn every_summary_is_a_short_order() {
+    for verb in verbs() {
+        let (name, summary) = (verb.name(), verb.summary);
+        let first = summary.split_whitespace().next().unwrap_or_default();
+        assert!(first.starts_with(char::is_uppercase), "{name}: {summary}");
+        assert!(!NOT_IMPERATIVE.contains(&first), "{name}: {summary}");
+        // "Lists" is a description, "List" is an order; "Process" and "Pass" are orders.
+        assert!(!first.ends_with('s') || first.ends_with("ss"), "{name}: {summary}");
+        assert!(!summary.ends_with('.'), "{name}: {summary}");
+        assert!(!summary.contains('\n') && summary.chars().count() <= COLUMNS_MAX, "{name}: {summary}");
+    }
 }
 
 #[test]
@@ -58,10 +76,14 @@ fn no_verb_is_a_call_for_help() {
     assert_eq!(help, sandbox.ok(&["--help"]));
     let mut rest = help.as_str();
     for heading in HEADINGS {
-        let at = rest.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("{heading} is missing: {rest}"));
+        let at = rest.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {rest}"));
         rest = &rest[at..];
     }
-    assert!(help.find("\n  put ") < help.find("\n  merge ") && help.find("\n  merge ") < help.find("\n  doctor "), "{help}");
+    for verb in verbs().iter().filter(|verb| verb.words.len() == 1) {
+        let name = verb.name();
+        let listed = help.lines().any(|line| line.split_whitespace().next() == Some(&name));
+        assert!(listed, "{name}: {help}");
+    }
     assert_eq!(sandbox.ok(&["--version"]), format!("kapsa {}\n", env!("CARGO_PKG_VERSION")));
 }
 
@@ -75,111 +97,12 @@ fn completions_are_made_for_every_shell() {
     sandbox.fails(&["completions", "dos"], 1, "usage");
 }
 
-/// A capsule with a branch, a checkpoint, a run and a record, and what a shell offers for lines in its folder.
-fn with_names() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox.ok(&["put", "--text", "x", "--uri", "note/locks", "--run", "r-77", "--label", "builder"]);
-    sandbox.ok(&["checkpoint", "--label", "stable-1"]);
-    sandbox.ok(&["branch", "create", "feature"]);
-    sandbox
-}
-
-/// Each line, and what its last word becomes.
-const LINES: [(&str, &str); 9] = [
-    ("kapsa timeli", "timeline"),
-    ("kapsa put --confid", "--confidence"),
-    ("kapsa merge fea", "feature"),
-    ("kapsa find x --branch fea", "feature"),
-    ("kapsa find x --as-of sta", "stable-1"),
-    ("kapsa find x --run r-", "r-77"),
-    ("kapsa find x --label bui", "builder"),
-    ("kapsa get note/l", "note/locks"),
-    ("kapsa completions z", "zsh"),
-];
-
-fn is_installed(shell: &str) -> bool {
-    let found = Command::new(shell).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("skipped: {shell} is not on this machine");
-    }
-    found
-}
-
-/// Runs a script in a shell, with the binary on its PATH.
-fn in_shell(sandbox: &Sandbox, shell: &str, args: &[&str]) -> String {
-    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_kapsa"));
-    let folder = binary.parent().expect("a folder");
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a PATH"));
-    let mut command = Command::new(shell);
-    command.args(args).current_dir(sandbox.path("")).env("PATH", path).env("HOME", sandbox.path("")).env_remove("KAPSA_CAPSULE");
-    let output = command.output().expect("the shell starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{shell}: {text}{}", String::from_utf8_lossy(&output.stderr));
-    text
-}
-
 #[test]
-fn bash_completes_names_of_the_capsule() {
-    let sandbox = with_names();
-    for (line, want) in LINES {
-        let script = format!(
-            "source <(kapsa completions bash)\nCOMP_WORDS=({line})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}}-1))\nCOMP_TYPE=9\n\
-             _clap_complete_kapsa kapsa \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\""
-        );
-        let offered = in_shell(&sandbox, "bash", &["--norc", "-c", &script]);
-        assert_eq!(offered.trim(), want, "{line}");
-    }
-}
-
-#[test]
-fn fish_completes_names_of_the_capsule() {
-    if !is_installed("fish") {
-        return;
-    }
-    let sandbox = with_names();
-    for (line, want) in LINES {
-        let script = format!("kapsa completions fish | source; complete --do-complete '{line}'");
-        let offered = in_shell(&sandbox, "fish", &["--no-config", "-c", &script]);
-        let names: Vec<_> = offered.lines().filter_map(|line| line.split('\t').next()).collect();
-        assert_eq!(names, [want], "{line}");
-    }
-}
-
-/// What zsh shows needs its line editor; its script is checked, and asked as the script asks.
-#[test]
-fn zsh_takes_the_completions() {
-    if !is_installed("zsh") {
-        return;
-    }
-    let sandbox = with_names();
-    let script = sandbox.write("kapsa.zsh", sandbox.ok(&["completions", "zsh"]));
-    in_shell(&sandbox, "zsh", &["-f", "-n", script.to_str().expect("UTF-8")]);
-    for (line, want) in LINES {
-        let words: Vec<_> = line.split(' ').collect();
-        let asked = format!("_CLAP_COMPLETE_INDEX={} _CLAP_IFS=$'\\n' KAPSA_COMPLETE=zsh kapsa -- {line}", words.len() - 1);
-        let offered = in_shell(&sandbox, "zsh", &["-f", "-c", &asked]);
-        let names: Vec<_> = offered.lines().map(|line| line.split(':').next().unwrap_or_default().trim()).collect();
-        assert_eq!(names, [want], "{line}");
-    }
-}
-
-#[test]
-fn completion_asks_the_capsule_that_the_line_names_and_offers_nothing_that_needs_quotes() {
-    let sandbox = with_names();
-    sandbox.ok(&["create", "other.kapsa"]);
-    sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/other"]);
-    sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/$(reboot)", "--label", "a b"]);
-    let ask = |line: &[&str]| {
-        let mut command = sandbox.command();
-        command.args(["--", "kapsa"]).args(line).env("KAPSA_COMPLETE", "bash").env("_CLAP_IFS", "\n");
-        let output = command.env("_CLAP_COMPLETE_INDEX", line.len().to_string()).output().expect("it runs");
-        String::from_utf8(output.stdout).expect("UTF-8")
-    };
-    assert_eq!(ask(&["get", "--capsule", "other.kapsa", "note/"]), "note/other");
-    assert_eq!(ask(&["get", "--capsule=other.kapsa", "note/"]), "note/other");
-    assert_eq!(ask(&["get", "note/"]), "note/locks");
-    assert_eq!(ask(&["find", "x", "--capsule", "other.kapsa", "--label", "a"]), "");
-    assert_eq!(ask(&["get", "--capsule", "none.kapsa", "note/"]), "", "a capsule that is not there has no names");
+fn the_completions_are_valid_bash() {
+    let sandbox = Sandbox::empty();
+    let script = sandbox.write("kapsa.bash", sandbox.ok(&["completions", "bash"]));
+    let checked = std::process::Command::new("bash").arg("-n").arg(script).status().expect("bash starts");
+    assert!(checked.success());
 }
 
 #[test]
@@ -188,10 +111,10 @@ fn manual_pages_are_made_for_every_verb() {
     let page = sandbox.ok(&["man"]);
     assert!(page.contains(".TH kapsa 1") && page.contains("timeline"), "{page}");
     sandbox.ok(&["man", "--out", "man/man1"]);
-    for verb in verbs(&sandbox) {
-        let page = crate::support::bytes(&sandbox.path(&format!("man/man1/kapsa-{verb}.1")));
-        assert!(String::from_utf8_lossy(&page).contains("Examples:"), "{verb}");
+    for verb in verbs() {
+        let name = verb.words.join("-");
+        let page = crate::support::bytes(&sandbox.path(&format!("man/man1/kapsa-{name}.1")));
+        assert!(String::from_utf8_lossy(&page).contains("Example"), "{name}");
     }
-    assert!(sandbox.path("man/man1/kapsa-svc-find.1").exists());
     assert!(!sandbox.path("man/man1/kapsa-help.1").exists());
 }

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::{Run, Sandbox, has_git};
+use crate::support::{Run, Sandbox};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/team/run.sh");
 
@@ -33,7 +33,7 @@ fn section<'a>(run: &'a Run, heading: &str) -> &'a str {
 
 /// The separator that task-1 chose, as the check saw it in the program.
 fn separator(run: &Run) -> String {
-    let parts: Vec<&str> = section(run, "Does it fit together").split('`').collect();
+    let parts: Vec<&str> = section(run, "Check whether the parts fit").split('`').collect();
     match parts.as_slice() {
         [before, separator, ..] if before.ends_with("ok    save   save.sh puts ") => (*separator).to_string(),
         _ => panic!("{run:#?}"),
@@ -43,12 +43,12 @@ fn separator(run: &Run) -> String {
 fn fits_together(run: &Run, said: &str) {
     assert_eq!(run.code, Some(0), "{run:#?}");
     let separator = separator(run);
-    let told = section(run, "What task-2 was told");
+    let told = section(run, "What task-2 read");
     assert!(told.contains("  [task-1 builder] Choose the separator"), "{told}");
     assert!(told.contains(&format!("{said} `{separator}`")), "task-2 got the decision of task-1: {told}");
-    assert_eq!(section(run, "Does it fit together").matches("\n  ok ").count(), 4, "{run:#?}");
-    assert_eq!(section(run, "every task is finished").matches(" done     2 outputs ").count(), 4, "{run:#?}");
-    let (_, found) = section(run, "comes to the main memory").split_once("$ kapsa find").expect("a question");
+    assert_eq!(section(run, "Check whether the parts fit").matches("\n  ok ").count(), 4, "{run:#?}");
+    assert_eq!(section(run, "finish every task").matches(" done     2 outputs ").count(), 4, "{run:#?}");
+    let (_, found) = section(run, "into the main memory").split_once("$ kapsa find").expect("a question");
     assert!(found.contains(&separator), "the main memory answers: {found}");
 }
 
@@ -59,9 +59,6 @@ fn leaves_nothing(sandbox: &Sandbox) {
 
 /// With memory. The bound is never reached, and so may be long.
 fn remembers(layout: &str) {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("KAPSA_RUN_LAYOUT", layout), ("TEAM_WAIT", "300")]);
     fits_together(&run, "Decided: the separator is");
@@ -80,14 +77,11 @@ fn the_second_agent_gets_what_the_first_decided_in_files() {
 
 #[test]
 fn without_memory_the_parts_do_not_fit() {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("KAPSA_RUN_ENABLED", "false")]);
     assert_eq!(run.code, Some(1), "{run:#?}");
     let separator = separator(&run);
-    let check = section(&run, "Does it fit together");
+    let check = section(&run, "Check whether the parts fit");
     for named in [
         format!("FAIL  show   show.sh does not split an entry at `{separator}`"),
         format!("FAIL  docs   docs/format.md does not name the separator `{separator}`"),
@@ -95,7 +89,7 @@ fn without_memory_the_parts_do_not_fit() {
     ] {
         assert!(check.contains(&named), "{named}: {check}");
     }
-    assert_eq!(section(&run, "What task-2 was told").lines().nth(1), Some("  nothing"));
+    assert_eq!(section(&run, "What task-2 read").lines().nth(1), Some("  nothing"));
     assert!(section(&run, "The check FAILED").contains("Without memory task-2 could not know"), "{run:#?}");
     leaves_nothing(&sandbox);
 }
@@ -139,9 +133,6 @@ esac
 
 #[test]
 fn an_agent_that_only_reads_its_prompt_fits_in() {
-    if !has_git() {
-        return;
-    }
     let (sandbox, elsewhere) = (Sandbox::empty(), Sandbox::empty());
     let agent = format!("sh '{}'", elsewhere.write("agent.sh", AGENT).display());
     let run = team(&sandbox, &[("TEAM_AGENT", &agent), ("TEAM_WAIT", "300")]);
@@ -151,15 +142,12 @@ fn an_agent_that_only_reads_its_prompt_fits_in() {
 
 #[test]
 fn nobody_waits_for_an_agent_that_failed() {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("TEAM_AGENT", "false"), ("TEAM_WAIT", "300")]);
     assert_eq!(run.code, Some(1), "{run:#?}");
     let work = section(&run, "Four agents at once");
     assert_eq!(work.matches(" failed: the agent ended with exit code 1\n").count(), 4, "{work}");
     assert!(!work.contains("begins without"), "{work}");
-    assert_eq!(section(&run, "every task is finished").matches(" failed   2 outputs ").count(), 4, "{run:#?}");
+    assert_eq!(section(&run, "finish every task").matches(" failed   2 outputs ").count(), 4, "{run:#?}");
     leaves_nothing(&sandbox);
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kapsa_index::EmbedError;
+use kapsa_model::EmbedError;
 use serde_json::Value;
 
 use crate::weights::{Full, FullLayer, Head, Norm, Weights};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kapsa_index::EmbedError;
+use kapsa_model::EmbedError;
 
 use super::refused;
 use super::tensors::{Tensor, floats, half, halves};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use kapsa_index::EmbedError;
+use kapsa_model::EmbedError;
 use safetensors::{Dtype, SafeTensors};
 
 use super::{onnx, read, refused, weights_file};

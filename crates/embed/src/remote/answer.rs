@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use kapsa_index::DIMENSION_MAX;
+use kapsa_model::DIMENSION_MAX;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 

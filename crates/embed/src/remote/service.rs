@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::Duration;
 
-use kapsa_index::EmbedError;
+use kapsa_model::EmbedError;
 use serde::Serialize;
 use serde_json::Value;
 use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, RETRY_AFTER};

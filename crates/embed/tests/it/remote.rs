@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kapsa_embed::{OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};
-use kapsa_index::{EmbedError, Embedder, Pooling, Purpose};
+use kapsa_model::{EmbedError, Embedder, Pooling, Purpose};
 use serde_json::{Value, json};
 
 use crate::stub::{Reply, Request, Stub};

@@ -15,7 +15,6 @@
 use std::ops::Range;
 
 use super::kernel::{CHUNK, CHUNK_BYTES};
-use crate::embed::DIMENSION_MAX;
 use crate::segment_bytes::SegmentBytes;
 use crate::seqs::Sequences;
 use crate::{Error, Result};
@@ -25,6 +24,8 @@ const VERSION: u32 = 1;
 const HEAD_BYTES: usize = 40;
 const RANGE_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 24;
+/// Most numbers in a vector.
+pub const DIMENSION_MAX: u32 = 4096;
 /// Most vectors in one block.
 pub const VECTORS_MAX: usize = 1 << 24;
 /// Most bytes that a label has.

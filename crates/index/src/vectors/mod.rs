@@ -9,5 +9,5 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use block::{Entry, LABEL_BYTES_MAX, VECTORS_MAX, Vectors, VectorsBuilder};
+pub use block::{DIMENSION_MAX, Entry, LABEL_BYTES_MAX, VECTORS_MAX, Vectors, VectorsBuilder};
 pub use scan::{Near, nearest, similarity};

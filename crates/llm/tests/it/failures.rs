@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kapsa_llm::{BACKOFF_FIRST, REPLY_BYTES_MAX, RETRY_AFTER_MAX, Settings, from_name};
-use kapsa_memory::llm::{ModelError, ModelErrorKind, Usage, block_on};
+use kapsa_model::{ModelError, ModelErrorKind, Usage, block_on};
 use serde_json::{Value, json};
 
 use crate::samples::{KEY, PROVIDERS, answer, anthropic, cut, model, model_with, openai, user};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kapsa_llm::{Key, Settings, TIERS, from_name};
-use kapsa_memory::llm::{ChatRequest, ModelErrorKind, block_on};
+use kapsa_model::{ChatRequest, ModelErrorKind, block_on};
 
 use crate::samples::{KEY, PROVIDERS, answer, model, model_with, user};
 use crate::stub::{Reply, Stub};

@@ -1,6 +1,6 @@
 //! Is each protocol spoken exactly, and each reply understood?
 
-use kapsa_memory::llm::{ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json};
+use kapsa_model::{ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json};
 use serde_json::{Value, json};
 
 use crate::samples::{

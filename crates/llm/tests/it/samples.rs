@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kapsa_llm::{Key, Settings, from_name};
-use kapsa_memory::llm::{ChatRequest, LanguageModel, Message, ToolCall, ToolSpec};
+use kapsa_model::{ChatRequest, LanguageModel, Message, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::stub::Stub;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use kapsa_llm::{Key, Settings};
-use kapsa_memory::llm::block_on;
+use kapsa_model::block_on;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::samples::{KEY, PROVIDERS, answer, model, user};

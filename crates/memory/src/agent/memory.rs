@@ -27,7 +27,7 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 ///
 /// ```
 /// use kapsa_memory::agent::{AgentMemory, Episode, WorkspaceMemory};
-/// use kapsa_memory::llm::block_on;
+/// use kapsa_model::block_on;
 /// use std::sync::Arc;
 ///
 /// let clock = || 1_767_225_600_000_000;

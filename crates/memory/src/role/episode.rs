@@ -8,9 +8,9 @@ use super::scope::Scope;
 use crate::access::Classification;
 use crate::agent::{Episode, Secrets};
 use crate::error::Error;
-use crate::llm::Usage;
 use crate::record::Micros;
 use crate::{ids, tokens};
+use kapsa_model::Usage;
 
 /// Most characters of an episode's summaries.
 pub const SUMMARY_CHARS_MAX: usize = 200;

@@ -5,7 +5,7 @@ use std::fmt;
 use super::text::MissingKeys;
 use crate::agent::ReflectError;
 use crate::error::Error;
-use crate::llm::{ModelError, Usage};
+use kapsa_model::{ModelError, Usage};
 
 /// A failure of a role or an operator.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use super::scope::Scope;
 use crate::access::{Classification, ClearanceProfile};
 use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection, Secrets};
 use crate::error::Result;
-use crate::llm::{BoxFuture, LanguageModel};
+use kapsa_model::{BoxFuture, LanguageModel};
 
 /// What a node should know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use kapsa_memory::llm::{ChatReply, ScriptedModel, block_on};
+//! use kapsa_model::{ChatReply, ScriptedModel, block_on};
 //! use kapsa_memory::role::{AuthorityConfig, Operator, Permission, Role, Text, llm_node};
 //! use serde_json::json;
 //!

@@ -17,8 +17,8 @@ use super::scope::Scope;
 use crate::access::ClearanceProfile;
 use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use crate::error::Error;
-use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
+use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// Most insights that an answer to a message is given.
 pub const RESPOND_INSIGHTS_MAX: usize = 5;

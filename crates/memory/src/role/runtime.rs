@@ -20,8 +20,8 @@ use super::text::{MissingKeys, State, text_of};
 use super::turns::{Turns, talk};
 use crate::agent::Secrets;
 use crate::error::Error;
-use crate::llm::{ChatRequest, LanguageModel, Message, Usage};
 use crate::record::Micros;
+use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// An operator with what it needs to run.
 ///

@@ -11,8 +11,8 @@ use crate::agent::{
     InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, WorkspaceMemory,
 };
 use crate::error::Result;
-use crate::llm::{BoxFuture, LanguageModel};
 use crate::record::Micros;
+use kapsa_model::{BoxFuture, LanguageModel};
 
 /// The context of [`AgentMemory::context`]. The facts in it count as read.
 impl ContextAssembler for AgentMemory {
@@ -58,7 +58,7 @@ impl RoleMemory for AgentMemory {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use kapsa_memory::llm::{ChatReply, ScriptedModel, block_on};
+/// use kapsa_model::{ChatReply, ScriptedModel, block_on};
 /// use kapsa_memory::role::{Role, RoleRuntime, Shared, TeamMemories};
 ///
 /// let clock = || 1_767_225_600_000_000;

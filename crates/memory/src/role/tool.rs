@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::text::quoted;
 use crate::agent::Secrets;
-use crate::llm::{BoxFuture, Message, ToolCall, ToolSpec};
 use crate::tokens;
+use kapsa_model::{BoxFuture, Message, ToolCall, ToolSpec};
 
 /// Most bytes of a tool's result that a model is given.
 pub const TOOL_RESULT_BYTES_MAX: usize = 64 * 1024;
@@ -131,7 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::llm::block_on;
+    use kapsa_model::block_on;
 
     fn echo() -> Arc<dyn Tool> {
         function_tool("echo", "Says it again.", json!({"type": "object"}), |arguments| match arguments["text"].as_str() {

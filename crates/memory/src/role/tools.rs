@@ -10,9 +10,9 @@ use serde_json::{Map, Value, json};
 use super::tool::{Tool, ToolError};
 use crate::access::Classification;
 use crate::agent::{AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id};
-use crate::llm::{BoxFuture, ToolSpec};
 use crate::record::Micros;
 use crate::uri::Uri;
+use kapsa_model::{BoxFuture, ToolSpec};
 
 /// Most tokens of what one search gives.
 pub const SEARCH_TOKENS_MAX: usize = 1000;

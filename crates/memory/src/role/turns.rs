@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::tool::{self, Tool};
-use crate::llm::{ChatReply, ChatRequest, LanguageModel, Message, ModelError, Usage};
+use kapsa_model::{ChatReply, ChatRequest, LanguageModel, Message, ModelError, Usage};
 
 /// How far a conversation came.
 #[derive(Debug, Default)]

@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kapsa_index::{Embedder, Model, QUERY_BYTES_MAX, Query};
+use kapsa_index::{QUERY_BYTES_MAX, Query};
+use kapsa_model::{Embedder, Model};
 
 use super::home::{Sibling, Siblings};
 use super::names::{ROLE_BYTES_MAX, Role, RunId, TaskId};

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
-    Clock, EmbedError, EmbedRequest, Embedder, Error, FindRequest, Grouping, Model, NewRecord, Pooling, Purpose, Reader,
-    SearchMode, Uri, WriteOptions, Writer, create, embed, optimize,
+    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
+    optimize,
 };
+use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
 const NOW: i64 = 1_800_000_000_000_000;
 const DAY: i64 = 86_400_000_000;

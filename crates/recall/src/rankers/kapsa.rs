@@ -1,12 +1,12 @@
-//! What does Kapsa find? Through its library, as a program would use it: one capsule for each scope.
+//! Kapsa through its library, as a program would use it: one capsule for each scope.
 
 use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::{
-    Clock, EmbedRequest, Embedder, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer,
-    create, embed,
+    Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
 };
+use kapsa_model::Embedder;
 use tempfile::TempDir;
 
 use super::Ranker;

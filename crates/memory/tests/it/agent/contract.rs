@@ -8,7 +8,7 @@ use kapsa_memory::agent::{
     InMemoryInsightStore, Insight, InsightQuery, InsightStatus, InsightStore, MemoryEntry, RetrievalTrace, TraceAction,
     WorkspaceMemory,
 };
-use kapsa_memory::llm::{ChatReply, ScriptedModel, block_on};
+use kapsa_model::{ChatReply, ScriptedModel, block_on};
 use serde_json::json;
 
 use super::{DAY, World, episode, fact, insight, strings};

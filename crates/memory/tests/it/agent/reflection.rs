@@ -8,7 +8,7 @@ use kapsa_memory::agent::{
     AgentMemory, CapsuleHome, Episode, FactQuery, INSIGHT_CHARS_MAX, InMemoryEpisodicStore, InMemoryInsightStore, Insight,
     InsightQuery, InsightStatus, REFLECTED_EPISODES_MAX, ReflectError, Reflection, WorkspaceMemory,
 };
-use kapsa_memory::llm::{ChatReply, Message, ScriptedModel, Usage, block_on};
+use kapsa_model::{ChatReply, Message, ScriptedModel, Usage, block_on};
 use serde_json::json;
 
 use super::{episode, episode_ids, insight, strings};

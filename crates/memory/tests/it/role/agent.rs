@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use kapsa_memory::llm::{BoxFuture, ChatReply, Message, ModelError, ScriptedModel, ToolCall, ToolSpec, Usage, block_on};
 use kapsa_memory::role::{NodeRun, Operator, STEPS_DEFAULT, Tool, ToolError, agent_node, function_tool, llm_node};
+use kapsa_model::{BoxFuture, ChatReply, Message, ModelError, ScriptedModel, ToolCall, ToolSpec, Usage, block_on};
 use serde_json::{Map, Value, json};
 
 use super::{Lists, reply, runtime, state};
@@ -195,14 +195,14 @@ fn a_tool_may_take_its_time() {
 fn a_broken_conversation_tells_what_it_took() {
     struct Breaks;
 
-    impl kapsa_memory::llm::LanguageModel for Breaks {
+    impl kapsa_model::LanguageModel for Breaks {
         fn name(&self) -> &str {
             "breaks"
         }
 
-        fn complete<'a>(&'a self, request: &'a kapsa_memory::llm::ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+        fn complete<'a>(&'a self, request: &'a kapsa_model::ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
             let first = request.messages.len() == 1;
-            let error = ModelError::new(kapsa_memory::llm::ModelErrorKind::BadReply, "cut off", None);
+            let error = ModelError::new(kapsa_model::ModelErrorKind::BadReply, "cut off", None);
             let result = if first {
                 Ok(calls(&[("port", json!({}))]))
             } else {

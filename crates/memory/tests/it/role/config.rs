@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kapsa_memory::access::Classification;
-use kapsa_memory::llm::{ChatReply, Message, ScriptedModel, ToolCall, block_on};
 use kapsa_memory::role::{
     AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Permission, Role, RoleRuntime, RoleSpec, ScopeSpec, Shared, Tool,
     function_tool,
 };
+use kapsa_model::{ChatReply, Message, ScriptedModel, ToolCall, block_on};
 use serde_json::json;
 
 use super::{Lists, clock, shared, state};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use kapsa_memory::llm::{ChatReply, ScriptedModel, block_on};
 use kapsa_memory::role::{
     MemoryScope, Operator, OperatorRuntime, RoleError, SUMMARY_CHARS_MAX, StepCause, Text, agent_node, function_tool, llm_node,
 };
+use kapsa_model::{ChatReply, ScriptedModel, block_on};
 use serde_json::{Value, json};
 
 use super::{Lists, clock, qualify, runtime, saying, scoped, state};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::llm::{LanguageModel, ScriptedModel, block_on};
 use kapsa_memory::role::{MemoryFactory, Notes, Operator, Role, RoleMemory, RoleRuntime, Shared, llm_node};
+use kapsa_model::{LanguageModel, ScriptedModel, block_on};
 use serde_json::json;
 
 use super::roles::{cro, revenue_ops};

@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex};
 
 use kapsa_memory::Result;
 use kapsa_memory::agent::{Episode, Insight, ReflectError, Reflection};
-use kapsa_memory::llm::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ScriptedModel, Usage};
 use kapsa_memory::role::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator, Reflect};
 use kapsa_memory::role::{OperatorRuntime, RoleMemory, Scope, State, Text, llm_node, text_at};
+use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ScriptedModel, Usage};
 use serde_json::Value;
 
 pub const NOW: i64 = 1_767_225_600_000_000;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kapsa_memory::llm::{ChatRequest, Message, ScriptedModel, Usage, block_on};
 use kapsa_memory::role::{Role, RoleError, SUMMARY_CHARS_MAX, StepCause};
+use kapsa_model::{ChatRequest, Message, ScriptedModel, Usage, block_on};
 use serde_json::{Value, json};
 
 use super::roles::cro;

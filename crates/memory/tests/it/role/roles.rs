@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::llm::{LanguageModel, block_on};
 use kapsa_memory::role::{
     AuthorityConfig, MemoryScope, NoteSource, Notes, Operator, Permission, Role, RoleBuilder, Text, llm_node, text_at,
 };
+use kapsa_model::{LanguageModel, block_on};
 use serde_json::json;
 
 use super::{Lists, clock, last, saying, shared, state};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kapsa_memory::llm::{Message, block_on};
 use kapsa_memory::role::{CONTEXT_TOKENS_DEFAULT, MemoryScope, Operator, Scope, Text, agent_node, llm_node};
+use kapsa_model::{Message, block_on};
 use serde_json::{Value, json};
 
 use super::{Lists, NOW, last, qualify, runtime, saying, scoped, state};
@@ -168,7 +168,7 @@ fn every_part_of_a_scope_follows_the_state() {
 fn nodes_make_a_chain_over_one_state() {
     let grade = llm_node("grade", Text::template("Grade {score.score} of {lead}")).output("grade");
     let operator = Operator::new("ops", [qualify(), grade]).unwrap();
-    let model = kapsa_memory::llm::ScriptedModel::new().then(super::reply("{\"score\": 85}", 1, 2)).then(super::reply("A", 3, 4));
+    let model = kapsa_model::ScriptedModel::new().then(super::reply("{\"score\": 85}", 1, 2)).then(super::reply("A", 3, 4));
     let (model, memory) = (Arc::new(model), Lists::new());
     let mut state = acme();
     let runtime = runtime(operator, &model).with_recorder(memory.clone());

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::agent::{AgentMemory, CapsuleHome, Fact, Insight, InsightQuery};
-use kapsa_memory::llm::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};
 use kapsa_memory::role::{
     AuthorityConfig, MemoryScope, Notes, Operator, OperatorRuntime, Permission, Role, RoleRuntime, Shared, TeamMemories, Text,
     agent_node, llm_node,
 };
+use kapsa_model::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};
 use serde_json::json;
 
 use super::roles::{cro, revenue_ops};
@@ -289,7 +289,7 @@ fn an_agent_node_uses_its_memory_within_its_clearance() {
 }
 
 fn call(id: &str, name: &str, arguments: serde_json::Value) -> ChatReply {
-    let call = kapsa_memory::llm::ToolCall { id: id.into(), name: name.into(), arguments };
+    let call = kapsa_model::ToolCall { id: id.into(), name: name.into(), arguments };
     ChatReply { tool_calls: vec![call], ..ChatReply::default() }
 }
 

@@ -1,5 +1,4 @@
-//! What is a language model asked, and what does it answer? The interface only: no provider, network, key, environment or
-//! runtime is known here.
+//! What is a language model asked, and what does it answer? The interface only.
 //!
 //! A [`ChatRequest`] holds the whole conversation; a [`LanguageModel`] says what comes next. Who keeps the conversation,
 //! runs the tools and pays is the caller.

@@ -1,4 +1,4 @@
-//! What turns a text into a vector? The interface only: this crate runs no model.
+//! What does an embedder turn texts into, and how is a text cut into passages? Runs no model.
 
 use std::fmt;
 use std::ops::Range;

@@ -43,7 +43,7 @@ impl ScriptedModel {
     /// well.
     ///
     /// ```
-    /// # use kapsa_memory::llm::ScriptedModel;
+    /// # use kapsa_model::ScriptedModel;
     /// let script = serde_json::json!({
     ///     "rules": [
     ///         {"contains": "port 5433", "text": "It listens on port 5433."},
@@ -52,7 +52,7 @@ impl ScriptedModel {
     ///     "replies": [{"text": "I do not know.", "usage": {"tokens_in": 12, "tokens_out": 4}}]
     /// });
     /// let model = ScriptedModel::from_json(&script)?;
-    /// # Ok::<(), kapsa_memory::llm::ModelError>(())
+    /// # Ok::<(), kapsa_model::ModelError>(())
     /// ```
     ///
     /// # Errors

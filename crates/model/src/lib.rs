@@ -1,0 +1,14 @@
+//! Knows no provider, network, key, environment, runtime, capsule or search.
+//!
+//! What an embedder and a language model are, as two traits with the types they speak in: an [`Embedder`] turns texts
+//! into vectors, a [`LanguageModel`] continues a conversation. [`ScriptedModel`] answers from a script, for tests and for
+//! trying things out without a provider.
+
+mod embedding;
+mod language;
+
+pub use embedding::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
+pub use language::{
+    BoxFuture, ChatReply, ChatRequest, JSON_BYTES_MAX, JsonError, LanguageModel, Message, ModelError, ModelErrorKind, Price,
+    QUOTE_BYTES_MAX, ScriptedModel, ToolCall, ToolSpec, Usage, block_on, complete_json, cost, json_in,
+};
