@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::Hit;
-use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::{Decision, Micros, Origin, Record};
 
 use crate::error::Result;

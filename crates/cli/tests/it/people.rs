@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Sandbox, has_git};
+use crate::support::Sandbox;
 use crate::terminal::{on_a_terminal, on_a_terminal_of};
 
 const BOLD: &str = "\u{1b}[1m";
@@ -284,9 +284,6 @@ fn the_log_speaks_plainly_of_branches_checkpoints_and_merges() {
 
 #[test]
 fn git_does_not_list_the_lock_beside_a_capsule() {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let git = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(sandbox.path("")).output().expect("git runs");
