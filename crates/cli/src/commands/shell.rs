@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the same description as the help.
+//! `completions` and `man`: from the same description as the help.
 
 use std::fs;
 
@@ -12,8 +12,7 @@ use crate::wire::show;
 
 /// `kapsa completions SHELL`.
 pub(crate) fn completions(app: &mut App, args: &Completions) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "kapsa", &mut script);
+    let script = crate::completion::script(args.shell)?;
     if app.out.is_json() {
         let text = String::from_utf8_lossy(&script);
         return app.out.json(&CompletionsOut { shell: &args.shell.to_string(), text: &text });
@@ -38,13 +37,6 @@ pub(crate) fn man(app: &mut App, args: &Man) -> Result<()> {
         return app.out.json(&ManOut::Pages { output_path: show(folder) });
     }
     app.out.line(&format!("wrote the manual pages to {}", folder.display()))
-}
-
-/// The whole command, with the arguments of every verb.
-fn command() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    command
 }
 
 /// The command as the manual shows it: `help` needs no pages of its own.

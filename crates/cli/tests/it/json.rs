@@ -188,9 +188,9 @@ fn records(to: &Checked) {
 }
 
 fn versions(to: &Checked) {
-    to.ok(&["commit", "--label", "v1", "--git-commit", "abc"]);
-    to.ok(&["commit", "--stage", "plan", "--spec", "S-1", "--run", "17"]);
-    to.fails("duplicate_label", &["commit", "--label", "v1"], b"");
+    to.ok(&["checkpoint", "--label", "v1", "--git-commit", "abc"]);
+    to.ok(&["checkpoint", "--stage", "plan", "--spec", "S-1", "--run", "17"]);
+    to.fails("duplicate_label", &["checkpoint", "--label", "v1"], b"");
     to.ok(&["checkpoints"]);
     to.ok(&["branch", "create", "run/17"]);
     to.ok(&["branch", "list", "--all"]);

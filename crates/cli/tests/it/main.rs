@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod bad_input;
+mod completion;
 mod crm;
 mod docs;
 mod documents;
@@ -15,6 +16,7 @@ mod json;
 mod knowledge;
 mod lock;
 mod meaning;
+mod people;
 mod put;
 mod read;
 mod roles;
