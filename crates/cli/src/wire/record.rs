@@ -125,7 +125,7 @@ impl<'a> RecordOut<'a> {
             tombstone: record.tombstone,
             purged: record.purged,
             branch: None,
-            conflicts_with: &record.beside,
+            conflicts_with: &record.conflicts_with,
             origin: record.origin.as_ref().map(OriginOut::from),
             alias_of: record.alias.as_ref().map(Uri::as_str),
         }
