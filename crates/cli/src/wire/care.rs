@@ -129,6 +129,7 @@ impl<'a> StatsOut<'a> {
 
 /// What a check of every byte found. With problems the exit code is 2.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Verification")]
 pub(crate) struct VerifyOut<'a> {
     /// Whether there are no problems.
     ok: bool,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Extent, Time, given};
 
-/// What a call of `fs` answers: its result, whose memory it is of, and what was looked at.
+/// The result of an `fs` verb, the agent whose memory it comes from, and what was looked at.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FsOut<'a, T> {
     /// Whose memory it is.

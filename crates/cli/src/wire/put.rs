@@ -23,6 +23,7 @@ pub(crate) struct Made {
 
 /// What happened to one record.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Put")]
 pub(crate) struct PutOut<'a> {
     /// URI of the record.
     pub(crate) uri: &'a str,
@@ -65,6 +66,7 @@ pub(crate) fn change_name(change: Change) -> &'static str {
 
 /// What happened to many records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Totals")]
 pub(crate) struct Tally {
     /// Number of records that are new.
     pub(crate) added: u64,

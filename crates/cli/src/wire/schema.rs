@@ -323,15 +323,14 @@ fn described(text: &mut String, schema: &Value) {
 
 /// The fields of an object, those that are always there first; or those of each object that it can be.
 fn fields(text: &mut String, schema: &Value) {
-    for either in ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten() {
-        match &either["$ref"] {
-            Value::String(_) => wrapped(text, "\n", &format!("Either: {}.", kind(either))),
-            _ => {
-                text.push('\n');
-                wrapped(text, "", &format!("Either: {}", either["description"].as_str().unwrap_or_default()));
-                fields(text, either);
-            }
-        }
+    let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
+    let (named, inline): (Vec<&Value>, Vec<&Value>) = choices.partition(|choice| choice["$ref"].is_string());
+    if !named.is_empty() {
+        wrapped(text, "\n", &format!("One of {}.", named.into_iter().map(kind).collect::<Vec<_>>().join(", ")));
+    }
+    for choice in inline {
+        wrapped(text, "\n", &format!("Either: {}", choice["description"].as_str().unwrap_or_default()));
+        fields(text, choice);
     }
     let Some(properties) = schema["properties"].as_object() else { return };
     let required = names(schema.get("required"));
@@ -371,12 +370,20 @@ fn kind(schema: &Value) -> String {
 
 fn kind_named(name: &str, schema: &Value) -> String {
     match name {
-        "array" => format!("list of {}", kind(&schema["items"])),
+        "array" => format!("list of {}", plural(kind(&schema["items"]))),
         "string" if schema["format"] == "date-time" => "time".to_string(),
         "object" if schema["additionalProperties"].is_object() => {
             format!("object with values: {}", kind(&schema["additionalProperties"]))
         }
         _ => name.to_string(),
+    }
+}
+
+/// More than one of a type: of those that have a name in words.
+fn plural(kind: String) -> String {
+    match kind.as_str() {
+        "string" | "integer" | "number" | "boolean" | "object" | "time" => format!("{kind}s"),
+        _ => kind.strip_prefix("list ").map_or_else(|| kind.clone(), |rest| format!("lists {rest}")),
     }
 }
 
