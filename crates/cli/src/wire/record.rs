@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::{Found, Hit};
 use kapsa_memory::{Record, Uri, Why};
@@ -15,10 +16,10 @@ use super::{Extent, Time};
 /// Begins the names of tags that the program keeps for itself.
 const INTERNAL_TAGS: &str = "kapsa.";
 
-/// The tags of a record that somebody gave it.
+/// The tags of a record that somebody gave it; those that stand for no spec or no run are not.
 pub(crate) fn own_tags(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     let tags = record.tags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    tags.filter(|(name, _)| !name.starts_with(INTERNAL_TAGS))
+    tags.filter(|(name, value)| !name.starts_with(INTERNAL_TAGS) && ![SPEC_NONE, RUN_NONE].contains(value))
 }
 
 /// A revision of a record. `put` takes it back, except for the fields that the capsule sets.

@@ -199,7 +199,7 @@ fn close(schema: &mut Value) {
 }
 
 fn close_object(object: &mut Map<String, Value>) {
-    if object.get("format").is_some_and(|format| format != "date-time") {
+    if object.get("format").is_some_and(|format| format.is_string() && format != "date-time") {
         object.remove("format");
     }
     if let Some(Value::String(text)) = object.get_mut("description") {

@@ -184,7 +184,7 @@ fn records(to: &Checked) {
     to.ok(&["blame", "note/b"]);
     to.ok(&["alias", "note/old", "note/a"]);
     to.ok(&["resolve-uri", "note/old"]);
-    to.ok(&["resolve-uri", "note/a", "--out", "a.txt", "--as-of", "1s"]);
+    to.ok(&["resolve-uri", "note/a", "--out", "a.txt", "--as-of", "1"]);
 }
 
 fn versions(to: &Checked) {
@@ -215,7 +215,8 @@ fn versions(to: &Checked) {
     to.ok(&["branch", "archive", "run/17"]);
     to.ok(&["log"]);
     let gate = r#"{"gate_name":"tests","outcome":"Pass","stage":"review","blocking":true}"#;
-    let event = to.ok(&["event", "emit", "GateDecision", "--payload", gate]);
+    let event = to.ok(&["event", "emit", "GateDecision", "--stage", "review", "--payload", gate]);
+    to.ok(&["event", "emit", "GateDecision", "--run", "19", "--spec", "S-1", "--payload", gate]);
     assert_eq!((&event["run"], &event["spec"]), (&Value::Null, &Value::Null), "{event}");
     to.ok(&["events", "--all"]);
     assert_eq!(to.ok(&["events", "--limit", "1", "--stage", "review", "--type", "GateDecision"])["events"][0]["uri"], event["uri"]);
@@ -238,8 +239,8 @@ fn knowledge(to: &Checked) {
     to.ok(&["graph", "add-edge", "--type", "depends_on", "--from", "note/a", "--to", "note/c", "--weight", "0.5"]);
     to.ok(&["graph", "query", "--uri", "note/a"]);
     to.ok(&["graph", "query", "--type", "component"]);
-    to.ok(&["replay", "run", "--run", "17"]);
-    to.ok(&["replay", "verify", "--run", "17"]);
+    to.ok(&["replay", "run", "--run", "19"]);
+    to.ok(&["replay", "verify", "--run", "19"]);
 }
 
 fn agents(to: &Checked) {
