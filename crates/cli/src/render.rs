@@ -96,8 +96,8 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
     if let Some(source) = &record.source {
         fields.push(("source", place(source)));
     }
-    if !record.beside.is_empty() {
-        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+    if !record.conflicts_with.is_empty() {
+        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         fields.push(("contested", format!("with {}", rivals.join(", "))));
     }
     if let Some(origin) = &record.origin {
@@ -349,7 +349,7 @@ mod tests {
             access: None,
             branch: kapsa_memory::BranchId::MAIN,
             system: false,
-            beside: Vec::new(),
+            conflicts_with: Vec::new(),
             origin: None,
             pulled: None,
             alias: None,
