@@ -36,6 +36,7 @@ mod run_config;
 mod sealed;
 #[doc(hidden)]
 pub mod schema;
+mod services;
 mod shell;
 mod sys;
 mod wire;
