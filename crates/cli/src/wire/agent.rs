@@ -1,6 +1,6 @@
 //! The JSON of `fact`, `episode`, `insight` and `context`.
 
-use kapsa_memory::agent::{Comparison, Context, ContextLine, Episode, Fact, Insight, Reflection, Section};
+use kapsa_agents::{Comparison, Context, ContextLine, Episode, Fact, Insight, Reflection, Section};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! The JSON of `fs`.
 
-use kapsa_memory::agent::{Entry, EntryKind, FileHit, FilesFound, Listing, RetrievalTrace, Written};
+use kapsa_agents::{Entry, EntryKind, FileHit, FilesFound, Listing, RetrievalTrace, Written};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::role::{NodeRun, OperatorSpec, Permission, Response, RoleSpec, State};
+use kapsa_roles::{NodeRun, OperatorSpec, Permission, Response, RoleSpec, State};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

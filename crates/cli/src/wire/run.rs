@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kapsa_memory::Uri;
 use kapsa_memory::request::Put;
-use kapsa_memory::run::{Context, Finished, Line, MergedInto, RunId, RunInfo, Skipped, Started, Status, TaskInfo};
+use kapsa_runs::{Context, Finished, Line, MergedInto, RunId, RunInfo, Skipped, Started, Status, TaskInfo};
 use schemars::JsonSchema;
 use serde::Serialize;
 
