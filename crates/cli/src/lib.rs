@@ -33,9 +33,9 @@ mod progress;
 mod render;
 mod role_config;
 mod run_config;
-mod sealed;
 #[doc(hidden)]
 pub mod schema;
+mod sealed;
 mod services;
 mod shell;
 mod sys;

@@ -8,8 +8,8 @@ use crate::app::App;
 use crate::args::ClearanceVerb;
 use crate::error::Result;
 use crate::escape;
-use crate::wire::access::{ClearanceOut, ClearancesOut};
 use crate::wire;
+use crate::wire::access::{ClearanceOut, ClearancesOut};
 
 /// Most principals that are listed.
 const PRINCIPALS_MAX: usize = 10_000;
@@ -30,7 +30,8 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
         }
         ClearanceVerb::List => {
             let filter = Filter { kinds: vec!["clearance".to_string()], ..Filter::default() };
-            let records = Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX + 1, reverse: false })?;
+            let records =
+                Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX + 1, reverse: false })?;
             let mut profiles: Vec<ClearanceProfile> = records.iter().map(ClearanceProfile::from_record).collect();
             let more = wire::cut(&mut profiles, PRINCIPALS_MAX);
             if app.out.is_json() {

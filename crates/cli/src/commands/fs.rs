@@ -32,7 +32,9 @@ pub(crate) fn run(app: &mut App, verb: FsVerb) -> Result<()> {
         FsVerb::Cat { path, of } => {
             let session = Session::begin(app, &of)?;
             let content = session.of(session.files.open(&path))?;
-            session.end(app, FileOut { path: &path, text: &content }, |app| app.out.line(content.strip_suffix('\n').unwrap_or(&content)))
+            session.end(app, FileOut { path: &path, text: &content }, |app| {
+                app.out.line(content.strip_suffix('\n').unwrap_or(&content))
+            })
         }
         FsVerb::Search { query, scope, limit, of } => {
             let query = query.join(" ");

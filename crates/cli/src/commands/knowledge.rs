@@ -84,11 +84,7 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
             }
             diff.differences.iter().try_for_each(|part| {
                 app.out.strong(part.part)?;
-                app.out.line(&format!(
-                    "\n   - {}\n   + {}",
-                    escape::line(&part.a.to_string()),
-                    escape::line(&part.b.to_string())
-                ))
+                app.out.line(&format!("\n   - {}\n   + {}", escape::line(&part.a.to_string()), escape::line(&part.b.to_string())))
             })
         }
     }

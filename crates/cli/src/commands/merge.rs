@@ -236,7 +236,11 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         return app.out.json(&PlanOut { plan_path, count, conflict_count: conflicts });
     }
     let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
-    app.out.line(&format!("{} and {}; {apply}", counted(plan.items.len() as u64, "record"), counted(conflicts as u64, "conflict")))
+    app.out.line(&format!(
+        "{} and {}; {apply}",
+        counted(plan.items.len() as u64, "record"),
+        counted(conflicts as u64, "conflict")
+    ))
 }
 
 #[derive(Deserialize)]

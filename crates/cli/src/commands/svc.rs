@@ -175,9 +175,8 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
         }
         hits.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
     }
-    let in_store = |(store, score, hit): (&Path, f32, Hit)| {
-        ResultOut { store: Some(show(store)), ..result(&hit, score, fallback) }
-    };
+    let in_store =
+        |(store, score, hit): (&Path, f32, Hit)| ResultOut { store: Some(show(store)), ..result(&hit, score, fallback) };
     hits.into_iter().take(k).map(in_store).collect()
 }
 

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use kapsa_memory::request::{
-    Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport,
-};
 use kapsa_memory::Coverage;
+use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport};
 use schemars::JsonSchema;
 use serde::Serialize;
 

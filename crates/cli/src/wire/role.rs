@@ -87,11 +87,7 @@ struct NodeOut<'a> {
 }
 
 impl<'a> RoleOut<'a> {
-    pub(crate) fn of(
-        spec: &'a RoleSpec,
-        model: Option<&'a str>,
-        clearance: Option<&'a ClearanceProfile>,
-    ) -> RoleOut<'a> {
+    pub(crate) fn of(spec: &'a RoleSpec, model: Option<&'a str>, clearance: Option<&'a ClearanceProfile>) -> RoleOut<'a> {
         RoleOut {
             id: &spec.id,
             soul: &spec.soul,

@@ -28,8 +28,8 @@ use super::svc;
 use super::tour::TourOut;
 use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
 use super::versions::{
-    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut, MadeBranch,
-    MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut, MadeBranch, MadeCheckpoint,
+    Resolved, RevertOut, SwitchedBranch,
 };
 use crate::args::Cli;
 

@@ -208,11 +208,6 @@ impl<'a> From<&'a Pulled> for PulledOut<'a> {
             Relation::FastForward => "fast_forward",
             Relation::Forked => "forked",
         };
-        PulledOut {
-            relation,
-            record_count: pulled.records,
-            common_commit_count: pulled.common,
-            branches: &pulled.branches,
-        }
+        PulledOut { relation, record_count: pulled.records, common_commit_count: pulled.common, branches: &pulled.branches }
     }
 }

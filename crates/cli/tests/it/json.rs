@@ -49,8 +49,18 @@ fn every_verb_has_a_schema_and_every_schema_a_verb() {
 #[test]
 fn things_have_one_name() {
     const OTHERS: [&str; 12] = [
-        "content", "body", "timestamp", "time", "run_id", "spec_id", "branch_id", "commit_hash", "contested_with", "beside",
-        "timeline", "home",
+        "content",
+        "body",
+        "timestamp",
+        "time",
+        "run_id",
+        "spec_id",
+        "branch_id",
+        "commit_hash",
+        "contested_with",
+        "beside",
+        "timeline",
+        "home",
     ];
     for (verb, schema) in schema::schemas().into_iter().filter(|(verb, _)| !verb.starts_with("svc ")) {
         for (name, field) in properties(&schema) {
@@ -219,7 +229,10 @@ fn versions(to: &Checked) {
     to.ok(&["event", "emit", "GateDecision", "--run", "19", "--spec", "S-1", "--payload", gate]);
     assert_eq!((&event["run"], &event["spec"]), (&Value::Null, &Value::Null), "{event}");
     to.ok(&["events", "--all"]);
-    assert_eq!(to.ok(&["events", "--limit", "1", "--stage", "review", "--type", "GateDecision"])["events"][0]["uri"], event["uri"]);
+    assert_eq!(
+        to.ok(&["events", "--limit", "1", "--stage", "review", "--type", "GateDecision"])["events"][0]["uri"],
+        event["uri"]
+    );
     to.fails("unknown_event_type", &["events", "--type", "Nonsense"], b"");
     to.fails("unknown_moment", &["timeline", "--as-of", "never"], b"");
     to.fails("branch_not_found", &["timeline", "--branch", "none"], b"");
@@ -262,12 +275,14 @@ fn agents(to: &Checked) {
     to.fails("fact_not_found", &["fact", "get", "none"], b"");
     for n in 0..3 {
         let text = format!("no answer {n}");
-        let about = ["--agent", "cro", "--action", "call", "--entity", "acme", "--domain", "ops", "--node", "n", "--operator", "o"];
+        let about =
+            ["--agent", "cro", "--action", "call", "--entity", "acme", "--domain", "ops", "--node", "n", "--operator", "o"];
         to.ok(&[&["episode", "add", &text, "--input", "a call", "--outcome", r#"{"call":"late"}"#], &about[..]].concat());
     }
     to.ok(&["episode", "list", "--agent", "cro", "--limit", "2"]);
     to.ok(&["insight", "reflect", "--agent", "cro"]);
-    let insight = to.ok(&["insight", "add", "Acme pays late", "--agent", "cro", "--confidence", "0.9", "--domain", "ops", "--tag", "t"]);
+    let insight =
+        to.ok(&["insight", "add", "Acme pays late", "--agent", "cro", "--confidence", "0.9", "--domain", "ops", "--tag", "t"]);
     let id = text(&insight["id"]);
     to.ok(&["insight", "confirm", id, "--agent", "cro"]);
     to.ok(&["insight", "weaken", id, "--agent", "cro"]);
