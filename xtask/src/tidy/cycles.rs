@@ -13,7 +13,7 @@ const CYCLE_FILES_MAX: usize = 6;
 
 /// Cycles that are still larger.
 const ALLOWED: [Allowance; 2] = [
-    Allowance::of("cli", 10),
+    Allowance::of("cli", 8),
     Allowance::of("memory", 8),
 ];
 

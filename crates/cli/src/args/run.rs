@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use kapsa_runs::{Role, RunId, TaskId};
 
-use super::{EmbedWhen, bounded};
+use super::EmbedWhen;
+use super::values::bounded;
 use crate::examples;
 
 #[derive(Debug, Args)]
