@@ -7,6 +7,8 @@
 //! capsule where they survive, branch and have a history. [`WorkspaceMemory`] is what a team shares, behind clearances;
 //! [`AgentMemory`] is what one agent has for itself.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod acting;
 mod capsule;
 mod compare;

@@ -1,8 +1,8 @@
 //! A memory for agents on top of one capsule file: records under logical URIs, revisions, search.
+//! Knows no network, terminal, environment or wall clock: a clock and the writer's name are passed in.
 //!
 //! A [`Writer`] puts, revises and forgets records; each call is one commit, durable when it returns. A [`Reader`] sees the
-//! capsule at one moment and is never blocked. This crate knows no network, terminal, environment or wall clock: a clock
-//! and the writer's name are passed in.
+//! capsule at one moment and is never blocked.
 //!
 //! ```
 //! use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create};
@@ -24,6 +24,8 @@
 //! assert_eq!(reader.record(first.sequence)?.text, "The staging database listens on port 5433.");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
 mod error;
 mod exchange;

@@ -31,6 +31,8 @@
 //! # Ok::<(), kapsa_roles::RoleError>(())
 //! ```
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod answer;
 mod authority;
 mod config;

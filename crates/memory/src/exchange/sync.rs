@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{FileSystem, Snapshot, Stored, Volume};
 use serde_json::{Map, Value};
 
@@ -383,8 +384,4 @@ fn pull_event(theirs: &Snapshot, name: &str) -> NewEvent {
     ];
     payload.extend(fields.map(|(name, value)| (name.to_string(), value)));
     NewEvent { payload, ..NewEvent::new(EventType::CapsuleImported) }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

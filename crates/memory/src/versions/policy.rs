@@ -1,5 +1,6 @@
 //! Under which rules did a run work? Snapshots of a policy, each named by the hash of its content, and an event wherever another one began to hold.
 
+use base16ct::lower::encode_string as hex;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -75,7 +76,7 @@ pub fn canonical(given: &Map<String, Value>) -> Result<Map<String, Value>> {
 #[must_use]
 pub fn hash(parts: &Map<String, Value>) -> String {
     let digest = Sha256::digest(canonical_text(&Value::Object(parts.clone())).as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest)
 }
 
 /// JSON without spaces, the keys of every object in order.

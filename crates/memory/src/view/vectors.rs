@@ -59,11 +59,8 @@ fn model_of(label: &[u8]) -> Option<Model> {
     let described: Value = serde_json::from_slice(label).ok()?;
     let text = |key: &str| Some(described[key].as_str()?.to_string());
     let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
-    let hex = text("hash")?;
     let mut hash = [0; 32];
-    for (at, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
+    base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
     let pooling =
         [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| described["pooling"] == pooling.as_str())?;
     Some(Model {
