@@ -83,7 +83,9 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let insight = &learned["new"][0];
     assert_eq!((&insight["evidence_count"], &insight["classification"]), (&json!(3), &json!("confidential")), "{learned}");
     let id = insight["id"].as_str().expect("an id");
-    assert_eq!(sandbox.json(&["insight", "reflect", "--agent", "cro"]), json!({ "agent": "cro", "new": [], "strengthened": [] }));
+    let again = sandbox.json(&["insight", "reflect", "--agent", "cro"]);
+    let nothing = json!({ "agent": "cro", "new": [], "strengthened": [], "tokens_in": 0, "tokens_out": 0 });
+    assert_eq!(again, nothing);
     let confirmed = sandbox.json(&["insight", "confirm", id, "--agent", "cro"]);
     assert_eq!((&confirmed["confidence"], &confirmed["evidence_count"]), (&json!(0.7), &json!(4)));
     let (code, error) = sandbox.error(&["insight", "publish", id, "--agent", "cro", "--classification", "internal"]);

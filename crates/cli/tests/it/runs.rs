@@ -231,7 +231,7 @@ fn what_is_off_does_nothing_at_all() {
     ] {
         assert_eq!(off(step), (Some(0), String::new(), String::new()), "{step:?}");
         let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
-        assert_eq!(off(&args).1, "{\"enabled\":false,\"ok\":false}\n");
+        assert_eq!(off(&args).1, "{\"ok\":false,\"enabled\":false}\n");
     }
     assert!(!sandbox.path(".kapsa").exists(), "not even a folder is made");
     sandbox.write("kapsa.toml", "[run]\nsearch_mode = 'misspelt'\n");
