@@ -365,8 +365,10 @@ program left out is made here. Each step is kept: it may be stopped at any time.
 
 pub(crate) const REEMBED: &str = "Examples:
   kapsa reembed --model local:all-MiniLM-L6-v2
-  kapsa reembed --model ollama:nomic-embed-text      a service; KAPSA_EMBED_URL says where
+  kapsa reembed --model ollama:nomic-embed-text      a service; KAPSA_EMBED_URL sets its address
   kapsa reembed --model bundled                      back to the one that comes with kapsa
+
+The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY is sent to OpenAI itself only.
 
 Searches use the old model until the new one has all; then the old vectors go. It may be stopped, and goes on.";
 
@@ -455,8 +457,8 @@ In kapsa.toml:
   output = \"score\"
   scope = { entity = \"{lead}\", domain = \"revenue\" }
 
-Keys come from the environment alone: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY; KAPSA_LLM_URL names another
-address, KAPSA_LLM a model for roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the
+Keys come from the environment alone: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY, which go only to their own
+provider. KAPSA_LLM_URL sets another address, KAPSA_LLM a model for roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the
 role's memory by itself.";
 
 pub(crate) const FS: &str = "\

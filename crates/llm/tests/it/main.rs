@@ -1,9 +1,0 @@
-//! Providers as their users meet them: a server in this process that answers by a script.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
-
-mod failures;
-mod names;
-mod protocols;
-mod samples;
-mod secrets;
-mod stub;
