@@ -72,7 +72,10 @@ fn a_call_tells_its_trace_when_it_is_asked_to() {
     let found = sandbox.json(&of(&["search", "sponsor", "--trace"]));
     let trace = &found["traces"][0];
     assert_eq!((&trace["action"], &trace["path"], &trace["query"]), (&json!("search"), &json!("/"), &json!("sponsor")));
-    assert_eq!((&trace["result_count"], &trace["tokens"], found["traces"].as_array().map(Vec::len)), (&json!(1), &json!(8), Some(1)));
+    assert_eq!(
+        (&trace["result_count"], &trace["tokens"], found["traces"].as_array().map(Vec::len)),
+        (&json!(1), &json!(8), Some(1))
+    );
     let run = sandbox.run(&of(&["ls", "/knowledge", "--trace"]));
     assert_eq!(run.out, "revenue/  1 file\n");
     assert!(run.err.starts_with("trace: browse /knowledge/: 1 result, 2 tokens, "), "{}", run.err);

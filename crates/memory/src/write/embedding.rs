@@ -175,3 +175,4 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
     merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)
 }
+
