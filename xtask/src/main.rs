@@ -11,6 +11,7 @@ mod model;
 mod powercut;
 mod recall;
 mod scheduled;
+mod schema;
 mod tidy;
 mod torture;
 
@@ -39,6 +40,7 @@ Measure
 Build
   dist               build the static program
   model [--write]    convert the bundled model again, and compare
+  schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill and powercut.";
 
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
+        ("schema", []) => chore(schema::run(&repository())),
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

@@ -12,7 +12,7 @@ use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
-use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
+use crate::wire::care::{self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
 use crate::{escape, locate};
 
 /// Line of `stats` that the counts come before.
@@ -151,7 +151,7 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {
-    out.line(&format!("{}: {}", path.display(), crate::wire::status(findings)))?;
+    out.line(&format!("{}: {}", path.display(), wire::status(findings)))?;
     for found in findings {
         out.line(&format!("  {} ({}): {}", level_name(found.level), found.code, found.message))?;
         if let Some(hint) = &found.hint {
@@ -234,7 +234,7 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
     }
     let revisions = app.writer(&path, None)?.purge(&uri)?;
     if app.out.is_json() {
-        return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
+        return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }
     app.out.line(&format!("{}  {} marked for erasure; kapsa compact erases", uri.short(), counted(revisions, "revision")))
 }

@@ -7,7 +7,6 @@ use std::ops::Range;
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
 use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
 use kapsa_model::Embedder;
-use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{self, EmbedWhen, ModelVerb};
@@ -17,6 +16,7 @@ use crate::models::{self, Added};
 use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
+use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelOut, ModelsOut, RemovedModel};
 
 /// A put of more records leaves their vectors to `kapsa embed`, unless told otherwise.
 const AT_ONCE_MAX: u64 = 64;
@@ -48,22 +48,11 @@ fn run(app: &App, embedder: &dyn Embedder, request: &EmbedRequest) -> Result<Emb
     Ok(embed_records(&app.capsule()?, &app.write_options(None), embedder, request, &mut step)?)
 }
 
-/// `embed` and `reembed`.
-#[derive(Serialize)]
-struct Embedded<'a> {
-    model: &'a str,
-    records: u64,
-    vectors: u64,
-    reused: u64,
-    missing: u64,
-    in_force: bool,
-}
-
 fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<()> {
     let model = &embedder.model().name;
     let EmbedReport { records, vectors, reused, missing, in_force } = *report;
     if app.out.is_json() {
-        return app.out.json(&Embedded { model, records, vectors, reused, missing, in_force });
+        return app.out.json(&EmbeddedOut::of(model, report));
     }
     let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
     let of = counted(vectors, "vector");
@@ -160,16 +149,6 @@ fn last(reader: &Reader) -> Result<u64> {
     Ok(reader.stats(false)?.record_count)
 }
 
-/// One model of `model list`.
-#[derive(Serialize)]
-struct Listed {
-    name: String,
-    dimension: u32,
-    bytes: u64,
-    hash: String,
-    in_force: bool,
-}
-
 /// `kapsa model`.
 pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
     match verb {
@@ -204,7 +183,7 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
                 _ => {}
             }
             if app.out.is_json() {
-                app.out.json(&serde_json::json!({ "removed": name }))
+                app.out.json(&RemovedModel { removed: &name })
             } else {
                 app.out.line(&format!("removed {}", escape::line(&name)))
             }
@@ -228,10 +207,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     let hash = model.hash_hex();
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({
-            "name": model.name, "dimension": model.dimension, "hash": hash, "pooling": model.pooling.as_str(),
-            "query_prefix": model.query_prefix, "passage_prefix": model.passage_prefix, "tokens_max": tokens_max,
-        }));
+        return app.out.json(&ModelInfoOut::of(&model, &hash, tokens_max));
     }
     let lines = [
         ("name", model.name),
@@ -250,7 +226,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
 }
 
 /// Stores a model file under its hash, whole or not at all.
-fn add(bytes: Vec<u8>) -> Result<Listed> {
+fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let failed = |error: std::io::Error| CliError::io("store the model", &error);
     let size = bytes.len() as u64;
     let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
@@ -269,17 +245,17 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
         drop(fs::remove_file(&temporary));
         return Err(failed(error));
     }
-    Ok(Listed { name: format!("local:{}", model.name), dimension: model.dimension, bytes: size, hash, in_force: false })
+    Ok(ModelOut { name: format!("local:{}", model.name), dimension: model.dimension, size_bytes: size, hash, in_force: false })
 }
 
 fn list(app: &mut App) -> Result<()> {
     let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
     let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
-    let mut all = vec![Listed {
+    let mut all = vec![ModelOut {
         name: models::BUNDLED.to_string(),
         dimension: bundled.model().dimension,
-        bytes: 0,
+        size_bytes: 0,
         hash: bundled.model().hash_hex(),
         in_force: false,
     }];
@@ -287,10 +263,10 @@ fn list(app: &mut App) -> Result<()> {
         let bytes = fs::read(&added.path).map_err(|error| CliError::io("read a model", &error))?;
         let Ok(embedder) = LocalEmbedder::from_bytes(bytes.into()) else { continue };
         let dimension = embedder.model().dimension;
-        all.push(Listed {
+        all.push(ModelOut {
             name: format!("local:{}", added.name),
             dimension,
-            bytes: added.bytes,
+            size_bytes: added.bytes,
             hash: added.hash,
             in_force: false,
         });
@@ -299,13 +275,13 @@ fn list(app: &mut App) -> Result<()> {
     show(app, &all)
 }
 
-fn show(app: &mut App, all: &[Listed]) -> Result<()> {
+fn show(app: &mut App, all: &[ModelOut]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "models": all }));
+        return app.out.json(&ModelsOut::of(all));
     }
     for listed in all {
         let used = if listed.in_force { "  used by this capsule" } else { "" };
-        let size = if listed.bytes == 0 { "built in".to_string() } else { format!("{} KB", listed.bytes >> 10) };
+        let size = if listed.size_bytes == 0 { "built in".to_string() } else { format!("{} KB", listed.size_bytes >> 10) };
         app.out.line(&format!("{}  {} dimensions  {size}{used}", escape::line(&listed.name), listed.dimension))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{EpisodeOut, episodes};
+use crate::wire::agent::{EpisodeOut, EpisodesOut};
 
 /// `kapsa episode`.
 pub(crate) fn run(app: &mut App, verb: EpisodeVerb) -> Result<()> {
@@ -94,7 +94,7 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&episodes(&agent, found, more));
+        return app.out.json(&EpisodesOut::of(&agent, found, more));
     }
     found.iter().try_for_each(|episode| line(app, episode))?;
     if found.is_empty() {

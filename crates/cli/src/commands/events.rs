@@ -26,11 +26,14 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
         audit_only: args.audit_only,
         curated_only: args.curated_only,
         all_branches: args.all,
-        limit: args.limit,
+        limit: args.limit.map(|limit| limit.saturating_add(1)),
     };
-    let events = reader.events(&request)?;
+    let mut events = reader.events(&request)?;
+    // The newest are wanted: what is too many is the first.
+    let beyond = args.limit.map_or(0, |limit| events.len().saturating_sub(limit));
+    events.drain(..beyond);
     if app.out.is_json() {
-        return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
+        return app.out.json(&EventsOut::of(&events, beyond > 0, Filters::of(&args)));
     }
     if events.is_empty() {
         app.out.note("no events match");
@@ -94,7 +97,7 @@ fn try_emit(app: &mut App, args: Emit) -> Result<()> {
     let events = app.writer(&path, Some(&event.run))?.emit(vec![event])?;
     for event in &events {
         if app.out.is_json() {
-            app.out.json(&EventOut::of(event))?;
+            app.out.json(&EventOut::from(event))?;
         } else {
             app.out.line(&format!("{}  #{}", event.uri.short(), event.sequence))?;
         }

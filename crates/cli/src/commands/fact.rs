@@ -10,7 +10,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, ToldOut, facts, listed};
+use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let (verdict, reason) = ("supersedes", "it was said to");
             answer(
                 app,
-                &ToldOut { verdict, reason, other: Some(&args.old), likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: Some(&args.old), similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             )
         }
@@ -132,21 +132,21 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
             let (verdict, reason) = ("stored", "it was not compared with anything");
             return answer(
                 app,
-                &ToldOut { verdict, reason, other: None, likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: None, similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             );
         }
     };
     let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
     let embedding = new.end(app);
-    let mut told = ToldOut::of(&remembered.comparison, &remembered.fact, embedding);
+    let mut told = RememberedOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {
         (told.verdict, told.reason) = ("revised", "the id exists: its previous content is in its history");
     }
     answer(app, &told, &remembered.fact)
 }
 
-fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
+fn answer(app: &mut App, told: &RememberedOut<'_>, fact: &Fact) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(told);
     }
@@ -179,7 +179,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     let more = found.len() > filters.limit;
     let found = &found[..found.len().min(filters.limit)];
     if app.out.is_json() {
-        return app.out.json(&listed(found, more));
+        return app.out.json(&FactsOut::of(found, more));
     }
     tell_all(app, found)?;
     if found.is_empty() {
@@ -192,7 +192,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
 
 fn tell_all(app: &mut App, all: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(all));
+        return app.out.json(&FactsOut::of(all, false));
     }
     all.iter().try_for_each(|fact| line(app, fact))
 }

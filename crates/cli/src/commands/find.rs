@@ -42,7 +42,7 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let found = search(app, &reader, &request)?;
     let explain = ranking.mode == SearchBy::Explain;
     if app.out.is_json() {
-        return app.out.json(&FoundOut::of(&request.query, &found, args.full, explain));
+        return app.out.json(&FoundOut::of(&request.query, request.k, &found, args.full, explain));
     }
     show(app, &reader, &found, explain)
 }

@@ -20,7 +20,7 @@ use crate::error::{CliError, Result};
 use crate::escape;
 use crate::output::ErrorStyle;
 use crate::render::counted;
-use crate::wire::versions::{MergeOut, choice_name, outcome_name};
+use crate::wire::merge::{MergeOut, PlanOut, choice_name, outcome_name};
 use crate::{conflict, editor};
 
 /// Largest review file that is read.
@@ -230,14 +230,17 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         "items": plan.items.iter().map(item).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&whole).map_err(|error| CliError::io("write the plan", &error.into()))?;
     fs::write(file, format!("{text}\n")).map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
-    let conflicts = plan.conflicts().count() as u64;
+    let conflicts = plan.conflicts().count();
     if app.out.is_json() {
-        return app
-            .out
-            .json(&json!({ "plan": file.display().to_string(), "items": plan.items.len(), "conflict_count": conflicts }));
+        let (plan_path, count) = (file.display().to_string(), plan.items.len());
+        return app.out.json(&PlanOut { plan_path, count, conflict_count: conflicts });
     }
     let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
-    app.out.line(&format!("{} and {}; {apply}", counted(plan.items.len() as u64, "record"), counted(conflicts, "conflict")))
+    app.out.line(&format!(
+        "{} and {}; {apply}",
+        counted(plan.items.len() as u64, "record"),
+        counted(conflicts as u64, "conflict")
+    ))
 }
 
 #[derive(Deserialize)]

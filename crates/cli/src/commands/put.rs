@@ -106,10 +106,10 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     let parts =
         [(tally.added, "added"), (tally.revised, "revised"), (tally.unchanged, "unchanged"), (tally.forgotten, "forgotten")];
     let parts: Vec<_> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    let from = tally.sources.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
+    let from = tally.source_count.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
     let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    let now = if tally.commits == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
-    out.line(&format!("{}{from}{what} ({}{now})", counted(tally.records, "record"), counted(tally.commits, "commit")))
+    let now = if tally.commit_count == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
+    out.line(&format!("{}{from}{what} ({}{now})", counted(tally.record_count, "record"), counted(tally.commit_count, "commit")))
 }
 
 /// Standard input as one text; more of it than a record may hold is left for the record's own check to refuse.
@@ -363,7 +363,7 @@ impl<'a> Bulk<'a> {
         let writer = open_once(&mut self.writer, self.app, &self.path, &self.defaults)?;
         let puts = writer.put_many(batch)?;
         self.tally.count(&puts);
-        self.progress.set(self.tally.records, None);
+        self.progress.set(self.tally.record_count, None);
         self.let_others_write();
         if self.each {
             puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
@@ -390,7 +390,7 @@ impl<'a> Bulk<'a> {
             app.out.note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
         }
         match first {
-            Some(put) if tally.records == 1 && !each && passed_over == 0 => Answer::One(put),
+            Some(put) if tally.record_count == 1 && !each && passed_over == 0 => Answer::One(put),
             _ => Answer::Many(tally),
         }
     }
@@ -402,7 +402,7 @@ impl<'a> Bulk<'a> {
             Some(line) if self.batch.is_empty() => line,
             _ => self.batch_line,
         };
-        let stored = self.tally.records;
+        let stored = self.tally.record_count;
         let go_on = format!("{} stored; resume from line {resume}", counted(stored, "record"));
         let hint = match error.hint.clone() {
             Some(hint) if stored > 0 => format!("{hint}; {go_on}"),

@@ -48,7 +48,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
         format: format.name(),
         output_path: target.display().to_string(),
         bytes_written: written.bytes,
-        artifact_count: export.artifact_count,
+        record_count: export.artifact_count,
         checkpoint_count: export.checkpoint_count,
         event_count: export.event_count,
         content_hash: written.content_hash,
@@ -63,7 +63,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     app.out.line(&format!(
         "{}: {}, {}, {} ({}{sealed})",
         out.output_path,
-        counted(out.artifact_count, "record"),
+        counted(out.record_count, "record"),
         counted(out.checkpoint_count, "checkpoint"),
         counted(out.event_count, "event"),
         size(out.bytes_written)

@@ -15,9 +15,10 @@ use crate::moment::{self, readable};
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
-    BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    SwitchedBranch,
 };
-use crate::{escape, locate, log_graph};
+use crate::{escape, locate, log_graph, wire};
 
 /// Columns before the rest of a broken line of the log.
 const LOG_INDENT: usize = 4;
@@ -88,7 +89,7 @@ fn archive(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
     app.keeper(&path)?.archive_branch(name)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": name, "archived": true }));
+        return app.out.json(&ArchivedBranch { branch: name, archived: true });
     }
     app.out.line(&format!("archived {name}"))
 }
@@ -98,7 +99,7 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
     let branch = Reader::open(&path)?.on(name, None)?.branch()?;
     locate::set_current_branch(&path, &branch)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": branch, "switched": true }));
+        return app.out.json(&SwitchedBranch { branch: &branch, switched: true });
     }
     app.out.line(&format!("switched to {branch}"))
 }
@@ -245,13 +246,14 @@ fn diff_line(app: &mut App, sign: &str, look: Look, text: &str) -> Result<()> {
 /// `kapsa log`.
 pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
     let reader = app.reader_when(&args.when)?;
-    let records = reader.log(args.limit, args.all || args.graph)?;
+    let mut records = reader.log(args.limit.saturating_add(1), args.all || args.graph)?;
+    let more = wire::cut(&mut records, args.limit);
     let mut lines = Vec::with_capacity(records.len());
     for record in records {
         lines.push((reader.branch_of(&record)?, record));
     }
     if app.out.is_json() {
-        return app.out.json(&LogOut::of(&lines));
+        return app.out.json(&LogOut::of(&lines, more));
     }
     let drawn = if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
     let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
@@ -383,7 +385,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     }
     if app.out.is_json() {
         let end = (0..=PREVIEW_BYTES.min(content.len())).rev().find(|&at| content.is_char_boundary(at)).unwrap_or(0);
-        let out_path = args.out.as_ref().map(|out| out.display().to_string());
+        let output_path = args.out.as_ref().map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
             uri: record.uri.as_str(),
@@ -391,8 +393,8 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             as_of,
             sequence: record.sequence,
             size_bytes: content.len(),
-            content_preview: &content[..end],
-            out_path,
+            preview: &content[..end],
+            output_path,
         });
     }
     if args.out.is_some() { Ok(()) } else { app.out.exact(&content) }
