@@ -1,4 +1,4 @@
-//! Where do the data of a benchmark lie? In a folder per seed and size, made once and used again.
+//! The data of a benchmark: a folder per seed and size, made once and reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};

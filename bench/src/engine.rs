@@ -1,4 +1,4 @@
-//! How is each engine asked to load, to put and to find?
+//! How each engine loads, puts and finds.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What do questions about facts cost in one process, and what does it cost that half of them are hidden?
+//! The cost of questions about facts in one process, and of hiding half of them.
 //!
 //! Beside it in the same run: SQLite with an index on each field and a trigram index of the text, which answers the same questions
 //! for parts of words. Kapsa looks before every question whether something was committed

@@ -1,4 +1,4 @@
-//! What does a search cost to a process that has just started?
+//! The cost of a search in a process that has just started.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

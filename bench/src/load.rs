@@ -1,4 +1,4 @@
-//! How fast is a large corpus taken in, with how much memory, and how large does it get?
+//! Bulk loading: time, memory, and the size of the result.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -70,7 +70,7 @@ enum Measure {
         #[command(flatten)]
         common: Common,
     },
-    /// A process that opens the capsule and tells about it.
+    /// A process that opens the capsule and reports on it.
     Open {
         /// Records in the store.
         #[arg(long, default_value_t = 100_000)]

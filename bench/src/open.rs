@@ -1,4 +1,4 @@
-//! What does it cost to open a capsule and tell about it, in time and in memory?
+//! The cost of opening a capsule and reporting on it, in time and memory.
 
 use std::process::Command;
 

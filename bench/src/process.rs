@@ -1,4 +1,4 @@
-//! How long does a whole process take, and how much memory?
+//! Time and memory of a whole process.
 
 use std::ffi::OsString;
 use std::fs;

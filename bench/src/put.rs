@@ -1,4 +1,4 @@
-//! What does it cost to start a process, put one record durably and exit, at any size of the store?
+//! The cost of starting a process, putting one record durably and exiting, at any size of the store.
 
 use std::path::PathBuf;
 use std::process::Command;

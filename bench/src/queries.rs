@@ -1,4 +1,4 @@
-//! What is searched for? Two to five words of one record each, rare and common ones mixed, so that every query has an answer.
+//! The queries: two to five words of one record each, rare and common ones mixed, so that every query has an answer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;

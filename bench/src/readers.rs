@@ -1,4 +1,4 @@
-//! Do readers work undisturbed while a writer commits? One thread puts, a process each; another finds, gets and asks for info.
+//! Readers beside a committing writer. One thread puts, a process each; another finds, gets and asks for info.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::table::{Table, figure};
 
 /// Failures whose text is shown.
 const FAILURES_SHOWN: usize = 3;
-/// Names under which `kapsa info` may tell how far the capsule is.
+/// Names under which `kapsa info` may report how far the capsule is.
 const SEQUENCE_NAMES: [&str; 4] = ["sequence", "seq", "record_count", "records"];
 
 /// What the writer last made known, and whether it is done.
@@ -87,13 +87,13 @@ fn read(tools: &Tools, kapsa: &Path, store: &Path, queries: &[String], shared: &
 impl Seen {
     /// Asks how far the capsule is; it must never be less far than before.
     fn ask(&mut self, kapsa: &Path, store: &Path) {
-        let told = run(Command::new(kapsa).args(["info", "--json", "--capsule"]).arg(store));
-        let told = told.and_then(|ran| Ok((ran.ms, sequence(&ran.stdout)?)));
-        if let Ok((_, sequence)) = told {
+        let info = run(Command::new(kapsa).args(["info", "--json", "--capsule"]).arg(store));
+        let info = info.and_then(|ran| Ok((ran.ms, sequence(&ran.stdout)?)));
+        if let Ok((_, sequence)) = info {
             self.backwards += usize::from(sequence < self.sequence);
             self.sequence = sequence;
         }
-        keep(&mut self.info, &mut self.failures, told.map(|(ms, _)| ms));
+        keep(&mut self.info, &mut self.failures, info.map(|(ms, _)| ms));
     }
 }
 
@@ -108,7 +108,7 @@ fn keep(samples: &mut Samples, failures: &mut Vec<String>, result: Result<f64>) 
 fn sequence(info: &str) -> Result<u64> {
     let info: Value = serde_json::from_str(info).context("info --json prints JSON")?;
     let found = SEQUENCE_NAMES.iter().find_map(|name| lookup(&info, name)?.as_u64());
-    found.with_context(|| format!("info tells none of {SEQUENCE_NAMES:?}"))
+    found.with_context(|| format!("info reports none of {SEQUENCE_NAMES:?}"))
 }
 
 /// The value called `name`, at the top or below it.

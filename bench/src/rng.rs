@@ -1,4 +1,4 @@
-//! Where do the random choices come from? A small seeded generator (SplitMix64), the same on every machine.
+//! Random choices: a small seeded generator (SplitMix64), the same on every machine.
 
 /// A seeded generator. Cheap enough to make one per record, which keeps a record independent of the ones before it.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What does a team of agents pay for its memory: the context of a role over many siblings, and the recording of an output?
+//! The cost of memory to a team of agents: the context of a role over many siblings, and of recording an output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn contexts(kept: &[Kept<'_>; 2], runs: usize) -> Result<Table> {
     for round in 0..=runs {
         for (at, kept) in kept.iter().enumerate() {
             let context = kept.context()?;
-            ensure!(context.stdout.contains("[task-"), "the context tells something of the siblings");
+            ensure!(context.stdout.contains("[task-"), "the context reports the siblings");
             // One process for each sibling takes long: a tenth of the rounds say enough. The first round warms up.
             let alone = if round % 10 == 0 { Some(kept.one_by_one()?) } else { None };
             if round > 0 {

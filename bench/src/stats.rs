@@ -1,4 +1,4 @@
-//! What do many timings say? Medians and tails; a mean would follow the noise of a shared machine.
+//! Medians and tails of many timings; a mean would follow the noise of a shared machine.
 
 /// Timings of one row, in milliseconds.
 #[derive(Debug, Clone, Default)]

@@ -1,4 +1,4 @@
-//! How often does one put wait for the disk? Exactly once, or the design is broken.
+//! How often one put waits for the disk: exactly once, or the design is broken.
 
 use std::fs;
 use std::process::Command;

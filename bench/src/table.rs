@@ -1,4 +1,4 @@
-//! How are figures printed? As a compact Markdown table under the command line that made it.
+//! Prints figures as a compact Markdown table under the command line that made it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What do searches and reads cost inside one process, against tantivy on as many segments?
+//! The cost of searches and reads inside one process, against tantivy on as many segments.
 //!
 //! Kapsa is called through its library here; this is the only module that depends on it. Its searches return whole records with
 //! snippets, tantivy's only addresses.

@@ -1,4 +1,4 @@
-//! How are the benchmarks started? They are a workspace of their own, built with all their programs before the run.
+//! Starts the benchmarks: a workspace of their own, built with all their programs before the run.
 
 use std::path::Path;
 use std::process::Command;

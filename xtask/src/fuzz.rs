@@ -1,4 +1,4 @@
-//! How are the fuzz targets run? Each for a while under libFuzzer, from the inputs kept; what it finds on the way stays out
+//! Runs the fuzz targets, each for a while under libFuzzer, from the inputs kept; what it adds stays out
 //! of the repository.
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, io};
 
-/// How long each target runs unless told otherwise.
+/// How long each target runs by default.
 const SECONDS_DEFAULT: u64 = 60;
 /// libFuzzer's limits: memory of the process, and seconds for one input.
 const LIMITS: [&str; 2] = ["-rss_limit_mb=512", "-timeout=1"];
@@ -15,7 +15,7 @@ const SANITIZER: [&str; 2] = ["--sanitizer", "none"];
 
 /// What to run.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct Fuzzing {
     time: Duration,
     targets: Vec<String>,
 }
@@ -58,8 +58,8 @@ fn targets(folder: &Path) -> io::Result<Vec<String>> {
     Ok(targets)
 }
 
-fn plan(args: &[String], known: &[String]) -> Result<Plan, String> {
-    let mut plan = Plan { time: Duration::from_secs(SECONDS_DEFAULT), targets: Vec::new() };
+fn plan(args: &[String], known: &[String]) -> Result<Fuzzing, String> {
+    let mut plan = Fuzzing { time: Duration::from_secs(SECONDS_DEFAULT), targets: Vec::new() };
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if arg == "--seconds" {
@@ -68,7 +68,7 @@ fn plan(args: &[String], known: &[String]) -> Result<Plan, String> {
         } else if known.contains(arg) {
             plan.targets.push(arg.clone());
         } else {
-            return Err(format!("there is no fuzz target {arg}; there are {}", known.join(", ")));
+            return Err(format!("no fuzz target {arg}; the targets are {}", known.join(", ")));
         }
     }
     if plan.targets.is_empty() {
@@ -109,7 +109,7 @@ mod tests {
     fn check(args: &[&str], expected: Result<(u64, &[&str]), &str>) {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
         let found = plan(&owned(args), &owned(&["a", "b"]));
-        let expected = expected.map(|(seconds, targets)| Plan { time: Duration::from_secs(seconds), targets: owned(targets) });
+        let expected = expected.map(|(seconds, targets)| Fuzzing { time: Duration::from_secs(seconds), targets: owned(targets) });
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 
@@ -119,6 +119,6 @@ mod tests {
         check(&["b", "--seconds", "5"], Ok((5, &["b"])));
         check(&["--seconds"], Err("--seconds takes a number above 0"));
         check(&["--seconds", "0"], Err("--seconds takes a number above 0"));
-        check(&["c"], Err("there is no fuzz target c; there are a, b"));
+        check(&["c"], Err("no fuzz target c; the targets are a, b"));
     }
 }

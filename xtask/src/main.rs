@@ -1,8 +1,8 @@
-//! Chores of the repository: `cargo xtask bench ...` measures time and size, `cargo xtask recall` what is found,
-//! `cargo xtask dist` builds the static program, `cargo xtask fuzz` looks for inputs that break a promise, `cargo xtask tidy`
-//! holds the mechanical rules; `torture`, `kill` and `powercut` try to make Kapsa lose an acknowledged write.
+//! The chores of the repository, each a verb of `cargo xtask`: checks, measurements, builds, and attempts to make Kapsa lose
+//! an acknowledged write. Knows Kapsa as a program and as source text; links none of its crates.
 
 mod bench;
+mod deny;
 mod dist;
 mod fuzz;
 mod harness;
@@ -10,6 +10,7 @@ mod kill;
 mod model;
 mod powercut;
 mod recall;
+mod scheduled;
 mod tidy;
 mod torture;
 
@@ -18,19 +19,30 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask VERB
 
-  bench [ARG...]     measure
-  recall [ARG...]    measure how well is found what answers a question
-  dist               build the static program
-  model [--write]    make the model that comes with the program again, and compare
-  tidy               check the mechanical rules
+Check
+  tidy [--fix]       check the mechanical rules and print what they measure
+  deny [CHECK...]    check licences, sources, bans and advisories of dependencies
   fuzz [--seconds N] [TARGET...]
-                     every target of fuzz/ for a while
-  torture [OPTION]   many processes put, read, compact and are killed on one capsule
-  kill [OPTION]      one process after the other is killed in the middle
-  powercut [OPTION]  a mounted file system loses its power again and again
-  VERB --help        says more about the last three";
+                     run the targets of fuzz/ for a while each
+  scheduled [NAME...]
+                     list the checks that take long, or run them
 
-/// The command could not run; 1 says that a check failed.
+Break
+  torture [OPTION]   let many processes put, read, compact and die on one capsule
+  kill [OPTION]      kill one process after the other in the middle of a write
+  powercut [OPTION]  cut the power of a mounted file system again and again
+
+Measure
+  bench [ARG...]     measure time and size
+  recall [ARG...]    measure how well answers to questions are found
+
+Build
+  dist               build the static program
+  model [--write]    convert the bundled model again, and compare
+
+VERB --help says more about recall, torture, kill and powercut.";
+
+/// The command could not run; 1 means that a check failed.
 const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
@@ -39,10 +51,12 @@ fn main() -> ExitCode {
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("recall", rest) => chore(recall::run(&repository(), rest)),
+        ("deny", rest) => chore(deny::run(&repository(), rest)),
+        ("scheduled", rest) => chore(scheduled::run(rest)),
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
-        ("tidy", []) => chore(tidy::run(&repository())),
+        ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
         ("powercut", rest) => powercut::run(&repository(), rest),

@@ -1,4 +1,4 @@
-//! How is recall measured? By a program of its own, so that xtask stays light; `cargo xtask recall --help` says what it takes.
+//! Measures recall with a program of its own, so that xtask stays light; see `cargo xtask recall --help`.
 
 use std::path::Path;
 use std::process::Command;

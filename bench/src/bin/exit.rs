@@ -1,3 +1,3 @@
-//! What does it cost to start a process and end it? This one does nothing else.
+//! A process that starts and ends, to measure what that alone costs.
 
 fn main() {}

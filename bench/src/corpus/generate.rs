@@ -1,4 +1,4 @@
-//! What does the record at an index say?
+//! The record at an index of the corpus.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Which paragraphs are there to draw from?
+//! The paragraphs that records are made of.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! How is a second of the Unix epoch written in RFC 3339?
+//! Seconds of the Unix epoch in RFC 3339.
 
 /// `seconds` since 1970 as `YYYY-MM-DDThh:mm:ssZ` (days to civil date after Howard Hinnant's `civil_from_days`).
 pub(super) fn rfc3339(seconds: u64) -> String {

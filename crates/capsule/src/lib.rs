@@ -1,8 +1,8 @@
 //! One append-only, crash-safe file of records, and the index segments and annexes that belong to them.
+//! Knows nothing of text, JSON, search or branches: what a record or a segment says is the caller's business.
 //!
 //! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its commit returns, and
-//! leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes no lock and is never blocked. What a
-//! record or a segment says is the caller's business: this crate knows nothing of text, JSON, search or branches.
+//! leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes no lock and is never blocked.
 //! `docs/format.md` describes every byte.
 //!
 //! ```
@@ -22,6 +22,8 @@
 //! assert_eq!(snapshot.record(sequence)?.stored(), Stored::Body(b"remember me"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
 mod check;
 mod direct;

@@ -71,6 +71,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Takes the lock of `capsule`, trying for at most `timeout`.
+    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
     pub(crate) fn acquire(capsule: &Path, holder: &Holder, timeout: Duration) -> Result<Lock> {
         let path = lock_path(capsule);
         let start = Instant::now();

@@ -160,6 +160,7 @@ impl Writer {
         Writer::open_in(volume, path, None)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
     fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
         let path = &volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.

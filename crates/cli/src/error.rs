@@ -127,7 +127,7 @@ impl From<Error> for CliError {
                 let hint = format!("kapsa branch lists them, kapsa branch create {name} makes it");
                 CliError::user("branch_not_found", message).hint(hint).field("branch", name)
             }
-            Error::UnknownMoment { branch, .. } => CliError::user("unknown_moment", message)
+            Error::UnknownAsOf { branch, .. } => CliError::user("unknown_moment", message)
                 .hint("kapsa checkpoints lists them, kapsa log the sequences")
                 .field("branch", branch),
             Error::OtherModel { .. } => {

@@ -1,6 +1,9 @@
 //! `kapsa`, a memory for AI agents in one file, from the command line.
+//! The only crate that knows the terminal, the environment, the clock and JSON shapes; knows nothing of the bytes of a file
+//! or of ranking, which belong to the libraries.
 //!
-//! The only crate that knows the terminal, the environment, the clock and JSON shapes. A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it, `error` decides the exit code.
+//! A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it,
+//! `error` decides the exit code.
 //!
 //! A library, so that its readers of foreign bytes can be tested from outside; the program is [`main`] and nothing else.
 
@@ -66,6 +69,15 @@ pub fn main() -> ExitCode {
         Ok(cli) => run(cli).map_or_else(|error| fail(&error, style), Status::exit_code),
         Err(error) => refuse(&error, style, &typed, Place::default()),
     })
+}
+
+/// Everything that can be typed, for tests that walk through it.
+#[doc(hidden)]
+#[must_use]
+pub fn command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {

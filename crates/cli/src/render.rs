@@ -75,8 +75,8 @@ fn fields(record: &Record) -> Vec<(&'static str, String)> {
     if let Some(source) = &record.source {
         fields.push(("source", place(source)));
     }
-    if !record.beside.is_empty() {
-        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+    if !record.conflicts_with.is_empty() {
+        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         fields.push(("contested", format!("with {}", rivals.join(", "))));
     }
     if let Some(origin) = &record.origin {
@@ -265,7 +265,7 @@ mod tests {
             access: None,
             branch: kapsa_memory::BranchId::MAIN,
             system: false,
-            beside: Vec::new(),
+            conflicts_with: Vec::new(),
             origin: None,
             pulled: None,
             alias: None,

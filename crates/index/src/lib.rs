@@ -1,4 +1,5 @@
 //! Lexical search over immutable segments of bytes and a tail of records not in one yet.
+//! Opens no file; knows no network, clock or capsule, and no tantivy type is part of its interface.
 //!
 //! A [`SegmentBuilder`] turns documents into bytes; [`merge`] concatenates such bytes; a
 //! [`Searcher`] searches any number of them, together with [`TailDoc`]s, as one. Searching is exact
@@ -6,10 +7,8 @@
 //!
 //! Damaged bytes are never believed when the segments come with [`Checks`].
 //!
-//! This crate opens no file and knows no network, no clock and no capsule. It does not keep texts:
-//! a hit is a sequence number and a score. Nor does it keep positions of words: for a query with
-//! phrases, the caller asks [`Query::phrases_match`] about the text of a candidate. tantivy does the work underneath, none of its types is
-//! part of the interface.
+//! Texts are not kept: a hit is a sequence number and a score. Nor are positions of words: for a
+//! query with phrases, the caller asks [`Query::phrases_match`] about the text of a candidate.
 //!
 //! ```
 //! use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc};
@@ -26,6 +25,8 @@
 //! assert_eq!(hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [2, 1]);
 //! # Ok::<(), kapsa_index::Error>(())
 //! ```
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
 mod analyser;
 mod blob;

@@ -186,6 +186,7 @@ mod tests {
     /// Building them anew for each search would cost a cold process a fifth of its time. After an update of tantivy, run this
     /// once with KAPSA_WRITE_STAND_INS set.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "whoever updates tantivy asks for new files by it")]
     fn the_stand_ins_are_what_tantivy_writes() {
         let word = Document { title: "word", text: "", terms: &[], key_hash: 0, time_us: 0 };
         let files = [

@@ -51,7 +51,7 @@ pub enum Error {
     },
     /// No checkpoint, sequence or time is meant by this.
     #[error("`{text}` is no checkpoint, sequence or time on {branch}: {reason}")]
-    UnknownMoment {
+    UnknownAsOf {
         /// What was asked for.
         text: String,
         /// The branch that was looked at.

@@ -25,76 +25,53 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod access;
-pub mod agent;
-mod annals;
-pub mod branch;
-pub mod check;
-pub mod checkpoint;
-mod chronicle;
-mod codec;
-pub mod document;
-mod embedding;
 mod error;
-pub mod event;
-mod export;
-pub mod fusion;
-pub mod graph;
-mod ids;
-mod index_batch;
-mod keys;
-mod lanes;
-mod levels;
-mod lines;
-mod maintain;
-pub mod merge;
-mod moment;
-mod pending;
-pub mod policy;
-mod read;
-pub mod record;
-mod replay;
-pub mod request;
-pub mod role;
-pub mod run;
-mod salvage;
-mod segments;
-mod shared;
-mod sync;
-pub mod tokens;
-pub mod transfer;
-pub mod uri;
+mod exchange;
+mod records;
+mod search;
+mod tables;
+mod versions;
 mod view;
 mod write;
 
-pub use annals::{Blame, Difference, Undo, Undone};
-pub use branch::Branch;
-pub use checkpoint::{Checkpoint, NewCheckpoint};
-pub use embedding::{Coverage, EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
-pub use error::{Error, Result};
-pub use event::{Event, EventRequest, EventType, NewEvent};
-pub use export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
-pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub mod agent;
+pub mod role;
+pub mod run;
 
-pub use lines::BRANCH_DEPTH_MAX;
-pub use maintain::{
-    SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
-};
-pub use merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
-pub use moment::AsOf;
-pub use policy::{Captured, PolicySnapshot};
-pub use read::Reader;
-pub use record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
-pub use replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use request::{
+pub use error::{Error, Result};
+pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
+pub use exchange::salvage::salvage;
+pub use exchange::sync::{Pulled, Relation, clone};
+pub use exchange::{check, transfer};
+pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
+pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,
     SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
-pub use salvage::salvage;
-pub use shared::SharedWriter;
-pub use sync::{Pulled, Relation, clone};
-pub use uri::{InRun, Uri, UriType};
-pub use write::{
-    ALIASES_MAX, BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX,
-    TAIL_RECORDS_SHARED_MAX, WriteOptions, Writer, create, create_unlocked,
+pub use records::uri::{InRun, Uri, UriType};
+pub use records::{access, document, kinds, owned, record, request, tokens, uri};
+pub use search::fusion;
+pub use search::reader::Reader;
+pub use tables::lineage::BRANCH_DEPTH_MAX;
+pub use versions::branch::Branch;
+pub use versions::checkpoint::NewCheckpoint;
+pub use versions::event::{Event, EventRequest, EventType, NewEvent};
+pub use versions::history::{Blame, Difference, Undo, Undone};
+pub use versions::merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
+pub use versions::policy::{Captured, PolicySnapshot};
+pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
+pub use versions::{branch, checkpoint, event, graph, merge, policy};
+pub use view::ALIASES_MAX;
+pub use view::as_of::AsOf;
+pub use view::checkpoints::Checkpoint;
+pub use view::vectors::Coverage;
+pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
+pub use write::maintain::{
+    SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
+};
+pub use write::shared::SharedWriter;
+pub use write::writer::{
+    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
+    WriteOptions, Writer, create, create_unlocked,
 };

@@ -1,4 +1,5 @@
-//! How long does a search by words and meaning take? `latency CAPSULE [COUNT]` makes a capsule of COUNT records (100,000) with made-up texts, then asks.
+//! The time of a search by words and meaning: `latency CAPSULE [COUNT]` makes a capsule of COUNT
+//! records (100,000) with synthetic texts, then searches it.
 //!
 //! The passages' vectors are made up, since embedding that many takes minutes; those of the questions are the bundled model's. What is measured
 //! does not depend on the numbers in them. Prints medians of 200 questions, warm, in this process.

@@ -1,4 +1,4 @@
-//! What is asked of which documents? The one shape that every data set is loaded into.
+//! Documents and the questions about them: the one shape that every data set is loaded into.
 
 use std::collections::HashMap;
 use std::fs;
@@ -63,7 +63,7 @@ pub(crate) struct Question {
     pub(crate) half: usize,
     /// Documents that answer it, each once.
     pub(crate) relevant: Vec<Relevant>,
-    /// The document that is the question itself and is no answer to it.
+    /// The document that is the question itself and not an answer to it.
     pub(crate) itself: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! How is LoCoMo read? Ten long conversations; each question names the turns that answer it.
+//! Reads LoCoMo: ten long conversations, and questions that name the turns which answer them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -58,9 +58,9 @@ fn scope(sample: Sample, half: usize) -> Result<Scope> {
     let mut places: HashMap<Place, usize> = HashMap::new();
     for (number, turns) in sessions(&sample.conversation)? {
         let date = sample.conversation.get(&format!("session_{number}_date_time")).and_then(Value::as_str).unwrap_or_default();
-        let time = time_of(date).ok_or_else(|| format!("{date:?} is no date"))?;
+        let time = time_of(date).ok_or_else(|| format!("{date:?} is not a date"))?;
         for turn in turns {
-            let place = places_in(&turn.dia_id).first().copied().ok_or_else(|| format!("{:?} is no turn", turn.dia_id))?;
+            let place = places_in(&turn.dia_id).first().copied().ok_or_else(|| format!("{:?} is not a turn", turn.dia_id))?;
             places.insert(place, documents.len());
             documents.push(document(turn, number, date, time));
         }

@@ -1,4 +1,4 @@
-//! How well is found what answers a question? `cargo xtask recall` measures rankers on questions with known answers.
+//! Measures how well answers to questions are found: `cargo xtask recall` measures rankers on questions with known answers.
 
 mod beir;
 mod collection;
@@ -95,7 +95,7 @@ fn load(arguments: &Arguments) -> Result<Option<Collection>> {
     locomo::load(&path).map(Some)
 }
 
-/// Where the data lies beside the repository; it is no part of it.
+/// Where the data lies beside the repository; it is not part of it.
 fn default_data() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().nth(3).unwrap_or(package).join("shared/data/locomo")

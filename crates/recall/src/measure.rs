@@ -1,4 +1,4 @@
-//! How good is a list of results? Shares, ranks and gains of one question, and their means over many.
+//! The quality of a list of results: recall, rank and gain for one question, and means over many.
 
 use std::collections::HashSet;
 

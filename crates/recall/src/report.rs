@@ -1,4 +1,4 @@
-//! How are outcomes shown? As Markdown tables for people, as JSON for programs.
+//! Shows outcomes as Markdown tables for people, as JSON for programs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How is a ranker measured on a collection? Every question once at each level, and its time.
+//! Measures a ranker on a collection: every question once at each level, with its time.
 
 use std::time::{Duration, Instant};
 

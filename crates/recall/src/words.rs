@@ -1,6 +1,7 @@
-//! Which words does a text hold, for the rankers of this crate? Lower case, without common words, with light stems.
+//! The words of a text, for the rankers of this crate: lower case, without common words, lightly
+//! stemmed.
 
-/// Words too common to tell texts apart, and what is left of contracted words.
+/// Words too common to distinguish texts, and what is left of contracted words.
 const STOP_WORDS: &str = "a about after again all am an and any are as at be because been before being both but by can could \
     d did didn do does doesn doing don down during each few for from further had has have having he her here hers him his \
     how i if in into is isn it its just ll m me more most my no nor not now of off on once only or other our out over own re s \

@@ -1,4 +1,4 @@
-//! Does a file of any bytes do harm when it is taken for a capsule?
+//! Target: arbitrary bytes opened as a capsule do no harm.
 
 use crate::exercise::{Sums, exercise};
 

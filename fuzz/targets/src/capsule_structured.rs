@@ -1,4 +1,4 @@
-//! Does a capsule do harm whose fields contradict each other while every checksum matches?
+//! Target: a capsule whose fields contradict each other while every checksum matches does no harm.
 
 use crate::edit::Patient;
 use crate::exercise::{Sums, exercise};

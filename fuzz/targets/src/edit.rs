@@ -1,4 +1,4 @@
-//! What does a structured input do to a capsule? A few edits of fields, pages and lengths, told by bytes.
+//! Applies a structured input to a capsule: its bytes choose edits of fields, pages and lengths.
 
 use crate::input::Input;
 use crate::layout::{FRAME_HEADER, HINTS, LOG_START, kind, put_u64, u64_at};

@@ -1,4 +1,4 @@
-//! Does a capsule file, whatever its bytes, open, read, verify and take a put without breaking a promise?
+//! Exercises a capsule file, whatever its bytes: open, read, verify and put keep their promises.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -145,6 +145,6 @@ fn settled<T>(result: Result<T>) -> Option<T> {
             | Error::Corrupt { .. }
             | Error::TooLarge { .. },
         ) => None,
-        Err(other) => panic!("the file's bytes are no reason for this: {other}"),
+        Err(other) => panic!("the file's bytes do not explain this: {other}"),
     }
 }

@@ -1,4 +1,4 @@
-//! How do bytes steer a test? Read from the front; after the end come zeros.
+//! Bytes that steer a test: read from the front, followed by zeros.
 
 /// Bytes not read yet.
 pub(crate) struct Input<'a>(&'a [u8]);

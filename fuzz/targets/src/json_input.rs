@@ -1,4 +1,4 @@
-//! Does JSON that somebody else wrote become records within their limits, or a refusal that names its place?
+//! Target: foreign JSON becomes records within their limits, or a refusal that names its place.
 
 use kapsa_cli::fuzzing::{JSON_DEPTH_MAX, LINE_BYTES_MAX, Refusal, records};
 use kapsa_memory::NewRecord;

@@ -1,4 +1,4 @@
-//! Which bytes of a capsule depend on which others? The sums and hashes of `docs/format.md`, from that document alone.
+//! Which bytes of a capsule depend on which others: the sums and hashes of `docs/format.md`, from that document alone.
 //!
 //! [`repair`] makes them match again after an edit, from the innermost outwards, so that the edit is not refused by a
 //! checksum before anybody looks at it.

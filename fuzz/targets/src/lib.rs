@@ -1,4 +1,4 @@
-//! What must hold for any bytes that a stranger may have written? One function for each reader of such bytes; it panics
+//! What must hold for any bytes that a stranger may have written: one function for each reader of such bytes; it panics
 //! when a promise is broken.
 //!
 //! The same functions run under libFuzzer (`fuzz/`), where hangs and large allocations are found by its limits, and in

@@ -1,4 +1,4 @@
-//! Do records of any bytes, in a well-formed capsule, read as what they are, or as damaged?
+//! Target: arbitrary records in a well-formed capsule read as what they are, or as damaged.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -135,6 +135,6 @@ fn settled<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(Error::DamagedRecord { .. } | Error::UriNotFound { .. }) => None,
-        Err(other) => panic!("the records' bytes are no reason for this: {other}"),
+        Err(other) => panic!("the records' bytes do not explain this: {other}"),
     }
 }

@@ -1,5 +1,5 @@
-//! Do an index segment's URI table, its table of levels and its replacements, of any bytes, mislead a reader into worse than a wrong
-//! answer, or show a principal what it may not know?
+//! Target: an index segment's URI table, access table and replacements, of any bytes, mislead a reader into nothing worse
+//! than a wrong answer, and show a principal nothing that it may not know.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -110,6 +110,6 @@ fn settled<T>(result: Result<T>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(Error::UriNotFound { .. } | Error::Capsule(CapsuleError::NoSuchRecord { .. }) | Error::DamagedRecord { .. }) => None,
-        Err(other) => panic!("the tables are no reason for this: {other}"),
+        Err(other) => panic!("the tables do not explain this: {other}"),
     }
 }

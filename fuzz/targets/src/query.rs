@@ -1,4 +1,4 @@
-//! Does any text, taken as a query, find what it should: the best few, in order, the same however the records are spread?
+//! Target: any text as a query finds the best few in order, however the records are spread.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;

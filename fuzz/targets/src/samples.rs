@@ -1,4 +1,4 @@
-//! Which valid capsules do structured inputs begin with? Small ones that together hold every kind of frame.
+//! The valid capsules that structured inputs begin with: small ones that together hold every kind of frame.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

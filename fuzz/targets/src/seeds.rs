@@ -1,4 +1,4 @@
-//! Which inputs does fuzzing begin with? Valid ones that reach every reader, made rather than kept by hand.
+//! The inputs that fuzzing begins with: valid ones that reach every reader, generated rather than kept.
 
 use std::collections::BTreeMap;
 

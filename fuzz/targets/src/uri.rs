@@ -1,4 +1,4 @@
-//! Is a URI that was read the same when it is printed and read again?
+//! Target: a parsed URI is the same when it is printed and parsed again.
 
 use kapsa_memory::Uri;
 use kapsa_memory::uri::{SCHEME, SLUG_CHARS_MAX, URI_BYTES_MAX, is_invisible, slug};

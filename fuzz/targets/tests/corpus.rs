@@ -1,4 +1,4 @@
-//! Do the inputs kept in `fuzz/corpus/`, and mutations of them, break no promise? Runs without any fuzzer.
+//! The inputs in `fuzz/corpus/`, and mutations of them, break no promise. Needs no fuzzer.
 
 use std::fs;
 use std::panic::catch_unwind;
@@ -80,7 +80,7 @@ fn the_inputs_kept_are_few_and_belong_to_targets() {
     let mut bytes = 0;
     for entry in fs::read_dir(folder()).expect("there is a corpus") {
         let name = entry.expect("the folder can be listed").file_name().to_string_lossy().into_owned();
-        assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name} is no target");
+        assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name} is not a target");
         bytes += inputs(&name).iter().map(|(_, input)| input.len() as u64).sum::<u64>();
     }
     assert!(bytes <= CORPUS_BYTES_MAX, "the corpus has {bytes} bytes");

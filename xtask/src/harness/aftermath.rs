@@ -1,4 +1,4 @@
-//! What must hold after a crash, whatever crashed? Everything acknowledged is there, nothing is damaged, readers read, and the
+//! What must hold after a crash, whatever crashed: everything acknowledged is there, nothing is damaged, readers read, and the
 //! next put works at once.
 
 use std::time::Duration;

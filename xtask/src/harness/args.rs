@@ -1,4 +1,4 @@
-//! What did the caller ask for? One table of options makes both the parser and the help.
+//! Options: one table makes both the parser and the help.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Which program is tried? The one that was named, or one built from this repository.
+//! The program under test: the one that was named, or one built from this repository.
 
 use std::env;
 use std::fs;
@@ -40,7 +40,11 @@ pub(crate) fn version(program: &Path) -> Result<String, String> {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() && !text.is_empty() { Ok(text) } else { Err(format!("{} tells no version", program.display())) }
+    if output.status.success() && !text.is_empty() {
+        Ok(text)
+    } else {
+        Err(format!("{} does not report a version", program.display()))
+    }
 }
 
 /// Whether the program asks for a dynamic linker, so that a preloaded library takes effect. Reads the ELF program headers.
@@ -51,7 +55,7 @@ pub(crate) fn is_dynamic(program: &Path) -> Result<bool, String> {
     const INTERPRETER: u64 = 3;
     let bytes = fs::read(program).map_err(|error| format!("cannot read {}: {error}", program.display()))?;
     if !bytes.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]) {
-        return Err(format!("{} is no 64-bit little-endian ELF program", program.display()));
+        return Err(format!("{} is not a 64-bit little-endian ELF program", program.display()));
     }
     let number = |at: usize, len: usize| {
         let field = bytes.get(at..at + len)?;

@@ -1,4 +1,4 @@
-//! Which promises were broken, how often, and how did it show?
+//! Broken promises: which, how often, and how each showed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,23 +75,23 @@ const EXAMPLES_MAX: usize = 20;
 /// Every breach of a run. Shared by its threads.
 #[derive(Default)]
 pub(crate) struct Breaches {
-    found: Mutex<Found>,
+    found: Mutex<Broken>,
     quiet: bool,
 }
 
 #[derive(Default)]
-struct Found {
+struct Broken {
     counts: BTreeMap<Breach, u64>,
     examples: Vec<String>,
 }
 
 impl Breaches {
-    /// A list that tells nobody when it grows: for runs that are expected to go wrong.
+    /// A list that grows silently, for runs that are expected to go wrong.
     pub(crate) fn quiet() -> Breaches {
         Breaches { quiet: true, ..Breaches::default() }
     }
 
-    /// Adds one; the first ones are told at once. An interrupt may end programs as well, which is no fault of theirs: once there
+    /// Adds one; the first ones are printed at once. An interrupt may end programs as well, through no fault of theirs: once there
     /// was one nothing counts, and the run has no result.
     pub(crate) fn add(&self, breach: Breach, message: impl fmt::Display) {
         if sys::interrupted() {

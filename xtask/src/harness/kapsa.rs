@@ -1,4 +1,4 @@
-//! What does the program say? Each verb that is tried, run as a process of its own, its answer read as a program reads it.
+//! The program under test: each verb as a process of its own, its answer read as a program reads it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -109,7 +109,7 @@ pub(crate) enum Maintained {
     Failed(String),
 }
 
-/// Counts that `stats` tells.
+/// Counts that `stats` reports.
 pub(crate) struct Stats {
     pub(crate) records: u64,
     pub(crate) torn_bytes: u64,
@@ -182,7 +182,7 @@ impl Kapsa {
 
     /// Makes the capsule.
     pub(crate) fn create(&self) -> Result<(), String> {
-        let path = self.capsule.to_str().ok_or("the temporary folder's name is no UTF-8")?;
+        let path = self.capsule.to_str().ok_or("the temporary folder's name is not UTF-8")?;
         self.ask(&["create", path]).map(drop)
     }
 
@@ -228,7 +228,7 @@ impl Kapsa {
 
     pub(crate) fn stats(&self) -> Result<Stats, String> {
         let value = self.ask(&["stats"])?;
-        let number = |name: &str| value[name].as_u64().ok_or_else(|| format!("stats tells no {name}"));
+        let number = |name: &str| value[name].as_u64().ok_or_else(|| format!("stats reports no {name}"));
         Ok(Stats { records: number("record_count")?, torn_bytes: number("torn_bytes")? })
     }
 
@@ -250,7 +250,7 @@ impl Kapsa {
     /// The names of the records that hold the words, best first.
     pub(crate) fn find(&self, words: &str) -> Result<Vec<String>, String> {
         let value = self.ask(&["find", words])?;
-        let hits = value["hits"].as_array().ok_or("find tells no hits")?;
+        let hits = value["hits"].as_array().ok_or("find returns no hits")?;
         hits.iter().map(|hit| Ok(short(hit["uri"].as_str().ok_or("a hit has no uri")?))).collect()
     }
 
@@ -290,12 +290,12 @@ fn answer(run: &Run) -> Answer {
 }
 
 fn failure(output: &Output) -> Failure {
-    let told: Option<Value> = serde_json::from_slice(&output.stderr).ok();
-    let error = told.as_ref().map(|value| &value["error"]);
+    let answer: Option<Value> = serde_json::from_slice(&output.stderr).ok();
+    let error = answer.as_ref().map(|value| &value["error"]);
     let text = |name: &str| error.and_then(|error| error[name].as_str()).map(str::to_owned);
     match text("code") {
         Some(code) => Failure { code, message: text("message").unwrap_or_default() },
-        // `verify` tells what is damaged as its answer.
+        // `verify` reports damage as its answer.
         None => {
             let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
             Failure { code: output.status.to_string(), message: said.join(" ").chars().take(500).collect() }

@@ -1,4 +1,4 @@
-//! What must be there, what may be there, and is it?
+//! What must be in the capsule and what may be, compared with what is.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ pub(crate) struct Ledger {
 }
 
 /// What a comparison found.
-pub(crate) struct Found {
+pub(crate) struct Kept {
     /// Acknowledged records that are there with their contents.
     pub(crate) kept: u64,
     /// Records that are there though their put never answered.
@@ -68,15 +68,15 @@ impl Ledger {
 
     /// Compares with what a reader sees. Records whose outcome was unknown are adopted when they are seen: a reader's word
     /// counts like an acknowledgement, so they must stay.
-    pub(crate) fn compare(&mut self, listing: Vec<Listed>, breaches: &Breaches) -> Found {
+    pub(crate) fn compare(&mut self, listing: Vec<Listed>, breaches: &Breaches) -> Kept {
         let records = match by_name(listing) {
             Ok(records) => records,
             Err(message) => {
                 breaches.add(Breach::Doubled, message);
-                return Found { kept: 0, adopted: 0 };
+                return Kept { kept: 0, adopted: 0 };
             }
         };
-        let mut found = Found { kept: 0, adopted: 0 };
+        let mut found = Kept { kept: 0, adopted: 0 };
         for record in records.values() {
             let Some(&sequence) = self.puts.get(&record.uri) else {
                 breaches.add(Breach::Phantom, format!("{} is there, and was never put", record.uri));
@@ -145,7 +145,7 @@ mod tests {
         Listed { uri: uri.to_owned(), sequence, text: record::text(1, uri) }
     }
 
-    fn check(listing: Vec<Listed>, expected: Option<Breach>) -> Found {
+    fn check(listing: Vec<Listed>, expected: Option<Breach>) -> Kept {
         let breaches = Breaches::quiet();
         let found = ledger().compare(listing, &breaches);
         match expected {

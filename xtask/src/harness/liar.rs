@@ -1,4 +1,4 @@
-//! Can the checks fail? A program that lies in a known way must be caught.
+//! Proves that the checks can fail: a program that lies in a known way must be caught.
 
 use std::fs;
 use std::path::{Path, PathBuf};

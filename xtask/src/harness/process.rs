@@ -1,4 +1,4 @@
-//! How is a program run, and how is it killed in the middle?
+//! Runs a program, or kills it in the middle.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! How far is the run? A line on standard error every few seconds.
+//! Progress of a run: a line on standard error every few seconds.
 
 use std::time::{Duration, Instant};
 
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Tells the state of a run, but not too often.
+/// Reports the state of a run, but not too often.
 pub(crate) struct Progress(Instant);
 
 impl Progress {
@@ -13,7 +13,7 @@ impl Progress {
     }
 
     /// Prints the line when the last one is old enough.
-    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
+    pub(crate) fn show(&mut self, line: impl FnOnce() -> String) {
         if self.0.elapsed() >= PAUSE {
             eprintln!("{}", line());
             self.0 = Instant::now();

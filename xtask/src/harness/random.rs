@@ -1,4 +1,4 @@
-//! Where do random choices come from? From the seed, so that a run can be repeated.
+//! Random choices, made from a seed so that a run can be repeated.
 
 /// A SplitMix64 generator: small, fast, and good enough to choose moments and words.
 #[derive(Clone, Debug)]

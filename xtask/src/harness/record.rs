@@ -1,4 +1,4 @@
-//! What is put, and under which name? Both follow from the seed, so that a checker can compute them again.
+//! The records that are put: name and text follow from the seed, so that a checker can compute them again.
 
 use super::random::Random;
 

@@ -1,4 +1,4 @@
-//! Where does a run leave its files? In a fresh temporary folder, which stays only when something failed.
+//! The files of a run: a fresh temporary folder, kept only when something failed.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io, process, thread};

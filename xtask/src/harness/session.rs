@@ -1,4 +1,4 @@
-//! How does a command begin and end? With a program, a folder, a seed; with a report and an exit code.
+//! A session: begins with a program, a folder and a seed, ends with a report and an exit code.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What does only the operating system do? Interrupts, and the power cut of a mounted file system.
+//! What only the operating system can do: interrupts, and the power cut of a mounted file system.
 
 #![allow(unsafe_code, reason = "the C library is called here and nowhere else")]
 

@@ -1,4 +1,4 @@
-//! What is killed, when, and what is looked at afterwards?
+//! What is killed, when, and what is checked afterwards.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,7 @@ impl<'a> Campaign<'a> {
             if fs::metadata(self.kapsa.capsule()).is_ok_and(|file| file.len() > CAPSULE_BYTES_MAX) && self.breaches.is_empty() {
                 self.begin_another()?;
             }
-            progress.tell(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
+            progress.show(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
         }
         Ok(())
     }

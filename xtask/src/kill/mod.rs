@@ -1,4 +1,4 @@
-//! `cargo xtask kill`: is any acknowledged write lost when the program is killed at a random moment, again and again?
+//! `cargo xtask kill`: no acknowledged write may be lost when the program is killed at random moments.
 
 mod campaign;
 

@@ -1,4 +1,4 @@
-//! What is written before each cut, and is it there afterwards?
+//! What is written before each power cut, and whether it is there afterwards.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::harness::{aftermath, record, sys};
 const CUTS_PER_VOLUME: u64 = 40;
 /// Processes that put one record each, at most.
 const PUTTERS_MAX: u64 = 3;
-/// Longest time until a cut; a bulk put tells its first records late, so that it is given more.
+/// Longest time until a cut; a bulk put acknowledges its first records late and gets more.
 const TIME_MAX: Duration = Duration::from_millis(120);
 const BULK_TIME_MAX: Duration = Duration::from_millis(600);
 
 /// What the cuts of one file system showed.
 #[derive(Default)]
-pub(super) struct Campaign {
+pub(super) struct Cuts {
     pub(super) puts_alone: u64,
     pub(super) with_bulk: u64,
     pub(super) with_compaction: u64,
@@ -33,15 +33,15 @@ pub(super) struct Campaign {
     pub(super) torn_tails: u64,
 }
 
-impl Campaign {
+impl Cuts {
     pub(super) fn cuts(&self) -> u64 {
         self.puts_alone + self.with_bulk + self.with_compaction
     }
 }
 
 /// Cuts until there were `cuts`, or a promise is broken.
-pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breaches: &Breaches) -> Result<Campaign, String> {
-    let mut campaign = Campaign::default();
+pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breaches: &Breaches) -> Result<Cuts, String> {
+    let mut campaign = Cuts::default();
     let mut random = Random::new(session.seed, file_system.name());
     let (mut progress, names) = (Progress::new(), AtomicU64::new(0));
     while campaign.cuts() < cuts && breaches.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breache
             }
             sys::go_on()?;
             let (name, acknowledged) = (file_system.name(), campaign.acknowledged);
-            progress.tell(|| format!("{name}: {} of {cuts} cuts, {acknowledged} records acknowledged", campaign.cuts()));
+            progress.show(|| format!("{name}: {} of {cuts} cuts, {acknowledged} records acknowledged", campaign.cuts()));
         }
     }
     Ok(campaign)
@@ -80,7 +80,7 @@ fn mix(random: &mut Random) -> Mix {
     }
 }
 
-impl Campaign {
+impl Cuts {
     fn count(&mut self, mix: Mix) {
         let count = match mix {
             Mix { bulk: true, .. } => &mut self.with_bulk,

@@ -1,4 +1,4 @@
-//! Are the cuts real? The same puts with syncs that do nothing must be lost.
+//! Proves that the cuts are real: the same puts with syncs that do nothing must be lost.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

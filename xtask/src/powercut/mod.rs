@@ -1,4 +1,4 @@
-//! `cargo xtask powercut`: is any acknowledged write lost when the power of the file system is cut?
+//! `cargo xtask powercut`: no acknowledged write may be lost when the power of the file system is cut.
 
 mod campaign;
 mod control;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::harness::args::{Opt, Parsed, parse};
 use crate::harness::breach::Breaches;
 use crate::harness::session::Session;
-use campaign::Campaign;
+use campaign::Cuts;
 use control::{Control, NoSync};
 use volume::FileSystem;
 
@@ -35,7 +35,7 @@ const OPTIONS: [Opt; 3] = [
 /// What came of one file system.
 enum Tried {
     Skipped(String),
-    Done { counted: Campaign, control: Control, breaches: Breaches },
+    Done { counted: Cuts, control: Control, breaches: Breaches },
 }
 
 impl Tried {

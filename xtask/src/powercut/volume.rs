@@ -1,4 +1,4 @@
-//! What is cut? A file system in an image file, mounted through a loop device, and unmounted on every way out.
+//! The file system that is cut: one in an image file, mounted through a loop device, and unmounted on every way out.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ impl FileSystem {
         match name {
             "ext4" => Ok(FileSystem::Ext4),
             "xfs" => Ok(FileSystem::Xfs),
-            other => Err(format!("{other:?} is no file system that can be stopped here: ext4 and xfs are")),
+            other => Err(format!("{other:?} is not a file system that can be stopped here; ext4 and xfs are")),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Who writes when the power is cut? Processes that put one record each, a bulk put, and compaction.
+//! Writers at the time of a cut: processes that put one record each, a bulk put, and compaction.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

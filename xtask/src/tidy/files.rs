@@ -1,6 +1,6 @@
-//! What must no file hold, and which files must there be?
+//! What no file may hold, and which files must exist.
 
-use super::Problem;
+use super::problem::{Problem, Text};
 
 /// Files that a visitor or a licence asks for.
 const REQUIRED: [&str; 7] =
@@ -13,14 +13,31 @@ const MACHINE_FOLDERS: [&str; 2] = [concat!("/ro", "ot/"), concat!("/wo", "rk/")
 /// The folder of home folders.
 const HOMES: &str = concat!("/ho", "me/");
 
-/// Required files that are not among `names`.
-pub(super) fn required(names: &[String]) -> Vec<Problem> {
-    let missing = REQUIRED.iter().filter(|required| !names.iter().any(|name| name == *required));
+/// Missing files, and what is wrong with the text of each.
+pub(super) fn problems(texts: &[Text]) -> Vec<Problem> {
+    let mut problems = required(texts);
+    for Text { name, content } in texts {
+        problems.extend(forbidden_text(name, content));
+        problems.extend(white_space(name, content));
+        problems.extend(module_comment(name, content));
+    }
+    problems
+}
+
+fn required(texts: &[Text]) -> Vec<Problem> {
+    let missing = REQUIRED.iter().filter(|required| !texts.iter().any(|text| text.name == **required));
     missing.map(|name| Problem::new(name, 1, "this file must exist")).collect()
 }
 
+/// A source begins with what it answers and what it knows nothing of.
+fn module_comment(name: &str, text: &str) -> Option<Problem> {
+    let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let fires = name.ends_with(".rs") && !first.starts_with("//!");
+    fires.then(|| Problem::new(name, 1, "a source begins with `//!`"))
+}
+
 /// Leftovers and paths of one machine.
-pub(super) fn forbidden_text(name: &str, text: &str) -> Vec<Problem> {
+fn forbidden_text(name: &str, text: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (at, line) in text.lines().enumerate() {
         for left in LEFT_BEHIND.iter().filter(|left| line.contains(**left)) {
@@ -34,7 +51,7 @@ pub(super) fn forbidden_text(name: &str, text: &str) -> Vec<Problem> {
 }
 
 /// Tabs and trailing white space in sources and documents.
-pub(super) fn white_space(name: &str, text: &str) -> Vec<Problem> {
+fn white_space(name: &str, text: &str) -> Vec<Problem> {
     if !name.ends_with(".rs") && !name.ends_with(".md") {
         return Vec::new();
     }
@@ -101,8 +118,16 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_module_comment_fires() {
+        assert!(module_comment("a.rs", "use std::fs;\n").is_some());
+        assert!(module_comment("a.rs", "// not it\n").is_some());
+        assert!(module_comment("a.rs", "//! It is.\n").is_none());
+        assert!(module_comment("a.md", "text\n").is_none());
+    }
+
+    #[test]
     fn missing_files_fire() {
-        let all: Vec<String> = REQUIRED.iter().map(|&name| name.to_owned()).collect();
+        let all: Vec<Text> = REQUIRED.iter().map(|name| Text::new(name, "")).collect();
         assert_eq!(required(&all), []);
         assert_eq!(required(&all[1..]), [Problem::new("CHANGELOG.md", 1, "this file must exist")]);
     }

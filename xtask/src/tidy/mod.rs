@@ -1,50 +1,47 @@
-//! Does the repository keep the rules that a machine can check? Text only: nothing is compiled.
+//! The rules of the repository that a machine can check, without compiling anything.
 //!
 //! Each rule is a function from text to problems, so that its test shows it firing. A file is checked when git tracks it or
-//! would: a new file must be tidy before it is added, not after.
+//! would: a new file must be tidy before it is added, not after. What clippy can check, clippy checks (`clippy.toml`).
 
-mod edges;
+mod columns;
+mod cycles;
 mod files;
-mod functions;
-mod sources;
-mod strip;
+mod folders;
+mod imports;
+mod layers;
+mod packages;
+mod paths;
+mod problem;
+mod ratchet;
+mod types;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Something against a rule.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    file: String,
-    /// Counted from 1.
-    line: usize,
-    message: String,
-}
+use folders::Import;
+use imports::Edge;
+use packages::Package;
+use problem::{Problem, Text};
+use types::{Definition, Methods};
 
-impl Problem {
-    fn new(file: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, message: message.into() }
+/// Checks all files and prints what was measured; the error lists every problem as `file:line: message`. With `--fix`, the
+/// line counts of `docs/architecture.md` are set right.
+pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
+    let fix = match args {
+        [] => false,
+        [flag] if flag == "--fix" => true,
+        _ => return Err("usage: cargo xtask tidy [--fix]".to_owned()),
+    };
+    let mut texts = texts(repository)?;
+    if fix && let Some(mended) = paths::check(&texts).mended {
+        let written = fs::write(repository.join(&mended.name), &mended.content);
+        written.map_err(|error| format!("cannot write {}: {error}", mended.name))?;
+        texts = self::texts(repository)?;
     }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
-
-/// Checks all files of the repository; the error lists every problem as `file:line: message`.
-pub(crate) fn run(repository: &Path) -> Result<(), String> {
-    let names = file_names(repository)?;
-    let mut problems = files::required(&names);
-    for name in &names {
-        // Tracked files may be deleted and not committed yet, and samples are not text: neither can break a rule about text.
-        if let Ok(text) = fs::read_to_string(repository.join(name)) {
-            problems.extend(check(name, &text));
-        }
-    }
+    let problems = check(&texts);
     if problems.is_empty() {
         return Ok(());
     }
@@ -52,19 +49,81 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
     Err(format!("{}\ntidy: {} problems", lines.join("\n"), lines.len()))
 }
 
-/// All rules on one file.
-fn check(name: &str, text: &str) -> Vec<Problem> {
-    let mut problems = files::forbidden_text(name, text);
-    problems.extend(files::white_space(name, text));
-    problems.extend(edges::forbidden(name, text));
-    if name.ends_with(".rs") {
-        let code = strip::code(text);
-        problems.extend(sources::module_comment(name, text));
-        problems.extend(sources::forbidden_calls(name, &code));
-        problems.extend(sources::looks_too_far(name, &code));
-        problems.extend(functions::too_long(name, &code));
+fn check(texts: &[Text]) -> Vec<Problem> {
+    let mut problems = files::problems(texts);
+    problems.extend(columns::too_wide(texts));
+    let folders: Vec<&str> = packages::folders(texts).collect();
+    problems.extend(layers::problems(texts, &folders));
+    let paths = paths::check(texts);
+    problems.extend(paths.problems);
+    let (packages, unparsed) = packages::packages(texts);
+    problems.extend(unparsed);
+    let shapes: Vec<Shape> = packages.iter().map(Shape::of).collect();
+    problems.extend(check_shapes(&shapes));
+    for shape in &shapes {
+        println!("{shape}");
+    }
+    for path in &paths.paths {
+        println!("{}: {} files, {} lines", path.marker, path.files, path.lines);
     }
     problems
+}
+
+/// How a package is built from its files.
+struct Shape<'a> {
+    package: &'a Package,
+    edges: BTreeMap<Edge, usize>,
+    cycles: Vec<Vec<String>>,
+    methods: Vec<Methods>,
+    same_names: BTreeMap<String, Vec<Definition>>,
+}
+
+impl<'a> Shape<'a> {
+    fn of(package: &'a Package) -> Self {
+        let edges = imports::edges(package);
+        let cycles = cycles::cycles(package, edges.keys().copied());
+        Self { package, cycles, edges, methods: types::methods(package), same_names: types::same_names(package) }
+    }
+}
+
+fn check_shapes(shapes: &[Shape]) -> Vec<Problem> {
+    let largest = |shape: &Shape| shape.cycles.first().cloned().unwrap_or_default();
+    let cycles: Vec<_> = shapes.iter().map(|shape| (shape.package, largest(shape))).collect();
+    let mut problems = cycles::too_large(&cycles);
+    problems.extend(types::too_many(shapes.iter().flat_map(|shape| &shape.methods)));
+    let names: Vec<_> = shapes.iter().map(|shape| (shape.package, &shape.same_names)).collect();
+    problems.extend(types::ambiguous(&names));
+    let imports =
+        shapes.iter().flat_map(|shape| shape.edges.iter().map(|(&edge, &line)| Import { package: shape.package, edge, line }));
+    problems.extend(folders::upward(imports));
+    problems
+}
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cycles: Vec<String> = self.cycles.iter().map(|files| files.len().to_string()).collect();
+        let methods = self.methods.iter().take(3).map(|of| format!("{} {}", of.name, of.methods.len()));
+        let methods: Vec<String> = methods.collect();
+        let list = |of: Vec<String>| if of.is_empty() { "none".to_owned() } else { of.join(", ") };
+        let names = self.same_names.iter().map(|(name, places)| format!("{name} ×{}", places.len())).collect();
+        write!(
+            f,
+            "{}: {} files; cycles: {}; most methods: {}; names of several types: {}",
+            self.package.name,
+            self.package.sources.len(),
+            list(cycles),
+            list(methods),
+            list(names)
+        )
+    }
+}
+
+/// All files that are text.
+fn texts(repository: &Path) -> Result<Vec<Text>, String> {
+    let names = file_names(repository)?;
+    // Tracked files may be deleted and not committed yet, and samples are not text: neither breaks a rule about text.
+    let read = |name: String| Some(Text { content: fs::read_to_string(repository.join(&name)).ok()?, name });
+    Ok(names.into_iter().filter_map(read).collect())
 }
 
 fn file_names(repository: &Path) -> Result<Vec<String>, String> {
@@ -76,34 +135,4 @@ fn file_names(repository: &Path) -> Result<Vec<String>, String> {
     }
     let names = String::from_utf8_lossy(&output.stdout);
     Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
-}
-
-/// The crate whose source `name` is (`crates/index/src/lib.rs` is of `index`).
-fn crate_of_source(name: &str) -> Option<&str> {
-    let (package, path) = name.strip_prefix("crates/")?.split_once('/')?;
-    path.starts_with("src/").then_some(package)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn problems_read_as_places() {
-        assert_eq!(Problem::new("a.rs", 3, "no").to_string(), "a.rs:3: no");
-    }
-
-    #[test]
-    fn sources_name_their_crate() {
-        assert_eq!(crate_of_source("crates/index/src/a/b.rs"), Some("index"));
-        assert_eq!(crate_of_source("crates/index/tests/a.rs"), None);
-        assert_eq!(crate_of_source("xtask/src/main.rs"), None);
-    }
-
-    #[test]
-    fn all_rules_meet_a_bad_file() {
-        let bad = "use std::env;\nfn f() { println!(\"x\") } \n";
-        let messages: Vec<String> = check("crates/memory/src/a.rs", bad).iter().map(Problem::to_string).collect();
-        assert_eq!(messages.len(), 4, "{messages:?}");
-    }
 }

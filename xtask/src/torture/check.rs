@@ -1,6 +1,7 @@
-//! Is everything there at the end, once, in order and undamaged? Read through the command line only.
+//! Checks that everything is there at the end, once, in order and undamaged, through the command line only.
 
-use super::{Plan, Worked, worker};
+use super::stage::Plan;
+use super::worker::{self, Worked};
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::{Got, Kapsa};
 use crate::harness::ledger::Ledger;
@@ -16,14 +17,14 @@ pub(super) struct Checked {
     pub(super) torn_bytes: u64,
 }
 
-/// Compares the capsule with what the workers were told.
+/// Compares the capsule with what was acknowledged to the workers.
 pub(super) fn check(plan: &Plan, kapsa: &Kapsa, ledger: &mut Ledger, workers: &[Worked], breaches: &Breaches) -> Checked {
     if let Err(message) = kapsa.verify() {
         breaches.add(Breach::Damaged, message);
     }
     for (number, worked) in workers.iter().enumerate() {
         for pair in worked.sequences.windows(2).filter(|pair| pair[0] >= pair[1]) {
-            breaches.add(Breach::OutOfOrder, format!("worker {number} was told #{} and then #{}", pair[0], pair[1]));
+            breaches.add(Breach::OutOfOrder, format!("worker {number} got #{} and then #{}", pair[0], pair[1]));
         }
     }
     let mut checked = Checked::default();
@@ -42,7 +43,7 @@ pub(super) fn check(plan: &Plan, kapsa: &Kapsa, ledger: &mut Ledger, workers: &[
         Ok(stats) => {
             checked.torn_bytes = stats.torn_bytes;
             if usize::try_from(stats.records) != Ok(listed) {
-                let message = format!("stats tells {} records, and timeline shows {listed}", stats.records);
+                let message = format!("stats reports {} records, and timeline shows {listed}", stats.records);
                 breaches.add(if stats.records > listed as u64 { Breach::Doubled } else { Breach::WentBack }, message);
             }
         }

@@ -1,10 +1,10 @@
-//! What happens to the file while it is written to? It is optimized and compacted again and again, and that is killed as well.
+//! Optimizes and compacts the file again and again while it is written to, and kills that as well.
 
 use std::iter::Sum;
 use std::thread;
 use std::time::Duration;
 
-use super::{MAINTENANCE_KILLS, Stage};
+use super::stage::{MAINTENANCE_KILLS, Stage};
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::Maintained;
 use crate::harness::process::Kill;

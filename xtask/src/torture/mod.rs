@@ -1,10 +1,11 @@
-//! `cargo xtask torture`: is any acknowledged write lost, doubled or out of order while many processes write to one capsule?
+//! `cargo xtask torture`: many processes write to one capsule, and no acknowledged write may be lost, doubled or out of order.
 
 mod check;
 mod maintenance;
 mod peers;
 mod reader;
 mod report;
+mod stage;
 mod worker;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::harness::sys;
 use check::Checked;
 use maintenance::Maintenance;
 use reader::Reads;
+use stage::{Plan, Stage};
 use worker::Worked;
 
 const USAGE: &str = "usage: cargo xtask torture [OPTION...]
@@ -47,39 +49,6 @@ const OPTIONS: [Opt; 10] = [
     Opt::value("--peer-rounds", "N", "3", "Rounds of that comparison"),
     Opt::switch("--self-test", "Only show that lying programs are caught"),
 ];
-
-/// Kills of maintenance to kills of puts: there are few maintenance runs, and each is worth interrupting.
-const MAINTENANCE_KILLS: u64 = 5;
-
-/// How much is done.
-#[derive(Clone, Copy, Debug)]
-struct Plan {
-    seed: u64,
-    processes: u64,
-    puts: u64,
-    readers: u64,
-    kill_percent: u64,
-    maintenance: bool,
-}
-
-/// What the threads of a run share.
-struct Stage<'a> {
-    plan: Plan,
-    kapsa: &'a Kapsa,
-    breaches: &'a Breaches,
-    ledger: Mutex<Ledger>,
-    /// Puts acknowledged so far.
-    acknowledged: AtomicU64,
-    /// The workers have ended.
-    over: AtomicBool,
-}
-
-impl Stage<'_> {
-    /// Whether readers and maintenance should end.
-    fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed) || sys::interrupted()
-    }
-}
 
 /// Everything that a run counted.
 struct Outcome {
@@ -163,12 +132,12 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Tells how far the workers are until they have ended.
+/// Reports how far the workers are until they have ended.
 fn watch(stage: &Stage<'_>, ended: impl Fn() -> bool) {
     let (mut progress, all) = (Progress::new(), stage.plan.processes * stage.plan.puts);
     while !ended() {
         thread::sleep(Duration::from_millis(2));
-        progress.tell(|| format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed)));
+        progress.show(|| format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What do other stores make of the same puts? Each system is used as its documentation says; only what it acknowledged and does
+//! The same puts on other stores. Each system is used as its documentation says; only what it acknowledged and does
 //! not have afterwards counts as lost.
 
 mod table;
@@ -10,7 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use super::{Plan, torture};
+use super::stage::Plan;
+use super::torture;
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::Kapsa;
 use crate::harness::session::Session;
@@ -169,7 +170,7 @@ impl Peer {
 
     /// Lets all writers put at the same time, and reads back what there is.
     fn round(&self, repository: &Path, store: &Path, plan: Plan) -> Result<Counts, String> {
-        let store = store.to_str().ok_or("the temporary folder's name is no UTF-8")?;
+        let store = store.to_str().ok_or("the temporary folder's name is not UTF-8")?;
         finish(&mut self.command(repository, &["init", store]))?;
         let mut writers = Vec::new();
         for worker in 0..plan.processes {
@@ -207,8 +208,8 @@ fn write_together(writers: &mut [Writer]) -> Result<(Vec<String>, Duration), Str
     }
     let start = Instant::now();
     for Writer(child) in writers.iter_mut() {
-        let told = child.stdin.as_mut().expect("it was started with a pipe").write_all(b"go\n");
-        told.map_err(|error| format!("a writer does not listen: {error}"))?;
+        let sent = child.stdin.as_mut().expect("it was started with a pipe").write_all(b"go\n");
+        sent.map_err(|error| format!("a writer does not listen: {error}"))?;
     }
     let lines = thread::scope(|scope| {
         let readers: Vec<_> = outputs
@@ -230,7 +231,7 @@ fn write_together(writers: &mut [Writer]) -> Result<(Vec<String>, Duration), Str
     Ok(lines)
 }
 
-/// Compares what the writers were told with what there is.
+/// Compares what was acknowledged to the writers with what is there.
 fn count(lines: &[String], there: Result<Output, String>, wall: Duration) -> Counts {
     let names = |word: &str| {
         let of = |line: &String| line.strip_prefix(word).and_then(|rest| rest.split_whitespace().next()).map(str::to_owned);

@@ -1,10 +1,10 @@
-//! What does a reader see while others write? Every question must be answered, and nothing may go back.
+//! A reader while others write: every question must be answered, and nothing may go back.
 
 use std::iter::Sum;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use super::Stage;
+use super::stage::Stage;
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::Got;
 use crate::harness::random::Random;
@@ -84,7 +84,7 @@ impl Reader<'_> {
         let records = self.stage.kapsa.stats()?.records;
         let least = self.records.max(before);
         if records < least {
-            self.stage.breaches.add(Breach::WentBack, format!("stats tells {records} records, and there were {least}"));
+            self.stage.breaches.add(Breach::WentBack, format!("stats reports {records} records, and there were {least}"));
         }
         self.records = self.records.max(records);
         Ok(())

@@ -1,10 +1,12 @@
-//! What did a run of `torture` show, in words and in JSON?
+//! The result of a run of `torture`, in words and in JSON.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Outcome, Plan, Worked};
+use super::Outcome;
+use super::stage::Plan;
+use super::worker::Worked;
 use crate::harness::breach::Breaches;
 use crate::harness::median;
 

@@ -1,10 +1,10 @@
-//! What does one worker do? Put after put, each a process of its own, until each is there.
+//! One worker: put after put, each a process of its own, until each is there.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Stage;
+use super::stage::Stage;
 use crate::harness::breach::Breach;
 use crate::harness::kapsa::{Got, Put};
 use crate::harness::process::Kill;

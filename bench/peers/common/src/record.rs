@@ -1,4 +1,4 @@
-//! What does one line of the corpus look like?
+//! One line of the corpus.
 
 use std::collections::BTreeMap;
 

@@ -250,8 +250,8 @@ fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
             app.out.line(&format!("      because: {}", escape::line(&origin.note)))?;
         }
     }
-    if !record.beside.is_empty() {
-        let rivals: Vec<String> = record.beside.iter().map(|sequence| format!("#{sequence}")).collect();
+    if !record.conflicts_with.is_empty() {
+        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         app.out.line(&format!("      contested with {}", rivals.join(", ")))?;
     }
     if let Some(source) = &record.source {

@@ -217,7 +217,7 @@ impl<'a> RecordOut<'a> {
             tombstone: record.tombstone,
             purged: record.purged,
             branch: None,
-            contested_with: &record.beside,
+            contested_with: &record.conflicts_with,
             origin: record.origin.as_ref().map(versions::OriginOut::from),
             alias_of: record.alias.as_ref().map(Uri::as_str),
         }

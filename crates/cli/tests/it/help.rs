@@ -1,56 +1,69 @@
-//! Help, version, completions and manual pages: all from one description.
+//! Help, version, completions and manual pages, all from one description: each verb of the tree is visited.
+
+use clap::Command;
 
 use crate::support::Sandbox;
 
-const VERBS: [&str; 30] = [
-    "init",
-    "create",
-    "put",
-    "get",
-    "find",
-    "timeline",
-    "forget",
-    "history",
-    "export",
-    "import",
-    "mounts",
-    "gc",
-    "embed",
-    "reembed",
-    "model",
-    "stats",
-    "verify",
-    "doctor",
-    "compact",
-    "optimize",
-    "purge",
-    "tour",
-    "clearance",
-    "context",
-    "role",
-    "run",
-    "svc",
-    "shell",
-    "completions",
-    "man",
-];
+/// Columns of a line of help at most.
+const COLUMNS_MAX: usize = 100;
+/// First words of a summary that is not an order.
+const NOT_IMPERATIVE: [&str; 12] = ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
+
+/// A verb or subverb, by the words that call it.
+struct Verb {
+    words: Vec<String>,
+    summary: String,
+}
+
+impl Verb {
+    fn name(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
+/// All verbs and subverbs that help lists.
+fn verbs() -> Vec<Verb> {
+    let mut found = Vec::new();
+    collect(&kapsa_cli::command(), &[], &mut found);
+    assert!(found.len() > 100, "the tree has {} verbs", found.len());
+    found
+}
+
+fn collect(command: &Command, above: &[String], found: &mut Vec<Verb>) {
+    let shown = command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
+    for verb in shown {
+        let words = [above, &[verb.get_name().to_owned()]].concat();
+        let summary = verb.get_about().map(ToString::to_string).unwrap_or_default();
+        collect(verb, &words, found);
+        found.push(Verb { words, summary });
+    }
+}
 
 #[test]
 fn every_verb_has_help_with_examples() {
     let sandbox = Sandbox::empty();
-    for verb in VERBS {
-        let help = sandbox.ok(&[verb, "--help"]);
-        assert!(help.contains("Usage: kapsa") && help.contains("Examples:\n  "), "{verb}: {help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "{verb}: {help}");
-        assert!(sandbox.ok(&["help", verb]).contains("Examples:"), "{verb}");
+    for verb in verbs() {
+        let (name, mut call) = (verb.name(), verb.words);
+        call.push("--help".to_owned());
+        let help = sandbox.ok(&call);
+        assert!(help.contains("Usage: kapsa"), "{name}: {help}");
+        assert!(help.contains("Examples:\n  ") || help.contains("Example:\n  "), "{name} has no example: {help}");
+        let wide = help.lines().find(|line| line.chars().count() > COLUMNS_MAX);
+        assert_eq!(wide, None, "{name}");
     }
-    for verb in ["create", "put", "find", "timeline", "info"] {
-        assert!(sandbox.ok(&["svc", verb, "--help"]).contains("Examples:"), "svc {verb}");
-    }
-    for verb in ["start", "task", "record", "context", "status", "finish", "list", "archive", "config"] {
-        let help = sandbox.ok(&["run", verb, "--help"]);
-        assert!(help.contains("Examples:"), "run {verb}");
-        assert!(help.lines().all(|line| line.chars().count() <= 110), "run {verb}: {help}");
+}
+
+#[test]
+fn every_summary_is_a_short_order() {
+    for verb in verbs() {
+        let (name, summary) = (verb.name(), verb.summary);
+        let first = summary.split_whitespace().next().unwrap_or_default();
+        assert!(first.starts_with(char::is_uppercase), "{name}: {summary}");
+        assert!(!NOT_IMPERATIVE.contains(&first), "{name}: {summary}");
+        // "Lists" is a description, "List" is an order; "Process" and "Pass" are orders.
+        assert!(!first.ends_with('s') || first.ends_with("ss"), "{name}: {summary}");
+        assert!(!summary.ends_with('.'), "{name}: {summary}");
+        assert!(!summary.contains('\n') && summary.chars().count() <= COLUMNS_MAX, "{name}: {summary}");
     }
 }
 
@@ -58,8 +71,10 @@ fn every_verb_has_help_with_examples() {
 fn no_verb_is_a_call_for_help() {
     let sandbox = Sandbox::empty();
     let help = sandbox.ok(&[] as &[&str]);
-    for verb in VERBS {
-        assert!(help.contains(&format!("\n  {verb} ")), "{verb}: {help}");
+    for verb in verbs().iter().filter(|verb| verb.words.len() == 1) {
+        let name = verb.name();
+        let listed = help.lines().any(|line| line.split_whitespace().next() == Some(&name));
+        assert!(listed, "{name}: {help}");
     }
     assert_eq!(sandbox.ok(&["--version"]), format!("kapsa {}\n", env!("CARGO_PKG_VERSION")));
 }
@@ -90,10 +105,10 @@ fn manual_pages_are_made_for_every_verb() {
     let page = sandbox.ok(&["man"]);
     assert!(page.contains(".TH kapsa 1") && page.contains("timeline"), "{page}");
     sandbox.ok(&["man", "--out", "man/man1"]);
-    for verb in VERBS {
-        let page = crate::support::bytes(&sandbox.path(&format!("man/man1/kapsa-{verb}.1")));
-        assert!(String::from_utf8_lossy(&page).contains("Examples:"), "{verb}");
+    for verb in verbs() {
+        let name = verb.words.join("-");
+        let page = crate::support::bytes(&sandbox.path(&format!("man/man1/kapsa-{name}.1")));
+        assert!(String::from_utf8_lossy(&page).contains("Example"), "{name}");
     }
-    assert!(sandbox.path("man/man1/kapsa-svc-find.1").exists());
     assert!(!sandbox.path("man/man1/kapsa-help.1").exists());
 }

@@ -1,5 +1,7 @@
 //! The real binary in temporary folders: what it prints, where, with which exit code, and what it leaves on disk.
 
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
+
 mod access;
 mod agents;
 mod bad_input;

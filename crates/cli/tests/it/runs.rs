@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, has_git};
+use crate::support::Sandbox;
 
 const LAYOUTS: [&str; 2] = ["branches", "files"];
 
@@ -251,9 +251,6 @@ fn settings_come_from_the_file_the_environment_and_flags() {
 
 #[test]
 fn every_working_tree_shares_one_memory_that_git_ignores() {
-    if !has_git() {
-        return;
-    }
     for layout in LAYOUTS {
         let sandbox = Sandbox::empty();
         let git = |folder: &str, args: &[&str]| {

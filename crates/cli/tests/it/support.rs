@@ -197,12 +197,3 @@ pub(crate) fn fifo(path: &Path) {
     let made = Command::new("mkfifo").arg(path).status().expect("mkfifo starts");
     assert!(made.success());
 }
-
-/// Whether git is on this machine; says so where it is not. The program itself never needs it, and `.ci/run` installs it.
-pub(crate) fn has_git() -> bool {
-    let found = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !found {
-        eprintln!("skipped: git is not on this machine");
-    }
-    found
-}

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::{Run, Sandbox, has_git};
+use crate::support::{Run, Sandbox};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/team/run.sh");
 
@@ -59,9 +59,6 @@ fn leaves_nothing(sandbox: &Sandbox) {
 
 /// With memory. The bound is never reached, and so may be long.
 fn remembers(layout: &str) {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("KAPSA_RUN_LAYOUT", layout), ("TEAM_WAIT", "300")]);
     fits_together(&run, "Decided: the separator is");
@@ -80,9 +77,6 @@ fn the_second_agent_gets_what_the_first_decided_in_files() {
 
 #[test]
 fn without_memory_the_parts_do_not_fit() {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("KAPSA_RUN_ENABLED", "false")]);
     assert_eq!(run.code, Some(1), "{run:#?}");
@@ -139,9 +133,6 @@ esac
 
 #[test]
 fn an_agent_that_only_reads_its_prompt_fits_in() {
-    if !has_git() {
-        return;
-    }
     let (sandbox, elsewhere) = (Sandbox::empty(), Sandbox::empty());
     let agent = format!("sh '{}'", elsewhere.write("agent.sh", AGENT).display());
     let run = team(&sandbox, &[("TEAM_AGENT", &agent), ("TEAM_WAIT", "300")]);
@@ -151,9 +142,6 @@ fn an_agent_that_only_reads_its_prompt_fits_in() {
 
 #[test]
 fn nobody_waits_for_an_agent_that_failed() {
-    if !has_git() {
-        return;
-    }
     let sandbox = Sandbox::empty();
     let run = team(&sandbox, &[("TEAM_AGENT", "false"), ("TEAM_WAIT", "300")]);
     assert_eq!(run.code, Some(1), "{run:#?}");

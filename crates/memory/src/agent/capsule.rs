@@ -20,17 +20,17 @@ use super::shelf::{Clauses, Shelf};
 use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight};
 use super::workspace::{forget_hidden, keep_hidden};
-use crate::access::ClearanceProfile;
-use crate::branch::MAIN;
-use crate::codec::{Envelope, Operation};
 use crate::error::{Error, Result};
-use crate::moment::AsOf;
-use crate::pending::Pending;
-use crate::read::Reader;
-use crate::record::{Micros, NewRecord, Record};
-use crate::uri::Uri;
+use crate::records::access::ClearanceProfile;
+use crate::records::branch::MAIN;
+use crate::records::codec::{Envelope, Operation};
+use crate::records::record::{Micros, NewRecord, Record};
+use crate::records::uri::Uri;
+use crate::search::reader::Reader;
 use crate::view::View;
-use crate::write::{WriteOptions, Writer, create};
+use crate::view::as_of::AsOf;
+use crate::write::pending::Pending;
+use crate::write::writer::{WriteOptions, Writer, create};
 
 /// Reads of facts that are counted in memory before the counts go to the disk.
 pub const TOUCHES_UNSAVED_MAX: u64 = 256;
@@ -333,7 +333,8 @@ impl FactStore for CapsuleFactStore {
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
             // Another revision of it counts as well, which says otherwise.
-            let is_contested = record.beside.iter().any(|&other| view.record(other).is_ok_and(|other| view.may_know(&other)));
+            let is_contested =
+                record.conflicts_with.iter().any(|&other| view.store().record(other).is_ok_and(|other| view.may_know(&other)));
             fact.contested_with.extend(is_contested.then(|| fact.id.clone()));
             Some(fact)
         };

@@ -377,7 +377,7 @@ pub(super) fn says_more(text: &str, than: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Classification;
+    use crate::records::access::Classification;
 
     fn fact(id: &str, content: &str) -> Fact {
         Fact::new(id, content, 100)

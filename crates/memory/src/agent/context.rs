@@ -14,14 +14,14 @@ use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use super::types::{Episode, Fact, Insight};
 use super::workspace::WorkspaceMemory;
-use crate::access::{Classification, ClearanceProfile};
 use crate::error::Result;
-use crate::record::Micros;
+use crate::records::access::{Classification, ClearanceProfile};
+use crate::records::record::Micros;
+use crate::records::tokens::{estimate, first_bytes, one_line};
+use crate::records::uri::Uri;
 use crate::run::query_of;
-use crate::tokens::{estimate, first_bytes, one_line};
-use crate::uri::Uri;
 
-/// Tokens of a context unless told otherwise, by the estimate of [`crate::tokens`].
+/// Tokens of a context unless told otherwise, by the estimate of [`crate::records::tokens`].
 pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
 /// Most insights of a context.
 pub const CONTEXT_INSIGHTS_MAX: usize = 5;
@@ -61,7 +61,7 @@ impl Scope {
 /// How a context is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
-    /// Most tokens of its text, by the estimate of [`crate::tokens`]; default [`CONTEXT_TOKENS_DEFAULT`].
+    /// Most tokens of its text, by the estimate of [`crate::records::tokens`]; default [`CONTEXT_TOKENS_DEFAULT`].
     pub tokens_max: usize,
     /// Whether each line ends with where it comes from; default no.
     pub uris: bool,

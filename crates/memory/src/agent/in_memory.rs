@@ -10,7 +10,7 @@ use super::records;
 use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
 use super::types::{Episode, Fact, Insight};
 use crate::error::Result;
-use crate::record::Micros;
+use crate::records::record::Micros;
 
 /// Facts in memory, in the order in which they were first stored.
 #[derive(Debug, Default)]

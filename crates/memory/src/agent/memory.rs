@@ -14,9 +14,9 @@ use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
 use super::types::{Episode, Fact, Insight, InsightStatus};
 use super::workspace::WorkspaceMemory;
-use crate::access::{Classification, ClearanceProfile};
 use crate::error::{Error, Result};
-use crate::record::Micros;
+use crate::records::access::{Classification, ClearanceProfile};
+use crate::records::record::Micros;
 
 /// Episodes that are recalled unless told otherwise.
 pub const RECALL_DEFAULT: usize = 10;

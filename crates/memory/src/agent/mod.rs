@@ -36,7 +36,6 @@ pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightSto
 pub use matching::SHARED_WORDS_MIN;
 pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
 pub use records::fresh_id;
-pub(crate) use records::{is_asked_by_parts, owner_of, without_hidden};
 pub use reflect::{
     CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
     Reflection, SOURCES_MAX,

@@ -8,25 +8,13 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::types::{Episode, Fact, Insight, InsightStatus};
-use crate::access::{Access as Spread, Classification, Classified};
 use crate::error::{Error, Result};
-use crate::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record, check_short};
-use crate::tokens::first_bytes;
-use crate::uri::{Uri, is_invisible};
-
-/// Kind of a fact.
-pub(super) const FACT: &str = "fact";
-/// Whether records of this kind are asked for by parts of their texts, which the index must then know.
-pub(crate) fn is_asked_by_parts(kind: &str) -> bool {
-    matches!(kind, FACT | INSIGHT)
-}
-
-/// Kind of an episode.
-pub(super) const EPISODE: &str = "episode";
-/// Kind of an insight.
-pub(super) const INSIGHT: &str = "insight";
-/// Kind of what tells how often a fact was read. The capsule writes it about itself: no search and no list of memories shows it.
-pub(super) const ACCESS: &str = "access";
+use crate::records::access::{Access as Spread, Classification, Classified};
+pub(super) use crate::records::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
+pub(super) use crate::records::owned::{escape, unescape};
+use crate::records::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record, check_short};
+use crate::records::tokens::first_bytes;
+use crate::records::uri::Uri;
 
 /// Begins the names of tags that are this module's own.
 const OWN_TAGS: &str = "kapsa.";
@@ -39,7 +27,7 @@ pub(super) const ATTRIBUTE_TAG: &str = "kapsa.attribute";
 /// An id that nothing else has: a prefix, and 64 random bits in hexadecimal.
 #[must_use]
 pub fn fresh_id(prefix: &str) -> String {
-    let random = u128::from_be_bytes(crate::ids::random_id());
+    let random = u128::from_be_bytes(crate::records::ids::random_id());
     format!("{prefix}{:016x}", random as u64)
 }
 
@@ -51,16 +39,6 @@ pub(super) fn fact_uri(id: &str) -> Result<Uri> {
 /// URI of the counts of a fact.
 pub(super) fn access_uri(id: &str) -> Result<Uri> {
     uri_of(ACCESS, &[("id", id)])
-}
-
-/// Whose memory a URI belongs to: that of an agent's episode or insight. What counts reads is nobody's.
-pub(crate) fn owner_of(uri: &Uri) -> Option<String> {
-    let (kind, rest) = uri.short().split_once('/')?;
-    match kind {
-        EPISODE | INSIGHT => Some(unescape(rest.split('/').next()?).unwrap_or_default()),
-        ACCESS => Some(String::new()),
-        _ => None,
-    }
 }
 
 /// URI of an agent's episode or insight.
@@ -78,38 +56,6 @@ fn uri_of(kind: &str, parts: &[(&'static str, &str)]) -> Result<Uri> {
     }
     let too_long = |_| Error::InvalidRecord { field: "id", reason: "it is too long for a URI of 1024 bytes" };
     Uri::parse(&path).map_err(too_long)
-}
-
-/// A part of a URI that stands for any text: what a URI cannot hold, and `%`, as `%` and the two hexadecimal digits of each byte.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let is_dots = matches!(text, "." | "..");
-    for c in text.chars() {
-        let odd = matches!(c, '%' | '/' | '\\') || c.is_control() || c.is_whitespace() || is_invisible(c);
-        if odd || is_dots {
-            c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-/// The text that a part of a URI stands for; none for a part that [`escape`] does not make.
-pub(super) fn unescape(part: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        rest = after;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
-        }
-        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &rest[2..];
-    }
-    String::from_utf8(bytes).ok().filter(|text| escape(text) == part)
 }
 
 /// What a URI names: a kind, and the ids after it; none when it cannot be one of this module's.
@@ -143,11 +89,11 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     more.tags(&fact.tags);
     more.count("evidence_count", fact.evidence_count, 1);
     more.float("importance", fact.importance);
-    more.moment("last_accessed", fact.last_accessed);
+    more.position_after("last_accessed", fact.last_accessed);
     more.count("access_count", fact.access_count, 0);
-    more.moment("valid_from", fact.valid_from);
-    more.moment("valid_to", fact.valid_to);
-    more.moment("updated_at", (fact.updated_at != fact.created_at).then_some(fact.updated_at));
+    more.position_after("valid_from", fact.valid_from);
+    more.position_after("valid_to", fact.valid_to);
+    more.position_after("updated_at", (fact.updated_at != fact.created_at).then_some(fact.updated_at));
     more.option("supersedes", fact.supersedes.as_deref());
     more.option("superseded_by", fact.superseded_by.as_deref());
     more.texts("contested_with", &fact.contested_with);
@@ -194,33 +140,6 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
         contested_with: texts_of(more, "contested_with"),
         ..Fact::new(id, &record.text, record.created_at)
     })
-}
-
-/// What a fact names beside itself, in its metadata: ids of other facts.
-pub(crate) const RELATIONS: [&str; 3] = ["supersedes", "superseded_by", "contested_with"];
-
-/// Leaves out of a fact's record the facts that are not `known`.
-pub(crate) fn without_hidden(record: &mut Record, mut known: impl FnMut(&Uri) -> Result<bool>) -> Result<()> {
-    if record.kind != FACT {
-        return Ok(());
-    }
-    for name in RELATIONS {
-        let Some(value) = record.metadata.get(name) else { continue };
-        let mut kept = Vec::new();
-        for id in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
-            let Some(uri) = id.as_str().and_then(|id| fact_uri(id).ok()) else { continue };
-            if known(&uri)? {
-                kept.push(id.clone());
-            }
-        }
-        let is_list = value.is_array();
-        match (kept.is_empty(), is_list) {
-            (true, _) => drop(record.metadata.remove(name)),
-            (false, true) => drop(record.metadata.insert(name.to_string(), kept.into())),
-            (false, false) => {}
-        }
-    }
-    Ok(())
 }
 
 /// The record of an episode. Its text is what went in and what came out, which is what one looks for.
@@ -286,7 +205,7 @@ pub(super) fn of_insight(insight: &Insight, place: Option<u64>) -> Result<NewRec
     more.tags(&insight.tags);
     more.count("evidence_count", insight.evidence_count, 1);
     more.texts("source_episode_ids", &insight.source_episode_ids);
-    more.moment("last_confirmed", insight.last_confirmed);
+    more.position_after("last_confirmed", insight.last_confirmed);
     if insight.status != InsightStatus::Active {
         more.text("status", insight.status.name());
     }
@@ -341,7 +260,7 @@ impl Access {
 pub(super) fn of_access(id: &str, access: Access) -> Result<NewRecord> {
     let mut more = More::default();
     more.count("access_count", access.count, 0);
-    more.moment("last_accessed", access.last);
+    more.position_after("last_accessed", access.last);
     let text = access.count.to_string();
     Ok(NewRecord { uri: Some(access_uri(id)?), kind: ACCESS.to_string(), metadata: more.0, ..NewRecord::text(text) })
 }
@@ -400,7 +319,7 @@ impl More {
         }
     }
 
-    fn moment(&mut self, name: &str, value: Option<Micros>) {
+    fn position_after(&mut self, name: &str, value: Option<Micros>) {
         self.0.extend(value.map(|value| (name.to_string(), value.into())));
     }
 

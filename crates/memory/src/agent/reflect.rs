@@ -14,7 +14,7 @@ use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, InsightQuery};
 use super::types::{Episode, Insight, InsightStatus};
 use crate::error::{Error, Result};
-use crate::tokens::{first_chars, one_line};
+use crate::records::tokens::{first_chars, one_line};
 use kapsa_model::{ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, Usage, complete_json};
 
 /// Most episodes that are reflected on: the newest.

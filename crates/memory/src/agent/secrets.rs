@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::access::Classification;
+use crate::records::access::Classification;
 
 /// What somebody was told, as far as it limits what comes of it: the highest level, and the domains of the secrets. A secret is what is
 /// confidential or above; what is internal or public sets no bounds to a domain.

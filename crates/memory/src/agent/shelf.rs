@@ -20,11 +20,11 @@ use kapsa_index::{Candidate, Filter, Query};
 
 use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
 use super::types::Fact;
-use crate::access::{self, Access};
 use crate::error::Result;
-use crate::read::Visibility;
-use crate::record::{Micros, Record};
+use crate::records::access::{self, Access};
+use crate::records::record::{Micros, Record};
 use crate::view::View;
+use crate::view::visibility::Visibility;
 
 /// Most words of a text that others are looked for by.
 const WORDS_ALIKE_MAX: usize = 64;
@@ -110,7 +110,7 @@ impl Shelf<'_> {
             }
             false
         };
-        self.view.searcher()?.newest(&self.filter(clauses)?, ALL, None, &mut note)?;
+        self.view.store().searcher()?.newest(&self.filter(clauses)?, ALL, None, &mut note)?;
         visibility.finish()?;
         moments.sort_unstable_by_key(|moment| Reverse(*moment));
         let mut found = Vec::new();
@@ -128,7 +128,7 @@ impl Shelf<'_> {
         let fitting = words.iter().filter(|word| word.len() <= kapsa_index::TOKEN_BYTES_MAX);
         let words = fitting.take(WORDS_ALIKE_MAX).map(String::as_str).collect::<Vec<_>>();
         let query = Query::parse(&words.join(" "))?;
-        let (filter, searcher) = (self.filter(clauses)?, self.view.searcher()?);
+        let (filter, searcher) = (self.filter(clauses)?, self.view.store().searcher()?);
         self.gather(read, |accept| searcher.search(&query, &filter, limit, accept).map(drop))
     }
 
@@ -158,7 +158,7 @@ impl Shelf<'_> {
         let revised = format!("tag:{PLACE_TAG}");
         let never_revised = Filter { none: vec![revised.clone()], ..filter.clone() };
         let revised = Filter { all: [filter.all.clone(), vec![vec![revised]]].concat(), ..filter.clone() };
-        let searcher = self.view.searcher()?;
+        let searcher = self.view.store().searcher()?;
         let mut found = self.gather(read, |accept| searcher.oldest(&never_revised, limit, None, accept).map(drop))?;
         found.extend(self.gather(read, |accept| searcher.oldest(&revised, ALL, None, accept).map(drop))?);
         Ok(found)
@@ -190,7 +190,7 @@ impl Shelf<'_> {
     /// A visible record, if it is wanted, with its place. Of revisions that contest each other the newest speaks for its URI, as it does
     /// for whoever asks by id.
     fn wanted<T>(&self, sequence: u64, read: Read<'_, T>) -> Result<Option<(u64, T)>> {
-        let record = self.view.record(sequence)?;
+        let record = self.view.store().record(sequence)?;
         let Some(thing) = read(&record) else { return Ok(None) };
         let is_newest = self.view.newest(&record.uri)?.is_some_and(|head| head.sequence == sequence);
         Ok(is_newest.then(|| (place(&record), thing)))

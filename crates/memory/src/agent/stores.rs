@@ -6,9 +6,9 @@
 //! the agent's own: no agent can replace what another one has by using its ids.
 
 use super::types::{Episode, Fact, Insight};
-use crate::access::ClearanceProfile;
 use crate::error::{Error, Result};
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 
 /// Facts that a query returns unless told otherwise.
 pub const FACTS_DEFAULT: usize = 10;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::access::{Classification, Classified};
-use crate::record::Micros;
+use crate::records::access::{Classification, Classified};
+use crate::records::record::Micros;
 
 /// Something that is known: the unit of all knowledge.
 #[derive(Clone, Debug, PartialEq)]
@@ -278,7 +278,7 @@ pub struct RetrievalTrace {
     pub query: String,
     /// How much was found.
     pub results_count: usize,
-    /// Tokens that came back, by the estimate of [`crate::tokens`].
+    /// Tokens that came back, by the estimate of [`crate::records::tokens`].
     pub tokens_loaded: usize,
     /// When.
     pub timestamp: Micros,

@@ -12,9 +12,9 @@ use super::in_memory::InMemoryFactStore;
 use super::records;
 use super::stores::{FactQuery, FactStore, result_of};
 use super::types::Fact;
-use crate::access::ClearanceProfile;
 use crate::error::{Error, Result};
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 
 /// How much surer a fact is when somebody else tells it as well.
 pub const RESTATED_RISE: f64 = 0.1;

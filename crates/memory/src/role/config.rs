@@ -11,8 +11,8 @@ use super::role::Role;
 use super::scope::MemoryScope;
 use super::text::{Text, quoted};
 use super::tool::Tool;
-use crate::access::{Classification, ClearanceProfile};
-use crate::record::Micros;
+use crate::records::access::{Classification, ClearanceProfile};
+use crate::records::record::Micros;
 
 /// A role.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 use super::error::StepCause;
 use super::memory::EpisodeRecorder;
 use super::scope::Scope;
-use crate::access::Classification;
 use crate::agent::{Episode, Secrets};
 use crate::error::Error;
-use crate::record::Micros;
-use crate::{ids, tokens};
+use crate::records::access::Classification;
+use crate::records::ids;
+use crate::records::record::Micros;
+use crate::records::tokens;
 use kapsa_model::Usage;
 
 /// Most characters of an episode's summaries.

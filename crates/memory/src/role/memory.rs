@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::scope::Scope;
-use crate::access::{Classification, ClearanceProfile};
 use crate::agent::{AgentMemory, Episode, Insight, ReflectError, Reflection, Secrets};
 use crate::error::Result;
+use crate::records::access::{Classification, ClearanceProfile};
 use kapsa_model::{BoxFuture, LanguageModel};
 
 /// What a node should know.
@@ -26,7 +26,7 @@ impl From<String> for Assembled {
 
 /// Puts together what a node should know.
 pub trait ContextAssembler: Send + Sync {
-    /// What the memory has in this scope, at most `token_budget` tokens by the estimate of [`crate::tokens`]; empty when nothing.
+    /// What the memory has in this scope, at most `token_budget` tokens by the estimate of [`crate::records::tokens`]; empty when nothing.
     ///
     /// # Errors
     /// What the memory says. The node is not run then: it would answer without what it needs to know.

@@ -1,6 +1,6 @@
 //! How does a system prompt come together? From paragraphs in a fixed order; the same parts always make the same prompt.
 
-use crate::tokens::one_line;
+use crate::records::tokens::one_line;
 
 /// The parts that are not empty, a blank line between them.
 pub(super) fn paragraphs(parts: &[&str]) -> String {

@@ -14,10 +14,10 @@ use super::operator::Operator;
 use super::prompt::{self, paragraphs};
 use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
 use crate::agent::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use crate::error::Error;
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// Most insights that an answer to a message is given.

@@ -20,7 +20,7 @@ use super::text::{MissingKeys, State, text_of};
 use super::turns::{Turns, talk};
 use crate::agent::Secrets;
 use crate::error::Error;
-use crate::record::Micros;
+use crate::records::record::Micros;
 use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// An operator with what it needs to run.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
 use super::scope::Scope;
-use crate::access::ClearanceProfile;
 use crate::agent::{
     AgentMemory, CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
     InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, WorkspaceMemory,
 };
 use crate::error::Result;
-use crate::record::Micros;
+use crate::records::access::ClearanceProfile;
+use crate::records::record::Micros;
 use kapsa_model::{BoxFuture, LanguageModel};
 
 /// The context of [`AgentMemory::context`]. The facts in it count as read.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::text::quoted;
 use crate::agent::Secrets;
-use crate::tokens;
+use crate::records::tokens;
 use kapsa_model::{BoxFuture, Message, ToolCall, ToolSpec};
 
 /// Most bytes of a tool's result that a model is given.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::tool::{Tool, ToolError};
-use crate::access::Classification;
 use crate::agent::{AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id};
-use crate::record::Micros;
-use crate::uri::Uri;
+use crate::records::access::Classification;
+use crate::records::record::Micros;
+use crate::records::uri::Uri;
 use kapsa_model::{BoxFuture, ToolSpec};
 
 /// Most tokens of what one search gives.
@@ -112,7 +112,7 @@ fn read(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, Too
             (format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"), episode.domain, episode.classification)
         }
         // What may not be known and what never was are told in the same words.
-        None => return Err(format!("there is nothing under `{}`", crate::tokens::first_chars(&named, 100)).into()),
+        None => return Err(format!("there is nothing under `{}`", crate::records::tokens::first_chars(&named, 100)).into()),
     };
     tool.memory.note_told(&Secrets::of(&domain, level));
     Ok(text)

@@ -11,14 +11,15 @@ use super::home::{Home, Place, Sibling, Siblings};
 use super::names::{RunId, TaskId};
 use super::records;
 use super::store::{Finish, MergedInto, refuse_archived};
-use crate::branch::{Branch, MAIN, Made, RUN_PREFIX};
 use crate::error::{Error, Result};
-use crate::lines::Lines;
-use crate::merge::{self, MergeRequest, MergeResult, Mode, Selector};
-use crate::read::Reader;
-use crate::record::NewRecord;
+use crate::records::branch::{MAIN, Made, RUN_PREFIX};
+use crate::records::record::NewRecord;
+use crate::search::reader::Reader;
+use crate::tables::lineage::Lineage;
+use crate::versions::branch::Branch;
+use crate::versions::merge::{self, MergeRequest, MergeResult, Mode, Selector};
 use crate::view::View;
-use crate::write::{WriteOptions, Writer, create};
+use crate::write::writer::{WriteOptions, Writer, create};
 
 #[derive(Debug)]
 pub(super) struct Branches {
@@ -34,7 +35,7 @@ impl Branches {
     /// What is written on one branch, without what it inherits; none when there is no such branch, or no capsule.
     fn alone(&self, branch: &str) -> Result<Option<Reader>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(None) };
-        Ok(reader.view().find_branch(branch)?.map(|made| alone(reader.view(), &made)))
+        Ok(reader.view().store().find_branch(branch)?.map(|made| alone(reader.view(), &made)))
     }
 
     fn merge(&self, from: String, to: String, mode: Mode, finish: &Finish) -> Result<MergedInto> {
@@ -61,7 +62,7 @@ impl Branches {
 }
 
 fn alone(view: &View, made: &Made) -> Reader {
-    Reader::of(view.with(Lines::alone(made.id)))
+    Reader::of(view.with(Lineage::alone(made.id)))
 }
 
 /// The answer, or none when the capsule is not there yet.
@@ -83,7 +84,7 @@ fn unless_no_branch(switched: Result<()>) -> Result<bool> {
 
 /// Stores as branches of one view.
 fn together(view: &View, all: Vec<(RunId, Option<TaskId>, Made)>) -> Siblings {
-    let together = Reader::of(view.with(Lines::several(all.iter().map(|(_, _, made)| made.id))));
+    let together = Reader::of(view.with(Lineage::several(all.iter().map(|(_, _, made)| made.id))));
     let sibling = |(run, task, made): (RunId, Option<TaskId>, Made)| {
         let name = task.as_ref().map_or_else(|| run.branch(), |task| task.branch(&run));
         Sibling { name, run, task, reader: Ok(alone(view, &made)) }
@@ -109,7 +110,7 @@ impl Home for Branches {
             }
         };
         let branch = run.branch();
-        let is_new = writer.view()?.find_branch(&branch)?.is_none();
+        let is_new = writer.view()?.store().find_branch(&branch)?.is_none();
         if is_new {
             writer.create_branch(&branch, MAIN, None)?;
         }
@@ -119,7 +120,7 @@ impl Home for Branches {
 
     fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
         let branch = task.branch(run);
-        let is_new = writer.view()?.find_branch(&branch)?.is_none();
+        let is_new = writer.view()?.store().find_branch(&branch)?.is_none();
         if is_new {
             writer.create_branch_with(&branch, &run.branch(), None, Some(record))?;
         } else {
@@ -160,7 +161,7 @@ impl Home for Branches {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
         let mut all = Vec::new();
         for task in known.iter().filter(|task| own != Some(task)) {
-            if let Some(made) = reader.view().find_branch(&task.branch(run))? {
+            if let Some(made) = reader.view().store().find_branch(&task.branch(run))? {
                 all.push((run.clone(), Some(task.clone()), made));
             }
         }
@@ -180,7 +181,7 @@ impl Home for Branches {
             if !runs.contains(&id) {
                 runs.push(id.clone());
             }
-            if let Some(made) = reader.view().find_branch(&branch.name)? {
+            if let Some(made) = reader.view().store().find_branch(&branch.name)? {
                 all.push((id, task, made));
             }
         }
@@ -191,7 +192,7 @@ impl Home for Branches {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
         let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
         let runs = reader.branches()?.into_iter().filter_map(named);
-        Ok(runs.map(|(run, id)| (run, Ok(Reader::of(reader.view().with(Lines::alone(id)))))).collect())
+        Ok(runs.map(|(run, id)| (run, Ok(Reader::of(reader.view().with(Lineage::alone(id)))))).collect())
     }
 
     fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::request::SearchMode;
+use crate::records::request::SearchMode;
 
 /// Most characters of one passage of a sibling.
 pub const SIBLING_CHUNK_CHARS: usize = 500;
@@ -39,7 +39,7 @@ pub struct RunConfig {
     pub layout: LayoutKind,
     /// Folder of runs kept as files, relative to the root. Default `.kapsa/runs`.
     pub dir: PathBuf,
-    /// Most tokens of a context, by the estimate of [`crate::tokens`]. Default 2000.
+    /// Most tokens of a context, by the estimate of [`crate::records::tokens`]. Default 2000.
     pub context_tokens: usize,
 }
 

@@ -17,11 +17,11 @@ use super::passages::{self, Passage};
 use super::records::{self, Status, TaskInfo};
 use super::store::{RunStore, newest_plan_of, state};
 use crate::error::{Error, Result};
-use crate::read::Reader;
-use crate::record::{BranchId, Micros, Record};
-use crate::request::{FIND_K_MAX, Filter, FindRequest, Found, SearchMode};
-use crate::tokens;
-use crate::uri::Uri;
+use crate::records::record::{BranchId, Micros, Record};
+use crate::records::request::{FIND_K_MAX, Filter, FindRequest, Found, SearchMode};
+use crate::records::tokens;
+use crate::records::uri::Uri;
+use crate::search::reader::Reader;
 
 /// First line of the block that goes into a prompt.
 pub const MARKER_BEGIN: &str = "--- Sibling Task Context ---";
@@ -72,7 +72,7 @@ pub struct ContextRequest<'a> {
     pub role: &'a Role,
     /// What is asked for instead of the task's title and description.
     pub query: Option<&'a str>,
-    /// Most tokens of the block, by the estimate of [`crate::tokens`].
+    /// Most tokens of the block, by the estimate of [`crate::records::tokens`].
     pub tokens_max: usize,
     /// Most passages of one sibling.
     pub chunks_max: usize,
@@ -410,7 +410,7 @@ impl<'a> Search<'a> {
 
     /// The best score of all; none when they cannot be searched at once.
     fn find_together(&mut self, reader: &Reader, siblings: &[Sibling], first: usize) -> Option<f32> {
-        let branch_of = |sibling: &Sibling| Some(sibling.reader.as_ref().ok()?.view().lines().own());
+        let branch_of = |sibling: &Sibling| Some(sibling.reader.as_ref().ok()?.view().lineage().own());
         let groups: HashMap<BranchId, usize> =
             siblings.iter().zip(first..).filter_map(|(sibling, group)| Some((branch_of(sibling)?, group))).collect();
         let chunks = siblings.len().saturating_mul(self.request.chunks_max);

@@ -23,12 +23,12 @@ use super::names::{RunId, TaskId};
 use super::records::{self, RunInfo, Status};
 use super::store::{Finish, MergedInto, archived};
 use crate::error::{Error, Result};
-use crate::merge::{Mode, UNCURATED_KINDS, as_new};
-use crate::read::Reader;
-use crate::record::{Micros, NewRecord, Record};
-use crate::request::TimelineRequest;
-use crate::sync::failed;
-use crate::write::{WriteOptions, Writer, create};
+use crate::exchange::sync::failed;
+use crate::records::record::{Micros, NewRecord, Record};
+use crate::records::request::TimelineRequest;
+use crate::search::reader::Reader;
+use crate::versions::merge::{Mode, UNCURATED_KINDS, as_new};
+use crate::write::writer::{WriteOptions, Writer, create};
 
 /// Most bytes of a `meta.json` that are read.
 const META_BYTES_MAX: u64 = 16 << 20;
@@ -143,7 +143,7 @@ impl Files {
         }
         if merged.conflicts.is_empty() {
             merged.written = all.len() as u64;
-            for batch in all.chunks(crate::write::BATCH_RECORDS_MAX) {
+            for batch in all.chunks(crate::write::writer::BATCH_RECORDS_MAX) {
                 writer.put_many(batch.to_vec())?;
             }
         }
@@ -175,7 +175,7 @@ fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Sta
     let Some(there) = target.view()?.visible(&record.uri)? else {
         let mut known = Vec::new();
         for sequence in target.view()?.revisions(&record.uri)? {
-            known.push(target.view()?.record(sequence)?);
+            known.push(target.view()?.store().record(sequence)?);
         }
         return Ok(if known.iter().any(|known| says(known) == says(record)) { Standing::Same } else { Standing::New });
     };
@@ -188,7 +188,7 @@ fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Sta
 
 /// A request for records of one kind.
 pub(super) fn kind_request(kind: &str) -> TimelineRequest {
-    let filter = crate::request::Filter { kinds: vec![kind.to_string()], ..crate::request::Filter::default() };
+    let filter = crate::records::request::Filter { kinds: vec![kind.to_string()], ..crate::records::request::Filter::default() };
     TimelineRequest { filter, ..TimelineRequest::default() }
 }
 
@@ -223,7 +223,7 @@ impl Home for Files {
             return Ok((writer, false));
         }
         self.make_folders(run)?;
-        let is_new = create(&path, &self.options)? == crate::write::Created::New;
+        let is_new = create(&path, &self.options)? == crate::write::writer::Created::New;
         Ok((self.writer(&path)?, is_new))
     }
 
@@ -231,7 +231,7 @@ impl Home for Files {
         writer.put(record)?;
         let path = self.task_store(run, task);
         self.make_folders(run)?;
-        Ok(create(&path, &self.options)? == crate::write::Created::New)
+        Ok(create(&path, &self.options)? == crate::write::writer::Created::New)
     }
 
     fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {

@@ -7,10 +7,10 @@ use super::names::{RunId, TaskId};
 use super::records::{RunInfo, Status};
 use super::store::{Finish, MergedInto};
 use crate::error::Result;
-use crate::merge::Mode;
-use crate::read::Reader;
-use crate::record::NewRecord;
-use crate::write::Writer;
+use crate::records::record::NewRecord;
+use crate::search::reader::Reader;
+use crate::versions::merge::Mode;
+use crate::write::writer::Writer;
 
 /// A writer of one run, or of one task of it, and the title of that.
 pub(super) struct Place {

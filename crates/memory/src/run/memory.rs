@@ -7,8 +7,8 @@ use super::context::{Context, ContextRequest, ModelSource};
 use super::names::{Role, RunId, TaskId};
 use super::store::{Finish, Finished, NewOutput, NewRun, NewTask, RunStore, Started};
 use crate::error::{Error, Result};
-use crate::record::Micros;
-use crate::request::Put;
+use crate::records::record::Micros;
+use crate::records::request::Put;
 
 /// What is told of a step that failed: its name and why.
 pub type Warn = Box<dyn Fn(&'static str, &Error) + Send + Sync>;

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use crate::branch::{self, RUN_PREFIX};
 use crate::error::{Error, Result};
+use crate::versions::branch::{self, RUN_PREFIX};
 
 /// Longest id of a run or a task, in bytes.
 pub const ID_BYTES_MAX: usize = 80;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use kapsa_index::{Query, terms_in};
 
-use crate::tokens;
+use crate::records::tokens;
 
 /// Most bytes of one text that are looked at.
 const TEXT_BYTES_MAX: usize = 256 << 10;

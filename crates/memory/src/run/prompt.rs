@@ -1,7 +1,7 @@
 //! How does a role's prompt come together? From seven layers in a fixed order, each of which may be missing and none of which may grow
 //! beyond its budget. The same layers always make the same prompt.
 
-use crate::tokens;
+use crate::records::tokens;
 
 /// One part of a prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -48,7 +48,7 @@ impl Layer {
         }
     }
 
-    /// Tokens that it may take unless told otherwise, by the estimate of [`crate::tokens`].
+    /// Tokens that it may take unless told otherwise, by the estimate of [`crate::records::tokens`].
     #[must_use]
     pub fn budget_default(self) -> usize {
         match self {

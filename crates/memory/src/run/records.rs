@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::names::{ROLE_BYTES_MAX, Role, RunId, TaskId};
 use crate::error::Result;
-use crate::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
-use crate::tokens;
-use crate::uri::Uri;
+use crate::records::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
+use crate::records::tokens;
+use crate::records::uri::Uri;
 
 /// Kind of the record that a run is.
 pub(super) const RUN: &str = "run";

@@ -10,12 +10,13 @@ use super::home::Home;
 use super::names::{Role, RunId, TaskId};
 use super::records::{self, RunInfo, Status, TaskInfo};
 use crate::error::{Error, Result};
-use crate::merge::Mode;
-use crate::read::{Reader, list};
-use crate::record::{Micros, NewRecord, Record};
-use crate::request::{Filter, Put, TimelineRequest};
-use crate::uri::Uri;
-use crate::write::{WriteOptions, Writer};
+use crate::records::record::{Micros, NewRecord, Record};
+use crate::records::request::{Filter, Put, TimelineRequest};
+use crate::records::uri::Uri;
+use crate::search::reader::Reader;
+use crate::versions::merge::Mode;
+use crate::view::visibility::list;
+use crate::write::writer::{WriteOptions, Writer};
 
 /// Most tasks of one run that are listed.
 pub const TASKS_MAX: usize = 10_000;

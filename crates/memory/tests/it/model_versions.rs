@@ -1,7 +1,7 @@
 //! Random histories of branches against a plain list of records: whatever the layout, whenever the power fails, the same answers.
 //!
 //! The model keeps every record in order and works out by brute force what a branch sees, from the definition alone: its own records up to
-//! then, its parent's up to where it left, and so on; of a URI the newest of these counts, with those that it is beside.
+//! then, its parent's up to where it left, and so on; of a URI the newest of these counts, with those that it is conflicts_with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ struct Entry {
     branch: usize,
     key: u8,
     what: What,
-    beside: Vec<u64>,
+    conflicts_with: Vec<u64>,
     /// Branch and sequence that it stands for.
     origin: Option<(usize, u64)>,
     run: String,
@@ -77,7 +77,7 @@ impl Model {
     }
 
     fn push(&mut self, branch: usize, key: u8, what: What) -> u64 {
-        self.add(Entry { branch, key, what, beside: Vec::new(), origin: None, run: String::new() })
+        self.add(Entry { branch, key, what, conflicts_with: Vec::new(), origin: None, run: String::new() })
     }
 
     fn add(&mut self, entry: Entry) -> u64 {
@@ -121,7 +121,7 @@ impl Model {
     fn heads(&self, branch: usize, below: u64, key: u8) -> Vec<u64> {
         match self.revisions(branch, below, key).last() {
             None => Vec::new(),
-            Some(&newest) => self.entry(newest).beside.iter().copied().chain([newest]).collect(),
+            Some(&newest) => self.entry(newest).conflicts_with.iter().copied().chain([newest]).collect(),
         }
     }
 
@@ -156,7 +156,7 @@ impl Model {
         if !matches!(entry.what, What::Put(_)) || self.is_purged(newest) {
             return Vec::new();
         }
-        entry.beside.iter().copied().chain([newest]).collect()
+        entry.conflicts_with.iter().copied().chain([newest]).collect()
     }
 
     /// The revisions of a key that count and are no tombstones.
@@ -164,14 +164,14 @@ impl Model {
         self.revisions(branch, below, key).last().map(|&newest| self.counting(newest)).unwrap_or_default()
     }
 
-    /// What revisions say: the newest, and in any order those beside it.
+    /// What revisions say: the newest, and in any order those conflicts_with it.
     fn says(&self, heads: &[u64]) -> Option<(What, BTreeSet<String>)> {
         let text = |head: &u64| match &self.entry(*head).what {
             What::Put(text) => text.clone(),
             _ => panic!("only texts count"),
         };
-        let (newest, beside) = heads.split_last()?;
-        Some((self.entry(*newest).what.clone(), beside.iter().map(text).collect()))
+        let (newest, conflicts_with) = heads.split_last()?;
+        Some((self.entry(*newest).what.clone(), conflicts_with.iter().map(text).collect()))
     }
 
     /// What both sides had last: the newest that was brought over, or else what the branch saw when it left.
@@ -214,29 +214,29 @@ impl Model {
             let theirs = self.entry(tip).clone();
             let heads = self.unpurged(self.heads(to, u64::MAX, key));
             let live = |model: &Model, s: u64| matches!(model.entry(s).what, What::Put(_));
-            let copy = |model: &mut Model, of: &Entry, beside: Vec<u64>| {
+            let copy = |model: &mut Model, of: &Entry, conflicts_with: Vec<u64>| {
                 let what = if of.what == What::Purge { What::Tombstone } else { of.what.clone() };
-                model.add(Entry { branch: to, key, what, beside, origin: Some((from, tip)), run: of.run.clone() })
+                model.add(Entry { branch: to, key, what, conflicts_with, origin: Some((from, tip)), run: of.run.clone() })
             };
-            let all = |model: &mut Model, mut beside: Vec<u64>| {
-                for rival in theirs.beside.clone() {
+            let all = |model: &mut Model, mut conflicts_with: Vec<u64>| {
+                for rival in theirs.conflicts_with.clone() {
                     let rival = model.entry(rival).clone();
-                    let made = copy(model, &rival, beside.clone());
-                    beside.push(made);
+                    let made = copy(model, &rival, conflicts_with.clone());
+                    conflicts_with.push(made);
                 }
-                copy(model, &theirs, beside);
+                copy(model, &theirs, conflicts_with);
             };
             match rule {
                 _ if !conflict => all(self, Vec::new()),
                 Choice::Ours => {
                     let ours = heads.last().map_or(theirs.clone(), |&head| self.entry(head).clone());
-                    copy(self, &ours, ours.beside.clone());
+                    copy(self, &ours, ours.conflicts_with.clone());
                 }
                 Choice::Contested if live(self, tip) && heads.last().is_some_and(|&head| live(self, head)) => all(self, heads),
                 Choice::Contested => match heads.last().filter(|&&head| live(self, head)) {
                     Some(&ours) => {
                         let ours = self.entry(ours).clone();
-                        copy(self, &ours, ours.beside.clone());
+                        copy(self, &ours, ours.conflicts_with.clone());
                     }
                     None => all(self, Vec::new()),
                 },
@@ -547,19 +547,26 @@ impl World {
         for (key, newest, back) in restored {
             if back.is_empty() {
                 let origin = Some((branch, newest));
-                self.model.add(Entry { branch, key, what: What::Tombstone, beside: Vec::new(), origin, run: String::new() });
+                self.model.add(Entry {
+                    branch,
+                    key,
+                    what: What::Tombstone,
+                    conflicts_with: Vec::new(),
+                    origin,
+                    run: String::new(),
+                });
             }
             self.copy(branch, key, &back);
         }
     }
 
-    /// Writes on a branch what these say, each beside those before it.
+    /// Writes on a branch what these say, each conflicts_with those before it.
     fn copy(&mut self, branch: usize, key: u8, revisions: &[u64]) {
-        let mut beside = Vec::new();
+        let mut conflicts_with = Vec::new();
         for &revision in revisions {
             let Entry { branch: there, what, run, .. } = self.model.entry(revision).clone();
             let origin = Some((there, revision));
-            beside.push(self.model.add(Entry { branch, key, what, beside: beside.clone(), origin, run }));
+            conflicts_with.push(self.model.add(Entry { branch, key, what, conflicts_with: conflicts_with.clone(), origin, run }));
         }
     }
 
@@ -634,7 +641,7 @@ impl World {
                 self.model.checkpoints.iter().rev().find(|(_, known, s)| known == label && self.model.sees(branch, u64::MAX, *s));
             match (view.checkpoint(label), newest) {
                 (Ok(found), Some((.., sequence))) => assert_eq!(found.sequence, *sequence),
-                (Err(Error::UnknownMoment { .. }), None) => {}
+                (Err(Error::UnknownAsOf { .. }), None) => {}
                 (got, want) => panic!("{label} on {on} {sequence}: {got:?} instead of {want:?}"),
             }
         }

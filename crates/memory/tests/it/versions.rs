@@ -152,7 +152,7 @@ fn time_travel_survives_reopen_and_sees_nothing_later() {
             AsOf::Time(0),
         ];
         for as_of in unknown {
-            assert!(matches!(reader.on("main", Some(&as_of)), Err(Error::UnknownMoment { .. })), "{as_of:?}");
+            assert!(matches!(reader.on("main", Some(&as_of)), Err(Error::UnknownAsOf { .. })), "{as_of:?}");
         }
         assert_eq!(texts(&reader.on("run/1", Some(&AsOf::checkpoint("two"))).expect("inherited")), ["fact a two", "fact b"]);
         assert_eq!(reader.get(&foreign.uri).expect("resolves from anywhere").label, "on the run");

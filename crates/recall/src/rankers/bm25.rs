@@ -1,4 +1,4 @@
-//! What does plain BM25 find? Words of the text alone, every document for itself.
+//! Plain BM25 over the words of the text, each document by itself.
 
 use std::collections::HashMap;
 

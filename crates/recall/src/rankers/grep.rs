@@ -1,4 +1,4 @@
-//! What does an agent without any index find? Documents that contain most of the words, newest first among equals.
+//! An agent without an index: documents with the most query words, newest first among equals.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! What does Kapsa find? Through its library, as a program would use it: one capsule for each scope.
+//! Kapsa through its library, as a program would use it: one capsule for each scope.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What is measured? Anything that puts documents in order for a question.
+//! A ranker: anything that puts documents in order for a question.
 
 mod bm25;
 mod grep;

@@ -1,4 +1,4 @@
-//! What did each system make of the puts, side by side?
+//! The results of each system, side by side.
 
 use std::time::Duration;
 

@@ -9,8 +9,8 @@ use super::period::Period;
 use crate::agent::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use crate::agent::types::{Episode, Fact, Insight};
 use crate::error::Result;
-use crate::tokens::first_chars;
-use crate::tokens::one_line;
+use crate::records::tokens::first_chars;
+use crate::records::tokens::one_line;
 
 /// Entries of a folder that are listed unless told otherwise.
 pub const ENTRIES_DEFAULT: usize = 50;

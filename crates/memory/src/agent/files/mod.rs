@@ -38,7 +38,7 @@ use self::path::Node;
 use self::traces::Traces;
 use super::memory::AgentMemory;
 use super::types::{RetrievalTrace, TraceAction};
-use crate::tokens::{self, first_bytes};
+use crate::records::tokens::{self, first_bytes};
 
 /// The memory of an agent as a file system.
 ///

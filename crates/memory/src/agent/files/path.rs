@@ -8,8 +8,8 @@ use std::fmt;
 use super::error::{FileError, PathFault};
 use super::period::Period;
 use crate::agent::records::{escape, unescape};
-use crate::tokens::first_bytes;
-use crate::uri::is_invisible;
+use crate::records::tokens::first_bytes;
+use crate::records::uri::is_invisible;
 
 /// Longest path, in bytes: every domain and id that can be stored has one that is shorter.
 pub const PATH_BYTES_MAX: usize = 16 << 10;

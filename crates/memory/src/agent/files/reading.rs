@@ -10,7 +10,7 @@ use crate::agent::matching::counts;
 use crate::agent::types::{Episode, Fact, Insight, InsightStatus};
 use crate::agent::workspace::forget_hidden;
 use crate::error::Result;
-use crate::tokens::one_line;
+use crate::records::tokens::one_line;
 
 /// Name of the value of an outcome that is all of what was written to a file.
 pub(super) const CONTENT: &str = "content";

@@ -5,12 +5,12 @@ use super::error::FileError;
 use super::path::{self, File, Folder, Node};
 use super::period::Period;
 use super::reading::CONTENT;
-use crate::access::Classification;
 use crate::agent::stores::result_of;
 use crate::agent::types::{Episode, Insight, InsightStatus};
 use crate::error::Error;
+use crate::records::access::Classification;
+use crate::records::tokens::first_chars;
 use crate::role::SUMMARY_CHARS_MAX;
-use crate::tokens::first_chars;
 
 /// What else is said of something that is written.
 #[derive(Clone, Debug, Default, PartialEq)]

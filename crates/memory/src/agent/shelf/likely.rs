@@ -10,7 +10,7 @@ use kapsa_index::{Candidate, Query};
 
 use super::{Clauses, Read, Shelf};
 use crate::error::Result;
-use crate::read::Visibility;
+use crate::view::visibility::Visibility;
 
 /// Most records that are looked at in either way, however few of them are wanted.
 const LOOKED_AT_MAX: usize = 2048;
@@ -30,7 +30,7 @@ impl Shelf<'_> {
         let words = Query::parse(words)?;
         let mut looked_at = LookedAt::new();
         if words.terms().next().is_some() {
-            let searcher = self.view.searcher()?;
+            let searcher = self.view.store().searcher()?;
             let telling = if searcher.document_count() < MANY_RECORDS {
                 words.clone()
             } else {
@@ -55,7 +55,7 @@ impl Shelf<'_> {
         read: Read<'_, T>,
         looked_at: &mut LookedAt<T>,
     ) -> Result<usize> {
-        let (filter, searcher) = (self.filter(clauses)?, self.view.searcher()?);
+        let (filter, searcher) = (self.filter(clauses)?, self.view.store().searcher()?);
         let (mut asked, mut wanted) = (limit, 0);
         loop {
             let mut visibility = Visibility::of(self.view);
@@ -97,7 +97,7 @@ impl Shelf<'_> {
                 Err(error) => visibility.fail(error),
             }
         };
-        self.view.searcher()?.newest(&self.filter(clauses)?, limit, None, &mut accept)?;
+        self.view.store().searcher()?.newest(&self.filter(clauses)?, limit, None, &mut accept)?;
         visibility.finish()
     }
 }

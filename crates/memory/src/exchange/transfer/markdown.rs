@@ -1,0 +1,209 @@
+//! What does a memory look like to a person with a text editor? A folder with a file for each memory, and an index.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Written, current};
+use crate::error::Result;
+use crate::exchange::sync::failed;
+use crate::records::kinds;
+use crate::records::record::{Micros, Record};
+use crate::records::uri::{Uri, is_invisible};
+
+/// The file that lists the others.
+const INDEX: &str = "index.md";
+/// How that file begins; by it an export is known again.
+const MARK: &str = "<!-- kapsa export -->\n";
+/// Longest part of a file's name that tells what it is, in bytes.
+const NAME_BYTES_MAX: usize = 80;
+/// Digits of the URI's hash in a file's name.
+const HASH_DIGITS: usize = 12;
+
+/// Whether a folder holds such an export.
+pub(super) fn is_export(folder: &Path) -> bool {
+    let mut start = [0; MARK.len()];
+    let mut read = |index: &Path| fs::File::open(index).and_then(|mut file| file.read_exact(&mut start));
+    let real = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let index = folder.join(INDEX);
+    real && index.symlink_metadata().is_ok_and(|found| found.is_file()) && read(&index).is_ok() && start == *MARK.as_bytes()
+}
+
+/// When a folder was exported, as the file system tells.
+pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> {
+    folder.join(INDEX).symlink_metadata()?.modified()
+}
+
+pub(super) fn write(records: &[Record], to: &Path, time: fn(Micros) -> String) -> Result<Written> {
+    let current = current(records);
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    let mut index = format!("{MARK}# Memories\n\n");
+    for record in records.iter().filter(|record| current.contains(&record.sequence) && record.alias.is_none()) {
+        let name = name_in(&files, &record.uri);
+        let title = if record.title.is_empty() { String::new() } else { format!(": {}", inline(&record.title)) };
+        let _writing_to_a_string = writeln!(index, "- [{}]({name}){title}", inline(record.uri.short()));
+        files.insert(name, page(record, time));
+    }
+    let aliases = records.iter().filter(|record| current.contains(&record.sequence));
+    let aliases = aliases.filter_map(|record| Some(format!("{} -> {}", record.uri.short(), record.alias.as_ref()?.short())));
+    section(&mut index, "Aliases", aliases);
+    let of_kind = |kind: &'static str| records.iter().filter(move |record| record.system && record.kind == kind);
+    section(
+        &mut index,
+        "Checkpoints",
+        of_kind(kinds::CHECKPOINT).map(|record| told(record, &record.label, record.committed_at, time)),
+    );
+    section(
+        &mut index,
+        "Events",
+        of_kind(kinds::EVENT).map(|record| {
+            format!("{} {}", told(record, &record.text, record.created_at, time), Value::Object(record.metadata.clone()))
+        }),
+    );
+    files.insert(INDEX.to_string(), index);
+    fs::create_dir(to).map_err(|source| failed("make", to, source))?;
+    let mut written = Written { bytes: 0, content_hash: String::new() };
+    let mut manifest = blake3::Hasher::new();
+    for (name, text) in &files {
+        put(&to.join(name), text)?;
+        written.bytes += text.len() as u64;
+        manifest.update(format!("{}  {name}\n", blake3::hash(text.as_bytes()).to_hex()).as_bytes());
+    }
+    written.content_hash = manifest.finalize().to_hex().to_string();
+    super::stage::sync_folder_of(&to.join(INDEX))?;
+    Ok(written)
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .map_err(|source| failed("write", path, source))
+}
+
+fn section(index: &mut String, title: &str, lines: impl Iterator<Item = String>) {
+    for (at, line) in lines.enumerate() {
+        if at == 0 {
+            let _writing_to_a_string = write!(index, "\n# {title}\n\n");
+        }
+        let _writing_to_a_string = writeln!(index, "- {}", inline(&line));
+    }
+}
+
+fn told(record: &Record, what: &str, at: Micros, time: fn(Micros) -> String) -> String {
+    format!("{} {what} ({})", time(at), record.uri.short())
+}
+
+/// A name that no other URI has, whatever the file system thinks of case, of accents and of certain words.
+fn name_in(taken: &BTreeMap<String, String>, uri: &Uri) -> String {
+    let mut name = String::new();
+    for c in uri.short().chars().flat_map(char::to_lowercase) {
+        if name.len() >= NAME_BYTES_MAX {
+            break;
+        }
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let hash = blake3::hash(uri.as_str().as_bytes()).to_hex();
+    let stem = format!("{}-{}", name.trim_end_matches('-'), &hash[..HASH_DIGITS]);
+    let numbered = (2..).map(|number| format!("{stem}-{number}.md"));
+    let mut names = std::iter::once(format!("{stem}.md")).chain(numbered);
+    names.find(|name| !taken.contains_key(name)).expect("there is always another number")
+}
+
+fn page(record: &Record, time: fn(Micros) -> String) -> String {
+    let mut page = "---\n".to_string();
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _writing_to_a_string = writeln!(page, "{name}: {value}");
+        }
+    };
+    let quoted = |text: &str| if text.is_empty() { String::new() } else { yaml(text) };
+    line("uri", &quoted(record.uri.as_str()));
+    for (name, text) in [("title", &record.title), ("kind", &record.kind), ("label", &record.label)] {
+        line(name, &quoted(text));
+    }
+    line("created_at", &quoted(&time(record.created_at)));
+    line("committed_at", &quoted(&time(record.committed_at)));
+    let tags: Vec<String> = record.tags.iter().map(|(name, value)| format!("{}: {}", yaml(name), yaml(value))).collect();
+    line("tags", &if tags.is_empty() { String::new() } else { format!("{{{}}}", tags.join(", ")) });
+    let texts = [("entity", &record.entity), ("domain", &record.domain), ("agent", &record.agent), ("run", &record.run)];
+    texts.into_iter().for_each(|(name, text)| line(name, &quoted(text)));
+    line("confidence", &record.confidence.map(|sure| sure.to_string()).unwrap_or_default());
+    if let Some(source) = &record.source {
+        let lines = format!("{}-{}", source.line_start, source.line_end);
+        line("source", &format!("{{\"path\": {}, \"lines\": \"{lines}\"}}", yaml(&source.path)));
+    }
+    if !record.metadata.is_empty() {
+        line("metadata", &yaml_json(&Value::Object(record.metadata.clone()).to_string()));
+    }
+    page.push_str("---\n\n");
+    page.push_str(&record.text);
+    if !page.ends_with('\n') {
+        page.push('\n');
+    }
+    page
+}
+
+/// A text as YAML takes it in any version: quoted as in JSON, and nothing in it that cannot be seen.
+fn yaml(text: &str) -> String {
+    yaml_json(&Value::from(text).to_string())
+}
+
+fn yaml_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if !(c.is_control() || is_invisible(c)) {
+            out.push(c);
+        } else if u32::from(c) <= 0xffff {
+            let _writing_to_a_string = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            let _writing_to_a_string = write!(out, "\\U{:08x}", u32::from(c));
+        }
+    }
+    out
+}
+
+/// A text within a line of Markdown.
+fn inline(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_control() || is_invisible(c) => out.push(' '),
+            '[' | ']' | '<' | '>' | '\\' | '`' | '*' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_safe_and_differ() {
+        let mut files = BTreeMap::new();
+        for uri in
+            ["note/a", "note/A", "note-a", "con", "nul.txt", "x/日本", "x/本日", "mv2://other/a", "note/a", "a/...", "a/%2e%2e"]
+        {
+            let name = name_in(&files, &Uri::parse(uri).expect("valid"));
+            let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+            assert!(name.strip_suffix(".md").is_some_and(|stem| stem.chars().all(safe)), "{name}");
+            assert!(files.insert(name, String::new()).is_none(), "{uri}");
+        }
+        assert!(name_in(&files, &Uri::parse(&"x".repeat(900)).expect("valid")).len() < 128);
+    }
+
+    #[test]
+    fn front_matter_holds_no_surprise() {
+        assert_eq!(yaml("a: \"b\"\n---\u{7f}\u{202e}"), "\"a: \\\"b\\\"\\n---\\u007f\\u202e\"");
+        assert_eq!(inline("[x](y) \u{1b}`*"), "\\[x\\](y)  \\`\\*");
+    }
+}

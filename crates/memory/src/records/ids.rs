@@ -1,0 +1,36 @@
+//! Where do new names come from? From what is being named, so that nothing but the capsule's own id is drawn at random.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use crate::records::record::Micros;
+use crate::records::uri::Uri;
+
+/// Letters of an id: digits and lower-case letters without i, l, o, u.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+/// Letters of an id: 65 bits.
+const ID_LETTERS: usize = 13;
+
+/// 128 random bits. The standard library seeds its hash maps from the system's generator; two fresh ones give the bits.
+pub(crate) fn random_id() -> [u8; 16] {
+    let draw = || RandomState::new().build_hasher().finish();
+    let mix = |salt: &[u8]| {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&draw().to_le_bytes()).update(salt).update(&RandomState::new().hash_one(draw()).to_le_bytes());
+        hasher.finalize()
+    };
+    mix(b"capsule id").as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
+}
+
+/// A URI that no other record has.
+pub(crate) fn fresh_uri(capsule_id: &[u8; 16], sequence: u64, now: Micros, text: &str) -> Uri {
+    Uri::from_segments(["note", &fresh_id(capsule_id, sequence, now, text)])
+}
+
+/// An id that no other record has: made of the capsule, the place, the moment and the text.
+pub(crate) fn fresh_id(capsule_id: &[u8; 16], sequence: u64, now: Micros, text: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(capsule_id).update(&sequence.to_le_bytes()).update(&now.to_le_bytes()).update(text.as_bytes());
+    let hash = hasher.finalize();
+    let letter = |byte: &u8| char::from(ALPHABET[usize::from(byte & 31)]);
+    hash.as_bytes()[..ID_LETTERS].iter().map(letter).collect()
+}

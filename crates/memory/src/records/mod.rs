@@ -1,0 +1,13 @@
+//! What is a record? Its fields, its name, its bytes, who may know it, and what is asked of many. Knows no file and no search.
+
+pub mod access;
+pub mod branch;
+pub(crate) mod codec;
+pub mod document;
+pub mod ids;
+pub mod kinds;
+pub mod owned;
+pub mod record;
+pub mod request;
+pub mod tokens;
+pub mod uri;

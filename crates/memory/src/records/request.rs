@@ -1,0 +1,352 @@
+//! What can be asked of a memory, and what comes back? Plain data, no behaviour.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::records::record::{Micros, Record};
+use crate::records::uri::Uri;
+
+pub use kapsa_index::QUERY_BYTES_MAX;
+
+/// Hits that [`crate::Reader::find`] returns unless told otherwise.
+pub const FIND_K_DEFAULT: usize = 10;
+/// Most hits that one search returns.
+pub const FIND_K_MAX: usize = 10_000;
+/// Entries that a timeline returns unless told otherwise.
+pub const TIMELINE_LIMIT_DEFAULT: usize = 50;
+
+/// Which records may be returned at all. Empty fields allow everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// One of these kinds.
+    pub kinds: Vec<String>,
+    /// One of these labels.
+    pub labels: Vec<String>,
+    /// All of these tags, name and value.
+    pub tags: BTreeMap<String, String>,
+    /// One of these agents.
+    pub agents: Vec<String>,
+    /// One of these runs.
+    pub runs: Vec<String>,
+    /// One of these entities.
+    pub entities: Vec<String>,
+    /// One of these domains.
+    pub domains: Vec<String>,
+    /// Read from one of these sources (a document's name).
+    pub sources: Vec<String>,
+    /// Created at or after.
+    pub since: Option<Micros>,
+    /// Created before.
+    pub until: Option<Micros>,
+}
+
+/// What a search goes by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Words, and meaning where there are vectors and the query does not require or exclude words.
+    #[default]
+    Auto,
+    /// Words alone.
+    Words,
+    /// Meaning alone.
+    Meaning,
+}
+
+/// What hits are put together by: of each group the best one is returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// The tag `session`.
+    Session,
+    /// The document they were read from.
+    Source,
+}
+
+/// What time it is for who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Now.
+    pub now: Micros,
+    /// Local time is UTC plus this.
+    pub offset_seconds: i32,
+}
+
+/// A search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindRequest {
+    /// Words, "phrases", +must, -not, field:value; any text is a valid query.
+    pub query: String,
+    /// Which records may match.
+    pub filter: Filter,
+    /// Most hits wanted, at most [`FIND_K_MAX`]; default [`FIND_K_DEFAULT`].
+    pub k: usize,
+    /// Whether to answer with the newest records, marked as such, when nothing matches; default no.
+    pub fallback: bool,
+    /// Longest snippet, in characters; default 200. Without one, 0, the texts are not looked through again.
+    pub snippet_chars: usize,
+    /// What it goes by.
+    pub mode: SearchMode,
+    /// Whether only the best hit of each group is wanted; default no.
+    pub group: Option<Grouping>,
+    /// Whether texts that say nothing new come last; default no.
+    pub diverse: bool,
+    /// The time, for "last week" and the like in the query to mean something; without it they are only words. Needs vectors.
+    pub time: Option<Clock>,
+    /// Whether the query's words for times mean times; default yes, where the time is known.
+    pub read_times: bool,
+    /// Prefers new records, by half after so many days; needs [`FindRequest::time`]; default no.
+    pub recency_days: Option<f32>,
+    /// Prefers records of high confidence; default no.
+    pub confidence: bool,
+}
+
+impl FindRequest {
+    /// A search for `query` with every default.
+    #[must_use]
+    pub fn new(query: impl Into<String>) -> FindRequest {
+        FindRequest {
+            query: query.into(),
+            filter: Filter::default(),
+            k: FIND_K_DEFAULT,
+            fallback: false,
+            snippet_chars: 200,
+            mode: SearchMode::Auto,
+            group: None,
+            diverse: false,
+            time: None,
+            read_times: true,
+            recency_days: None,
+            confidence: false,
+        }
+    }
+}
+
+/// One hit of a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The record found.
+    pub record: Record,
+    /// BM25 score, cosine or sum of points, by what the search went by; for a principal one by the rank; 0 for a hit of the fallback.
+    pub score: f32,
+    /// The part of the text that fits best.
+    pub snippet: String,
+    /// Byte ranges of the matched words in `snippet`.
+    pub marks: Vec<Range<usize>>,
+    /// What speaks for it.
+    pub why: Why,
+    /// The bytes of the text that are most like the query, when meaning had a say.
+    pub passage: Option<Range<usize>>,
+    /// How many hits of its group were found, itself included; 0 without grouping.
+    pub group_hits: usize,
+}
+
+/// Why a record was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Why {
+    /// Rank by words, from 1, and BM25 score.
+    pub words: Option<(usize, f32)>,
+    /// Rank by meaning, from 1, and cosine.
+    pub meaning: Option<(usize, f32)>,
+    /// Cosine, also of a record that meaning alone would not have found.
+    pub cosine: Option<f32>,
+    /// Terms of the query that it has, as they are indexed.
+    pub terms: Vec<String>,
+    /// What the score is the sum of, when words and meaning were put together.
+    pub points: Vec<(&'static str, f32)>,
+}
+
+/// What a search went by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Means {
+    /// Whether words counted.
+    pub words: bool,
+    /// The model whose vectors counted.
+    pub model: Option<String>,
+    /// Records of the capsule that have vectors, or need none, when vectors counted.
+    pub covered: u64,
+    /// Records that lack them, which only words can find.
+    pub missing: u64,
+}
+
+/// Answer to a search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Hits, best first.
+    pub hits: Vec<Hit>,
+    /// Whether nothing matched and the hits are simply the newest records.
+    pub fallback: bool,
+    /// What the search went by.
+    pub means: Means,
+}
+
+/// A walk through time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineRequest {
+    /// Which records to show.
+    pub filter: Filter,
+    /// Most entries; default [`TIMELINE_LIMIT_DEFAULT`].
+    pub limit: usize,
+    /// Newest first instead of oldest first; default no. Either way the *newest* `limit` entries are meant when `reverse`, the oldest otherwise.
+    pub reverse: bool,
+}
+
+impl Default for TimelineRequest {
+    fn default() -> Self {
+        TimelineRequest { filter: Filter::default(), limit: TIMELINE_LIMIT_DEFAULT, reverse: false }
+    }
+}
+
+/// What happened to one record that was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A new URI.
+    Added,
+    /// A new revision of a known URI.
+    Revised,
+    /// The same content was the newest revision already; nothing was written.
+    Unchanged,
+    /// The URI was forgotten.
+    Forgotten,
+}
+
+/// Acknowledgement of one record, durable when it is returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Put {
+    /// Logical URI.
+    pub uri: Uri,
+    /// Sequence of the revision (of the existing one when unchanged).
+    pub sequence: u64,
+    /// What happened.
+    pub change: Change,
+}
+
+/// Sizes and counts of a capsule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// 128-bit id, 32 hexadecimal digits.
+    pub capsule_id: String,
+    /// Format version of the file.
+    pub format_version: u32,
+    /// When it was made.
+    pub created_at: Micros,
+    /// Bytes of the file.
+    pub size_bytes: u64,
+    /// Revisions ever written, tombstones included: the newest sequence.
+    pub record_count: u64,
+    /// Commits.
+    pub commit_count: u64,
+    /// Time of the newest commit, none when empty.
+    pub last_commit_at: Option<Micros>,
+    /// Hash that names the whole history, 64 hexadecimal digits.
+    pub chain: String,
+    /// How often the file was compacted, plus one.
+    pub generation: u64,
+    /// Index segments.
+    pub segment_count: usize,
+    /// Records that wait in the tail for their segment.
+    pub tail_records: u64,
+    /// Bytes of index segments in use.
+    pub index_bytes: u64,
+    /// Bytes after the newest commit, left by an interrupted write.
+    pub torn_bytes: u64,
+    /// Live URIs of the view; counted only when asked for, as the counts below, since it reads the whole index.
+    pub uri_count: Option<u64>,
+    /// Branches, `main` included, archived ones too.
+    pub branch_count: Option<u64>,
+    /// Checkpoints on any branch, as far as the view goes.
+    pub checkpoint_count: Option<u64>,
+    /// Events on any branch, as far as the view goes.
+    pub event_count: Option<u64>,
+}
+
+/// Result of checking every byte of a capsule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VerifyReport {
+    /// Frames read.
+    pub frames: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Records whose hash was recomputed.
+    pub records: u64,
+    /// Commits whose chain was recomputed.
+    pub commits: u64,
+    /// Bytes after the newest commit, left by an interrupted write; harmless.
+    pub torn_bytes: u64,
+    /// What is wrong; empty when all is well.
+    pub problems: Vec<Problem>,
+}
+
+/// One damaged place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Byte offset of the damaged structure.
+    pub offset: u64,
+    /// Number of the frame from the file's start, when known.
+    pub frame: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// What salvage brought into a new capsule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SalvageReport {
+    /// Records copied.
+    pub records: u64,
+    /// Records that are gone; each left an erased one in its place.
+    pub lost_records: u64,
+    /// Their sequences, ascending, up to a thousand ranges.
+    pub lost: Vec<std::ops::Range<u64>>,
+    /// Whether the newest commits are gone as well: nobody knows how many records they held.
+    pub incomplete: bool,
+    /// Records of a write that was never acknowledged; left out.
+    pub unfinished: u64,
+    /// The damage that was met, in file order.
+    pub problems: Vec<Problem>,
+}
+
+/// How bad a diagnosis is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Works, but look at it.
+    Warning,
+    /// Does not work.
+    Error,
+}
+
+/// One finding of the doctor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// How bad.
+    pub level: Level,
+    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`, `version_mismatch`, `foreign`, `unreadable`, `unoptimized`, `leftover`.
+    pub code: &'static str,
+    /// What was found.
+    pub message: String,
+    /// The step that mends it.
+    pub hint: Option<String>,
+}
+
+/// What optimising or compacting did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MaintenanceReport {
+    /// Segments before.
+    pub segments_before: usize,
+    /// Segments after.
+    pub segments_after: usize,
+    /// Bytes of the file before.
+    pub bytes_before: u64,
+    /// Bytes of the file after.
+    pub bytes_after: u64,
+    /// Records erased for good.
+    pub purged: u64,
+}
+
+/// What putting a document did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceReport {
+    /// Passages put, in order of the document; unchanged ones included.
+    pub puts: Vec<Put>,
+    /// URIs of passages that the document no longer holds, now forgotten.
+    pub forgotten: Vec<Put>,
+}

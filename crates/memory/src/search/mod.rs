@@ -1,0 +1,5 @@
+//! How is a question answered? By words and meaning over one view. Knows nothing of writing.
+
+pub mod fusion;
+mod groups;
+pub(crate) mod reader;

@@ -1,0 +1,211 @@
+//! Under which rules did a run work? Snapshots of a policy, each named by the hash of its content, and an event wherever another one began to hold.
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::error::Result;
+use crate::records::codec::Envelope;
+use crate::records::record::{NewRecord, Record};
+use crate::records::uri::Uri;
+use crate::search::reader::Reader;
+use crate::tables::lineage::Lineage;
+use crate::versions::event::{EventType, NewEvent};
+use crate::view::View;
+use crate::write::pending::{Name, Pending, What};
+use crate::write::writer::{Writer, misuse};
+
+/// Kind of the records that hold policies.
+pub const KIND: &str = "policy";
+/// Version of the shape of a snapshot.
+pub const SCHEMA_VERSION: &str = "1.0";
+/// Parts of a policy; a snapshot holds each, null where nothing was given.
+pub const PARTS: [&str; 5] = ["source_files", "model_config", "weights", "prompts", "governance"];
+
+/// A policy as it was captured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySnapshot {
+    /// Its id.
+    pub id: String,
+    /// Its URI, `mv2://default/policy/<id>`.
+    pub uri: Uri,
+    /// SHA-256 of its parts in canonical form, 64 hexadecimal digits.
+    pub hash: String,
+    /// The record that holds it; the snapshot is its metadata.
+    pub record: Record,
+    /// Id of the policy that held before, if this one took its place.
+    pub drift_from: Option<String>,
+}
+
+/// What capturing a policy did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    /// The policy that holds now.
+    pub policy: PolicySnapshot,
+    /// Whether it is another one than before; else nothing was written.
+    pub changed: bool,
+}
+
+/// The parts of a policy, checked and in canonical order: prompts and source files sorted.
+///
+/// # Errors
+/// `InvalidOperation` for a field that no policy has, or none at all.
+pub fn canonical(given: &Map<String, Value>) -> Result<Map<String, Value>> {
+    const OURS: [&str; 5] = ["schema_version", "policy_id", "hash", "created_at", "drift_from"];
+    if let Some(odd) = given.keys().find(|name| !PARTS.contains(&name.as_str()) && !OURS.contains(&name.as_str())) {
+        return Err(misuse(&format!("a policy has no `{odd}`; its parts are {}", PARTS.join(", "))));
+    }
+    if PARTS.iter().all(|part| given.get(*part).is_none_or(Value::is_null)) {
+        return Err(misuse(&format!("a policy needs at least one of {}", PARTS.join(", "))));
+    }
+    let mut parts = Map::new();
+    for part in PARTS {
+        let mut value = given.get(part).cloned().unwrap_or(Value::Null);
+        if let Value::Array(entries) = &mut value
+            && matches!(part, "source_files" | "prompts")
+        {
+            entries.sort_by_key(canonical_text);
+        }
+        parts.insert(part.to_string(), value);
+    }
+    Ok(parts)
+}
+
+/// SHA-256 of the canonical JSON of a policy's parts.
+#[must_use]
+pub fn hash(parts: &Map<String, Value>) -> String {
+    let digest = Sha256::digest(canonical_text(&Value::Object(parts.clone())).as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// JSON without spaces, the keys of every object in order.
+fn canonical_text(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let mut names: Vec<&String> = fields.keys().collect();
+            names.sort();
+            let field = |name: &&String| format!("{}:{}", Value::String((*name).clone()), canonical_text(&fields[*name]));
+            format!("{{{}}}", names.iter().map(field).collect::<Vec<_>>().join(","))
+        }
+        Value::Array(entries) => format!("[{}]", entries.iter().map(canonical_text).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+impl View {
+    /// The policy that holds on this branch: the one that the newest event names, on the branch or where it left.
+    pub(crate) fn current_policy(&self) -> Result<Option<PolicySnapshot>> {
+        let filter = kapsa_index::Filter {
+            all: vec![vec![format!("tag:type={}", EventType::PolicySnapshotRef.name())]],
+            seqs: Some(self.store().sequences(self.lineage(), crate::tables::branch_table::Class::System)?),
+            ..kapsa_index::Filter::default()
+        };
+        let Some(&event) = self.store().searcher()?.newest(&filter, 1, None, &mut |_| true)?.first() else { return Ok(None) };
+        let payload = self.store().record(event)?.metadata;
+        let id = payload.get("policy_id").and_then(Value::as_str).unwrap_or_default();
+        self.policy(id)
+    }
+
+    /// The policy with this id.
+    pub(crate) fn policy(&self, id: &str) -> Result<Option<PolicySnapshot>> {
+        let Ok(uri) = Uri::policy(id) else { return Ok(None) };
+        // A policy belongs to no branch: whoever names it means the same one.
+        let Some(head) = self.store().newest_under(&uri, &Lineage::all().before(self.lineage().below()))? else {
+            return Ok(None);
+        };
+        Ok(snapshot_of(self.store().record(head.sequence)?))
+    }
+}
+
+/// What a record says of a policy; none when it is no such record.
+fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
+    let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).map(str::to_string);
+    let (id, hash, drift_from) = (text("policy_id")?, text("hash")?, text("drift_from"));
+    (record.kind == KIND).then(|| PolicySnapshot { id, hash, uri: record.uri.clone(), drift_from, record })
+}
+
+impl Writer {
+    /// Captures a policy: when it is not the one that holds on this branch, it is written together with the event that tells of it.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when it is no policy.
+    pub fn capture_policy(&mut self, given: &Map<String, Value>, created_at: &str) -> Result<Captured> {
+        self.for_owner("capture a policy")?;
+        let parts = canonical(given)?;
+        let hash = hash(&parts);
+        let before = self.view()?.current_policy()?;
+        if let Some(policy) = before.clone().filter(|before| before.hash == hash) {
+            return Ok(Captured { policy, changed: false });
+        }
+        let id = self.fresh_id(&hash)?;
+        let uri = Uri::policy(&id)?;
+        let mut metadata = parts;
+        let mut put = |name: &str, value: &str| metadata.insert(name.to_string(), value.into());
+        put("schema_version", SCHEMA_VERSION);
+        put("policy_id", &id);
+        put("hash", &hash);
+        put("created_at", created_at);
+        if let Some(before) = &before {
+            put("drift_from", &before.id);
+        }
+        let given: Vec<&str> =
+            PARTS.into_iter().filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null())).collect();
+        let text = format!("policy {}: {}", &hash[..12], given.join(", "));
+        let record =
+            NewRecord { kind: KIND.to_string(), title: format!("Policy {}", &hash[..12]), metadata, ..NewRecord::text(text) };
+        record.check_fields()?;
+        let envelope = Envelope { branch: self.branch_id(), ..Envelope::default() };
+        let policy = Pending { name: Name::Given(uri.clone()), what: What::Put(Box::new(record)), envelope };
+        let payload = [("policy_uri", uri.as_str()), ("policy_id", id.as_str()), ("policy_hash", hash.as_str())];
+        let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+        let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }.pending(self.branch_id())?;
+        self.write(vec![policy, event])?;
+        let policy = self.view()?.policy(&id)?.ok_or_else(|| misuse("the policy that was just written is not there"))?;
+        Ok(Captured { policy, changed: true })
+    }
+}
+
+impl Reader {
+    /// The policy that holds on this branch.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn current_policy(&self) -> Result<Option<PolicySnapshot>> {
+        self.for_owner("ask for policies")?;
+        self.view().current_policy()
+    }
+
+    /// The policy with this id.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn policy(&self, id: &str) -> Result<Option<PolicySnapshot>> {
+        self.for_owner("ask for policies")?;
+        self.view().policy(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().expect("an object")
+    }
+
+    #[test]
+    fn the_hash_knows_no_order_of_keys_prompts_and_files() {
+        let a = object(json!({"prompts": ["b", "a"], "weights": {"x": 1, "y": {"p": 1, "q": 2}}, "source_files": ["2", "1"]}));
+        let b = object(
+            json!({"source_files": ["1", "2"], "weights": {"y": {"q": 2, "p": 1}, "x": 1}, "prompts": ["a", "b"], "hash": "old",
+            "policy_id": "old", "created_at": "then"}),
+        );
+        let of = |given: &Map<String, Value>| hash(&canonical(given).expect("a policy"));
+        assert_eq!(of(&a), of(&b));
+        assert_eq!(of(&a).len(), 64);
+        let other = object(json!({"weights": {"x": 2}}));
+        assert_ne!(of(&a), of(&other));
+        assert!(canonical(&object(json!({}))).is_err() && canonical(&object(json!({"wieghts": 1}))).is_err());
+    }
+}

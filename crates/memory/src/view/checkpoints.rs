@@ -1,0 +1,83 @@
+//! Which record is the checkpoint that is meant, and what does it say?
+
+use kapsa_index::Sequences;
+use serde_json::Value;
+
+use super::View;
+use crate::error::Result;
+use crate::records::kinds::CHECKPOINT;
+use crate::records::record::{BranchId, Micros, Record};
+use crate::records::uri::{self, Uri};
+use crate::tables::lineage::Lineage;
+
+/// A checkpoint as listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: String,
+    /// Its URI, `mv2://default/checkpoint/<id>`.
+    pub uri: Uri,
+    /// Its place: a view as of it sees everything up to here.
+    pub sequence: u64,
+    /// Label.
+    pub label: String,
+    /// Stage, may be empty.
+    pub stage: String,
+    /// What the run works on, may be empty.
+    pub spec: String,
+    /// The run, may be empty.
+    pub run: String,
+    /// The git commit, may be empty.
+    pub git_commit: String,
+    /// When it was made.
+    pub timestamp: Micros,
+    /// Whether somebody asked for it, rather than a stage or a merge making it.
+    pub manual: bool,
+    /// Branch that it is on.
+    pub branch: String,
+    /// Number of that branch.
+    pub(crate) branch_id: BranchId,
+}
+
+/// Filter for checkpoints with a label.
+pub(crate) fn labelled(label: &str, seqs: Sequences) -> kapsa_index::Filter {
+    let all = vec![vec![format!("kind:{CHECKPOINT}")], vec![format!("label:{label}")]];
+    kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() }
+}
+
+impl View {
+    pub(crate) fn checkpoint_by_id(&self, name: &str) -> Result<Option<Checkpoint>> {
+        let uri = if name.starts_with(uri::SCHEME) || name.starts_with("checkpoint/") {
+            Uri::parse(name)
+        } else {
+            Uri::parse(&format!("checkpoint/{name}"))
+        };
+        let Some(uri) = uri.ok().filter(|uri| uri.checkpoint_id().is_some()) else { return Ok(None) };
+        match self.store().newest_under(&uri, &Lineage::all())? {
+            Some(head) => Ok(Some(self.checkpoint_at(head.sequence)?)),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn checkpoint_at(&self, sequence: u64) -> Result<Checkpoint> {
+        self.checkpoint_of(self.store().record(sequence)?)
+    }
+
+    fn checkpoint_of(&self, record: Record) -> Result<Checkpoint> {
+        let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        Ok(Checkpoint {
+            id: record.uri.checkpoint_id().unwrap_or_default().to_string(),
+            sequence: record.sequence,
+            stage: text("stage"),
+            spec: text("spec_id"),
+            git_commit: text("git_commit"),
+            manual: record.metadata.get("manual").and_then(Value::as_bool).unwrap_or(false),
+            label: record.label,
+            run: record.run,
+            timestamp: record.committed_at,
+            branch: self.store().branch_name_of(record.branch)?,
+            branch_id: record.branch,
+            uri: record.uri,
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! Which vectors does a memory have? They lie in derived segments of the capsule, outside its history.
+//!
+//! All of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a higher one is on its way to replace it.
+
+use std::sync::Arc;
+
+use kapsa_capsule::{SegmentMeta, Tag};
+use kapsa_index::{SegmentBytes, Sequences};
+use kapsa_model::{DIMENSION_MAX, Model, Pooling};
+use serde_json::{Value, json};
+
+use super::{CheckedSection, Store, View};
+use crate::error::Result;
+use crate::records::record::Record;
+
+/// Section of a derived segment that holds vectors.
+pub(crate) const VECTORS: Tag = *b"vectors ";
+const _: () = assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
+
+/// Version of what is embedded of a record: `Texts::of` in `write::embedding`.
+const TEMPLATE: u32 = 1;
+
+/// How much of a memory has vectors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// The model in force; none when there are no vectors.
+    pub model: Option<Model>,
+    /// Records of the capsule whose vectors are there, those that need none included.
+    pub covered: u64,
+    /// Records that lack them.
+    pub missing: u64,
+    /// Number of vectors.
+    pub vectors: u64,
+    /// Bytes that they take in the file.
+    pub bytes: u64,
+    /// A model that is on its way to replace the one in force, and the records that have its vectors.
+    pub next: Option<(Model, u64)>,
+}
+
+/// The vectors of one derived segment.
+pub(crate) struct Block {
+    pub(crate) meta: SegmentMeta,
+    pub(crate) vectors: kapsa_index::Vectors,
+}
+
+/// How a model is recorded: whatever differs here is another model.
+pub(crate) fn label(model: &Model) -> Vec<u8> {
+    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let described = json!({
+        "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
+        "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,
+    });
+    described.to_string().into_bytes()
+}
+
+/// The model that a label names.
+fn model_of(label: &[u8]) -> Option<Model> {
+    let described: Value = serde_json::from_slice(label).ok()?;
+    let text = |key: &str| Some(described[key].as_str()?.to_string());
+    let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
+    let hex = text("hash")?;
+    let mut hash = [0; 32];
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    let pooling =
+        [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| described["pooling"] == pooling.as_str())?;
+    Some(Model {
+        name: text("name")?,
+        hash,
+        dimension: number("dimension")?,
+        pooling,
+        query_prefix: text("query_prefix")?,
+        passage_prefix: text("passage_prefix")?,
+        tokens_max: number("tokens_max")?,
+    })
+}
+
+impl Store {
+    /// The vectors in the capsule, opened.
+    pub(crate) fn read_vector_blocks(&self) -> Result<Vec<Block>> {
+        let mut blocks = Vec::new();
+        for (index, meta) in self.snapshot().annexes().iter().enumerate() {
+            let Some(section) = self.snapshot().annex_section(index, VECTORS)? else { continue };
+            let bytes = section.unchecked();
+            let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
+            blocks.push(Block { meta: *meta, vectors });
+        }
+        Ok(blocks)
+    }
+
+    /// The blocks that this model made.
+    pub(crate) fn vectors_of(&self, model: &Model) -> Result<Vec<&kapsa_index::Vectors>> {
+        let label = label(model);
+        let fits = |block: &&Block| block.vectors.label() == label && block.vectors.dimension() == model.dimension as usize;
+        Ok(self.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
+    }
+
+    /// How much has vectors.
+    pub(crate) fn coverage(&self) -> Result<Coverage> {
+        let blocks = self.vector_blocks()?;
+        let next = self.snapshot().commit().next_sequence;
+        let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {
+            return Ok(Coverage { missing: next - 1, ..Coverage::default() });
+        };
+        let (old, new): (Vec<&Block>, Vec<&Block>) = blocks.iter().partition(|block| block.vectors.epoch() == epoch);
+        let covered = count(&covered(&old));
+        let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
+        Ok(Coverage {
+            model: model_of(old[0].vectors.label()),
+            covered,
+            missing: (next - 1).saturating_sub(covered),
+            vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
+            bytes: old.iter().map(|block| block.meta.payload_len).sum(),
+            next: next_model.map(|model| (model, count(&self::covered(&new)))),
+        })
+    }
+}
+
+impl View {
+    /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+    pub(crate) fn uncovered_since(&self, sequence: u64) -> Result<u64> {
+        let blocks = self.store().vector_blocks()?;
+        let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
+        let old: Vec<&Block> = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
+        let before = covered(&old).ranges().iter().filter(|range| range.start < sequence).map(|range| range.end).max();
+        Ok(before.unwrap_or(1).min(sequence))
+    }
+}
+
+pub(crate) fn covered(blocks: &[&Block]) -> Sequences {
+    Sequences::new(blocks.iter().flat_map(|block| block.vectors.covered().ranges().iter().cloned()).collect())
+}
+
+pub(crate) fn count(sequences: &Sequences) -> u64 {
+    sequences.ranges().iter().map(|range| range.end - range.start).sum()
+}
+
+/// Who speaks in a record, or whom it is about.
+pub(crate) fn speaker(record: &Record) -> &str {
+    if record.entity.is_empty() { &record.agent } else { &record.entity }
+}
+
+/// The conversation that a record is a turn of: its tag `session`.
+pub(crate) fn session(record: &Record) -> Option<&str> {
+    record.tags.get("session").map(String::as_str).filter(|session| !session.is_empty())
+}

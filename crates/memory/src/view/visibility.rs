@@ -1,0 +1,105 @@
+//! Which candidates of a search may be shown, and which records does a filter leave? Asked before anything is ranked, counted or cut.
+
+use kapsa_index::{Candidate, Query};
+
+use super::View;
+use crate::error::{Error, Result};
+use crate::records::kinds::SYSTEM_KINDS;
+use crate::records::request::Filter;
+use crate::tables::branch_table::Class;
+
+/// Sequences of visible records that pass `filter`.
+pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: bool) -> Result<Vec<u64>> {
+    let mut visibility = Visibility::of(view);
+    let filter = filter.within(view)?;
+    let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+    let searcher = view.store().searcher()?;
+    let sequences = if newest_first {
+        searcher.newest(&filter, limit, None, &mut accept)?
+    } else {
+        searcher.oldest(&filter, limit, None, &mut accept)?
+    };
+    visibility.finish()?;
+    Ok(sequences)
+}
+
+/// The rule that the search asks of each candidate; keeps the first error for when the search is over.
+pub(crate) struct Visibility<'a> {
+    view: &'a View,
+    error: Option<Error>,
+}
+
+impl<'a> Visibility<'a> {
+    pub(crate) fn of(view: &'a View) -> Visibility<'a> {
+        Visibility { view, error: None }
+    }
+
+    /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part in a search.
+    pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
+        let visible = self.view.is_visible(candidate);
+        self.unless_failed(visible)
+    }
+
+    /// Phrases are looked for in the record itself.
+    pub(crate) fn has_phrases(&mut self, query: &Query, candidate: &Candidate<'_>) -> bool {
+        if !query.has_phrases() {
+            return true;
+        }
+        let record = self.view.store().record(candidate.seq());
+        self.unless_failed(record.map(|record| query.phrases_match(&record.title, &record.text)))
+    }
+
+    /// Keeps an error; what it was about is not accepted.
+    pub(crate) fn fail(&mut self, error: Error) -> bool {
+        self.unless_failed(Err(error))
+    }
+
+    fn unless_failed(&mut self, accepted: Result<bool>) -> bool {
+        match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+impl Filter {
+    /// The filter, and what the view sees.
+    pub(crate) fn within(&self, view: &View) -> Result<kapsa_index::Filter> {
+        let seqs = if self.kinds.iter().any(|kind| SYSTEM_KINDS.contains(&kind.as_str())) {
+            Some(view.store().sequences(view.lineage(), Class::Both)?)
+        } else {
+            view.memories()?.cloned()
+        };
+        let mut filter = kapsa_index::Filter { seqs, ..self.to_index() };
+        filter.all.extend(view.narrowing_terms()?);
+        Ok(filter)
+    }
+
+    pub(crate) fn to_index(&self) -> kapsa_index::Filter {
+        let mut all: Vec<Vec<String>> = Vec::new();
+        let groups = [
+            ("kind", &self.kinds),
+            ("label", &self.labels),
+            ("agent", &self.agents),
+            ("run", &self.runs),
+            ("entity", &self.entities),
+            ("domain", &self.domains),
+            ("source", &self.sources),
+        ];
+        for (field, values) in groups.into_iter().filter(|(_, values)| !values.is_empty()) {
+            all.push(values.iter().map(|value| format!("{field}:{value}")).collect());
+        }
+        let tag = |(name, value): (&String, &String)| {
+            if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
+        };
+        all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
+        kapsa_index::Filter { all, since_us: self.since, until_us: self.until, ..kapsa_index::Filter::default() }
+    }
+}

@@ -1,0 +1,261 @@
+//! How does the capsule stay fast and small? Small merges inside a put, all of them on `optimize`, a new file on `compact`.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::Path;
+
+use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
+
+use crate::error::Result;
+use crate::records::codec::{self, Operation};
+use crate::records::record::Micros;
+use crate::records::request::MaintenanceReport;
+use crate::tables::branch_table::BranchKey;
+use crate::tables::keys::Replacement;
+use crate::tables::lineage::Lineage;
+use crate::tables::revision_map::{Kept, RevisionMap};
+use crate::tables::segments::{Indexed, PURGE_TERM, Part, merge};
+use crate::view::View;
+use crate::write::embedding;
+use crate::write::index_batch::index_batch;
+use crate::write::writer::{Progress, WriteOptions};
+
+/// Neighbouring small segments that a put merges into one.
+pub const SMALL_MERGE_SEGMENTS: usize = 8;
+/// Most records that a merge inside a put touches: the work of one commit is bounded by it.
+pub const SMALL_MERGE_RECORDS_MAX: u64 = 1024;
+/// Most bytes of segments that a merge inside a put reads.
+pub const SMALL_MERGE_BYTES_MAX: u64 = 2 << 20;
+/// Most records in a segment that `optimize` makes.
+pub const SEGMENT_RECORDS_MAX: u64 = 1 << 18;
+/// From so many segments on a capsule is worth optimising.
+pub const SEGMENTS_MANY: usize = 32;
+/// Records that compaction indexes at a time.
+const COMPACT_BATCH_RECORDS: u64 = 1 << 16;
+/// Bytes of text that compaction indexes at a time.
+const COMPACT_BATCH_BYTES: usize = 64 << 20;
+
+/// The newest small segments, when there are enough of them to be merged within a put.
+pub(crate) fn wants_small_merge(segments: &[SegmentMeta]) -> Option<Range<usize>> {
+    let from = segments.len().checked_sub(SMALL_MERGE_SEGMENTS)?;
+    let run = &segments[from..];
+    let records: u64 = run.iter().map(records_of).sum();
+    let bytes: u64 = run.iter().map(|s| s.payload_len).sum();
+    let small = run.iter().all(|s| records_of(s) <= SMALL_MERGE_RECORDS_MAX / SMALL_MERGE_SEGMENTS as u64 + 1);
+    (small && records <= SMALL_MERGE_RECORDS_MAX + SMALL_MERGE_SEGMENTS as u64 && bytes <= SMALL_MERGE_BYTES_MAX)
+        .then_some(from..segments.len())
+}
+
+fn records_of(segment: &SegmentMeta) -> u64 {
+    segment.next_sequence - segment.first_sequence
+}
+
+/// Runs of segments that one merge each should join.
+fn plan(segments: &[SegmentMeta]) -> Vec<Range<usize>> {
+    let mut runs = Vec::new();
+    let (mut start, mut records) = (0, 0);
+    for (index, segment) in segments.iter().enumerate() {
+        if records + records_of(segment) > SEGMENT_RECORDS_MAX {
+            runs.push(start..index);
+            (start, records) = (index, 0);
+        }
+        records += records_of(segment);
+    }
+    runs.push(start..segments.len());
+    runs.retain(|run| run.len() > 1);
+    runs
+}
+
+/// Indexes the tail and merges index segments. The lock is taken only to publish what was built without it.
+///
+/// # Errors
+/// `LockedByWriter` when another writer does not end in time; what the disk says.
+pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<MaintenanceReport> {
+    let capsule_options = kapsa_capsule::WriterOptions { holder: options.holder.clone(), lock_timeout: options.lock_timeout };
+    let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+    let report = before(&writer.snapshot()?);
+    index_tail(&mut writer, (options.clock)())?;
+    drop(writer);
+    let snapshot = Snapshot::open(path)?;
+    let view = View::new(snapshot.clone());
+    let runs = plan(snapshot.segments());
+    for (done, run) in runs.iter().enumerate() {
+        progress(done as u64, Some(runs.len() as u64));
+        let draft = merge(&view.store().sources(run.clone())?)?;
+        let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+        if is_still_wanted(&draft, &snapshot, &writer.snapshot()?) {
+            publish(&mut writer, draft, (options.clock)())?;
+        }
+    }
+    let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
+    merge_vectors(&mut writer, (options.clock)())?;
+    let after = writer.snapshot()?;
+    Ok(finish(report, &after))
+}
+
+/// Merges annexes of vectors, when there are many.
+fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+    let view = View::new(writer.snapshot()?);
+    let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?.into_iter().filter(|(_, ids)| ids.len() > 1).collect();
+    if drafts.is_empty() {
+        return Ok(());
+    }
+    let mut transaction = writer.begin()?;
+    for (draft, ids) in drafts {
+        transaction.add_annex(draft, &ids)?;
+    }
+    transaction.commit(now)?;
+    Ok(())
+}
+
+/// Whether the segments that a merged one was built from `then` are the ones in force `now`.
+fn is_still_wanted(draft: &SegmentDraft, then: &Snapshot, now: &Snapshot) -> bool {
+    let inside = |s: &&SegmentMeta| s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence;
+    let ids = |snapshot: &Snapshot| snapshot.segments().iter().filter(inside).map(|s| s.id).collect::<Vec<_>>();
+    then.file().generation == now.file().generation && ids(then) == ids(now)
+}
+
+/// As [`optimize`], by a writer that holds the lock.
+pub(crate) fn optimize_held(
+    writer: &mut kapsa_capsule::Writer,
+    now: Micros,
+    progress: Progress<'_>,
+) -> Result<MaintenanceReport> {
+    let report = before(&writer.snapshot()?);
+    index_tail(writer, now)?;
+    let snapshot = writer.snapshot()?;
+    let view = View::new(snapshot.clone());
+    let runs = plan(snapshot.segments());
+    for (done, run) in runs.iter().enumerate() {
+        progress(done as u64, Some(runs.len() as u64));
+        let draft = merge(&view.store().sources(run.clone())?)?;
+        publish(writer, draft, now)?;
+    }
+    merge_vectors(writer, now)?;
+    let after = writer.snapshot()?;
+    Ok(finish(report, &after))
+}
+
+fn before(snapshot: &Snapshot) -> MaintenanceReport {
+    MaintenanceReport {
+        segments_before: snapshot.segments().len(),
+        bytes_before: snapshot.file().file_bytes,
+        ..MaintenanceReport::default()
+    }
+}
+
+fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
+    MaintenanceReport { segments_after: after.segments().len(), bytes_after: after.file().file_bytes, ..report }
+}
+
+pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
+    let snapshot = writer.snapshot()?;
+    if snapshot.tail().is_empty() {
+        return Ok(());
+    }
+    let drafts = index_batch(&View::new(snapshot), &[], || Ok(()))?;
+    let mut transaction = writer.begin()?;
+    for draft in drafts {
+        transaction.add_segment(draft)?;
+    }
+    transaction.commit(now)?;
+    Ok(())
+}
+
+fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros) -> Result<()> {
+    let mut transaction = writer.begin()?;
+    transaction.add_segment(draft)?;
+    transaction.commit(now)?;
+    Ok(())
+}
+
+/// Writes a new file that holds every record but the purged ones' contents, packed, with fresh segments.
+pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>) -> Result<MaintenanceReport> {
+    let snapshot = writer.snapshot()?;
+    let report = before(&snapshot);
+    let view = View::new(snapshot.clone());
+    let erase = purged(&view)?;
+    let total = snapshot.commit().next_sequence - 1;
+    let mut rewrite = writer.rewrite()?;
+    let mut revision_map = RevisionMap::default();
+    let mut erased = 0;
+    let mut next = 1;
+    while next <= total {
+        progress(next - 1, Some(total));
+        let batch = read_batch(&snapshot, next, &erase)?;
+        erased += batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count() as u64;
+        let replaced = revision_map.replacements(&batch, next);
+        let draft = std::thread::scope(|scope| {
+            let indexer = scope.spawn(|| index(next, &batch, &replaced));
+            let appended = batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
+            let draft = indexer.join().expect("an indexing thread does not panic");
+            appended?;
+            draft
+        })?;
+        rewrite.add_segment(draft)?;
+        next += batch.len() as u64;
+    }
+    // Vectors that cannot be read are left behind: they can be made again.
+    for (annex, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
+        rewrite.add_annex(annex, &[])?;
+    }
+    rewrite.finish()?;
+    let after = writer.snapshot()?;
+    Ok(MaintenanceReport { purged: erased, ..finish(report, &after) })
+}
+
+fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Vec<Kept>> {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    for record in snapshot.records(from) {
+        let record = record?;
+        let stored = record.stored();
+        batch.push(match stored {
+            Stored::Body(body) if !erase.contains(&record.sequence()) => {
+                bytes += body.len();
+                Kept::Record { bytes: body.to_vec(), body: Box::new(codec::decode(record.sequence(), body)?) }
+            }
+            _ => Kept::Erased { hash: stored.hash(), newly: matches!(stored, Stored::Body(_)) },
+        });
+        if batch.len() as u64 >= COMPACT_BATCH_RECORDS || bytes >= COMPACT_BATCH_BYTES {
+            break;
+        }
+    }
+    Ok(batch)
+}
+
+pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -> Result<SegmentDraft> {
+    let text_bytes = batch.iter().map(Kept::len).sum();
+    let mut part = Part::new(first, text_bytes)?;
+    for (kept, replaced) in batch.iter().zip(replaced) {
+        match kept {
+            Kept::Erased { .. } => part.add_erased()?,
+            Kept::Record { body, .. } => {
+                let record = &body.record;
+                let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+                part.add(&indexed, &record.text, &record.uri, BranchKey::new(record.branch, record.system), replaced)?;
+            }
+        }
+    }
+    part.finish()
+}
+
+/// Sequences whose content a purge marker asks to erase: all before it but other markers, which say no more than the marker itself, and
+/// without which a branch would no longer know that something was purged on it.
+fn purged(view: &View) -> Result<HashSet<u64>> {
+    let filter = kapsa_index::Filter { all: vec![vec![PURGE_TERM.to_string()]], ..kapsa_index::Filter::default() };
+    let markers = view.store().searcher()?.newest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+    let mut erase = HashSet::new();
+    for &marker in &markers {
+        let body = view.store().body(marker)?;
+        if body.operation == Operation::Purge {
+            erase.extend(view.store().revisions_under(&body.record.uri, &Lineage::all().before(marker))?);
+        }
+    }
+    for marker in markers {
+        if view.store().body(marker)?.operation == Operation::Purge {
+            erase.remove(&marker);
+        }
+    }
+    Ok(erase)
+}

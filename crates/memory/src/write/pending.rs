@@ -1,0 +1,134 @@
+//! A record before it has its place in the log: what is to be written, and what the place will decide.
+
+use crate::records::branch::Made;
+use crate::records::codec::{self, Envelope, Operation};
+use crate::records::record::{BranchId, Micros, NewRecord};
+use crate::records::uri::Uri;
+use crate::tables::segments::Indexed;
+use crate::write::index_batch::Entry;
+
+/// Where a record's URI comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Name {
+    /// Given.
+    Given(Uri),
+    /// Made for this record.
+    Fresh,
+    /// The event's own: `<spec>/<run>/event/<sequence>`.
+    Event { spec: String, run: String },
+}
+
+/// What is to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum What {
+    Put(Box<NewRecord>),
+    /// Makes a branch that leaves `parent` before the sequence `fork`.
+    Branch {
+        record: Box<NewRecord>,
+        parent: BranchId,
+        fork: u64,
+    },
+    Bury(Operation),
+    Alias(Uri),
+}
+
+/// A record on its way to its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pending {
+    pub(crate) name: Name,
+    pub(crate) what: What,
+    pub(crate) envelope: Envelope,
+}
+
+impl Pending {
+    /// A memory, under the URI that it brings or a new one.
+    pub(crate) fn put(mut record: NewRecord, envelope: Envelope) -> Pending {
+        let name = record.uri.take().map_or(Name::Fresh, Name::Given);
+        Pending { name, what: What::Put(Box::new(record)), envelope }
+    }
+
+    /// A tombstone.
+    pub(crate) fn bury(operation: Operation, uri: Uri, envelope: Envelope) -> Pending {
+        Pending { name: Name::Given(uri), what: What::Bury(operation), envelope }
+    }
+
+    /// Whether it is something to be remembered, not what the capsule writes about itself.
+    pub(crate) fn is_memory(&self) -> bool {
+        !self.envelope.system
+    }
+
+    /// Whether it is a record that is put or forgotten, and nothing more.
+    pub(crate) fn is_plain(&self) -> bool {
+        let what = matches!(self.what, What::Put(_) | What::Bury(Operation::Tombstone));
+        what && self.is_memory() && self.envelope.origin.is_none() && self.envelope.conflicts_with.is_empty()
+    }
+
+    /// Whether it makes or changes a branch.
+    pub(crate) fn is_branch(&self) -> bool {
+        matches!(&self.name, Name::Given(uri) if uri.branch_name().is_some())
+    }
+
+    /// What goes to disk under `sequence`.
+    pub(crate) fn entry(self, sequence: u64, capsule_id: &[u8; 16], now: Micros) -> Entry {
+        let Pending { name, what, envelope } = self;
+        let fresh = name == Name::Fresh;
+        let text = |what: &What| match what {
+            What::Put(record) | What::Branch { record, .. } => record.text.clone(),
+            What::Bury(_) | What::Alias(_) => String::new(),
+        };
+        let uri = match name {
+            Name::Given(uri) => uri,
+            Name::Fresh => crate::records::ids::fresh_uri(capsule_id, sequence, now, &text(&what)),
+            Name::Event { spec, run } => Uri::event(&spec, &run, sequence),
+        };
+        match what {
+            What::Put(record) => put(sequence, *record, uri, fresh, now, envelope, None),
+            What::Branch { record, parent, fork } => {
+                let made = Made { id: BranchId(sequence), parent, fork, archived: false };
+                put(sequence, *record, uri, false, now, envelope, Some(made))
+            }
+            What::Bury(operation) => {
+                let body = codec::encode_tombstone(operation, &uri, now, &envelope);
+                bare(sequence, uri, operation, body, envelope)
+            }
+            What::Alias(target) => {
+                let body = codec::encode_alias(&uri, &target, now, &envelope);
+                bare(sequence, uri, Operation::Alias, body, envelope)
+            }
+        }
+    }
+}
+
+fn put(sequence: u64, record: NewRecord, uri: Uri, fresh: bool, now: Micros, envelope: Envelope, made: Option<Made>) -> Entry {
+    let body = codec::encode(&record, &uri, fresh, now, &envelope);
+    let indexed = Indexed::of_new(&record, &uri, fresh, now, !envelope.conflicts_with.is_empty());
+    Entry { sequence, uri, fresh, operation: Operation::Put, envelope, body, text: record.text, indexed, made }
+}
+
+/// A record without content.
+fn bare(sequence: u64, uri: Uri, operation: Operation, body: Vec<u8>, envelope: Envelope) -> Entry {
+    let decoded = codec::decode(sequence, &body).expect("just encoded");
+    let indexed = Indexed::of_record(&decoded.record, false, operation == Operation::Purge);
+    Entry { sequence, uri, fresh: false, operation, envelope, body, text: decoded.record.text, indexed, made: None }
+}
+
+/// Gives each its place, on two threads when there are many.
+pub(crate) fn entries(first: u64, mut all: Vec<Pending>, capsule_id: &[u8; 16], now: Micros) -> Vec<Entry> {
+    let numbered = |first: u64, all: Vec<Pending>| {
+        (first..).zip(all).map(|(sequence, pending)| pending.entry(sequence, capsule_id, now)).collect::<Vec<Entry>>()
+    };
+    if all.len() < PARALLEL_RECORDS_MIN {
+        return numbered(first, all);
+    }
+    let later = all.split_off(all.len() / 2);
+    let middle = first + all.len() as u64;
+    std::thread::scope(|scope| {
+        let later = scope.spawn(move || numbered(middle, later));
+        let mut entries = numbered(first, all);
+        entries.extend(later.join().expect("encoding a checked record does not panic"));
+        entries
+    })
+}
+
+/// Fewest records that are encoded on two threads.
+const PARALLEL_RECORDS_MIN: usize = 4096;
