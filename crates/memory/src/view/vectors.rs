@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::{CheckedSection, Store, View};
 use crate::error::Result;
+use crate::records::codec::Body;
 use crate::records::record::Record;
 
 /// Section of a derived segment that holds vectors.
@@ -96,7 +97,7 @@ impl Store {
         Ok(self.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
     }
 
-    /// How much has vectors.
+    /// How much has vectors. Records of the tail that have nothing to embed count as covered.
     pub(crate) fn coverage(&self) -> Result<Coverage> {
         let blocks = self.vector_blocks()?;
         let next = self.snapshot().commit().next_sequence;
@@ -104,7 +105,8 @@ impl Store {
             return Ok(Coverage { missing: next - 1, ..Coverage::default() });
         };
         let (old, new): (Vec<&Block>, Vec<&Block>) = blocks.iter().partition(|block| block.vectors.epoch() == epoch);
-        let covered = count(&covered(&old));
+        let with_vectors = covered(&old);
+        let covered = count(&with_vectors) + self.needing_none(&with_vectors)?;
         let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
         Ok(Coverage {
             model: model_of(old[0].vectors.label()),
@@ -114,6 +116,15 @@ impl Store {
             bytes: old.iter().map(|block| block.meta.payload_len).sum(),
             next: next_model.map(|model| (model, count(&self::covered(&new)))),
         })
+    }
+
+    /// How many records of the tail lack vectors and need none, such as branches and tombstones.
+    fn needing_none(&self, covered: &Sequences) -> Result<u64> {
+        let tail = self.tail()?;
+        let needs_some = |body: &Option<Body>| body.as_ref().is_some_and(Body::is_embedded);
+        let records = (tail.first_sequence..).zip(&tail.bodies);
+        let needs_none = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
+        Ok(needs_none.count() as u64)
     }
 }
 

@@ -353,7 +353,7 @@ impl Texts {
     fn of(&mut self, view: &View, seq: u64, embedder: &dyn Embedder) -> Result<Vec<(Range<u32>, String)>> {
         let body = view.store().body(seq)?;
         let record = &body.record;
-        if body.operation != Operation::Put || record.system || record.text.is_empty() {
+        if !body.is_embedded() {
             return Ok(Vec::new());
         }
         let before = self.turn_before(view, record)?;
