@@ -44,7 +44,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(global: Global) -> App {
-        let out = Output::new(global.json);
+        let out = Output::new(global.json, global.color);
         App { global, out }
     }
 
@@ -68,8 +68,8 @@ impl App {
         if self.principal().is_none_or(|name| !name.trim().is_empty()) {
             return Ok(());
         }
-        let hint = "without --as, and with KAPSA_PRINCIPAL unset, the owner acts";
-        Err(CliError::usage("the principal that acts has no name").hint(hint))
+        let hint = "leave out --as and unset KAPSA_PRINCIPAL to act as the owner";
+        Err(CliError::usage("the name of the principal is empty").hint(hint))
     }
 
     /// A reader as it is for who acts.
@@ -118,8 +118,7 @@ impl App {
         let mounts = Mounts::of(&self.capsule().ok()?).list().map_err(|error| self.out.note(&error.to_string())).ok()?;
         mounts.into_iter().find_map(|mount| {
             let opened = Reader::open(&mount.path);
-            let reader =
-                opened.map_err(|error| self.out.note(&format!("the mount {} is passed over: {error}", mount.name))).ok()?;
+            let reader = opened.map_err(|error| self.out.note(&format!("skipped the mount {}: {error}", mount.name))).ok()?;
             let record = reader.get(uri).ok()?;
             Some((mount.name, reader, record))
         })

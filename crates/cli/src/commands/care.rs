@@ -39,7 +39,7 @@ fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
     let of = counted(covered + missing, "record");
     let mut lines = vec![("vectors", format!("{covered} of {of}, {}, {}", escape::line(&model.name), size(*bytes)))];
     if let Some((next, covered)) = &coverage.next {
-        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed goes on)", escape::line(&next.name))));
+        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed continues)", escape::line(&next.name))));
     }
     lines
 }
@@ -50,7 +50,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("capsule", path.display().to_string()),
         ("id", stats.capsule_id.clone()),
         ("format", stats.format_version.to_string()),
-        ("made", readable(stats.created_at)),
+        ("created", readable(stats.created_at)),
         ("last commit", last),
         ("size", size(stats.size_bytes)),
         ("records", stats.record_count.to_string()),
@@ -68,7 +68,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("chain", stats.chain.clone()),
     ];
     if stats.torn_bytes > 0 {
-        lines.push(("torn", format!("{} after the newest commit, cut off by the next put", size(stats.torn_bytes))));
+        lines.push(("torn", format!("{} after the newest commit, removed by the next put", size(stats.torn_bytes))));
     }
     let counts = [
         ("live URIs", stats.uri_count),
@@ -116,7 +116,7 @@ fn verify_for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
         size(report.bytes),
     ];
     let verdict = match report.problems.len() as u64 {
-        0 => "whole".to_string(),
+        0 => "intact".to_string(),
         count => counted(count, "problem"),
     };
     out.line(&format!("{verdict}: read {}", read.join(", ")))
@@ -147,7 +147,7 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
     }
     let of = counted(coverage.covered + coverage.missing, "record");
     let message = format!("{} of {of} lack vectors: only words find them", coverage.missing);
-    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("`kapsa embed` makes them".to_string()) })
+    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("run kapsa embed".to_string()) })
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {

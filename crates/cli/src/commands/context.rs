@@ -48,14 +48,14 @@ fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Re
         return app.out.json(&context(agent, told, budget));
     }
     if told.lines.is_empty() && told.left_out == 0 {
-        app.out.note("nothing to tell");
+        app.out.note("nothing to show");
         return Ok(());
     }
     if !told.lines.is_empty() {
         app.out.line(&told.text())?;
     }
     if told.left_out > 0 {
-        app.out.note(&format!("{} more left out: the budget is {budget} tokens", told.left_out));
+        app.out.note(&format!("{} more did not fit the budget of {budget} tokens", told.left_out));
     }
     Ok(())
 }

@@ -23,6 +23,9 @@ const AT_ONCE_MAX: u64 = 64;
 /// And so does one of longer texts: half a second's work.
 const AT_ONCE_BYTES_MAX: usize = 32 << 10;
 
+const HINT_MODEL_FOLDER: &str =
+    "give the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
+
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
     let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?)?;
@@ -64,13 +67,9 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     }
     let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
     let of = counted(vectors, "vector");
-    app.out.line(&format!(
-        "{} looked at, {of} by {} ({reused} of known text){left}",
-        counted(records, "record"),
-        escape::line(model)
-    ))?;
+    app.out.line(&format!("{} checked, {of} by {} ({reused} reused){left}", counted(records, "record"), escape::line(model)))?;
     if !in_force {
-        app.out.note("searches use the model of before until all is done; the same command goes on where it stopped");
+        app.out.note("searches use the old model until every record is done; run the same command to continue");
     }
     Ok(())
 }
@@ -128,7 +127,7 @@ impl New {
             return Ok(());
         }
         if self.when.is_none() && !are_few(&reader, new.clone())? {
-            app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
+            app.out.note("stored without vectors: only words find them until `kapsa embed` runs (--embed now does it at once)");
             return Ok(());
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
@@ -177,7 +176,14 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
         ModelVerb::List => list(app),
         ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
             let options = ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
-            let bytes = convert(&path, &options).map_err(models::failed)?;
+            if !path.is_dir() {
+                let message = format!("{} is not a folder", path.display());
+                return Err(CliError::user("invalid_model", message).hint(HINT_MODEL_FOLDER));
+            }
+            let bytes = convert(&path, &options).map_err(|error| {
+                let hint = error.hint.unwrap_or_else(|| HINT_MODEL_FOLDER.to_string());
+                CliError::user("invalid_model", error.message).hint(hint)
+            })?;
             let listed = add(bytes)?;
             show(app, &[listed])
         }
@@ -186,7 +192,9 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
             let name = name.strip_prefix("local:").unwrap_or(&name).to_string();
             let all = models::added()?;
             let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
-                return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list"));
+                return Err(
+                    CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list shows the added models")
+                );
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
             match fs::remove_file(path.with_extension("name")) {
@@ -212,8 +220,8 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
         None => match Reader::open(&app.capsule()?)?.coverage()?.model {
             Some(model) => model,
             None => {
-                return Err(CliError::user("no_vectors", "this capsule has no vectors yet, so no model is in force")
-                    .hint("`kapsa embed` makes them; `kapsa model info bundled` shows the model that it takes"));
+                return Err(CliError::user("no_vectors", "this capsule has no vectors yet, and so no model")
+                    .hint("run `kapsa embed`; `kapsa model info bundled` shows the model it uses by default"));
             }
         },
     };
@@ -227,15 +235,15 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     }
     let lines = [
         ("name", model.name),
-        ("numbers", model.dimension.to_string()),
-        ("tokens", tokens_max.map_or_else(|| "as the service says".to_string(), |most| format!("at most {most}"))),
+        ("dimension", model.dimension.to_string()),
+        ("tokens", tokens_max.map_or_else(|| "as the service allows".to_string(), |most| format!("at most {most}"))),
         ("pooling", model.pooling.as_str().to_string()),
         ("query", model.query_prefix),
         ("passage", model.passage_prefix),
         ("hash", hash),
     ];
     for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
-        app.out.faint(&format!("{name:<9}"))?;
+        app.out.faint(&format!("{name:<10}"))?;
         app.out.line(&escape::line(&value))?;
     }
     Ok(())
@@ -297,9 +305,9 @@ fn show(app: &mut App, all: &[Listed]) -> Result<()> {
         return app.out.json(&serde_json::json!({ "models": all }));
     }
     for listed in all {
-        let used = if listed.in_force { "  in force here" } else { "" };
-        let size = if listed.bytes == 0 { "with the program".to_string() } else { format!("{} KB", listed.bytes >> 10) };
-        app.out.line(&format!("{}  {} numbers  {size}{used}", escape::line(&listed.name), listed.dimension))?;
+        let used = if listed.in_force { "  used by this capsule" } else { "" };
+        let size = if listed.bytes == 0 { "built in".to_string() } else { format!("{} KB", listed.bytes >> 10) };
+        app.out.line(&format!("{}  {} dimensions  {size}{used}", escape::line(&listed.name), listed.dimension))?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) fn agent(app: &App, owner: &Owner) -> Result<String> {
     named
         .or(app.principal())
         .map(str::to_string)
-        .ok_or_else(|| CliError::usage("whose memory? name the agent").hint("--agent NAME, or KAPSA_AGENT=NAME for every call"))
+        .ok_or_else(|| CliError::usage("no agent given").hint("name it with --agent NAME or KAPSA_AGENT"))
 }
 
 /// Whose memory is written to: a principal's own.
@@ -100,7 +100,7 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     if found.is_empty() {
         app.out.note(&format!("no episodes of {agent}"));
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }

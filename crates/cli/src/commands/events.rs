@@ -33,7 +33,7 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
         return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
     }
     if events.is_empty() {
-        app.out.note("nothing happened yet that fits");
+        app.out.note("no events match");
     }
     events.iter().try_for_each(|event| line(app, event))
 }
@@ -42,21 +42,27 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
 pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     app.out.text(&format!("#{:<6} {}  ", event.sequence, readable(event.timestamp)))?;
     app.out.strong(event.event_type.name())?;
+    let words = crate::render::event_in_words(event.event_type.name(), &event.payload);
     let mut rest = String::new();
     for (name, value) in [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)] {
-        if !value.is_empty() && !value.starts_with('_') {
+        // A name with `_` before it stands for none; the stage of a merge only marks that it is over.
+        let says_nothing = value.starts_with('_') || (name == "stage" && words.is_some());
+        if !value.is_empty() && !says_nothing {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
-    let payload = serde_json::Value::Object(event.payload.clone()).to_string();
-    app.out.line(&format!("{rest}  {}", escape::line(&crate::render::shortened(&payload, 100))))
+    let words = words.unwrap_or_else(|| {
+        let payload = serde_json::Value::Object(event.payload.clone()).to_string();
+        crate::render::shortened(&payload, 100)
+    });
+    app.out.line(&format!("{rest}  {}", escape::line(&words)))
 }
 
 /// The type that a name means.
 pub(super) fn event_type(name: &str) -> Result<EventType> {
     EventType::named(name).ok_or_else(|| {
         let valid: Vec<&str> = EventType::ALL.iter().map(|known| known.name()).collect();
-        CliError::user("unknown_event_type", format!("`{name}` is no type of event"))
+        CliError::user("unknown_event_type", format!("`{name}` is not an event type"))
             .hint(format!("one of {}", valid.join(", ")))
             .field("valid_types", valid)
     })

@@ -74,7 +74,7 @@ fn workspace(app: &App) -> Result<WorkspaceMemory> {
 
 fn missing(id: &str) -> CliError {
     let hint = "kapsa fact list --all shows those that were superseded too, kapsa fact query looks for a text";
-    CliError::user("fact_not_found", format!("there is no fact {id}")).hint(hint).field("id", id)
+    CliError::user("fact_not_found", format!("no fact {id}")).hint(hint).field("id", id)
 }
 
 /// A fact as it was typed; what is not said of one that is known stays as it is.
@@ -101,7 +101,7 @@ fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Re
     if let (Some(from), Some(to)) = (fact.valid_from, fact.valid_to)
         && to <= from
     {
-        return Err(CliError::usage("--valid-to is no later than --valid-from"));
+        return Err(CliError::usage("--valid-to must be later than --valid-from"));
     }
     Ok((fact, is_known))
 }
@@ -111,7 +111,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
     let classification = args.classification.map_or(fact.classification, Level::into);
     if classification == Classification::Restricted && args.named.is_empty() && fact.named.is_empty() {
-        app.out.note("restricted to nobody: --named says who may know it");
+        app.out.note("restricted to nobody: name who may read it with --named");
     }
     let fact = Fact {
         entity: args.about.entity.unwrap_or(fact.entity),
@@ -141,7 +141,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let embedding = new.end(app);
     let mut told = ToldOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {
-        (told.verdict, told.reason) = ("revised", "its id is known: what it said before is in its history");
+        (told.verdict, told.reason) = ("revised", "the id exists: its previous content is in its history");
     }
     answer(app, &told, &remembered.fact)
 }
@@ -185,7 +185,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     if found.is_empty() {
         app.out.note("no facts");
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }
@@ -212,7 +212,7 @@ fn about(fact: &Fact) -> String {
     parts.extend((!names.is_empty()).then(|| names.join(" · ")));
     parts.extend((fact.classification.name() != "internal").then(|| fact.classification.to_string()));
     parts.extend((fact.confidence < 1.0).then(|| format!("confidence {:.2}", fact.confidence)));
-    parts.extend((fact.evidence_count > 1).then(|| format!("told {} times", fact.evidence_count)));
+    parts.extend((fact.evidence_count > 1).then(|| format!("seen {} times", fact.evidence_count)));
     parts.extend(fact.valid_from.map(|from| format!("from {}", readable(from))));
     parts.extend(fact.valid_to.map(|to| format!("until {}", readable(to))));
     parts.extend(fact.superseded_by.as_ref().map(|by| format!("superseded by {by}")));
@@ -233,7 +233,7 @@ fn show(app: &mut App, fact: &Fact) -> Result<()> {
         ("level", fact.classification.to_string()),
         ("named", fact.named.join(", ")),
         ("source", fact.source.clone()),
-        ("confidence", format!("{:.2}, told {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
+        ("confidence", format!("{:.2}, seen {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
         ("importance", if fact.importance > 0.0 { format!("{:.2}", fact.importance) } else { String::new() }),
         ("valid from", fact.valid_from.map(readable).unwrap_or_default()),
         ("valid until", fact.valid_to.map(readable).unwrap_or_default()),

@@ -9,7 +9,7 @@ use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 use crate::app::App;
 use crate::args::{Filters, Find, Group, SearchBy};
 use crate::error::Result;
-use crate::render::{self, counted};
+use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
 use crate::{escape, models, moment};
 
@@ -44,7 +44,7 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&FoundOut::of(&request.query, &found, args.full, explain));
     }
-    show(app, &found, explain)
+    show(app, &reader, &found, explain)
 }
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
@@ -53,7 +53,7 @@ fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found
         // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
             let found = reader.find(request)?;
-            app.out.note(&format!("by words only: {}", escape::line(&error.message)));
+            app.out.note(&format!("searched by words only: {}", escape::line(&error.message)));
             Ok(found)
         }
         found => found,
@@ -102,21 +102,24 @@ impl Embedder for Question {
     }
 }
 
-fn show(app: &mut App, found: &Found, explain: bool) -> Result<()> {
+fn show(app: &mut App, reader: &Reader, found: &Found, explain: bool) -> Result<()> {
+    let searched = reader.branch()?;
+    let reading = Reading { branch: &searched };
     if found.hits.is_empty() {
-        app.out.note("nothing found; fewer words, or --fallback for the newest records");
+        app.out.note("nothing found; try fewer words, or --fallback for the newest records");
     } else if found.fallback {
         app.out.note("nothing matched; these are the newest records");
     }
     for (at, hit) in found.hits.iter().enumerate() {
-        render::hit(&mut app.out, at + 1, hit)?;
+        let written_on = reader.branch_of(&hit.record)?;
+        render::hit(&mut app.out, at + 1, hit, &written_on, &reading)?;
         if explain {
             render::why(&mut app.out, hit)?;
         }
     }
     if found.means.model.is_some() && found.means.missing > 0 {
         let missing = counted(found.means.missing, "record");
-        app.out.note(&format!("{missing} without vectors, found by words only; `kapsa embed` makes them"));
+        app.out.note(&format!("{missing} without vectors can be found by words only; run `kapsa embed`"));
     }
     Ok(())
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(app: &mut App, verb: FsVerb) -> Result<()> {
             session.end(app, wire::found(&query, &scope, &found), |app| {
                 found.hits.iter().try_for_each(|hit| tell_hit(app, hit))?;
                 if found.hits.is_empty() {
-                    app.out.note("nothing has all these words in it");
+                    app.out.note("no file contains all these words");
                 }
                 more(app, found.more);
                 Ok(())
@@ -126,7 +126,7 @@ fn failure(error: FileError, agent: &str) -> CliError {
     match error {
         FileError::Memory(error) => error.into(),
         FileError::InvalidPath { .. } => {
-            CliError::user("invalid_path", message).hint("a path such as /knowledge/sales/vp-sponsor")
+            CliError::user("invalid_path", message).hint("use a path such as /knowledge/sales/vp-sponsor")
         }
         FileError::NoSuchFile { path } => CliError::user("file_not_found", message).hint(tree).field("path", path),
         FileError::NoSuchFolder { path } => CliError::user("folder_not_found", message).hint(tree).field("path", path),
@@ -137,10 +137,10 @@ fn failure(error: FileError, agent: &str) -> CliError {
             CliError::user("is_file", message).hint(format!("kapsa fs cat {path} prints it")).field("path", path)
         }
         FileError::ReadOnly { path } => CliError::user("read_only", message)
-            .hint("an agent writes below /knowledge and /experience; facts are told with kapsa fact add")
+            .hint("write below /knowledge or /experience; add facts with kapsa fact add")
             .field("path", path),
         FileError::OtherDay { path, today } => CliError::user("other_day", message)
-            .hint(format!("/experience/{today}/ID, or /experience/ID; kapsa episode add --at tells of another day"))
+            .hint(format!("use /experience/{today}/ID or /experience/ID; for another day: kapsa episode add --at"))
             .field("path", path),
         FileError::Taken { path, by } => {
             CliError::user("taken", message).hint("choose another id").field("path", path).field("by", by)
@@ -210,7 +210,7 @@ fn tell_hit(app: &mut App, hit: &FileHit) -> Result<()> {
 
 fn more(app: &mut App, more: usize) {
     if more > 0 {
-        app.out.note(&format!("and {more} more; --limit shows them"));
+        app.out.note(&format!("and {more} more; show them with --limit N"));
     }
 }
 

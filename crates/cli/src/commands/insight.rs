@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
             change(app, &args, |memory| memory.retire(&args.id))?;
             let published = format!("pub_{}", args.id);
             if CapsuleFactStore::new(app.home()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
-                app.out.note(&format!("the team is still told: kapsa forget fact/{published}"));
+                app.out.note(&format!("its published fact remains; kapsa forget fact/{published} withdraws it"));
             }
             Ok(())
         }
@@ -130,11 +130,7 @@ fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
         [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
         _ => "--classification restricted keeps it for the agent alone".to_string(),
     };
-    let message = format!(
-        "the episodes that it comes from hold secrets of {}: in {} it may be told no further than the agent",
-        of.join(" and "),
-        named(domain)
-    );
+    let message = format!("its episodes hold secrets of {}: in {} it must stay with the agent", of.join(" and "), named(domain));
     CliError::usage(message).hint(hint)
 }
 
@@ -160,7 +156,7 @@ fn list(app: &mut App, args: InsightList) -> Result<()> {
     if found.is_empty() {
         app.out.note(&format!("no insights of {agent}"));
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }
@@ -218,7 +214,7 @@ pub(super) fn tell_published(app: &mut App, published: &[Fact]) -> Result<()> {
         app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
     }
     if published.is_empty() {
-        app.out.note("nothing to publish: no insight is sure enough");
+        app.out.note("nothing to publish: no insight reaches the minimum confidence");
     }
     Ok(())
 }

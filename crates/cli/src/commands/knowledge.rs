@@ -41,7 +41,7 @@ fn found(reader: &Reader, id: Option<&str>) -> Result<PolicySnapshot> {
         Some(id) => reader.policy(id.trim_start_matches("policy/"))?,
         None => reader.current_policy()?,
     };
-    policy.ok_or_else(|| CliError::user("policy_not_found", "there is no such policy").hint("kapsa policy list"))
+    policy.ok_or_else(|| CliError::user("policy_not_found", "no such policy").hint("kapsa policy list shows the policies"))
 }
 
 /// `kapsa policy`.
@@ -58,7 +58,7 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
                     .json(&json!({ "captured": captured.changed, "policy_id": policy.id, "policy_uri": policy.uri.as_str(),
                     "hash": policy.hash, "drift_from": policy.drift_from }));
             }
-            let what = if captured.changed { "captured" } else { "holds already" };
+            let what = if captured.changed { "captured" } else { "unchanged" };
             app.out.line(&format!("{}  {}  {what}", policy.id, &policy.hash[..12]))
         }
         PolicyVerb::List => list_policies(app),
@@ -128,7 +128,7 @@ fn provenance(from: From) -> Provenance {
 
 /// Reads `KEY=VALUE`, with the value's type after the last colon where that is one.
 fn fact(text: &str) -> Result<Fact> {
-    let (key, value) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` is no fact; write KEY=VALUE")))?;
+    let (key, value) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` is not a fact; write KEY=VALUE")))?;
     let typed = value.rsplit_once(':').filter(|(_, name)| kapsa_memory::graph::VALUE_TYPES.contains(name));
     let (value, value_type) = typed.unwrap_or((value, "string"));
     Ok(Fact::parse(key, value, value_type)?)
@@ -168,7 +168,7 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                 return app.out.json(&json!({ "count": records.len(), "records": records }));
             }
             if records.is_empty() {
-                app.out.note("nothing is joined to it");
+                app.out.note("no edges");
             }
             records.iter().try_for_each(|record| {
                 app.out.strong(&escape::line(record.uri.short()))?;
@@ -210,7 +210,7 @@ pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
                     let event = escape::line(issue.event.short()).into_owned();
                     app.out.line(&format!("{}: {event}: {}", severity(issue.is_error), escape::line(&issue.message)))?;
                 }
-                app.out.line(if passed { "it fits together" } else { "it does not fit together" })?;
+                app.out.line(if passed { "consistent" } else { "inconsistent" })?;
             }
             Ok(if passed { Status::Done } else { Status::Told(1) })
         }

@@ -108,7 +108,7 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     let parts: Vec<_> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let from = tally.sources.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
     let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    let now = if tally.last_sequence == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
+    let now = if tally.commits == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
     out.line(&format!("{}{from}{what} ({}{now})", counted(tally.records, "record"), counted(tally.commits, "commit")))
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn plain_text() -> Result<String> {
 pub(crate) fn typed_text(words: &[String]) -> Result<String> {
     let text = if words == ["-"] { plain_text()?.trim_end().to_string() } else { words.join(" ") };
     if text.trim().is_empty() {
-        return Err(CliError::usage("there is no text"));
+        return Err(CliError::usage("the text is empty"));
     }
     Ok(text)
 }
@@ -133,7 +133,7 @@ pub(crate) fn typed_text(words: &[String]) -> Result<String> {
 pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::user("invalid_utf8", format!("{name} is no UTF-8 text: byte {at}")).field("offset", at)
+        CliError::user("invalid_utf8", format!("{name} is not UTF-8 text: invalid byte at {at}")).field("offset", at)
     })
 }
 
@@ -387,8 +387,7 @@ impl<'a> Bulk<'a> {
         drop(progress);
         if passed_over > 0 {
             let lines = counted(passed_over, "line");
-            app.out
-                .note(&format!("{lines} of aliases, checkpoints and events passed over: only their own capsule can hold them"));
+            app.out.note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
         }
         match first {
             Some(put) if tally.records == 1 && !each && passed_over == 0 => Answer::One(put),
@@ -404,7 +403,7 @@ impl<'a> Bulk<'a> {
             _ => self.batch_line,
         };
         let stored = self.tally.records;
-        let go_on = format!("{} stored; go on from line {resume}", counted(stored, "record"));
+        let go_on = format!("{} stored; resume from line {resume}", counted(stored, "record"));
         let hint = match error.hint.clone() {
             Some(hint) if stored > 0 => format!("{hint}; {go_on}"),
             Some(hint) => hint,

@@ -1,7 +1,7 @@
 //! `get`, `timeline`, `history` and `forget`: records by name and by time.
 
 use kapsa_memory::request::TimelineRequest;
-use kapsa_memory::{Record, Uri};
+use kapsa_memory::{Reader, Record, Uri};
 
 use crate::app::{self, App};
 use crate::args::{Get, OneUri, Timeline};
@@ -14,7 +14,7 @@ use crate::wire::{RecordOut, Records};
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     if args.raw && app.out.is_json() {
-        return Err(CliError::usage("--raw and --json exclude each other"));
+        return Err(CliError::usage("--raw and --json cannot be combined"));
     }
     let (reader, record) = match args.seq {
         Some(sequence) => {
@@ -30,31 +30,56 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
         let branch = reader.branch_of(&record)?;
         app.out.json(&RecordOut::whole(&record).on(&branch))
     } else {
-        render::record(&mut app.out, &record)
+        render::record(&mut app.out, &record)?;
+        rivals(app, &reader, &record)
     }
+}
+
+/// Prints the other sides of a contested record.
+fn rivals(app: &mut App, reader: &Reader, record: &Record) -> Result<()> {
+    for sequence in &record.beside {
+        let rival = reader.record(*sequence)?;
+        app.out.text("\n")?;
+        render::rival(&mut app.out, &rival, &reader.branch_of(&rival)?)?;
+    }
+    Ok(())
 }
 
 fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
     if record.uri == *uri {
         return Ok(record);
     }
-    let message = format!("#{} is no revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
+    let message = format!("#{} is not a revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
     Err(CliError::user("no_such_revision", message)
-        .hint(format!("kapsa history {}", uri.short()))
+        .hint(format!("kapsa history {} lists its revisions", uri.short()))
         .field("sequence", record.sequence))
 }
 
 /// `kapsa timeline`.
 pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
-    let request = TimelineRequest { filter: find::filter(args.filters), limit: args.limit, reverse: args.reverse };
-    let records = app.reader_when(&args.when)?.timeline(&request)?;
+    let newest = !args.oldest;
+    // One more than is shown says whether there are more.
+    let limit = args.limit.saturating_add(1);
+    let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
+    let mut records = app.reader_when(&args.when)?.timeline(&request)?;
+    let more = records.len() > args.limit;
+    records.truncate(args.limit);
+    if newest != args.reverse {
+        records.reverse();
+    }
     if app.out.is_json() {
         return app.out.json(&Records::of(None, &records));
     }
     if records.is_empty() {
-        app.out.note("nothing is remembered yet that fits");
+        app.out.note("no records match");
     }
-    list(app, &records)
+    list(app, &records)?;
+    if more {
+        let (which, other) = if newest { ("newest", "--oldest the oldest") } else { ("oldest", "without --oldest the newest") };
+        app.out.flush()?;
+        app.out.note(&format!("these are the {which} {} of more; --limit N shows more, {other}", records.len()));
+    }
+    Ok(())
 }
 
 /// `kapsa history`.

@@ -66,7 +66,7 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
             let learned = block_on(acting.role()?.reflect()).map_err(failed)?;
             acting.end(app);
             if let Some(problem) = &learned.problem {
-                app.out.note(&format!("nothing was learned: {problem}"));
+                app.out.note(&format!("learned nothing: {problem}"));
             }
             if app.out.is_json() {
                 let mut value = reflected(&args.role.id, &learned.new, &learned.strengthened);
@@ -151,7 +151,7 @@ fn list(app: &mut App, declared: &Declared) -> Result<()> {
     }
     match &declared.file {
         Some(file) if specs.is_empty() => app.out.note(&format!("{} declares no role", file.display())),
-        None => app.out.note("there is no kapsa.toml here or above"),
+        None => app.out.note("no kapsa.toml here or in any parent folder"),
         Some(_) => {}
     }
     Ok(())
@@ -214,7 +214,7 @@ impl Target {
         if meant.len() > 1 {
             let names: Vec<String> = meant.into_iter().map(|(name, _)| name).collect();
             let message = format!("`{name}` is more than one of them: {}", names.join(", "));
-            return Err(CliError::user("ambiguous_node", message).hint("name one of these as it stands there"));
+            return Err(CliError::user("ambiguous_node", message).hint("name one of these in full"));
         }
         meant.pop().map(|(_, target)| target).ok_or_else(|| {
             let all = spec
@@ -270,7 +270,7 @@ fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
     app.out.strong(&escape::line(&run.node))?;
     app.out.line(&format!(": {}", escape::body(&output)))?;
     if !run.answered {
-        app.out.note(&format!("no answer after {}: that is what it said last", render::counted(run.steps.into(), "step")));
+        app.out.note(&format!("no final answer after {}: this is its last one", render::counted(run.steps.into(), "step")));
     }
     took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())?;
     unrecorded(app, run.unrecorded.as_ref());
@@ -288,7 +288,7 @@ fn took(app: &mut App, usage: Usage, duration_ms: u64, cost: Option<f64>, episod
 
 fn unrecorded(app: &mut App, error: Option<&kapsa_memory::Error>) {
     if let Some(error) = error {
-        app.out.note(&format!("warning: it is not among the episodes: {error}"));
+        app.out.note(&format!("warning: the episode was not recorded: {error}"));
     }
 }
 
@@ -310,7 +310,7 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
 fn state(path: &Path) -> Result<State> {
     let text = if path.as_os_str() == "-" { plain_text()? } else { read_text(path, STATE_BYTES_MAX)? };
     json_input::object(text.as_bytes())
-        .map_err(|fault| CliError::usage(format!("the state in {} is no JSON object: {}", path.display(), fault.message)))
+        .map_err(|fault| CliError::usage(format!("the state in {} is not a JSON object: {}", path.display(), fault.message)))
 }
 
 /// Where a state is written: a file that is not there yet, or a regular one, which is replaced all at once.
@@ -328,7 +328,7 @@ impl StateFile {
     fn at(shown: &Path, capsule: &Path) -> Result<StateFile> {
         let refused = |why: &str| {
             let message = format!("cannot write {}: {why}", shown.display());
-            Err(CliError::user("not_writable", message).hint("--out FILE names a new file, or one that may be replaced"))
+            Err(CliError::user("not_writable", message).hint("choose a new file, or a regular one to replace, with --out FILE"))
         };
         let failed = |error: io::Error| CliError::io(&format!("write {}", shown.display()), &error);
         let (path, found) = match fs::metadata(shown) {
@@ -341,7 +341,7 @@ impl StateFile {
         }
         if let Some(found) = &found {
             if !found.is_file() {
-                return refused("it is no regular file");
+                return refused("not a regular file");
             }
             // What may not be written to is not replaced either.
             OpenOptions::new().write(true).open(&path).map_err(failed)?;
@@ -401,7 +401,7 @@ fn failed(error: RoleError) -> CliError {
             let told = match step.cause {
                 StepCause::Model(error) => language_models::failed(error),
                 StepCause::Memory(error) => error.into(),
-                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("--state FILE gives them"),
+                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("set them in the state: --state FILE"),
                 _ => CliError::system("internal", ""),
             };
             CliError { message, ..told }.field("tokens_in", usage.tokens_in).field("tokens_out", usage.tokens_out)

@@ -83,7 +83,7 @@ impl Runs {
         // A variable that is set to nothing comes from a start that failed: another run is not what was meant.
         if env::var_os(RUN_VARIABLE).is_some_and(|value| value.is_empty()) {
             return Err(CliError::user("no_run", format!("{RUN_VARIABLE} is empty: no run was started"))
-                .hint("kapsa run start begins one; unset KAPSA_RUN to mean the only one that is under way"));
+                .hint("start one with kapsa run start; unset KAPSA_RUN to use the only active one"));
         }
         // One that cannot be read may be the one.
         let may_be_meant = |info: &RunInfo| info.status == RunStatus::Running;
@@ -92,12 +92,12 @@ impl Runs {
             all.filter(|(_, info)| info.as_ref().map_or(true, may_be_meant)).map(|(run, _)| run).collect();
         match running.len() {
             1 => Ok(running.remove(0)),
-            0 => Err(CliError::user("no_run", "no run is under way")
-                .hint("kapsa run start begins one; --run or KAPSA_RUN names another")),
+            0 => Err(CliError::user("no_run", "no run is active")
+                .hint("start one with kapsa run start, or name one with --run or KAPSA_RUN")),
             _ => {
                 let names: Vec<&str> = running.iter().map(RunId::as_str).take(RUNS_TOLD).collect();
-                Err(CliError::user("several_runs", format!("several runs are under way: {}", names.join(", ")))
-                    .hint("--run or KAPSA_RUN says which is meant"))
+                Err(CliError::user("several_runs", format!("several runs are active: {}", names.join(", ")))
+                    .hint("choose one with --run or KAPSA_RUN"))
             }
         }
     }
@@ -231,7 +231,7 @@ fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, 
 
 /// The role that is meant.
 fn role_of(role: &Named<Role>) -> Result<&Role> {
-    role.get().ok_or_else(|| CliError::usage("which role?").hint("--role builder, or KAPSA_ROLE"))
+    role.get().ok_or_else(|| CliError::usage("no role given").hint("name it with --role builder or KAPSA_ROLE"))
 }
 
 fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
@@ -240,7 +240,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
         (Some(text), _) => text.clone(),
         (None, Some(source)) => text_of(source)?,
         (None, None) if io::stdin().is_terminal() => {
-            return Err(CliError::usage("nothing to record").hint("--text TEXT, a file, or text on standard input"));
+            return Err(CliError::usage("nothing to record").hint("give --text TEXT, a file, or text on standard input"));
         }
         (None, None) => plain_text()?,
     };
@@ -312,7 +312,7 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
 
 fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<()> {
     for skipped in &context.skipped {
-        app.out.note(&format!("warning: run memory: {} was passed over: {}", skipped.store, skipped.reason));
+        app.out.note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
     }
     if app.out.is_json() {
         let task = args.task.get().map(TaskId::as_str);
@@ -391,7 +391,9 @@ fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>,
 fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
     let run = match args.which.run.get() {
         Some(run) => run.clone(),
-        None => return Err(CliError::usage("which run?").hint("--run or KAPSA_RUN names it; kapsa run list shows them")),
+        None => {
+            return Err(CliError::usage("no run given").hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs"));
+        }
     };
     runs.store.archive(&run)?;
     if app.out.is_json() {
@@ -413,9 +415,7 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
         },
     };
     let info = runs.store.status(&run)?.ok_or_else(|| {
-        CliError::user("run_not_found", format!("there is no run {run}"))
-            .hint("kapsa run list shows them")
-            .field("run", run.as_str())
+        CliError::user("run_not_found", format!("no run {run}")).hint("kapsa run list shows the runs").field("run", run.as_str())
     })?;
     let place = runs.store.place(&run, None);
     if app.out.is_json() {
@@ -448,7 +448,7 @@ fn list(app: &mut App, args: &args::RunList) -> Result<()> {
         return app.out.json(&json!({ "runs": runs.iter().map(listed).collect::<Vec<Value>>() }));
     }
     if runs.is_empty() {
-        app.out.note("no runs yet; kapsa run start begins one");
+        app.out.note("no runs yet; start one with kapsa run start");
     }
     for (run, info) in runs {
         match info {

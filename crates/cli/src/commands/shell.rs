@@ -1,4 +1,4 @@
-//! `completions` and `man`: made from the same description as the help.
+//! `completions` and `man`: from the same description as the help.
 
 use std::fs;
 
@@ -10,8 +10,7 @@ use crate::error::{CliError, Result};
 
 /// `kapsa completions SHELL`.
 pub(crate) fn completions(app: &mut App, args: &Completions) -> Result<()> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "kapsa", &mut script);
+    let script = crate::completion::script(args.shell)?;
     app.out.own(&script)
 }
 
@@ -26,13 +25,6 @@ pub(crate) fn man(app: &mut App, args: &Man) -> Result<()> {
     fs::create_dir_all(folder).map_err(failed)?;
     clap_mangen::generate_to(documented(), folder).map_err(failed)?;
     app.out.line(&format!("wrote the manual pages to {}", folder.display()))
-}
-
-/// The whole command, with the arguments of every verb.
-fn command() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    command
 }
 
 /// The command as the manual shows it: `help` needs no pages of its own.

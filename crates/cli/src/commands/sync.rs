@@ -69,11 +69,11 @@ fn tell(app: &mut App, pulled: &Pulled) -> Result<()> {
     let records = counted(pulled.records, "record");
     match pulled.relation {
         Relation::UpToDate => app.out.line("nothing is missing"),
-        Relation::FastForward => app.out.line(&format!("{records} came; both have the same history now")),
+        Relation::FastForward => app.out.line(&format!("pulled {records}; both now have the same history")),
         Relation::Forked => {
-            app.out.line(&format!("{records} came as branches, since both had gone on:"))?;
+            app.out.line(&format!("pulled {records} as branches, since the histories diverged:"))?;
             pulled.branches.iter().try_for_each(|branch| app.out.line(&format!("  {branch}")))?;
-            app.out.note("kapsa merge --from BRANCH brings them together");
+            app.out.note("merge them with kapsa merge BRANCH");
             Ok(())
         }
     }

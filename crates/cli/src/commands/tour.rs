@@ -19,7 +19,7 @@ use crate::commands::documents;
 use crate::error::{CliError, Result};
 use crate::models;
 use crate::moment::readable;
-use crate::output::Output;
+use crate::output::{Output, Piece};
 use crate::progress::Progress;
 use crate::render::{self, counted, headline, place, size};
 use crate::wire::{PutOut, RecordOut, VerifyOut, show};
@@ -143,7 +143,7 @@ fn make_folder() -> Result<PathBuf> {
             Err(error) => return Err(CliError::io(&format!("make {}", folder.display()), &error)),
         }
     }
-    Err(CliError::system("io", "the temporary folder is full of tours"))
+    Err(CliError::system("io", "the temporary folder holds too many tours"))
 }
 
 fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
@@ -248,9 +248,9 @@ fn show_answer(out: &mut Output, query: &str, hits: &[Hit], took: Duration) -> R
     for hit in hits {
         let title = innermost(&headline(&hit.record), HEADING_CHARS_MAX);
         say(out, &format!("  {}  {title}  (score {:.1})", whereabouts(&hit.record), hit.score))?;
-        out.text("       ")?;
-        render::snippet(out, hit)?;
-        out.text("\n")?;
+        let mut passage = vec![Piece::plain("       ")];
+        passage.extend(render::snippet(hit));
+        out.pieces(&passage, 7)?;
     }
     Ok(())
 }

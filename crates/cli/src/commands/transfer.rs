@@ -87,8 +87,8 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
 fn seals(args: &args::Export, format: Format) -> Result<bool> {
     let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
     if sealed && format.is_folder() {
-        return Err(CliError::usage("a folder of readable files cannot be sealed")
-            .hint("--no-encrypt leaves it readable; --format capsule or jsonl makes a file that is sealed"));
+        return Err(CliError::usage("a folder of readable files cannot be encrypted")
+            .hint("use --no-encrypt, or a format that can be encrypted: --format capsule or jsonl"));
     }
     Ok(sealed)
 }
@@ -113,7 +113,7 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
     let itself = target.canonicalize().is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
     if itself || target.file_name().is_none() {
         return Err(
-            CliError::user("exists", format!("{} is no place for an export", target.display())).hint("--out names a new file")
+            CliError::user("exists", format!("{} cannot hold an export", target.display())).hint("choose a new file with --out")
         );
     }
     let there = target.symlink_metadata();
@@ -191,7 +191,7 @@ fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> 
     let mut options = app.write_options(None);
     options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
     let told = kapsa_memory::Writer::open(capsule, options).and_then(|mut writer| writer.emit(vec![event]));
-    let warning = format!("it is not among the events of the capsule: {}", told.err()?);
+    let warning = format!("the event was not recorded: {}", told.err()?);
     app.out.note(&format!("warning: {warning}"));
     Some(warning)
 }
@@ -221,7 +221,7 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     }
     let what = if done.existed { "was mounted already" } else { "mounted" };
     app.out.line(&format!("{} {what}: {}", done.mount.name, counted(stats.uri_count.unwrap_or_default(), "record")))?;
-    app.out.note(&format!("kapsa find WORDS --mount {} looks into it", done.mount.name));
+    app.out.note(&format!("search it with kapsa find WORDS --mount {}", done.mount.name));
     Ok(())
 }
 
@@ -235,11 +235,11 @@ fn stem(file: &Path) -> String {
 
 fn open_source(path: &Path) -> Result<File> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("there is no file {}", path.display())),
+        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("no file {}", path.display())),
         _ => CliError::io(&format!("read {}", path.display()), &error),
     };
     if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(CliError::user("not_a_capsule", format!("{} is no file", path.display())));
+        return Err(CliError::user("not_a_capsule", format!("{} is not a file", path.display())));
     }
     File::open(path).map_err(failed)
 }
@@ -282,7 +282,7 @@ pub(crate) fn mounts(app: &mut App) -> Result<()> {
         return app.out.json(&MountsOut::of(&mounts));
     }
     if mounts.is_empty() {
-        app.out.note("nothing is mounted; kapsa import FILE does");
+        app.out.note("nothing is mounted; mount a capsule with kapsa import FILE");
     }
     for mount in &mounts {
         app.out.strong(&mount.name)?;

@@ -1,20 +1,34 @@
-//! `branch`, `commit`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
+//! `branch`, `checkpoint`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
 
 use std::fs;
+use std::time::Duration;
 
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo};
+use similar::{ChangeTag, TextDiff};
 
 use crate::app::{self, App};
-use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Commit, Diff, Log, OneUri, ResolveUri, Revert};
+use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert};
 use crate::commands::put;
 use crate::error::{CliError, Result};
 use crate::moment::{self, readable};
+use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
     BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
 };
 use crate::{escape, locate, log_graph};
+
+/// Columns before the rest of a broken line of the log.
+const LOG_INDENT: usize = 4;
+/// Equal lines shown around changed ones.
+const CONTEXT_LINES: usize = 3;
+/// Columns before the text of a changed line.
+const DIFF_INDENT: usize = 5;
+/// Longest time to look for the smallest difference of two texts; then a larger one is taken.
+const DIFF_TIME_MAX: Duration = Duration::from_secs(1);
+/// Fields that differ between any two revisions.
+const VERSION_FIELDS: [&str; 4] = ["committed", "created", "origin", "contested"];
 
 /// Bytes of a resolved URI that are shown to programs.
 const PREVIEW_BYTES: usize = 200;
@@ -46,7 +60,7 @@ fn branch_line(app: &mut App, branch: &Branch, current: &str) -> Result<()> {
     let from = branch
         .parent
         .as_deref()
-        .map(|parent| format!("  left {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
+        .map(|parent| format!("  from {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
     let archived = if branch.archived { "  (archived)" } else { "" };
     app.out.line(&format!("{}{archived}", from.unwrap_or_default()))
 }
@@ -67,7 +81,7 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
         return app.out.json(&MadeBranch::of(&made, switch));
     }
     let now = if switch { ", and switched to it" } else { "" };
-    app.out.line(&format!("made {}, which leaves {parent} at #{}{now}", made.name, made.fork))
+    app.out.line(&format!("created {} from {parent} at #{}{now}", made.name, made.fork))
 }
 
 fn archive(app: &mut App, name: &str) -> Result<()> {
@@ -86,11 +100,11 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&serde_json::json!({ "branch": branch, "switched": true }));
     }
-    app.out.line(&format!("on {branch} now"))
+    app.out.line(&format!("switched to {branch}"))
 }
 
-/// `kapsa commit`.
-pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
+/// `kapsa checkpoint`.
+pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
     let path = app.capsule()?;
     let run = if args.stage.is_some() { args.run.unwrap_or_default() } else { String::new() };
     let new = NewCheckpoint {
@@ -115,7 +129,7 @@ pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()>
         return app.out.json(&CheckpointsOut::of(&found));
     }
     if found.is_empty() {
-        app.out.note("no checkpoints yet; kapsa commit --label NAME makes one");
+        app.out.note("no checkpoints yet; make one with kapsa checkpoint --label NAME");
     }
     found.iter().try_for_each(|found| checkpoint_line(app, found, args.all))
 }
@@ -126,7 +140,8 @@ pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bo
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();
     for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
-        if !value.is_empty() {
+        // A name with `_` before it stands for none.
+        if !value.is_empty() && !value.starts_with('_') {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
@@ -179,12 +194,52 @@ fn difference_for_people(app: &mut App, difference: &Difference, names: bool) ->
     if names {
         return Ok(());
     }
-    for (sign, side) in [("-", &difference.a), ("+", &difference.b)] {
-        for line in side.iter().flat_map(|record| record.text.lines()) {
-            app.out.line(&format!("   {sign} {}", escape::line(line)))?;
+    let (before, after) = (difference.a.as_ref(), difference.b.as_ref());
+    changed_fields(app, before, after)?;
+    changed_lines(app, before, after)
+}
+
+/// Prints the fields of a changed record that differ.
+fn changed_fields(app: &mut App, before: Option<&Record>, after: Option<&Record>) -> Result<()> {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    let of = |record: &Record| -> Vec<(&str, String)> {
+        let mut fields = render::fields(record);
+        fields.retain(|(name, _)| !VERSION_FIELDS.contains(name));
+        fields.push(("kind", record.kind.clone()));
+        fields
+    };
+    let (before, after) = (of(before), of(after));
+    for (sign, look, side, other) in [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)] {
+        for (name, value) in side.iter().filter(|field| !other.contains(field)) {
+            diff_line(app, sign, look, &format!("[{name}] {value}"))?;
         }
     }
     Ok(())
+}
+
+/// Prints the lines of a text that differ, with a few equal ones around them.
+fn changed_lines(app: &mut App, before: Option<&Record>, after: Option<&Record>) -> Result<()> {
+    let text = |record: Option<&'_ Record>| record.map_or_else(String::new, |record| record.text.clone());
+    let (before, after) = (text(before), text(after));
+    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(&before, &after);
+    for (at, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
+        if at > 0 {
+            diff_line(app, " ", Look::Faint, "…")?;
+        }
+        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+            let (sign, look) = match change.tag() {
+                ChangeTag::Delete => ("-", Look::Removed),
+                ChangeTag::Insert => ("+", Look::Added),
+                ChangeTag::Equal => (" ", Look::Plain),
+            };
+            diff_line(app, sign, look, change.value().trim_end_matches(['\n', '\r']))?;
+        }
+    }
+    Ok(())
+}
+
+fn diff_line(app: &mut App, sign: &str, look: Look, text: &str) -> Result<()> {
+    app.out.pieces(&[Piece { text: format!("   {sign} {text}").into(), look }], DIFF_INDENT)
 }
 
 /// `kapsa log`.
@@ -202,15 +257,23 @@ pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
     let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
     for (lanes, (branch, record)) in drawn.iter().zip(&lines) {
         let sequence = format!("#{}", record.sequence);
-        app.out.text(&format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1))?;
-        app.out.faint(&format!("{}  ", escape::line(branch)))?;
-        app.out.strong(&escape::line(record.uri.short()))?;
-        app.out.line(&format!("  {}", what_it_did(record)))?;
+        let before = format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1);
+        let line = [
+            Piece::plain(before),
+            Piece::faint(format!("{branch}  ")),
+            Piece::strong(render::listed_uri(record)),
+            Piece::plain(format!("  {}", what_it_did(record))),
+        ];
+        app.out.pieces(&line, LOG_INDENT)?;
     }
     Ok(())
 }
 
 fn what_it_did(record: &Record) -> String {
+    let event_type = record.title.split(' ').next().unwrap_or_default();
+    if let Some(words) = render::event_in_words(event_type, &record.metadata).filter(|_| record.system) {
+        return words;
+    }
     let by = record.origin.as_ref().map(|origin| format!(" ({})", render::decision(origin))).unwrap_or_default();
     match (record.purged, record.tombstone, &record.alias) {
         (true, ..) => "(erased)".to_string(),
@@ -277,13 +340,13 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
             _ => Undo::Commit(app.reader()?.checkpoint(&commit)?.sequence),
         },
-        _ => return Err(CliError::usage("nothing to revert: give a sequence, --run or --source")),
+        _ => return Err(CliError::usage("nothing to revert").hint("give a sequence, --run or --source")),
     };
     let undone = app.writer(&path, None)?.revert(&undo, &args.why.by.unwrap_or_default(), &args.why.note.unwrap_or_default())?;
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
-    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept, changed since", &undone.kept)] {
+    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept (changed since)", &undone.kept)] {
         for uri in uris {
             app.out.line(&format!("{what}  {}", escape::line(uri.short())))?;
         }

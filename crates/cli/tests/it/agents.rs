@@ -63,7 +63,7 @@ fn two_times_are_asked_for_apart() {
     let new = sandbox.json(&["fact", "get", "f2"]);
     assert_eq!((&new["entity"], &new["domain"], &new["supersedes"]), (&json!("db"), &json!("ops"), &json!("f1")));
     let (code, error) = sandbox.error(&["fact", "add", "x", "--valid-from", "2026-06-01", "--valid-to", "2026-05-01"]);
-    assert_eq!((code, &error["message"]), (1, &json!("--valid-to is no later than --valid-from")));
+    assert_eq!((code, &error["message"]), (1, &json!("--valid-to must be later than --valid-from")));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let (code, error) = sandbox.error(&["insight", "confirm", "ins_none", "--agent", "cro"]);
     assert_eq!((code, &error["code"]), (1, &json!("insight_not_found")));
     let (code, error) = sandbox.error(&["episode", "list"]);
-    assert_eq!((code, error["hint"].as_str()), (1, Some("--agent NAME, or KAPSA_AGENT=NAME for every call")));
+    assert_eq!((code, error["hint"].as_str()), (1, Some("name it with --agent NAME or KAPSA_AGENT")));
 }
 
 /// What comes of a secret of one domain is told to nobody in another.
@@ -216,7 +216,7 @@ fn a_context_is_what_its_agent_may_know() {
         "## Context\n- Acme pays late\n"
     );
     let nothing = sandbox.run(&["context", "--domain", "none"]);
-    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to tell\n"));
+    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to show\n"));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_context_for_programs() {
     let nothing = sandbox.json(&["context", "--tag", "none"]);
     assert_eq!((&nothing["context"], &nothing["lines"]), (&Value::Null, &json!([])));
     let cut = sandbox.run(&["context", "--agent", "cro", "--budget", "13"]);
-    assert_eq!(cut.err, "3 more left out: the budget is 13 tokens\n");
+    assert_eq!(cut.err, "3 more did not fit the budget of 13 tokens\n");
 }
 
 /// To read is no use that is counted, and needs no turn at writing.

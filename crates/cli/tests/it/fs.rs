@@ -101,7 +101,7 @@ fn what_is_wrong_is_told_with_the_path_and_what_mends_it() {
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{call:?}: {error}");
     }
     let error = sandbox.fails(&["fs", "ls"], 1, "usage");
-    assert_eq!(error["hint"], "--agent NAME, or KAPSA_AGENT=NAME for every call");
+    assert_eq!(error["hint"], "name it with --agent NAME or KAPSA_AGENT");
 }
 
 /// A text is data: it neither moves the cursor nor passes for a line of a listing.

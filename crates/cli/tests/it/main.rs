@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod bad_input;
+mod completion;
 mod crm;
 mod docs;
 mod documents;
@@ -14,6 +15,7 @@ mod init;
 mod knowledge;
 mod lock;
 mod meaning;
+mod people;
 mod put;
 mod read;
 mod roles;

@@ -161,7 +161,7 @@ fn a_folder_that_is_no_model_is_refused_and_leaves_nothing() {
     };
     let refused = |what: &str| {
         let output = add();
-        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(output.status.code(), Some(1));
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(told.contains(what), "{told}");
         assert!(!sandbox.path("models").exists());

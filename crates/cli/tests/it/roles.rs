@@ -160,7 +160,7 @@ fn a_role_answers_learns_and_tells() {
     assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
     assert_eq!(
         sandbox.run(&["role", "publish", "cro", "--min-confidence", "0.9"]).err,
-        "nothing to publish: no insight is sure enough\n"
+        "nothing to publish: no insight reaches the minimum confidence\n"
     );
 }
 
@@ -197,7 +197,7 @@ fn roles_are_listed_and_shown() {
     ] {
         assert!(told.contains(line), "{line}: {told}");
     }
-    assert_eq!(sandbox.run(&["context", "--agent", "cro"]).err, "nothing to tell\n", "contexts go by the same");
+    assert_eq!(sandbox.run(&["context", "--agent", "cro"]).err, "nothing to show\n", "contexts go by the same");
     for (action, want) in [("qualify_lead", "autonomous"), ("sign_contract", "forbidden"), ("other", "needs_approval")] {
         let run = sandbox.run(&["role", "can", "cro", action]);
         let code = if want == "autonomous" { 0 } else { 1 };
@@ -221,7 +221,7 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
         ),
         ("temperature = 0.2", "temperature = -1.0", "node `qualify` of operator `revenue_ops`: a temperature"),
         ("model = \"sonnet\"", "kind = \"chat\"", "node `qualify` of operator `revenue_ops`: its kind is llm or agent"),
-        ("scripted:models/cro.json", "scripted:../cro.json", "it must be a relative path without `..`"),
+        ("scripted:models/cro.json", "scripted:../cro.json", "must be a relative path without `..`"),
         ("scripted:models/cro.json", "oracle:1", "no provider of language models is called `oracle`"),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
         ("[role.intern]", "[role.\"../x\"]", "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: "),
@@ -274,9 +274,9 @@ fn a_state_replaces_a_file_and_nothing_else() {
         (".kapsa/workspace.kapsa.new", "it belongs to the capsule"),
         ("link", "it belongs to the capsule"),
         ("name", "it belongs to the capsule"),
-        ("pipe", "it is no regular file"),
-        ("models", "it is no regular file"),
-        ("/dev/null", "it is no regular file"),
+        ("pipe", "not a regular file"),
+        ("models", "not a regular file"),
+        ("/dev/null", "not a regular file"),
         ("dangling", "it is a link that leads nowhere"),
     ] {
         let run = run(out);
@@ -310,7 +310,7 @@ fn states_and_scripts_are_regular_files() {
     ];
     for call in calls {
         let error = sandbox.fails(call, 1, "not_a_file");
-        assert_eq!(error["message"], "cannot read pipe: it is no regular file");
+        assert_eq!(error["message"], "cannot read pipe: not a regular file");
     }
     sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
     let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);

@@ -86,7 +86,7 @@ fn which_run_is_meant_is_never_guessed() {
         for verb in [&["run", "record", "--role", "builder", "--text", "x"][..], &["run", "context", "--role", "builder"]] {
             let args: Vec<&str> = verb.iter().copied().chain(["--strict"]).collect();
             let (code, error) = sandbox.error(&args);
-            assert_eq!((code, &error["message"]), (1, &json!("no run is under way")));
+            assert_eq!((code, &error["message"]), (1, &json!("no run is active")));
             let run = sandbox.run(verb);
             assert_eq!(
                 (run.code, run.out.as_str()),

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | words | [`WORDS`] | its BM25 score, as a share of the best |
 //! | meaning | [`MEANING`] | its cosine, as a share of the best |
+//! | no_vector | [`MEANING`] | it has no vector yet: the mean of the others' cosines stands in |
 //! | before, after | [`BEFORE`], [`AFTER`] | the words of the turns beside it: an answer is found by its question |
 //! | conversation | [`CONVERSATION`] | the words of its session as a whole: how many of the query's, how rare, in how many turns |
 //! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
@@ -304,8 +305,11 @@ impl Fusion<'_> {
         // What has no vector yet is taken for middling.
         let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
         for candidate in candidates.iter_mut() {
-            let cosine = candidate.meaning.map_or(unknown, |(_, cosine)| cosine.max(0.0));
-            candidate.points.push(("meaning", MEANING * cosine / best_meaning));
+            let (name, cosine) = match candidate.meaning {
+                Some((_, cosine)) => ("meaning", cosine.max(0.0)),
+                None => ("no_vector", unknown),
+            };
+            candidate.points.push((name, MEANING * cosine / best_meaning));
         }
         if !with_words {
             return Ok(());

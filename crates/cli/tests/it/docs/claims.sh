@@ -46,7 +46,7 @@ same() {
 contains "$out" README.md
 contains "$out" docs/versions.md
 contains "$out" 'how is a record erased for good'
-contains "$out" 'whole: '
+contains "$out" 'intact: '
 #? runs the tests
 contains "$out" crates/cli
 #? creates .kapsa/workspace.kapsa, which git ignores
