@@ -37,7 +37,7 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
 
 /// Prints the other sides of a contested record.
 fn rivals(app: &mut App, reader: &Reader, record: &Record) -> Result<()> {
-    for sequence in &record.beside {
+    for sequence in &record.conflicts_with {
         let rival = reader.record(*sequence)?;
         app.out.text("\n")?;
         render::rival(&mut app.out, &rival, &reader.branch_of(&rival)?)?;
