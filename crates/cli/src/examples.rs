@@ -394,6 +394,8 @@ Examples:
   kapsa reembed --model ollama:nomic-embed-text      a service at KAPSA_EMBED_URL
   kapsa reembed --model bundled                      back to the model that comes with kapsa
 
+The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY goes to OpenAI itself only.
+
 Searches use the old model until every record has vectors of the new one; then the old vectors \
 are dropped. Stop it at any time and run it again to continue.";
 
@@ -489,9 +491,10 @@ In kapsa.toml:
   output = \"score\"
   scope = { entity = \"{lead}\", domain = \"revenue\" }
 
-Keys come only from the environment: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY; \
-KAPSA_LLM_URL sets another address, KAPSA_LLM the model of roles that declare none. A node \
-with tools (memory_search, memory_read, memory_write) uses the memory of the role by itself.";
+Keys come only from the environment: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY, \
+which go only to their own provider. KAPSA_LLM_URL sets another address, KAPSA_LLM the model of \
+roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the \
+memory of the role by itself.";
 
 pub(crate) const FS: &str = "\
 Examples:

@@ -2,27 +2,24 @@
 //! environment alone, and are never shown.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use kapsa_llm::{Key, Settings, from_name};
+use kapsa_http::{Provider, TIERS, language_model};
 use kapsa_memory::role::RoleSpec;
 use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel};
 use serde_json::Value;
 
 use crate::config_file::read_text;
 use crate::error::{CliError, Result};
+use crate::services::{Variables, variable};
 
 /// Which model answers unless something else is asked for or declared.
 pub(crate) const MODEL: &str = "KAPSA_LLM";
-/// Where its provider is.
-const URL: &str = "KAPSA_LLM_URL";
-/// Its key.
-const KEY: &str = "KAPSA_LLM_KEY";
-/// What the names of models begin with, and where the keys of their providers usually stand.
-const PROVIDERS: [(&str, Option<&str>); 4] =
-    [("anthropic", Some("ANTHROPIC_API_KEY")), ("openai", Some("OPENAI_API_KEY")), ("ollama", None), ("scripted", None)];
+/// Where its provider is, and the key of it.
+const SERVICE: Variables = Variables { url: "KAPSA_LLM_URL", key: "KAPSA_LLM_KEY" };
+/// What the name of a model that answers from a file begins with.
+const SCRIPTED: &str = "scripted";
 /// Largest script, in bytes.
 const SCRIPT_BYTES_MAX: u64 = 1 << 20;
 
@@ -45,7 +42,7 @@ impl Choice<'_> {
         }
         let mut by_name: BTreeMap<String, Box<dyn LanguageModel>> = BTreeMap::new();
         for node in spec.operators.iter().flat_map(|operator| &operator.nodes) {
-            if let Some(name) = node.model.as_deref().filter(|name| provider(name).is_some())
+            if let Some(name) = node.model.as_deref().filter(|name| has_provider(name))
                 && !by_name.contains_key(name)
             {
                 by_name.insert(name.to_string(), named(name, Some(self.folder))?);
@@ -63,15 +60,15 @@ impl Choice<'_> {
     }
 }
 
-/// The provider that a name begins with.
-fn provider(name: &str) -> Option<(&'static str, Option<&'static str>)> {
-    let (provider, _) = name.split_once(':')?;
-    PROVIDERS.into_iter().find(|(known, _)| *known == provider)
+/// Whether a name begins with a provider.
+fn has_provider(name: &str) -> bool {
+    let provider = name.split_once(':').map(|(provider, _)| provider);
+    provider.is_some_and(|known| known == SCRIPTED || Provider::named(known).is_some())
 }
 
 /// A model by its name. A script that a file names lies below that file: what came with a download reads nothing else.
 fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
-    if let Some(("scripted", path)) = name.split_once(':') {
+    if let Some((SCRIPTED, path)) = name.split_once(':') {
         let path = Path::new(path);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if folder.is_some() && !is_inside {
@@ -80,16 +77,12 @@ fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
         }
         return Ok(Box::new(script(&folder.map_or_else(|| path.to_path_buf(), |folder| folder.join(path)))?));
     }
-    let usual = provider(name).and_then(|(_, variable)| variable);
-    let key = match (variable(KEY)?, usual) {
-        (Some(key), _) => Some(key),
-        (None, Some(usual)) => variable(usual)?,
-        (None, None) => None,
-    };
-    let key = key.map(|key| Key::new(&key)).transpose().map_err(failed)?;
-    from_name(name, &Settings { base_url: variable(URL)?, key, ..Settings::default() }).map_err(|error| {
-        let hint = format!("anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE; keys and addresses: {KEY}, {URL}");
-        CliError { hint: Some(hint), ..failed(error) }
+    language_model(name, &SERVICE.settings(name)?).map_err(|error| {
+        let error = failed(error);
+        if has_provider(name) {
+            return error;
+        }
+        error.hint("use anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE")
     })
 }
 
@@ -103,15 +96,6 @@ fn script(path: &Path) -> Result<ScriptedModel> {
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?
     };
     ScriptedModel::from_json(&value).map_err(|error| wrong(error.message))
-}
-
-/// A variable of the environment that is set to something. Its content is never shown: it may be a key.
-fn variable(name: &str) -> Result<Option<String>> {
-    match env::var(name) {
-        Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),
-        Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(CliError::usage(format!("{name} is not UTF-8"))),
-    }
 }
 
 /// The models of a role: some by the name that nodes give them, and one for all else.
@@ -129,7 +113,7 @@ impl LanguageModel for Models {
 
     fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         let asked = request.model.as_deref();
-        let of_provider = asked.filter(|name| provider(name).is_some());
+        let of_provider = asked.filter(|name| has_provider(name));
         if let Some(model) = of_provider.and_then(|name| self.by_name.get(name)) {
             let request = ChatRequest { model: None, ..request.clone() };
             return Box::pin(async move { model.complete(&request).await });
@@ -142,7 +126,7 @@ impl LanguageModel for Models {
         };
         if self.is_only && asked.is_some() {
             // What a node names is a model of another provider, or a size of it.
-            let tier = asked.filter(|name| kapsa_llm::TIERS.contains(name)).map(str::to_string);
+            let tier = asked.filter(|name| TIERS.contains(name)).map(str::to_string);
             let request = ChatRequest { model: tier, ..request.clone() };
             return Box::pin(async move { model.complete(&request).await });
         }

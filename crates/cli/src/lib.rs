@@ -34,6 +34,7 @@ mod render;
 mod role_config;
 mod run_config;
 mod sealed;
+mod services;
 mod shell;
 mod sys;
 mod wire;

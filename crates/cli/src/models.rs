@@ -4,18 +4,18 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kapsa_embed::{LocalEmbedder, OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};
+use kapsa_embed::LocalEmbedder;
+use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
 use kapsa_memory::Reader;
 use kapsa_model::{EmbedError, Embedder, Model};
 
 use crate::error::{CliError, Result};
+use crate::services::{Variables, variable};
 
 /// Which model new capsules use: a name as [`named`] takes it.
 pub(crate) const MODEL: &str = "KAPSA_MODEL";
-/// Where an embedding service is.
-const URL: &str = "KAPSA_EMBED_URL";
-/// Its key.
-const KEY: &str = "KAPSA_EMBED_KEY";
+/// Where an embedding service is, and the key of it.
+const SERVICE: Variables = Variables { url: "KAPSA_EMBED_URL", key: "KAPSA_EMBED_KEY" };
 /// Where models lie that were added.
 const FOLDER: &str = "KAPSA_MODELS";
 /// Name of the model that comes with the program.
@@ -36,9 +36,8 @@ pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
         return Ok(Box::new(bundled));
     }
     let embedder = match model.name.split_once('/') {
-        Some(("openai", name)) => openai(name, Some(model.dimension))?,
-        Some(("ollama", name)) => ollama(name)?,
-        _ => from_file(&hex(&model.hash), &model.name)?,
+        Some((provider @ ("openai" | "ollama"), name)) => service(&format!("{provider}:{name}"), Some(model.dimension))?,
+        _ => from_file(&model.hash_hex(), &model.name)?,
     };
     if embedder.model() == model {
         return Ok(embedder);
@@ -59,8 +58,7 @@ pub(crate) fn named(name: &str) -> Result<Box<dyn Embedder>> {
             })?;
             from_file(&added.hash, &added.name)
         }
-        Some(("openai", model)) => openai(model, None),
-        Some(("ollama", model)) => ollama(model),
+        Some(("openai" | "ollama", _)) => service(name, None),
         _ => Err(CliError::usage(format!("`{name}` is not a model"))
             .hint("use bundled, local:NAME (see kapsa model list), openai:MODEL or ollama:MODEL")),
     }
@@ -112,33 +110,11 @@ fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(LocalEmbedder::from_bytes(Arc::from(bytes)).map_err(failed)?))
 }
 
-fn openai(model: &str, dimensions: Option<u32>) -> Result<Box<dyn Embedder>> {
-    let mut options = OpenAiOptions { model: model.to_string(), dimensions, ..OpenAiOptions::default() };
-    if let Some(url) = variable(URL)? {
-        options.base_url = url;
-    }
-    options.key = match variable(KEY)? {
-        Some(key) => Some(key),
-        None => variable("OPENAI_API_KEY")?,
-    };
-    Ok(Box::new(OpenAiEmbedder::new(options).map_err(failed)?))
-}
-
-fn ollama(model: &str) -> Result<Box<dyn Embedder>> {
-    let mut options = OllamaOptions { model: model.to_string(), ..OllamaOptions::default() };
-    if let Some(url) = variable(URL)? {
-        options.base_url = url;
-    }
-    Ok(Box::new(OllamaEmbedder::new(options).map_err(failed)?))
-}
-
-/// A variable of the environment that is set. Its content is never shown: it may be a key.
-fn variable(name: &str) -> Result<Option<String>> {
-    match env::var(name) {
-        Ok(value) => Ok(Some(value)),
-        Err(env::VarError::NotPresent) => Ok(None),
-        Err(env::VarError::NotUnicode(_)) => Err(CliError::usage(format!("{name} is not UTF-8"))),
-    }
+/// A model at a service, by a name such as `openai:MODEL`.
+fn service(name: &str, dimensions: Option<u32>) -> Result<Box<dyn Embedder>> {
+    let options = EmbeddingOptions { dimensions, ..EmbeddingOptions::default() };
+    let embedder = ServiceEmbedder::open(name, &SERVICE.settings(name)?, options);
+    Ok(Box::new(embedder.map_err(failed)?))
 }
 
 /// What a model says went wrong, as an error of the command line.
@@ -148,8 +124,4 @@ pub(crate) fn failed(error: EmbedError) -> CliError {
         Some(hint) => told.hint(hint),
         None => told,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

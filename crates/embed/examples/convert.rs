@@ -1,5 +1,5 @@
 //! Makes a model file of a folder with a BERT encoder: `convert FOLDER NAME ORIGIN TOKENS OUT`.
-//! With `time FILE` it tells how long that model takes on one core for texts of some lengths.
+//! With `time FILE` it prints how long that model takes on one core for texts of some lengths.
 
 use std::error::Error;
 use std::fs;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Medians of a hundred texts each.
+/// Prints medians of a hundred texts each.
 fn time(embedder: &LocalEmbedder) -> Result<(), Box<dyn Error>> {
     for (what, words) in [("a question of 12 words", 12), ("a passage of 60 words", 60), ("a passage of 125 words", 125)] {
         let text = "memory ".repeat(words);

@@ -1,7 +1,7 @@
 //! The encoder of BERT (Devlin et al., 2019): token numbers in, one vector out.
 //!
-//! Matrices are multiplied in whole numbers, the rest in 32-bit floating point in a fixed order and without functions of the
-//! system's mathematics library: the same text gives the same vector, to the last bit, on every machine.
+//! Matrices are multiplied in integers, the rest is 32-bit floating point in a fixed order and without the system's
+//! mathematics library: the same text gives the same vector, to the last bit, on every machine.
 
 use kapsa_model::Pooling;
 
@@ -12,21 +12,21 @@ use crate::weights::{Norm, Weights};
 pub(crate) fn encode(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = crate::kernel::Avx2::new() {
-        // SAFETY: there is an `Avx2` only where the processor has it.
+        // SAFETY: an `Avx2` exists only where the processor has AVX2.
         #[allow(unsafe_code)]
         return unsafe { forward_avx2(avx2, weights, tokens) };
     }
     forward(Portable, weights, tokens)
 }
 
-/// All of it, compiled for such a processor.
+/// The whole computation, compiled for a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn forward_avx2(avx2: crate::kernel::Avx2, weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
     forward(avx2, weights, tokens)
 }
 
-/// The same without special instructions, for a comparison.
+/// The same without special instructions, for comparison.
 #[cfg(test)]
 pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
     forward(Portable, weights, tokens)
@@ -119,7 +119,7 @@ fn normalise(state: &mut [f32], norm: &Norm, epsilon: f32) {
     }
 }
 
-/// Numbers that are summed up at once, in registers.
+/// Numbers that are summed at once, in registers.
 const BLOCK: usize = 32;
 
 /// Scaled dot-product attention (Vaswani et al., 2017), head by head.
@@ -128,7 +128,7 @@ fn attend(query: &[f32], key: &[f32], value: &[f32], heads: usize, width: usize,
     let (count, size) = (query.len() / width, width / heads);
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
-    // Keys with a row for each number, values with a row for each place; filled with zeros to whole blocks.
+    // Keys have a row for each number, values one for each position; both are padded with zeros to whole blocks.
     let (mut keys, mut values) = (vec![0.0f32; size * places], vec![0.0f32; count * parts]);
     let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
     for head in 0..heads {
@@ -148,7 +148,7 @@ fn attend(query: &[f32], key: &[f32], value: &[f32], heads: usize, width: usize,
     }
 }
 
-/// The sum of the rows, each times its weight.
+/// The weighted sum of the rows.
 #[inline(always)]
 fn weigh(weights: &[f32], rows: &[f32], out: &mut [f32]) {
     let width = out.len();

@@ -1,4 +1,4 @@
-//! Small whole numbers times small whole numbers: the one piece of arithmetic that takes the time.
+//! The product of small integers: the arithmetic that takes the time.
 //!
 //! Weights are 8-bit, activations 13-bit, sums 32-bit and exact, so that every processor gives the same vector.
 //!
@@ -15,7 +15,7 @@ pub(crate) const ROWS_MAX: usize = 4096;
 /// Rows of activations that are multiplied at once.
 const TILE: usize = 6;
 
-/// Which instructions a processor offers.
+/// The instructions that a processor offers.
 pub(crate) trait Instructions: Copy {
     /// Multiplies `M` rows of `pairs` pairs of activations with one panel.
     fn tile<const M: usize>(self, rows: [&[i16]; M], panel: &[i8], out: &mut [[i32; COLUMNS]; M]);
@@ -47,7 +47,7 @@ pub(crate) struct Avx2(());
 
 #[cfg(target_arch = "x86_64")]
 impl Avx2 {
-    /// When this processor has it.
+    /// Some if this processor has AVX2.
     pub(crate) fn new() -> Option<Avx2> {
         is_x86_feature_detected!("avx2").then_some(Avx2(()))
     }
@@ -57,7 +57,7 @@ impl Avx2 {
 impl Instructions for Avx2 {
     #[inline(always)]
     fn tile<const M: usize>(self, rows: [&[i16]; M], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
-        // SAFETY: an `Avx2` is made only where the processor has AVX2.
+        // SAFETY: an `Avx2` exists only where the processor has AVX2.
         unsafe { tile_avx2(rows, panel, out) }
     }
 }
@@ -101,14 +101,14 @@ pub(crate) struct Linear<'a> {
     pub(crate) panels: &'a [i8],
 }
 
-/// Rows of activations as whole numbers, each with its factor.
+/// Rows of activations as integers, each with its factor.
 #[derive(Default)]
 pub(crate) struct Quantised {
     values: Vec<i16>,
     factors: Vec<f32>,
 }
 
-/// The nearest whole number, ties to even, for values below 2^22: what remains in the last bits after adding 1.5 * 2^23.
+/// The nearest integer, ties to even, for values below 2^22: what remains in the last bits after adding 1.5 * 2^23.
 #[inline(always)]
 pub(crate) fn nearest(x: f32) -> (f32, i32) {
     const SHIFT: f32 = 12_582_912.0;
@@ -117,7 +117,7 @@ pub(crate) fn nearest(x: f32) -> (f32, i32) {
 }
 
 impl Quantised {
-    /// Takes over `input`, rows of `width` numbers.
+    /// Replaces the content with `input`, rows of `width` numbers.
     #[inline(always)]
     pub(crate) fn fill(&mut self, input: &[f32], width: usize) {
         self.values.resize(input.len(), 0);

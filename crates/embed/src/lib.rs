@@ -1,15 +1,15 @@
-//! Texts to vectors: the model that comes with the program, models from files, and services.
+//! Knows no network, capsule, record or search: the only crate that runs a model.
 //!
-//! The only crate that runs a model or asks a service for vectors.
+//! Texts to vectors, by the model that comes with the program and by models from local files.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
 mod bert;
 mod convert;
 mod kernel;
 mod local;
-mod remote;
 mod weights;
 mod wordpiece;
 
 pub use convert::{ConvertOptions, convert};
 pub use local::LocalEmbedder;
-pub use remote::{OllamaEmbedder, OllamaOptions, OpenAiEmbedder, OpenAiOptions};

@@ -1,4 +1,4 @@
-//! Models that run here: the one that comes with the program, and those from files.
+//! Models that run on this machine: the bundled one, and those from files.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use crate::bert;
 use crate::weights::Weights;
 use crate::wordpiece::{self, Special};
 
-/// The model that comes with the program, as `cargo xtask model` made it.
+/// The bundled model, as `cargo xtask model` made it.
 static BUNDLED: &[u8] = include_bytes!("../assets/paraphrase-MiniLM-L3-v2.kmodel");
-/// BLAKE3 of it: hashing 18 MB at each start would take longer than a question.
+/// Its BLAKE3 hash: hashing 18 MB at each start would take longer than a question.
 const BUNDLED_HASH: &str = "06f3c3e966de4a63461e805d602eeebb4638719aa2888d6e6324e8798c11e880";
-/// Most tokens of a passage: what these models were trained on, and time grows with the square.
+/// Most tokens of a passage: these models were trained on as many, and the time grows with the square.
 const PASSAGE_TOKENS_MAX: usize = 126;
-/// Tokens that a passage shares with the one before.
+/// Tokens that a passage shares with the previous one.
 const OVERLAP_TOKENS: usize = 24;
-/// Fewest texts that are worth a thread of their own.
+/// Fewest texts for which a thread is started.
 const TEXTS_PER_THREAD_MIN: usize = 2;
 
-/// A model that runs on this machine's processor, with nothing else running.
+/// A model that runs on this machine's processor, in this process.
 pub struct LocalEmbedder {
     // Before the bytes that it borrows from: dropped first.
     weights: Weights<'static>,
@@ -37,7 +37,7 @@ impl std::fmt::Debug for LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// The model that comes with the program. Nothing is copied or unpacked: it is ready at once.
+    /// The bundled model. Nothing is copied or unpacked: it is ready at once.
     ///
     /// # Errors
     /// Only when the program's own bytes are damaged.
@@ -52,7 +52,8 @@ impl LocalEmbedder {
     /// When it is damaged.
     pub fn from_bytes(bytes: Arc<[u8]>) -> Result<LocalEmbedder, EmbedError> {
         let hash = *blake3::hash(&bytes).as_bytes();
-        // SAFETY: `bytes` is kept beside what borrows from it, is never changed, and does not move: it lies on the heap.
+        // SAFETY: `bytes` lives in the same struct as what borrows from it, never changes, and is on the heap, so it does
+        // not move.
         #[allow(unsafe_code)]
         let kept: &'static [u8] = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
         Self::new(Weights::read(kept, hash)?, Some(bytes))
@@ -64,7 +65,7 @@ impl LocalEmbedder {
         Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })
     }
 
-    /// The same with at most `threads` threads for a call with many texts; default: one for each processor.
+    /// The same, with at most `threads` threads for a call with many texts. Default: one for each processor.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> LocalEmbedder {
         LocalEmbedder { threads: threads.max(1), ..self }

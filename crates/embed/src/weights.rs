@@ -1,4 +1,4 @@
-//! A model file: what is in it, and where?
+//! The layout of a model file, and how it is read without copying.
 //!
 //! Little-endian, no gaps but those named: `KAPSAMDL`, version (4 bytes), length of the head (4), head (JSON, [`Shape`] and the
 //! names), zeros to a multiple of 8; then, with V words, P positions, H hidden and I intermediate numbers:
@@ -28,7 +28,7 @@ const LAYERS_MAX: usize = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub(crate) name: String,
-    /// Where it came from and under which licence, for people.
+    /// Its source and licence, for people.
     #[serde(default)]
     pub(crate) origin: String,
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(crate) struct Head {
     pub(crate) lower_case: bool,
 }
 
-/// The numbers that computing needs.
+/// The sizes that the computation needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) hidden: usize,
@@ -76,7 +76,7 @@ pub(crate) struct Layer<'a> {
     pub(crate) output_norm: Norm,
 }
 
-/// A model file, read.
+/// The content of a model file.
 pub(crate) struct Weights<'a> {
     pub(crate) model: Model,
     pub(crate) shape: Shape,
@@ -107,7 +107,7 @@ impl<'a> Weights<'a> {
     /// Reads a model file; copies nothing large.
     ///
     /// # Errors
-    /// When the bytes are no model file, or break a limit.
+    /// When the bytes are not a model file, or exceed a limit.
     pub(crate) fn read(bytes: &'a [u8], hash: [u8; 32]) -> Result<Weights<'a>, EmbedError> {
         let head = head(bytes)?;
         let mut cursor = Cursor { bytes, at: head.1 };
@@ -133,7 +133,7 @@ impl<'a> Weights<'a> {
             layers.push(Layer { query, key, value, output, attention_norm, up, down, output_norm });
         }
         if cursor.at != bytes.len() {
-            return Err(damaged("it does not end where it should"));
+            return Err(damaged("it is longer than its head says"));
         }
         let pooling = if head.pooling == "first" { Pooling::First } else { Pooling::Mean };
         let model = Model {
@@ -165,7 +165,7 @@ impl<'a> Weights<'a> {
         self.vocabulary.find(word)
     }
 
-    /// Writes the sum of the vectors of a word and of its place into `row`.
+    /// Writes the sum of the vectors of a word and of its position into `row`.
     #[inline(always)]
     pub(crate) fn embed(&self, word: u32, place: usize, row: &mut [f32]) {
         let (word, width) = (word as usize, row.len());
@@ -181,10 +181,10 @@ impl<'a> Weights<'a> {
 /// The head of a model file, checked, and where the rest begins.
 fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
     if bytes.len() < 16 || bytes[..8] != MAGIC {
-        return Err(damaged("it is not one"));
+        return Err(damaged("it is not a model file"));
     }
     if u32_at(bytes, 2) != VERSION {
-        return Err(damaged("it is of an unknown version"));
+        return Err(damaged("its version is unknown"));
     }
     let len = u32_at(bytes, 3) as usize;
     let text =
@@ -209,7 +209,7 @@ impl Head {
         fits("number of positions", self.positions, POSITIONS_MAX)?;
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
         if !(even && self.hidden.is_multiple_of(self.heads) && self.epsilon > 0.0 && self.epsilon < 1.0) {
-            let message = format!("the model's sizes do not fit each other, or are no multiples of {COLUMNS}");
+            let message = format!("the model's sizes do not fit each other, or are not multiples of {COLUMNS}");
             return Err(EmbedError { message, hint: None });
         }
         if !["mean", "first"].contains(&self.pooling.as_str()) {
@@ -301,17 +301,17 @@ fn signed(bytes: &[u8]) -> &[i8] {
     }
 }
 
-/// A matrix as a model gives it: `values[row * columns + column]`, numbers from another program.
+/// A matrix as another program stores it: `values[row * columns + column]`.
 pub(crate) struct Matrix<'a> {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) values: Cow<'a, [f32]>,
 }
 
-/// A model as other programs keep it, on its way into a file of ours.
+/// A model as other programs store it, before it becomes a model file.
 pub(crate) struct Full<'a> {
     pub(crate) head: Head,
-    /// In order of their numbers.
+    /// The words, in order of their numbers.
     pub(crate) vocabulary: Vec<String>,
     /// V × H.
     pub(crate) words: Cow<'a, [f32]>,

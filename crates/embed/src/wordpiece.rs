@@ -1,4 +1,4 @@
-//! Which tokens does a text consist of? The tokenizer of BERT: words and punctuation, then the longest known pieces.
+//! The tokenizer of BERT: words and punctuation, then the longest known pieces of words.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::weights::Weights;
 /// A word with more characters is one unknown token.
 const WORD_CHARS_MAX: usize = 100;
 
-/// Numbers of the tokens that are no words.
+/// The numbers of the special tokens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Special {
     unknown: u32,
@@ -25,7 +25,7 @@ impl Special {
             let message = format!("the model's vocabulary has no {word}");
             weights
                 .word(word.as_bytes())
-                .ok_or(EmbedError { message, hint: Some("only WordPiece vocabularies are understood".into()) })
+                .ok_or(EmbedError { message, hint: Some("only WordPiece vocabularies are supported".into()) })
         };
         Ok(Special { unknown: number("[UNK]")?, begin: number("[CLS]")?, end: number("[SEP]")? })
     }
@@ -35,11 +35,11 @@ impl Special {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) number: u32,
-    /// Of the whole word that it is a piece of.
+    /// The bytes of the whole word that it is a piece of.
     pub(crate) word: Range<usize>,
 }
 
-/// The tokens of a text that a model with room for `most` tokens sees, first and last token included.
+/// The tokens of a text that a model with room for `most` tokens sees, including the first and last special ones.
 pub(crate) fn framed(weights: &Weights<'_>, special: Special, prefix: &str, text: &str, most: usize) -> Vec<u32> {
     let mut numbers = vec![special.begin];
     let room = most.saturating_sub(2);
@@ -70,7 +70,7 @@ pub(crate) fn tokens(weights: &Weights<'_>, special: Special, text: &str, sink: 
     }
 }
 
-/// The next run of characters that are neither spaces nor punctuation, or the next character that stands alone.
+/// The next run of characters that are neither spaces nor punctuation, or the next single character.
 fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
     let rest = text[*at..].char_indices().map(|(offset, c)| (*at + offset, c));
     let mut start = None;
@@ -113,7 +113,7 @@ fn is_ideograph(c: char) -> bool {
         | 0xF900..=0xFAFF | 0x2F800..=0x2FA1F)
 }
 
-/// Without control characters, and if wanted in lower case and without accents.
+/// Removes control characters and, if `lower_case`, accents and upper case.
 fn fold(word: &str, lower_case: bool, out: &mut String) {
     if word.is_ascii() {
         out.extend(word.chars().filter(|c| !c.is_ascii_control()).map(|c| if lower_case { c.to_ascii_lowercase() } else { c }));

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-/// What a text is to be embedded for: some models want to be told.
+/// What a text is embedded for: some models treat the two differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A question.
     Query,
-    /// A text that questions are to find.
+    /// A text that questions should find.
     Passage,
 }
 
@@ -19,12 +19,12 @@ pub enum Pooling {
     Mean,
     /// The first token's.
     First,
-    /// Whoever embeds does it and does not say how.
+    /// A service does it and does not say how.
     Remote,
 }
 
 impl Pooling {
-    /// The name that is recorded.
+    /// The recorded name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,12 +35,12 @@ impl Pooling {
     }
 }
 
-/// Which model, and used how? Vectors of two models that differ in anything here never meet.
+/// A model and how it is used. Vectors of two models that differ in anything here are never compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     /// For people, such as `paraphrase-MiniLM-L3-v2-int8` or `ollama/nomic-embed-text`.
     pub name: String,
-    /// BLAKE3 of the weights and the vocabulary; of a service, of its kind and the model's name, as far as it is known.
+    /// BLAKE3 of the weights and the vocabulary; for a service, of its kind, the model's name and what else is known.
     pub hash: [u8; 32],
     /// Numbers in a vector, at most [`DIMENSION_MAX`].
     pub dimension: u32,
@@ -50,8 +50,16 @@ pub struct Model {
     pub query_prefix: String,
     /// Put before each passage.
     pub passage_prefix: String,
-    /// Tokens of a text that the model reads; the rest is not seen.
+    /// Tokens of a text that the model reads; it does not see the rest.
     pub tokens_max: u32,
+}
+
+impl Model {
+    /// [`Model::hash`] in hexadecimal.
+    #[must_use]
+    pub fn hash_hex(&self) -> String {
+        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// Most numbers in a vector.
@@ -85,28 +93,28 @@ pub trait Embedder: Send + Sync {
     /// When the model cannot be read or the service does not answer; then there is no vector at all.
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The passages, in bytes, that a text is cut into before it is embedded: they overlap, and together hold every word.
+    /// The passages, as ranges of bytes, that a text is cut into before it is embedded. They overlap and cover every word.
     fn passages(&self, text: &str) -> Vec<Range<usize>> {
         cut(text, &about_tokens(text), PIECES_MAX, PIECES_MAX / 8)
     }
 }
 
-/// Longest passage when nobody counts tokens, in pieces of about a token each.
+/// Longest passage where tokens are not counted, in pieces of about a token each.
 const PIECES_MAX: usize = 320;
 /// About as many characters make a token of an English text.
 const PIECE_CHARS: usize = 4;
 
-/// A part of a text that is not cut, and how much room it takes.
+/// A part of a text that is never cut, and its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Its bytes.
     pub range: Range<usize>,
-    /// Its tokens, or about as many.
+    /// The number of its tokens, or an estimate.
     pub tokens: usize,
 }
 
-/// Cuts a text into passages of at most `most` tokens, each of which begins with about `overlap` tokens of the one before. A passage
-/// ends at the end of a line or of a sentence where there is one in its last third.
+/// Cuts a text into passages of at most `most` tokens, each of which begins with about `overlap` tokens of the previous
+/// one. A passage ends at the end of a line or of a sentence if there is one in its last third.
 #[must_use]
 pub fn cut(text: &str, pieces: &[Piece], most: usize, overlap: usize) -> Vec<Range<usize>> {
     let mut passages = Vec::new();
@@ -144,7 +152,7 @@ fn ends_well(text: &str, last: &Piece, next: &Piece) -> bool {
         || (!gap.is_empty() && matches!(end, Some('.' | '!' | '?' | ';' | ':')))
 }
 
-/// Pieces of about a token each, for who cannot count tokens.
+/// Pieces of about a token each, for embedders that cannot count tokens.
 fn about_tokens(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut chars = text.char_indices().peekable();

@@ -4,6 +4,8 @@
 //! into vectors, a [`LanguageModel`] continues a conversation. [`ScriptedModel`] answers from a script, for tests and for
 //! trying things out without a provider.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod embedding;
 mod language;
 

@@ -9,6 +9,7 @@
 mod crash;
 mod disk;
 mod random;
+pub mod stub;
 
 pub use crash::{Crash, SUBSET_BITS_MAX, SUBSETS_SAMPLED, crashes, one_crash};
 pub use disk::{Disk, Failure, Fault, Operation};

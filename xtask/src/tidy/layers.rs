@@ -25,7 +25,7 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 15] = [
+const LAYERS: [Layer; 14] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
@@ -35,7 +35,6 @@ const LAYERS: [Layer; 15] = [
     Layer { name: "agents", uses: &["memory", "model"], kind: Kind::Library },
     Layer { name: "roles", uses: &["agents", "memory", "model"], kind: Kind::Library },
     Layer { name: "runs", uses: &["memory"], kind: Kind::Library },
-    Layer { name: "llm", uses: &["memory"], kind: Kind::Library },
     Layer { name: "cli", uses: EVERY_LIBRARY, kind: Kind::Program },
     Layer { name: "testkit", uses: &["capsule"], kind: Kind::Development },
     Layer { name: "recall", uses: EVERY_LIBRARY, kind: Kind::Development },

@@ -27,7 +27,7 @@ const METHODS_ALLOWED: [Allowance; 12] = [
     Allowance::of("memory::Writer", 48),
 ];
 /// Names that a package still gives to several types, and to how many.
-const NAMES_ALLOWED: [Allowance; 40] = [
+const NAMES_ALLOWED: [Allowance; 35] = [
     Allowance::of("capsule::Head", 2),
     Allowance::of("cli::Document", 3),
     Allowance::of("cli::Filters", 2),
@@ -39,11 +39,6 @@ const NAMES_ALLOWED: [Allowance; 40] = [
     Allowance::of("index::Reader", 2),
     Allowance::of("index::Wanted", 2),
     Allowance::of("index::Words", 2),
-    Allowance::of("llm::Call", 3),
-    Allowance::of("llm::Function", 2),
-    Allowance::of("llm::Reply", 3),
-    Allowance::of("llm::Tokens", 2),
-    Allowance::of("llm::Words", 2),
     Allowance::of("memory::Access", 2),
     Allowance::of("memory::Call", 2),
     Allowance::of("memory::Context", 2),

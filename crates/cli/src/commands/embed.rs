@@ -225,7 +225,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
             }
         },
     };
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = model.hash_hex();
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
         return app.out.json(&serde_json::json!({
@@ -255,7 +255,7 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
     let size = bytes.len() as u64;
     let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
     let model = embedder.model();
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = model.hash_hex();
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
     // The name first: a model that is there has one.
@@ -274,14 +274,13 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
 
 fn list(app: &mut App) -> Result<()> {
     let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
-    let hex = |hash: &[u8; 32]| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let used = in_force.as_ref().map(|model| hex(&model.hash));
+    let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
     let mut all = vec![Listed {
         name: models::BUNDLED.to_string(),
         dimension: bundled.model().dimension,
         bytes: 0,
-        hash: hex(&bundled.model().hash),
+        hash: bundled.model().hash_hex(),
         in_force: false,
     }];
     for added in models::added()? {

@@ -1,9 +1,8 @@
 //! Search by meaning as its user meets it: with the model that comes with the program, and with one from a folder.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
 
+use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
@@ -219,43 +218,58 @@ fn doctor_and_stats_tell_what_lacks_vectors() {
     assert!(sandbox.ok(&["stats"]).contains("1 of 1 record, paraphrase-MiniLM-L3-v2, "));
 }
 
-/// A server that speaks as Ollama does, for as long as this process runs. Gives its address, and what it was asked for.
-pub(crate) fn ollama() -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!("http://{}", listener.local_addr().expect("an address"));
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let list = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for connection in listener.incoming() {
-            let mut connection = connection.expect("a connection");
-            let mut reader = BufReader::new(connection.try_clone().expect("a second handle"));
-            let (mut first, mut length) = (String::new(), 0);
-            reader.read_line(&mut first).expect("a request");
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).expect("a header");
-                let Some((name, value)) = line.trim_end().split_once(':') else { break };
-                if name.eq_ignore_ascii_case("content-length") {
-                    length = value.trim().parse().expect("a length");
-                }
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).expect("the body");
-            list.lock().expect("nobody panicked").push(first.clone());
-            let asked: Value = serde_json::from_slice(&body).expect("JSON");
-            let answer = if first.contains("/api/embed") {
-                let texts = asked["input"].as_array().expect("texts");
-                let vectors: Vec<_> = texts.iter().map(|text| [text.as_str().map_or(0, str::len) as f32, 1.0, 2.0]).collect();
-                json!({ "embeddings": vectors })
-            } else {
-                json!({ "details": { "family": "stub", "parameter_size": "1", "quantization_level": "none" } })
-            }
-            .to_string();
-            let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", answer.len());
-            connection.write_all(format!("{head}{answer}").as_bytes()).expect("it listens");
+/// A vector of three numbers for a text.
+fn vector(text: &str) -> Value {
+    json!([text.len(), 1, 2])
+}
+
+/// A server that speaks as Ollama does.
+pub(crate) fn ollama() -> Stub {
+    Stub::start(|_, request| match request.path.as_str() {
+        "/api/embed" => {
+            let vectors: Vec<Value> = request.texts().iter().map(|text| vector(text)).collect();
+            Reply::json(&json!({ "embeddings": vectors }))
         }
+        _ => {
+            let details = json!({"family": "stub", "parameter_size": "1", "quantization_level": "none"});
+            Reply::json(&json!({ "details": details }))
+        }
+    })
+}
+
+/// `OPENAI_API_KEY` used to go to whatever address `KAPSA_EMBED_URL` named.
+#[test]
+fn the_key_of_openai_does_not_go_to_another_service() {
+    let sandbox = Sandbox::empty();
+    ask(&sandbox, &["init"]);
+    ask(&sandbox, &["put", "--text", "the cat sleeps"]);
+    let server = Stub::start(|_, request| {
+        let row = |text: &String| json!({ "embedding": vector(text) });
+        Reply::json(&json!({ "data": request.texts().iter().map(row).collect::<Vec<Value>>() }))
     });
-    (address, asked)
+    let own = ("OPENAI_API_KEY", "sk-own");
+    for (variables, sent) in [(vec![own], None), (vec![own, ("KAPSA_EMBED_KEY", "sk-given")], Some("Bearer sk-given"))] {
+        let seen = server.requests().len();
+        let mut command = sandbox.command();
+        command.env("KAPSA_EMBED_URL", format!("{}/v1", server.url())).envs(variables);
+        let output = command.args(["reembed", "--model", "openai:x"]).output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let requests = server.requests();
+        assert!(requests.len() > seen, "the service is asked");
+        assert!(requests[seen..].iter().all(|request| request.header("authorization") == sent));
+    }
+}
+
+/// The key of an embedding service used to be sent over plain HTTP to any host.
+#[test]
+fn a_key_is_not_sent_unencrypted_to_another_machine() {
+    let sandbox = Sandbox::empty();
+    ask(&sandbox, &["init"]);
+    let mut command = sandbox.command();
+    command.env("KAPSA_EMBED_URL", "http://kapsa.invalid/v1").env("KAPSA_EMBED_KEY", "sk-given");
+    let output = command.args(["reembed", "--model", "openai:x"]).output().expect("it starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("http://kapsa.invalid/v1 would receive the key unencrypted"), "{error}");
 }
 
 #[test]
@@ -269,7 +283,8 @@ fn a_service_takes_over_and_a_put_outlives_it() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
     };
-    let (url, _) = ollama();
+    let server = ollama();
+    let url = server.url();
     let report = call(&url, &["reembed", "--model", "ollama:x"]);
     assert_eq!((&report["model"], &report["in_force"], &report["missing"]), (&"ollama/x".into(), &true.into(), &0.into()));
     call(&url, &["put", "--text", "the dog barks"]);

@@ -1,13 +1,8 @@
 //! Roles of `kapsa.toml` as real processes, with scripted models and with a service on this machine.
 
-// One stub for all who ask models; not all of it is used here.
-#[allow(dead_code, unreachable_pub, clippy::unwrap_used)]
-#[path = "../../../llm/tests/it/stub.rs"]
-mod stub;
-
+use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
 
-use self::stub::{Reply, Stub};
 use crate::support::{Run, Sandbox};
 
 const CONFIG: &str = r#"
@@ -350,7 +345,8 @@ fn a_service_answers_and_its_key_stays_with_it() {
     });
     let ask = |args: &[&str]| -> Run {
         let mut command = sandbox.command();
-        command.args(args).env("KAPSA_LLM_URL", format!("{}/v1", server.url())).env("OPENAI_API_KEY", KEY);
+        command.args(args).env("KAPSA_LLM_URL", format!("{}/v1", server.url()));
+        command.env("KAPSA_LLM_KEY", KEY).env("OPENAI_API_KEY", "sk-of-openai-itself");
         command.output().expect("it runs").into()
     };
     let args = ["role", "run", "cro", "qualify", "--state", "state.json", "--model", "openai:gpt-x", "--json"];

@@ -70,6 +70,8 @@ impl Sandbox {
             "KAPSA_PASSPHRASE",
             "KAPSA_MODE",
             "KAPSA_MODEL",
+            "KAPSA_EMBED_URL",
+            "KAPSA_EMBED_KEY",
             "KAPSA_LLM",
             "KAPSA_LLM_URL",
             "KAPSA_LLM_KEY",

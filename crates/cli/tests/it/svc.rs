@@ -190,7 +190,8 @@ fn item_6_the_newest_entries_answer_where_neither_words_nor_meaning_do() {
 #[test]
 fn item_6_a_model_that_fails_leaves_the_words() {
     let sandbox = Sandbox::empty();
-    let (url, _) = ollama();
+    let server = ollama();
+    let url = server.url();
     for store in ["t.mv2", "u.mv2"] {
         worded(&sandbox, store, &[CAT]);
         let mut reembed = sandbox.command();
@@ -214,7 +215,8 @@ fn item_6_a_model_that_fails_leaves_the_words() {
 #[test]
 fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
     let sandbox = Sandbox::empty();
-    let (url, asked) = ollama();
+    let server = ollama();
+    let url = server.url();
     let call = |args: &[&str]| {
         let output = sandbox.command().env("KAPSA_EMBED_URL", &url).args(args).output().expect("it starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -224,9 +226,9 @@ fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
         call(&["--capsule", store, "reembed", "--model", "ollama:x"]);
     }
     let requests = |stores: &str| {
-        asked.lock().expect("nobody panicked").clear();
+        let before = server.requests().len();
         call(&["svc", "find", stores, "--query", "kitten", "--mode", "sem"]);
-        asked.lock().expect("nobody panicked").clone()
+        server.requests().split_off(before).into_iter().map(|request| request.path).collect::<Vec<_>>()
     };
     let one = requests("t1.mv2");
     assert!(one.iter().any(|line| line.contains("/api/embed")), "{one:?}");

@@ -1,4 +1,4 @@
-//! How does a model of another program become a model file? Read, checked, and rounded to 8 bits.
+//! A model of another program becomes a model file: read, checked, and rounded to 8 bits.
 
 mod onnx;
 mod tensors;
@@ -15,19 +15,19 @@ use tensors::Tensors;
 
 /// Largest file of a model that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 4 << 30;
-/// Most tokens of a text that a model is given, whatever it could read: time grows with their square.
+/// Most tokens of a text that a model is given, even if it can read more: the time grows with their square.
 const TOKENS_MAX: usize = 512;
 
-/// What a folder does not say.
+/// What a folder does not state.
 #[derive(Clone, Debug, Default)]
 pub struct ConvertOptions {
-    /// Name of the model; the folder's name otherwise.
+    /// Name of the model. Default: the folder's name.
     pub name: Option<String>,
-    /// Where it came from and its licence, for people.
+    /// Its source and licence, for people.
     pub origin: String,
-    /// Put before each query, unless the folder says so itself.
+    /// Put before each query, unless the folder sets it.
     pub query_prefix: Option<String>,
-    /// Put before each passage, unless the folder says so itself.
+    /// Put before each passage, unless the folder sets it.
     pub passage_prefix: Option<String>,
     /// Most tokens of a text that the model reads; at most 512.
     pub tokens_max: Option<usize>,
@@ -41,7 +41,7 @@ fn refused(message: String, hint: &str) -> EmbedError {
 /// BERT encoder, as most small embedding models are. The result has been read back once.
 ///
 /// # Errors
-/// When a file is missing, broken or too large, or the model is of a kind that is not understood; the message names it.
+/// When a file is missing, broken or too large, or the model is of a kind that is not supported; the message names it.
 pub fn convert(folder: &Path, options: &ConvertOptions) -> Result<Vec<u8>, EmbedError> {
     let config = json(&folder.join("config.json"))?;
     expect_bert(folder, &config)?;
@@ -63,12 +63,12 @@ fn expect_bert(folder: &Path, config: &Value) -> Result<(), EmbedError> {
     });
     let hint = "BERT encoders with WordPiece are understood: MiniLM, BGE small and base, E5 (English), GTE small and base, Arctic XS to M";
     match odd {
-        Some(module) => Err(refused(format!("the model has a module `{module}` that is not understood"), hint)),
+        Some(module) => Err(refused(format!("the model has a module `{module}` that is not supported"), hint)),
         None if !is("model_type", "bert") => {
             Err(refused(format!("the model is of type {}, not `bert`", config["model_type"]), hint))
         }
         None if !is("position_embedding_type", "absolute") || !is("hidden_act", "gelu") => {
-            Err(refused("the model counts positions or activates in a way that is not understood".into(), hint))
+            Err(refused("the model uses position embeddings or an activation that are not supported".into(), hint))
         }
         None => Ok(()),
     }
@@ -114,7 +114,7 @@ fn vocabulary(folder: &Path) -> Result<Vec<String>, EmbedError> {
     }
     let tokenizer = json(&folder.join("tokenizer.json"))?;
     if tokenizer["model"]["type"].as_str().is_some_and(|kind| kind != "WordPiece") {
-        return Err(refused(format!("the tokenizer is {}, only WordPiece is understood", tokenizer["model"]["type"]), ""));
+        return Err(refused(format!("the tokenizer is {}, only WordPiece is supported", tokenizer["model"]["type"]), ""));
     }
     let Some(map) = tokenizer["model"]["vocab"].as_object() else {
         return Err(refused("tokenizer.json has no vocabulary".into(), ""));
@@ -138,7 +138,7 @@ fn full(head: Head, vocabulary: Vec<String>, tensors: &Tensors) -> Result<Full<'
     let words = tensors.table("embeddings.word_embeddings.weight", Some(vocabulary.len()), width)?;
     let mut positions = tensors.table("embeddings.position_embeddings.weight", None, width)?;
     if positions.len() < head.positions * width {
-        return Err(refused("there are fewer positions than config.json says".into(), ""));
+        return Err(refused("there are fewer positions than config.json states".into(), ""));
     }
     positions.truncate(head.positions * width);
     let kinds = tensors.table("embeddings.token_type_embeddings.weight", None, width)?;

@@ -18,12 +18,12 @@ pub(crate) struct Tensor {
     pub(crate) by_output: bool,
 }
 
-/// All tensors of a model. Names are compared by their end, for exporters put words of their own before them.
+/// All tensors of a model. Names are compared by their end, because exporters add prefixes.
 pub(crate) struct Tensors(HashMap<String, Tensor>);
 
 impl Tensors {
     pub(crate) fn read(folder: &Path) -> Result<Tensors, EmbedError> {
-        let none = || refused(format!("there is no model.safetensors and no ONNX file in {}", folder.display()), "");
+        let none = || refused(format!("there is neither a model.safetensors nor an ONNX file in {}", folder.display()), "");
         let path = weights_file(folder).ok_or_else(none)?;
         let bytes = read(&path)?;
         let named = if path.extension().is_some_and(|end| end == "onnx") { onnx::tensors(&bytes) } else { safe(&bytes) };
@@ -35,7 +35,7 @@ impl Tensors {
         let mut found = self.0.iter().filter(|(key, _)| fits(key));
         match (found.next(), found.next()) {
             (Some((_, tensor)), None) => Ok(tensor),
-            (None, _) => Err(refused(format!("the model has no tensor {name}"), "is it a BERT encoder?")),
+            (None, _) => Err(refused(format!("the model has no tensor {name}"), "check that it is a BERT encoder")),
             _ => Err(refused(format!("the model has several tensors {name}"), "")),
         }
     }
@@ -78,7 +78,7 @@ fn finite(name: &str, values: &[f32]) -> Result<Vec<f32>, EmbedError> {
     if values.iter().all(|value| value.is_finite()) {
         Ok(values.to_vec())
     } else {
-        Err(refused(format!("the tensor {name} holds what is no number"), ""))
+        Err(refused(format!("the tensor {name} contains values that are not finite"), ""))
     }
 }
 

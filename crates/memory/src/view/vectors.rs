@@ -46,7 +46,7 @@ pub(crate) struct Block {
 
 /// How a model is recorded: whatever differs here is another model.
 pub(crate) fn label(model: &Model) -> Vec<u8> {
-    let hash: String = model.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = model.hash_hex();
     let described = json!({
         "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
         "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,

@@ -1,11 +1,11 @@
-//! Which JSON value does a model's reply hold? Knows how models wrap JSON, and nothing of what it means.
+//! The JSON value in a model's reply. Knows how models wrap JSON, and nothing of what it means.
 
 use serde_json::{Deserializer, Value};
 
 /// Most bytes of a reply that is searched for JSON.
 pub const JSON_BYTES_MAX: usize = 1 << 20;
 
-/// Why a reply does not give one JSON value.
+/// Why a reply does not contain exactly one JSON value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// Longer than [`JSON_BYTES_MAX`].
@@ -14,16 +14,16 @@ pub enum JsonError {
         /// Bytes of the reply.
         bytes: usize,
     },
-    /// No JSON, or only a bare word, number or text among others.
+    /// No JSON, or only a bare word, number or string among other words.
     #[error("there is no JSON object or array in it")]
     Missing,
-    /// More than one value: nobody says which is meant.
+    /// More than one value.
     #[error("there are {count} JSON values in it, not one")]
     Several {
         /// How many.
         count: usize,
     },
-    /// Something begins as JSON does, and is none.
+    /// Something begins like JSON and is not valid.
     #[error("it is not valid JSON: {reason}")]
     Invalid {
         /// What the parser says, with line and column counted from where the value begins.
@@ -31,8 +31,8 @@ pub enum JsonError {
     },
 }
 
-/// The one JSON value of a reply: the whole reply, what stands in its one code block, or its one object or array between
-/// other words. A part of a value is never taken for the whole.
+/// The one JSON value of a reply: the whole reply, the content of its one code block, or its one object or array among
+/// other words. A part of a value is never returned as the whole.
 ///
 /// # Errors
 /// When there is none, more than one, or one that is broken, cut or nested too deeply; when the reply is too long.
@@ -49,7 +49,7 @@ pub fn json_in(text: &str) -> Result<Value, JsonError> {
     }
 }
 
-/// What stands in the only code block that is said to be JSON; without any such, in the only one of which nothing is said.
+/// The content of the only code block labelled JSON; without any such, of the only one without a label.
 fn code_block(text: &str) -> Option<&str> {
     let blocks = code_blocks(text);
     let only = |wanted: &str| {
@@ -66,7 +66,7 @@ fn code_block(text: &str) -> Option<&str> {
     }
 }
 
-/// Each code block's label and what is in it. A block without an end goes on to the end of the text.
+/// Each code block's label and content. An unclosed block extends to the end of the text.
 fn code_blocks(text: &str) -> Vec<(&str, &str)> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, &str, usize)> = None;
@@ -99,7 +99,7 @@ fn fence(line: &str) -> (&str, &str) {
     line.split_at(if length < 3 { 0 } else { length })
 }
 
-/// The only object or array that stands in a text, not inside another.
+/// The only object or array in a text that is not inside another.
 fn between_words(text: &str) -> Result<Value, JsonError> {
     let mut found = None;
     let (mut count, mut at) = (0, 0);
@@ -136,7 +136,7 @@ fn begins_as_json(bracket: &str) -> bool {
     }
 }
 
-/// Bytes from a bracket to the one that closes it; nothing when none does.
+/// Bytes from a bracket to the one that closes it; none when it is not closed.
 fn bracketed(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {

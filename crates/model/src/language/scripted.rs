@@ -1,4 +1,4 @@
-//! What does a model answer that answers by a script? For examples and tests: the same requests get the same replies.
+//! A model that answers from a script, for examples and tests: the same requests get the same replies.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{BoxFuture, ChatReply, ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, ToolCall, Usage};
 
-/// Answers by rules, and where none fits with the next reply of a queue. Keeps each request that it was given.
+/// Answers by the first rule that matches, else with the next reply of a queue. Records each request.
 ///
-/// The first rule answers whose text stands in the request: in its system prompt, a message, or the name or arguments of a
+/// A rule matches when its text occurs in the request: in the system prompt, a message, or the name or arguments of a
 /// tool call. A conversation grows, so rules for later turns come first.
 #[derive(Debug, Default)]
 pub struct ScriptedModel {
@@ -19,28 +19,28 @@ pub struct ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// A model that knows no reply yet.
+    /// A model without replies.
     #[must_use]
     pub fn new() -> ScriptedModel {
         ScriptedModel::default()
     }
 
-    /// Answers with `reply` when `contained` stands in the request, after the rules that there are.
+    /// Answers with `reply` when the request contains `contained` and no earlier rule matches.
     #[must_use]
     pub fn rule(mut self, contained: impl Into<String>, reply: ChatReply) -> ScriptedModel {
         self.rules.push((contained.into(), reply));
         self
     }
 
-    /// Answers with `reply` once, after the replies that are queued.
+    /// Answers once with `reply`, after the replies already queued.
     #[must_use]
     pub fn then(self, reply: ChatReply) -> ScriptedModel {
         lock(&self.queue).push_back(reply);
         self
     }
 
-    /// A script from JSON: `rules` and `replies`, each a list and each optional. Both hold replies; a rule has `contains` as
-    /// well.
+    /// A script from JSON: the lists `rules` and `replies`, each optional. The items of both are replies; a rule also has
+    /// `contains`.
     ///
     /// ```
     /// # use kapsa_model::ScriptedModel;
@@ -56,7 +56,7 @@ impl ScriptedModel {
     /// ```
     ///
     /// # Errors
-    /// [`ModelErrorKind::NotConfigured`] when the script has another shape or a field that is not known.
+    /// [`ModelErrorKind::NotConfigured`] when the script has another shape or an unknown field.
     pub fn from_json(script: &Value) -> Result<ScriptedModel, ModelError> {
         let fields = object(script, "the script", &["rules", "replies"])?;
         let mut model = ScriptedModel::new();
@@ -64,7 +64,7 @@ impl ScriptedModel {
             let place = format!("rule {}", number + 1);
             let known = object(rule, &place, &["contains", "text", "tool_calls", "usage"])?;
             let contained = known.get("contains").and_then(Value::as_str);
-            let contained = contained.ok_or_else(|| wrong(format!("{place} has no text `contains`")))?;
+            let contained = contained.ok_or_else(|| wrong(format!("{place} has no string `contains`")))?;
             model = model.rule(contained, reply(known, &place)?);
         }
         for (number, queued) in list(fields, "replies", "the script")?.iter().enumerate() {
@@ -102,7 +102,7 @@ impl LanguageModel for ScriptedModel {
     }
 }
 
-/// What a thread that panicked left behind is whole: each change is one call.
+/// A thread that panicked left nothing half done: each change is one call.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -121,7 +121,7 @@ fn is_in(contained: &str, request: &ChatRequest) -> bool {
 fn reply(fields: &Map<String, Value>, place: &str) -> Result<ChatReply, ModelError> {
     let text = match fields.get("text") {
         None => "",
-        Some(text) => text.as_str().ok_or_else(|| wrong(format!("`text` of {place} is no text")))?,
+        Some(text) => text.as_str().ok_or_else(|| wrong(format!("`text` of {place} is not a string")))?,
     };
     let calls = list(fields, "tool_calls", place)?;
     let tool_calls = calls.iter().map(|call| tool_call(call, place)).collect::<Result<_, _>>()?;
@@ -139,7 +139,7 @@ fn tool_call(call: &Value, place: &str) -> Result<ToolCall, ModelError> {
     let known = object(call, &format!("a tool call of {place}"), &["id", "name", "arguments"])?;
     let text = |field: &str| {
         let found = known.get(field).and_then(Value::as_str).map(str::to_owned);
-        found.ok_or_else(|| wrong(format!("a tool call of {place} has no text `{field}`")))
+        found.ok_or_else(|| wrong(format!("a tool call of {place} has no string `{field}`")))
     };
     let arguments = known.get("arguments").cloned().unwrap_or_else(|| Value::Object(Map::new()));
     Ok(ToolCall { id: text("id")?, name: text("name")?, arguments })
@@ -147,22 +147,22 @@ fn tool_call(call: &Value, place: &str) -> Result<ToolCall, ModelError> {
 
 fn count(fields: &Map<String, Value>, name: &str, place: &str) -> Result<u64, ModelError> {
     let found = fields.get(name).map_or(Some(0), Value::as_u64);
-    found.ok_or_else(|| wrong(format!("`{name}` of {place} is no number of tokens")))
+    found.ok_or_else(|| wrong(format!("`{name}` of {place} is not a number of tokens")))
 }
 
 fn list<'a>(fields: &'a Map<String, Value>, name: &str, place: &str) -> Result<&'a [Value], ModelError> {
     match fields.get(name) {
         None => Ok(&[]),
         Some(Value::Array(items)) => Ok(items),
-        Some(_) => Err(wrong(format!("`{name}` of {place} is no list"))),
+        Some(_) => Err(wrong(format!("`{name}` of {place} is not a list"))),
     }
 }
 
 fn object<'a>(value: &'a Value, place: &str, known: &[&str]) -> Result<&'a Map<String, Value>, ModelError> {
-    let fields = value.as_object().ok_or_else(|| wrong(format!("{place} is no JSON object")))?;
+    let fields = value.as_object().ok_or_else(|| wrong(format!("{place} is not a JSON object")))?;
     match fields.keys().find(|field| !known.contains(&field.as_str())) {
         None => Ok(fields),
-        Some(other) => Err(wrong(format!("{place} has a field `{}` that is not known", other.escape_debug()))),
+        Some(other) => Err(wrong(format!("{place} has an unknown field `{}`", other.escape_debug()))),
     }
 }
 
@@ -237,15 +237,15 @@ mod tests {
     #[test]
     fn a_script_of_another_shape_says_where() {
         for (script, expected) in [
-            (json!([]), "the script is no JSON object"),
-            (json!({"rule": []}), "the script has a field `rule` that is not known"),
-            (json!({"rules": {}}), "`rules` of the script is no list"),
-            (json!({"rules": [{"contains": "a"}, {"text": "b"}]}), "rule 2 has no text `contains`"),
-            (json!({"replies": [{"contains": "a"}]}), "reply 1 has a field `contains` that is not known"),
-            (json!({"replies": [{"text": 7}]}), "`text` of reply 1 is no text"),
-            (json!({"replies": [{"tool_calls": [{"name": "f"}]}]}), "a tool call of reply 1 has no text `id`"),
-            (json!({"replies": [{"usage": {"tokens_in": -1}}]}), "`tokens_in` of reply 1 is no number of tokens"),
-            (json!({"replies": [{"usage": {"tokens": 1}}]}), "`usage` of reply 1 has a field `tokens` that is not known"),
+            (json!([]), "the script is not a JSON object"),
+            (json!({"rule": []}), "the script has an unknown field `rule`"),
+            (json!({"rules": {}}), "`rules` of the script is not a list"),
+            (json!({"rules": [{"contains": "a"}, {"text": "b"}]}), "rule 2 has no string `contains`"),
+            (json!({"replies": [{"contains": "a"}]}), "reply 1 has an unknown field `contains`"),
+            (json!({"replies": [{"text": 7}]}), "`text` of reply 1 is not a string"),
+            (json!({"replies": [{"tool_calls": [{"name": "f"}]}]}), "a tool call of reply 1 has no string `id`"),
+            (json!({"replies": [{"usage": {"tokens_in": -1}}]}), "`tokens_in` of reply 1 is not a number of tokens"),
+            (json!({"replies": [{"usage": {"tokens": 1}}]}), "`usage` of reply 1 has an unknown field `tokens`"),
         ] {
             let error = ScriptedModel::from_json(&script).unwrap_err();
             assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::NotConfigured, expected));

@@ -1,12 +1,11 @@
-//! What do the providers send? Replies in the shapes of their public documentation, and a conversation to ask them.
+//! Replies in the shapes of the providers' public documentation, and conversations to ask for them.
 
 use std::time::Duration;
 
-use kapsa_llm::{Key, Settings, from_name};
+use kapsa_http::{Key, Settings, language_model};
 use kapsa_model::{ChatRequest, LanguageModel, Message, ToolCall, ToolSpec};
+use kapsa_testkit::stub::Stub;
 use serde_json::{Value, json};
-
-use crate::stub::Stub;
 
 pub const KEY: &str = "sk-very-secret-0123456789";
 /// A provider, its model, and where its paths begin.
@@ -15,7 +14,8 @@ pub const PROVIDERS: [(&str, &str, &str); 3] =
 
 pub fn settings(stub: &Stub, begins: &str) -> Settings {
     let key = Some(Key::new(KEY).unwrap());
-    Settings { base_url: Some(format!("{}{begins}/", stub.url())), key, timeout: Duration::from_secs(20), ..Settings::default() }
+    let base_url = Some(format!("{}{begins}/", stub.url()));
+    Settings { base_url, key, timeout: Some(Duration::from_secs(20)), ..Settings::default() }
 }
 
 /// The model of a provider that the stub plays.
@@ -25,7 +25,7 @@ pub fn model(stub: &Stub, provider: &str) -> Box<dyn LanguageModel> {
 
 pub fn model_with(stub: &Stub, provider: &str, change: impl Fn(Settings) -> Settings) -> Box<dyn LanguageModel> {
     let (_, model, begins) = PROVIDERS.into_iter().find(|(name, _, _)| *name == provider).unwrap();
-    from_name(&format!("{provider}:{model}"), &change(settings(stub, begins))).unwrap()
+    language_model(&format!("{provider}:{model}"), &change(settings(stub, begins))).unwrap()
 }
 
 pub fn user(text: &str) -> ChatRequest {

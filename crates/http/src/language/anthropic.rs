@@ -1,18 +1,16 @@
-//! How does Anthropic's `/v1/messages` put a conversation, and its reply?
+//! The conversation and the reply in the terms of Anthropic's `/v1/messages`. Sends nothing.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{End, Said, decimal};
+use super::{Completion, End, decimal};
 
-/// Most tokens of a reply when a request does not say: the protocol wants a number.
+/// Most tokens of a reply when a request sets no limit: the protocol requires one.
 pub const TOKENS_MAX_DEFAULT: u32 = 8192;
-/// The version of the protocol that is spoken.
-pub(crate) const VERSION: &str = "2023-06-01";
 
 /// The body of a request.
-pub(crate) fn question(request: &ChatRequest, model: &str) -> Value {
+pub(super) fn question(request: &ChatRequest, model: &str) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": request.tokens_max.unwrap_or(TOKENS_MAX_DEFAULT),
@@ -25,13 +23,16 @@ pub(crate) fn question(request: &ChatRequest, model: &str) -> Value {
         body["temperature"] = decimal(temperature);
     }
     if !request.tools.is_empty() {
-        let tool = |tool: &ToolSpec| json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
+        let tool = |tool: &ToolSpec| {
+            let schema = &tool.parameters;
+            json!({"name": tool.name, "description": tool.description, "input_schema": schema})
+        };
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     body
 }
 
-/// Results of one turn belong into one message, or the model learns to call one tool at a time.
+/// The results of one turn belong in one message; otherwise the model learns to call one tool at a time.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let mut turns: Vec<Value> = Vec::new();
     let mut results: Vec<Value> = Vec::new();
@@ -59,21 +60,21 @@ fn take_results(results: &mut Vec<Value>) -> Option<Value> {
     (!results.is_empty()).then(|| json!({"role": "user", "content": std::mem::take(results)}))
 }
 
-/// What the model said; the protocol knows no turn in which nothing was.
+/// What the model said; the protocol has no empty turns.
 fn assistant(text: &str, tool_calls: &[ToolCall]) -> Option<Value> {
     let words = (!text.is_empty()).then(|| json!({"type": "text", "text": text}));
-    let calls =
-        tool_calls.iter().map(|call| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}));
+    let call = |call: &ToolCall| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments});
+    let calls = tool_calls.iter().map(call);
     let blocks: Vec<Value> = words.into_iter().chain(calls).collect();
     (!blocks.is_empty()).then(|| json!({"role": "assistant", "content": blocks}))
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct AnthropicReply {
     model: String,
     content: Vec<Block>,
     stop_reason: Option<String>,
-    usage: Tokens,
+    usage: AnthropicTokens,
 }
 
 #[derive(Deserialize)]
@@ -92,16 +93,16 @@ enum Block {
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct AnthropicTokens {
     input_tokens: u64,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
     output_tokens: u64,
 }
 
-/// What the body of a reply says, or what is wrong about it.
-pub(crate) fn said(body: &[u8]) -> Result<Said, String> {
-    let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+/// The answer in the body of a reply, or what is wrong with it.
+pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
+    let parsed: AnthropicReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let cached = [parsed.usage.cache_creation_input_tokens, parsed.usage.cache_read_input_tokens];
     let tokens_in = cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
     let usage = Usage { tokens_in, tokens_out: parsed.usage.output_tokens };
@@ -118,5 +119,5 @@ pub(crate) fn said(body: &[u8]) -> Result<Said, String> {
         Some("refusal") => End::Refused("refusal".to_owned()),
         _ => End::Whole,
     };
-    Ok(Said { reply, end })
+    Ok(Completion { reply, end })
 }

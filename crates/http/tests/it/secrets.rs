@@ -1,15 +1,15 @@
-//! Does a key show itself anywhere but in its header?
+//! A key appears nowhere but in its header.
 
 use std::sync::Mutex;
 
-use kapsa_llm::{Key, Settings};
+use kapsa_http::{Key, Settings};
 use kapsa_model::block_on;
+use kapsa_testkit::stub::{Reply, Stub};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::samples::{KEY, PROVIDERS, answer, model, user};
-use crate::stub::{Reply, Stub};
 
-/// Writes down whatever any crate logs while the tests of this program run.
+/// Records whatever any crate logs while the tests of this program run.
 struct Heard(Mutex<Vec<(Level, String)>>);
 
 impl Log for Heard {
@@ -27,7 +27,7 @@ impl Log for Heard {
 static HEARD: Heard = Heard(Mutex::new(Vec::new()));
 
 #[test]
-fn no_log_tells_a_key() {
+fn no_log_shows_a_key() {
     log::set_logger(&HEARD).unwrap();
     log::set_max_level(LevelFilter::Trace);
     for (provider, _, _) in PROVIDERS {
@@ -49,7 +49,7 @@ fn no_log_tells_a_key() {
 }
 
 #[test]
-fn no_debug_text_tells_a_key() {
+fn no_debug_text_shows_a_key() {
     let settings = Settings { key: Some(Key::new(KEY).unwrap()), ..Settings::default() };
     let shown = format!("{settings:?} {settings:#?} {:?}", settings.key);
     assert!(shown.contains("Key(hidden)") && !shown.contains("secret"), "{shown}");

@@ -1,12 +1,12 @@
-//! Is each protocol spoken exactly, and each reply understood?
+//! Conversations: each protocol is spoken exactly, and each reply understood.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json};
+use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
 
 use crate::samples::{
     KEY, PROVIDERS, answer, anthropic, calls, model, model_with, ollama, openai, schema, user, weather, weather_call,
 };
-use crate::stub::{Reply, Stub};
 
 /// Everything that a request can hold, but tools.
 fn full() -> ChatRequest {
@@ -24,7 +24,7 @@ fn full() -> ChatRequest {
 }
 
 /// What the stub is asked first, and the reply to it.
-fn asked(provider: &str, request: &ChatRequest, body: Value) -> (crate::stub::Request, ChatReply) {
+fn asked(provider: &str, request: &ChatRequest, body: Value) -> (kapsa_testkit::stub::Request, ChatReply) {
     let stub = Stub::start(move |_, _| Reply::json(&body));
     let model = model(&stub, provider);
     let reply = block_on(model.complete(request)).unwrap();
@@ -100,7 +100,7 @@ fn ollama_is_asked_as_it_wants() {
     assert_eq!(reply, ChatReply { text: "Fine.".to_owned(), tool_calls: Vec::new(), usage, model: "llama3.2".to_owned() });
 
     let stub = Stub::start(|_, _| Reply::json(&answer("ollama", "y")));
-    let keyless = model_with(&stub, "ollama", |settings| kapsa_llm::Settings { key: None, ..settings });
+    let keyless = model_with(&stub, "ollama", |settings| kapsa_http::Settings { key: None, ..settings });
     block_on(keyless.complete(&user("x"))).unwrap();
     let request = &stub.requests()[0];
     assert_eq!(request.body, json!({"model": "llama3.2", "stream": false, "messages": [{"role": "user", "content": "x"}]}));

@@ -7,23 +7,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-/// What a thread will give: nothing when it panics.
+/// The result of a thread: none if it panicked.
 pub(crate) struct Promise<T> {
     shared: Arc<Mutex<Shared<T>>>,
 }
 
 struct Shared<T> {
-    /// There once the thread is done.
+    /// Set once the thread is done; the inner option is none if it panicked.
     outcome: Option<Option<T>>,
     waker: Option<Waker>,
 }
 
-/// Runs `work` on a thread of its own. It can ask whether anybody still waits: nobody does when the promise was dropped.
+/// Runs `work` on a thread of its own. It can ask whether anybody still waits: nobody does once the promise is dropped.
 pub(crate) fn on_thread<T: Send + 'static>(work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static) -> io::Result<Promise<T>> {
     let shared = Arc::new(Mutex::new(Shared { outcome: None, waker: None }));
     let weak = Arc::downgrade(&shared);
-    thread::Builder::new().name("kapsa-llm".to_owned()).spawn(move || {
-        // What `work` owns is gone after a panic, so nobody sees it broken.
+    thread::Builder::new().name("kapsa-http".to_owned()).spawn(move || {
+        // What `work` owns is dropped in a panic, so nobody sees it in a broken state.
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&|| weak.strong_count() > 0))).ok();
         if let Some(shared) = weak.upgrade() {
             let waker = {
@@ -87,16 +87,16 @@ mod tests {
 
     #[test]
     fn a_thread_learns_that_nobody_waits() {
-        let (tell, told) = mpsc::channel();
-        let (go, gone) = mpsc::channel();
+        let (report, reports) = mpsc::channel();
+        let (drop_it, dropped) = mpsc::channel();
         let promise = on_thread(move |is_awaited| {
-            tell.send(is_awaited()).unwrap();
-            gone.recv().unwrap();
-            tell.send(is_awaited()).unwrap();
+            report.send(is_awaited()).unwrap();
+            dropped.recv().unwrap();
+            report.send(is_awaited()).unwrap();
         });
-        assert!(told.recv().unwrap());
+        assert!(reports.recv().unwrap());
         drop(promise);
-        go.send(()).unwrap();
-        assert!(!told.recv().unwrap());
+        drop_it.send(()).unwrap();
+        assert!(!reports.recv().unwrap());
     }
 }

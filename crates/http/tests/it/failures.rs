@@ -1,4 +1,4 @@
-//! Is what may pass tried again, what does not pass given up, and nothing wrong believed?
+//! Conversations that fail: what is tried again, what is given up, and what an error says.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,12 +7,12 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kapsa_llm::{BACKOFF_FIRST, REPLY_BYTES_MAX, RETRY_AFTER_MAX, Settings, from_name};
+use kapsa_http::{BACKOFF_FIRST, REPLY_BYTES_MAX, RETRY_AFTER_MAX, Settings, language_model};
 use kapsa_model::{ModelError, ModelErrorKind, Usage, block_on};
+use kapsa_testkit::stub::{Reply, Request, Stub};
 use serde_json::{Value, json};
 
 use crate::samples::{KEY, PROVIDERS, answer, anthropic, cut, model, model_with, openai, user};
-use crate::stub::{Reply, Request, Stub};
 
 /// Why the provider that the stub plays gives no reply.
 fn complaint(provider: &str, handler: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> (Stub, ModelError) {
@@ -24,7 +24,7 @@ fn complaint(provider: &str, handler: impl Fn(usize, &Request) -> Reply + Send +
 }
 
 #[test]
-fn a_wrong_key_is_told_once_and_not_shown() {
+fn a_wrong_key_is_reported_once_and_not_shown() {
     let said = [
         json!({"type": "error", "error": {"type": "authentication_error", "message": format!("invalid x-api-key {KEY}")}}),
         json!({"error": {"message": format!("Incorrect API key provided: {KEY}."), "code": "invalid_api_key"}}),
@@ -36,15 +36,18 @@ fn a_wrong_key_is_told_once_and_not_shown() {
             let said = said.to_string();
             let (stub, error) = complaint(provider, move |_, _| Reply::status(status, &said));
             assert_eq!(error.kind, ModelErrorKind::Unauthorized, "{error}");
-            assert!(error.message.ends_with(&format!("answers {name}: {expected}")), "{error}");
-            assert_eq!(error.hint.as_deref(), Some("is this the right key, and may it use this model?"));
+            assert!(error.message.ends_with(&format!("answered {name}: {expected}")), "{error}");
+            assert_eq!(error.hint.as_deref(), Some("check that this is the right key, and that it may use this model"));
             assert_eq!(stub.requests().len(), 1, "no other try");
         }
     }
     let stub = Stub::start(|_, _| Reply::status(401, ""));
     let keyless = model_with(&stub, "openai", |settings| Settings { key: None, ..settings });
     let error = block_on(keyless.complete(&user("x"))).unwrap_err();
-    assert_eq!(error.hint.as_deref(), Some("the provider wants a key, and none was given"));
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("set the service's own key; OPENAI_API_KEY is sent to https://api.openai.com/v1 only")
+    );
 }
 
 #[test]
@@ -76,11 +79,11 @@ fn a_wait_that_is_asked_for_is_waited() {
 }
 
 #[test]
-fn a_long_wait_is_told_instead_of_waited() {
+fn a_long_wait_is_reported_instead_of_waited() {
     let long = RETRY_AFTER_MAX.as_secs() + 1;
     let (stub, error) = complaint("anthropic", move |_, _| Reply::Full(429, format!("retry-after: {long}\r\n"), String::new()));
     assert_eq!(error.kind, ModelErrorKind::RateLimited { retry_after: Some(RETRY_AFTER_MAX + Duration::from_secs(1)) });
-    assert!(error.message.ends_with("answers 429 Too Many Requests and asks to wait 61 s"), "{error}");
+    assert!(error.message.ends_with("answered 429 Too Many Requests and asks to wait 61 s"), "{error}");
     assert_eq!(stub.requests().len(), 1);
 }
 
@@ -95,7 +98,7 @@ fn a_limit_that_stays_is_given_up() {
 }
 
 #[test]
-fn what_passes_is_tried_again_after_longer_and_longer() {
+fn transient_failures_are_tried_again_after_longer_and_longer() {
     let stub = Stub::start(|number, _| match number {
         0 => Reply::status(500, "x"),
         1 => Reply::status(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
@@ -112,10 +115,10 @@ fn what_passes_is_tried_again_after_longer_and_longer() {
 }
 
 #[test]
-fn a_problem_that_stays_is_given_up() {
+fn a_failure_that_stays_is_given_up() {
     let (stub, error) = complaint("ollama", |_, _| Reply::status(500, r#"{"error":"llama runner process has terminated"}"#));
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
-    let end = "/api/chat answers 500 Internal Server Error after 4 tries: llama runner process has terminated";
+    let end = "/api/chat answered 500 Internal Server Error after 4 tries: llama runner process has terminated";
     assert!(error.message.ends_with(end), "{error}");
     assert_eq!(stub.requests().len(), 4);
 
@@ -123,31 +126,29 @@ fn a_problem_that_stays_is_given_up() {
     let once = model_with(&stub, "openai", |settings| Settings { retries: 0, ..settings });
     let error = block_on(once.complete(&user("x"))).unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
-    assert!(error.message.contains("breaks the connection off"), "{error}");
+    assert!(error.message.contains("closed the connection"), "{error}");
     assert_eq!(stub.requests().len(), 1);
 }
 
 #[test]
-fn nobody_there_is_told_with_the_address() {
+fn a_refused_connection_is_reported_with_the_address() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let base_url = format!("http://{address}");
-    let settings = Settings { base_url: Some(base_url.clone()), retries: 1, ..Settings::default() };
-    let error = block_on(from_name("ollama:llama3.2", &settings).unwrap().complete(&user("x"))).unwrap_err();
+    let settings = Settings { base_url: Some(base_url.clone()), ..Settings::default() };
+    let error = block_on(language_model("ollama:llama3.2", &settings).unwrap().complete(&user("x"))).unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
-    assert!(error.message.ends_with("refuses the connection after 2 tries"), "{error}");
-    assert_eq!(error.hint, Some(format!("is the server running at {base_url}?")));
+    assert!(error.message.ends_with("refused the connection"), "{error}");
+    assert_eq!(error.hint, Some(format!("check that the server is running at {base_url}")));
 }
 
 #[test]
 fn a_slow_server_meets_the_timeout() {
     for handler in [|| Reply::Silence(Duration::from_secs(5)), || Reply::Drip] {
         let stub = Stub::start(move |_, _| handler());
-        let hasty = model_with(&stub, "openai", |settings| Settings { timeout: Duration::from_millis(500), ..settings });
-        let before = Instant::now();
+        let hasty = model_with(&stub, "openai", |settings| Settings { timeout: Some(Duration::from_millis(500)), ..settings });
         let error = block_on(hasty.complete(&user("x"))).unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Timeout, "{error}");
         assert!(error.message.ends_with("did not answer within 0.5 s"), "{error}");
-        assert!(before.elapsed() < Duration::from_secs(4), "{:?}", before.elapsed());
         assert_eq!(stub.requests().len(), 1, "no other try: it would take as long");
     }
 }
@@ -163,11 +164,9 @@ fn a_server_that_cannot_be_connected_to_meets_its_own_timeout() {
     assert!(full.len() < 10_000);
     let connect_timeout = Duration::from_millis(300);
     let settings = Settings { base_url: Some(format!("http://{address}")), connect_timeout, retries: 1, ..Settings::default() };
-    let before = Instant::now();
-    let error = block_on(from_name("ollama:llama3.2", &settings).unwrap().complete(&user("x"))).unwrap_err();
+    let error = block_on(language_model("ollama:llama3.2", &settings).unwrap().complete(&user("x"))).unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Timeout);
-    assert!(error.message.ends_with("could not be connected to in time after 2 tries"), "{error}");
-    assert!(before.elapsed() < Duration::from_secs(10), "{:?}", before.elapsed());
+    assert!(error.message.ends_with("/api/chat in time after 2 tries"), "{error}");
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn a_huge_reply_is_not_read_to_its_end() {
     for bytes in [most + (1 << 16), usize::MAX >> 1] {
         let (stub, error) = complaint("anthropic", move |_, _| Reply::Huge(bytes));
         assert_eq!(error.kind, ModelErrorKind::BadReply);
-        assert!(error.message.ends_with("answers with more than 16 MB"), "{error}");
+        assert!(error.message.ends_with("answered with more than 16 MB"), "{error}");
         assert_eq!(stub.requests().len(), 1);
     }
     let (_, error) = complaint("anthropic", move |_, _| Reply::Huge(most));
@@ -186,7 +185,7 @@ fn a_huge_reply_is_not_read_to_its_end() {
 }
 
 #[test]
-fn what_is_no_reply_is_not_believed() {
+fn what_is_not_a_reply_is_rejected() {
     let html = "<!DOCTYPE html>\n<html><head><title>Sign in</title>\u{1b}[2J</head></html>";
     let bodies = [html, "", "{", "[]", "7", "{}", r#"{"content": 7}"#, r#"{"choices": []}"#, r#"{"message": "no"}"#];
     for (provider, _, _) in PROVIDERS {
@@ -215,7 +214,7 @@ fn half_an_answer_is_not_taken_for_a_whole_one() {
 }
 
 #[test]
-fn a_model_that_refuses_is_told_as_such() {
+fn a_model_that_refuses_is_reported_as_such() {
     let refused = |body: Value| move |_: usize, _: &Request| Reply::json(&body);
     for (provider, body, expected) in [
         ("anthropic", anthropic(&json!([]), "refusal"), "refusal"),
@@ -229,13 +228,13 @@ fn a_model_that_refuses_is_told_as_such() {
 }
 
 #[test]
-fn arguments_that_are_no_json_are_not_believed() {
+fn arguments_that_are_not_json_are_rejected() {
     let function = json!({"name": "f", "arguments": "{\"a\": oops}"});
     let message =
         json!({"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": function}]});
     let (_, error) = complaint("openai", move |_, _| Reply::json(&openai(&message, "tool_calls")));
     assert_eq!((error.kind, error.usage.tokens_out), (ModelErrorKind::BadReply, 6));
-    assert!(error.message.contains("the arguments of f are no JSON: expected value"), "{error}");
+    assert!(error.message.contains("the arguments of f are not JSON: expected value"), "{error}");
 }
 
 #[test]
@@ -261,10 +260,10 @@ fn a_server_without_encryption_is_not_spoken_to_in_the_clear() {
         let _ = connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         heard[..length].to_vec()
     });
-    let settings = Settings { base_url, key: Some(kapsa_llm::Key::new(KEY).unwrap()), ..Settings::default() };
-    let error = block_on(from_name("openai:gpt-4.1", &settings).unwrap().complete(&user("x"))).unwrap_err();
+    let settings = Settings { base_url, key: Some(kapsa_http::Key::new(KEY).unwrap()), ..Settings::default() };
+    let error = block_on(language_model("openai:gpt-4.1", &settings).unwrap().complete(&user("x"))).unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Unavailable);
-    assert!(error.message.contains("cannot be asked"), "{error}");
+    assert!(error.message.contains("failed"), "{error}");
     assert_eq!(server.join().unwrap()[0], 0x16, "a TLS handshake");
 }
 

@@ -1,4 +1,4 @@
-//! Are these the vectors that were asked for?
+//! Are these the vectors that were asked for? Knows no protocol.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,15 +7,13 @@ use kapsa_model::DIMENSION_MAX;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::BATCH_TEXTS;
-
-/// The numbers of a vector; none for what is no number.
+/// The numbers of a vector; none for what is not a number.
 pub(super) type Numbers = Bounded<Option<f64>, { DIMENSION_MAX as usize }>;
 
 /// The first items of a list, and how many there were: an endless list takes no memory.
 pub(super) struct Bounded<T, const MAX: usize> {
-    items: Vec<T>,
-    count: usize,
+    pub(super) items: Vec<T>,
+    pub(super) count: usize,
 }
 
 impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Bounded<T, MAX> {
@@ -49,50 +47,36 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for BoundedVisitor
     }
 }
 
-/// What a server that speaks as OpenAI's does answers.
-#[derive(Deserialize)]
-pub(super) struct OpenAiAnswer {
-    data: Bounded<Entry, BATCH_TEXTS>,
+/// A vector, and the place of its text where the service says so.
+pub(super) struct Row {
+    pub(super) index: Option<usize>,
+    pub(super) numbers: Numbers,
 }
 
-#[derive(Deserialize)]
-struct Entry {
-    index: Option<usize>,
-    embedding: Numbers,
+/// What a service answered.
+pub(super) struct Rows {
+    /// How many vectors there were, including those that were not kept.
+    pub(super) count: usize,
+    pub(super) rows: Vec<Row>,
 }
 
-impl OpenAiAnswer {
+impl Rows {
     /// The vectors of `asked` texts in the order of the texts; an answer without places is taken to be in order.
-    pub(super) fn in_order(self, asked: usize) -> Result<Vec<Numbers>, String> {
-        counted(self.data.count, asked)?;
-        let mut entries = self.data.items;
-        if entries.iter().any(|entry| entry.index.is_some()) {
-            entries.sort_by_key(|entry| entry.index);
-            if let Some((at, entry)) = entries.iter().enumerate().find(|(at, entry)| entry.index != Some(*at)) {
-                let index = entry.index.map_or_else(|| "none".to_owned(), |index| index.to_string());
-                return Err(format!("answers with index {index} where {at} is to be"));
+    pub(super) fn for_texts(self, asked: usize) -> Result<Vec<Numbers>, String> {
+        if self.count != asked {
+            return Err(format!("answers with {} vectors for {asked} texts", self.count));
+        }
+        let mut rows = self.rows;
+        if rows.iter().any(|row| row.index.is_some()) {
+            rows.sort_by_key(|row| row.index);
+            let misplaced = rows.iter().enumerate().find(|(at, row)| row.index != Some(*at));
+            if let Some((at, row)) = misplaced {
+                let index = row.index.map_or_else(|| "none".to_owned(), |index| index.to_string());
+                return Err(format!("answers with index {index} instead of {at}"));
             }
         }
-        Ok(entries.into_iter().map(|entry| entry.embedding).collect())
+        Ok(rows.into_iter().map(|row| row.numbers).collect())
     }
-}
-
-/// What Ollama answers.
-#[derive(Deserialize)]
-pub(super) struct OllamaAnswer {
-    embeddings: Bounded<Numbers, BATCH_TEXTS>,
-}
-
-impl OllamaAnswer {
-    /// The vectors of `asked` texts.
-    pub(super) fn in_order(self, asked: usize) -> Result<Vec<Numbers>, String> {
-        counted(self.embeddings.count, asked)?;
-        Ok(self.embeddings.items)
-    }
-}
-
-fn counted(count: usize, asked: usize) -> Result<(), String> {
-    if count == asked { Ok(()) } else { Err(format!("answers with {count} vectors for {asked} texts")) }
 }
 
 /// The vector of length 1 in the same direction, or what is wrong with it.
@@ -106,13 +90,14 @@ pub(super) fn unit(numbers: &Numbers, dimension: Option<u32>) -> Result<Vec<f32>
     }
     let values = numbers.items.iter().enumerate().map(|(at, number)| match number {
         Some(value) if value.is_finite() => Ok(*value),
-        _ => Err(format!("has no finite number at place {}", at + 1)),
+        _ => Err(format!("has no finite number at position {}", at + 1)),
     });
     let values = values.collect::<Result<Vec<f64>, String>>()?;
-    // Divided by the largest first: the squares of very large and very small numbers are none.
+    // Divided by the largest first: the squares of very large and very small numbers overflow or vanish.
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     if largest == 0.0 {
-        return Err(if count == 0 { "has no numbers".to_owned() } else { "has no direction: all is 0".to_owned() });
+        let problem = if count == 0 { "has no numbers" } else { "has no direction: all numbers are 0" };
+        return Err(problem.to_owned());
     }
     let length = values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt();
     Ok(values.iter().map(|value| (value / largest / length) as f32).collect())
@@ -121,6 +106,7 @@ pub(super) fn unit(numbers: &Numbers, dimension: Option<u32>) -> Result<Vec<f32>
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::openai;
     use super::*;
 
     fn of(json: &str, dimension: Option<u32>) -> Result<Vec<f32>, String> {
@@ -137,22 +123,23 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_vector_is_refused() {
+    fn what_is_not_a_vector_is_refused() {
         assert_eq!(of("[]", None).unwrap_err(), "has no numbers");
-        assert_eq!(of("[0, -0.0]", None).unwrap_err(), "has no direction: all is 0");
-        assert_eq!(of("[1, null]", None).unwrap_err(), "has no finite number at place 2");
+        assert_eq!(of("[0, -0.0]", None).unwrap_err(), "has no direction: all numbers are 0");
+        assert_eq!(of("[1, null]", None).unwrap_err(), "has no finite number at position 2");
         assert_eq!(of("[1, 2]", Some(3)).unwrap_err(), "has 2 numbers, not 3");
-        assert_eq!(of(&format!("[{}1]", "1,".repeat(4096)), None).unwrap_err(), "has 4097 numbers, more than 4096");
+        let long = format!("[{}1]", "1,".repeat(4096));
+        assert_eq!(of(&long, None).unwrap_err(), "has 4097 numbers, more than 4096");
         let infinite = Numbers { items: vec![Some(f64::INFINITY)], count: 1 };
-        assert_eq!(unit(&infinite, None).unwrap_err(), "has no finite number at place 1");
-        for no_json in ["[1, NaN]", "[1, 1e999]", "[-Infinity]", "[1,", "\"AAAA\"", "[[1]]"] {
-            assert!(serde_json::from_str::<Numbers>(no_json).is_err(), "{no_json}");
+        assert_eq!(unit(&infinite, None).unwrap_err(), "has no finite number at position 1");
+        for invalid in ["[1, NaN]", "[1, 1e999]", "[-Infinity]", "[1,", "\"AAAA\"", "[[1]]"] {
+            assert!(serde_json::from_str::<Numbers>(invalid).is_err(), "{invalid}");
         }
     }
 
     fn ordered(json: &str, asked: usize) -> Result<Vec<f64>, String> {
-        let answer: OpenAiAnswer = serde_json::from_str(json).unwrap();
-        Ok(answer.in_order(asked)?.iter().map(|numbers| numbers.items[0].unwrap()).collect())
+        let answer = openai::vectors(json.as_bytes()).unwrap();
+        Ok(answer.for_texts(asked)?.iter().map(|numbers| numbers.items[0].unwrap()).collect())
     }
 
     #[test]
@@ -163,9 +150,9 @@ mod tests {
         assert_eq!(ordered(&data(&format!("{},{}", row(1, 7), row(0, 8))), 2).unwrap(), [8.0, 7.0]);
         assert_eq!(ordered(&data(&format!("{bare},{bare}")), 2).unwrap(), [9.0, 9.0]);
         let twice = ordered(&data(&format!("{},{}", row(0, 7), row(0, 8))), 2);
-        assert_eq!(twice.unwrap_err(), "answers with index 0 where 1 is to be");
+        assert_eq!(twice.unwrap_err(), "answers with index 0 instead of 1");
         let mixed = ordered(&data(&format!("{bare},{}", row(0, 8))), 2);
-        assert_eq!(mixed.unwrap_err(), "answers with index none where 0 is to be");
+        assert_eq!(mixed.unwrap_err(), "answers with index none instead of 0");
         assert_eq!(ordered(&data(bare), 2).unwrap_err(), "answers with 1 vectors for 2 texts");
         let many = vec![bare; 70].join(",");
         assert_eq!(ordered(&data(&many), 2).unwrap_err(), "answers with 70 vectors for 2 texts");

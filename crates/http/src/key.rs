@@ -1,31 +1,31 @@
-//! How is a key kept so that it is sent and never shown?
+//! How is a key kept so that it is sent and never shown? Does not know where it is sent.
 
 use std::fmt;
 
 use kapsa_model::ModelError;
 use ureq::http::HeaderValue;
 
-use super::not_configured;
+use crate::failure::not_configured;
 
-/// What a provider asks for to let one in. It is not displayed, compared or serialised, and `{:?}` does not tell it.
+/// What a service asks for to grant access. It cannot be displayed, compared or serialised, and `{:?}` hides it.
 #[derive(Clone)]
 pub struct Key(String);
 
 impl Key {
-    /// A key; white space around it is no part of it.
+    /// A key; surrounding white space is not part of it.
     ///
     /// # Errors
-    /// [`NotConfigured`](kapsa_model::ModelErrorKind::NotConfigured) when nothing is left, or a character that no
-    /// header can carry. The error does not tell which.
+    /// [`NotConfigured`](kapsa_model::ModelErrorKind::NotConfigured) when nothing is left, or when the key holds a
+    /// character that a header cannot carry. The error does not show the key.
     pub fn new(text: &str) -> Result<Key, ModelError> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(not_configured("the key is empty", "give the key that the provider gave you"));
+            return Err(not_configured("the key is empty", "set the key that the provider gave you"));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(not_configured(
-                "the key holds a character that no key may hold",
-                "is it copied whole, and nothing else?",
+                "the key contains a character that a key cannot contain",
+                "check that the key was copied whole, and nothing else with it",
             ));
         }
         Ok(Key(text.to_owned()))
@@ -33,13 +33,14 @@ impl Key {
 
     /// The key after `scheme`, marked so that HTTP does not show it either.
     pub(crate) fn header(&self, scheme: &str) -> HeaderValue {
-        let mut value = HeaderValue::from_str(&format!("{scheme}{}", self.0)).expect("a key is graphic ASCII");
+        let value = HeaderValue::from_str(&format!("{scheme}{}", self.0));
+        let mut value = value.expect("a key is graphic ASCII");
         value.set_sensitive(true);
         value
     }
 
     /// A text without the key.
-    pub(crate) fn blot_out(&self, text: &str) -> String {
+    pub(crate) fn redact(&self, text: &str) -> String {
         text.replace(&self.0, "(key)")
     }
 }
@@ -60,14 +61,15 @@ mod tests {
         let key = Key::new(" sk-secret\n").unwrap();
         assert_eq!(key.header("Bearer ").to_str().unwrap(), "Bearer sk-secret");
         assert_eq!(format!("{key:?} {:?}", key.header("")), "Key(hidden) Sensitive");
-        assert_eq!(key.blot_out("sk-secret, Bearer sk-secret!"), "(key), Bearer (key)!");
+        assert_eq!(key.redact("sk-secret, Bearer sk-secret!"), "(key), Bearer (key)!");
     }
 
     #[test]
     fn a_key_that_cannot_be_sent_is_not_shown() {
         for text in ["", " \n", "hid\nden", "hid den", "hidé", "hid\u{7f}den"] {
             let error = Key::new(text).unwrap_err();
-            assert!(error.message.starts_with("the key ") && !format!("{error:?}").contains("hid"), "{error:?}");
+            assert!(error.message.starts_with("the key "), "{error:?}");
+            assert!(!format!("{error:?}").contains("hid"), "{error:?}");
         }
     }
 }

@@ -1,19 +1,19 @@
-//! How does Ollama's `/api/chat` put a conversation, and its reply?
+//! The conversation and the reply in the terms of Ollama's `/api/chat`. Sends nothing.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::openai::{result, tools};
-use super::{End, Said, decimal};
+use super::openai::{result, system, tools};
+use super::{Completion, End, decimal};
 
 /// The body of a request.
-pub(crate) fn question(request: &ChatRequest, model: &str) -> Value {
-    let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
-    let messages = request.messages.iter().enumerate().map(|(at, message)| turn(message, &request.messages[..at]));
-    let messages: Vec<Value> = system.into_iter().chain(messages).collect();
+pub(super) fn question(request: &ChatRequest, model: &str) -> Value {
+    let turns = request.messages.iter().enumerate();
+    let turns = turns.map(|(at, message)| turn(message, &request.messages[..at]));
+    let messages: Vec<Value> = system(request).chain(turns).collect();
     let mut body = json!({"model": model, "messages": messages, "stream": false});
-    let temperature = request.temperature.map(|temperature| ("temperature".to_owned(), decimal(temperature)));
+    let temperature = request.temperature.map(|number| ("temperature".to_owned(), decimal(number)));
     let tokens = request.tokens_max.map(|tokens| ("num_predict".to_owned(), json!(tokens)));
     let options: Map<String, Value> = temperature.into_iter().chain(tokens).collect();
     if !options.is_empty() {
@@ -37,7 +37,8 @@ fn turn(message: &Message, before: &[Message]) -> Value {
             turn
         }
         Message::ToolResult { id, content, is_error } => {
-            json!({"role": "tool", "tool_name": tool_name(id, before), "content": result(content, *is_error)})
+            let (tool, content) = (tool_name(id, before), result(content, *is_error));
+            json!({"role": "tool", "tool_name": tool, "content": content})
         }
     }
 }
@@ -49,15 +50,15 @@ fn calls(messages: &[Message]) -> impl DoubleEndedIterator<Item = &ToolCall> {
     })
 }
 
-/// The tool of the last call with this id: this protocol tells results by their tool.
+/// The tool of the last call with this id: this protocol identifies results by their tool.
 fn tool_name<'a>(id: &'a str, before: &'a [Message]) -> &'a str {
     calls(before).rev().find(|call| call.id == id).map_or(id, |call| call.name.as_str())
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct OllamaReply {
     model: String,
-    message: Words,
+    message: OllamaMessage,
     done_reason: Option<String>,
     #[serde(default)]
     prompt_eval_count: u64,
@@ -66,27 +67,27 @@ struct Reply {
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct OllamaMessage {
     #[serde(default)]
     content: String,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<OllamaCall>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
-    function: Function,
+struct OllamaCall {
+    function: OllamaFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct OllamaFunction {
     name: String,
     arguments: Value,
 }
 
-/// What the body of a reply says, or what is wrong about it. Calls have no id in this protocol: they get one by their number
-/// in the conversation.
-pub(crate) fn said(body: &[u8], request: &ChatRequest) -> Result<Said, String> {
-    let parsed: Reply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+/// The answer in the body of a reply, or what is wrong with it. Calls have no id in this protocol: they are numbered
+/// through the conversation.
+pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Completion, String> {
+    let parsed: OllamaReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let first = calls(&request.messages).count() + 1;
     let called = parsed.message.tool_calls.unwrap_or_default().into_iter().enumerate();
     let tool_calls = called.map(|(at, call)| ToolCall {
@@ -96,6 +97,7 @@ pub(crate) fn said(body: &[u8], request: &ChatRequest) -> Result<Said, String> {
     });
     let usage = Usage { tokens_in: parsed.prompt_eval_count, tokens_out: parsed.eval_count };
     let reply = ChatReply { text: parsed.message.content, tool_calls: tool_calls.collect(), usage, model: parsed.model };
-    let end = if parsed.done_reason.as_deref() == Some("length") { End::Cut } else { End::Whole };
-    Ok(Said { reply, end })
+    let is_cut = parsed.done_reason.as_deref() == Some("length");
+    let end = if is_cut { End::Cut } else { End::Whole };
+    Ok(Completion { reply, end })
 }

@@ -1,5 +1,0 @@
-//! Services as their users meet them: a server in this process that answers by a script.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
-
-mod remote;
-mod stub;
