@@ -394,7 +394,7 @@ Examples:
   kapsa reembed --model ollama:nomic-embed-text      a service at KAPSA_EMBED_URL
   kapsa reembed --model bundled                      back to the model that comes with kapsa
 
-The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY goes to OpenAI itself only.
+The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY is sent only to OpenAI itself.
 
 Searches use the old model until every record has vectors of the new one; then the old vectors \
 are dropped. Stop it at any time and run it again to continue.";
