@@ -10,13 +10,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use kapsa_agents::{AgentMemory, CapsuleHome, ContextOptions, Fact, Scope};
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::agent::{AgentMemory, CapsuleHome, ContextOptions, Fact, Scope};
-use kapsa_memory::role::{
-    AuthorityConfig, MemoryScope, Operator, Permission, Role, RoleRuntime, Shared, State, TeamMemories, Text, llm_node,
-};
 use kapsa_memory::{Micros, WriteOptions, check};
 use kapsa_model::{ChatReply, ScriptedModel, block_on};
+use kapsa_roles::{
+    AuthorityConfig, MemoryScope, Operator, Permission, Role, RoleRuntime, Shared, State, TeamMemories, Text, llm_node,
+};
 use serde_json::{Map, Value, json};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;

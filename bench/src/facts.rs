@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::agent::{
+use kapsa_agents::{
     AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode,
     EpisodicStore, Fact, FactQuery, FactStore, Insight, InsightStore, Scope, WorkspaceMemory,
 };

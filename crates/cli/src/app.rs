@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kapsa_memory::agent::CapsuleHome;
+use kapsa_agents::CapsuleHome;
 use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{Error, Holder, Reader, Record, Uri, WriteOptions, Writer};

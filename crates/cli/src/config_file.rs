@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use kapsa_memory::run::shared_root;
+use kapsa_runs::shared_root;
 use serde::de::DeserializeOwned;
 
 use crate::error::{CliError, Result};

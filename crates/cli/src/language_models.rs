@@ -6,8 +6,8 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use kapsa_http::{Provider, TIERS, language_model};
-use kapsa_memory::role::RoleSpec;
 use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel};
+use kapsa_roles::RoleSpec;
 use serde_json::Value;
 
 use crate::config_file::read_text;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::branch::branch_name;
-use kapsa_memory::run::shared_root;
+use kapsa_runs::shared_root;
 
 use crate::error::{CliError, Result};
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::role::{AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec};
 use kapsa_memory::{Error, Reader};
 use kapsa_model::Price;
+use kapsa_roles::{AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Role, RoleSpec, ScopeSpec};
 use serde::Deserialize;
 
 use crate::app::App;

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use kapsa_memory::SearchMode;
-use kapsa_memory::run::{LayoutKind, RunConfig, shared_root};
+use kapsa_runs::{LayoutKind, RunConfig, shared_root};
 use serde::Deserialize;
 
 use crate::args::{RunLayout, RunPlace, chunk_count};

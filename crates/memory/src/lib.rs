@@ -34,16 +34,13 @@ mod versions;
 mod view;
 mod write;
 
-pub mod agent;
-pub mod role;
-pub mod run;
-
 pub use error::{Error, Result};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, transfer};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,
@@ -51,8 +48,8 @@ pub use records::request::{
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
-pub use search::fusion;
 pub use search::reader::Reader;
+pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
 pub use versions::checkpoint::NewCheckpoint;
@@ -65,7 +62,9 @@ pub use versions::{branch, checkpoint, event, graph, merge, policy};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;
+pub use view::raw::{NO_LIMIT, RawView, ScanFilter, Wanted};
 pub use view::vectors::Coverage;
+pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,

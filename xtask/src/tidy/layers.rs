@@ -34,7 +34,7 @@ const LAYERS: [Layer; 14] = [
     Layer { name: "memory", uses: &["capsule", "index", "model"], kind: Kind::Library },
     Layer { name: "agents", uses: &["memory", "model"], kind: Kind::Library },
     Layer { name: "roles", uses: &["agents", "memory", "model"], kind: Kind::Library },
-    Layer { name: "runs", uses: &["memory"], kind: Kind::Library },
+    Layer { name: "runs", uses: &["memory", "model"], kind: Kind::Library },
     Layer { name: "cli", uses: EVERY_LIBRARY, kind: Kind::Program },
     Layer { name: "testkit", uses: &["capsule"], kind: Kind::Development },
     Layer { name: "recall", uses: EVERY_LIBRARY, kind: Kind::Development },

@@ -1,8 +1,8 @@
 //! Arguments of the verbs about facts, episodes and insights.
 
 use clap::{Args, Subcommand, ValueEnum};
+use kapsa_agents::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN};
 use kapsa_memory::Micros;
-use kapsa_memory::agent::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN};
 use serde_json::{Map, Value};
 
 use super::{EmbedWhen, Level, object};

@@ -1,7 +1,7 @@
 //! Arguments of `context`.
 
 use clap::Args;
-use kapsa_memory::agent::CONTEXT_TOKENS_DEFAULT;
+use kapsa_agents::CONTEXT_TOKENS_DEFAULT;
 
 use super::agent::Within;
 

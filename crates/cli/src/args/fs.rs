@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use kapsa_memory::agent::{ENTRIES_DEFAULT, HITS_DEFAULT};
+use kapsa_agents::{ENTRIES_DEFAULT, HITS_DEFAULT};
 
 use super::{EmbedWhen, Level, Owner, bounded};
 use crate::examples;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use kapsa_memory::agent::PUBLISH_CONFIDENCE_MIN;
+use kapsa_agents::PUBLISH_CONFIDENCE_MIN;
 
 use super::EmbedWhen;
 use crate::examples;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kapsa_memory::run::{Role, RunId, TaskId};
+use kapsa_runs::{Role, RunId, TaskId};
 
 use super::{EmbedWhen, bounded};
 use crate::examples;

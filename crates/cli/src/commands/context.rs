@@ -1,7 +1,7 @@
 //! `context`: what an agent should know before its next step.
 
+use kapsa_agents::{Context, ContextOptions, Scope, WorkspaceMemory};
 use kapsa_memory::Micros;
-use kapsa_memory::agent::{Context, ContextOptions, Scope, WorkspaceMemory};
 use kapsa_memory::request::TimelineRequest;
 
 use super::episode::memory;

@@ -1,6 +1,6 @@
 //! `episode`: what an agent did.
 
-use kapsa_memory::agent::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id};
+use kapsa_agents::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id};
 
 use crate::app::App;
 use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};

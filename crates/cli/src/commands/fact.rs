@@ -1,7 +1,7 @@
 //! `fact`: what is known, told and asked for.
 
+use kapsa_agents::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory, fresh_id};
 use kapsa_memory::access::Classification;
-use kapsa_memory::agent::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory, fresh_id};
 
 use crate::app::App;
 use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_memory::agent::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
+use kapsa_agents::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
 use serde_json::Value;
 
 use super::episode::{agent, memory, writing_agent};

@@ -1,10 +1,10 @@
 //! `insight`: what an agent learned.
 
-use kapsa_memory::access::Classification;
-use kapsa_memory::agent::{
+use kapsa_agents::{
     AgentMemory, CapsuleFactStore, Fact, FactStore, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets,
     fresh_id,
 };
+use kapsa_memory::access::Classification;
 use kapsa_model::block_on;
 
 use super::episode::{agent, memory, writing_agent};

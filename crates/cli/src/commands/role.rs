@@ -6,12 +6,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kapsa_agents::{AgentMemory, WorkspaceMemory, fresh_id};
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::agent::{AgentMemory, WorkspaceMemory, fresh_id};
-use kapsa_memory::role::{
+use kapsa_model::{Price, Usage, block_on, cost};
+use kapsa_roles::{
     ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools,
 };
-use kapsa_model::{Price, Usage, block_on, cost};
 
 use super::insight::{tell_learned, tell_published};
 use crate::app::{App, Status};
@@ -407,8 +407,8 @@ fn failed(error: RoleError) -> CliError {
             CliError { message, ..told }.field("tokens_in", usage.tokens_in).field("tokens_out", usage.tokens_out)
         }
         RoleError::Reflect { source, .. } => match source {
-            kapsa_memory::agent::ReflectError::Model(error) => CliError { message, ..language_models::failed(error) },
-            kapsa_memory::agent::ReflectError::Store(error) => CliError { message, ..error.into() },
+            kapsa_agents::ReflectError::Model(error) => CliError { message, ..language_models::failed(error) },
+            kapsa_agents::ReflectError::Store(error) => CliError { message, ..error.into() },
         },
         RoleError::Memory { source, .. } => CliError { message, ..source.into() },
         RoleError::Invalid { .. } => CliError::user("invalid_config", message),

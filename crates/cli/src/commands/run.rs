@@ -12,11 +12,11 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
-use kapsa_memory::run::{
+use kapsa_memory::{Micros, Mode, WriteOptions};
+use kapsa_runs::{
     Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, Role, RunId, RunInfo,
     RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
-use kapsa_memory::{Micros, Mode, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::app::{App, Status};

@@ -1,6 +1,6 @@
 //! JSON of `fact`, `episode` and `insight`.
 
-use kapsa_memory::agent::{Comparison, Context, ContextLine, Episode, Fact, Insight, Section};
+use kapsa_agents::{Comparison, Context, ContextLine, Episode, Fact, Insight, Section};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

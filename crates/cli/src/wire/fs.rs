@@ -1,6 +1,6 @@
 //! What `fs` says to programs. Each answer has `"agent"`, and `"traces":[trace]` with `--trace`.
 
-use kapsa_memory::agent::{Entry, EntryKind, FilesFound, Listing, RetrievalTrace, Written};
+use kapsa_agents::{Entry, EntryKind, FilesFound, Listing, RetrievalTrace, Written};
 use serde_json::{Value, json};
 
 use crate::moment::rfc3339;

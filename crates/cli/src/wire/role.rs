@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::role::{NodeRun, Permission, Response, RoleSpec, State};
+use kapsa_roles::{NodeRun, Permission, Response, RoleSpec, State};
 use serde_json::{Map, Value, json};
 
 /// `role list`: `{"file"?,"count","roles":[role]}`.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use kapsa_memory::Uri;
-use kapsa_memory::run::{Context, Finished, Line, MergedInto, RunInfo, Skipped, Started, TaskInfo};
+use kapsa_runs::{Context, Finished, Line, MergedInto, RunInfo, Skipped, Started, TaskInfo};
 use serde::Serialize;
 use serde_json::{Value, json};
 

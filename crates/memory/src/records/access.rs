@@ -176,6 +176,12 @@ pub(crate) fn terms_of(access: Option<&Access>, domain: &str) -> Vec<Term> {
     }
 }
 
+/// The exact terms of the index by which what may be known to the same people is found.
+#[must_use]
+pub fn index_terms(access: &Access, domain: &str) -> Vec<String> {
+    terms_of(Some(access), domain).iter().map(exact).collect()
+}
+
 /// The terms of which a principal has to know one.
 pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<Term> {
     let mut terms = vec![term(Classification::Public, "", "")];

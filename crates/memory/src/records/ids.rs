@@ -11,7 +11,8 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const ID_LETTERS: usize = 13;
 
 /// 128 random bits. The standard library seeds its hash maps from the system's generator; two fresh ones give the bits.
-pub(crate) fn random_id() -> [u8; 16] {
+#[must_use]
+pub fn random_id() -> [u8; 16] {
     let draw = || RandomState::new().build_hasher().finish();
     let mix = |salt: &[u8]| {
         let mut hasher = blake3::Hasher::new();

@@ -42,7 +42,8 @@ pub fn first_chars(text: &str, chars_max: usize) -> &str {
 
 /// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
 /// context can be forged by a text within it.
-pub(crate) fn one_line(text: &str) -> String {
+#[must_use]
+pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars().filter(|&c| c.is_whitespace() || !c.is_control() && !is_invisible(c)) {
         if !c.is_whitespace() {

@@ -2,4 +2,5 @@
 
 pub mod fusion;
 mod groups;
+pub mod query;
 pub(crate) mod reader;

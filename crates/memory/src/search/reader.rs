@@ -13,7 +13,7 @@ use crate::records::access::ClearanceProfile;
 use crate::records::branch as names;
 use crate::records::kinds;
 use crate::records::owned;
-use crate::records::record::Record;
+use crate::records::record::{BranchId, Record};
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, SearchMode, Stats, TimelineRequest, Why};
 use crate::records::uri::{DEFAULT_WORKSPACE, SCHEME, Uri};
 use crate::search::fusion::{Fused, Fusion, Meaning, diverse};
@@ -27,11 +27,12 @@ use crate::versions::merge::{MergePlan, MergeRequest};
 use crate::view::View;
 use crate::view::as_of::AsOf;
 use crate::view::checkpoints::Checkpoint;
+use crate::view::raw::RawView;
 use crate::view::vectors::Coverage;
 use crate::view::visibility::{Visibility, list};
 
 /// A consistent view of a capsule at one moment. Takes no lock, waits for nobody.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Reader {
     view: View,
 }
@@ -57,13 +58,25 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::open`].
-    pub(crate) fn renewed(&self) -> Result<Reader> {
+    pub fn renewed(&self) -> Result<Reader> {
         let snapshot = self.view.store().snapshot().renewed()?;
         Ok(Reader { view: self.view.main_of(snapshot) })
     }
 
     pub(crate) fn view(&self) -> &View {
         &self.view
+    }
+
+    /// What this reader sees, as it is stored; for crates that keep kinds of records of their own.
+    #[must_use]
+    pub fn raw(&self) -> RawView<'_> {
+        RawView::of(&self.view)
+    }
+
+    /// What is written on these branches, without what they inherit.
+    #[must_use]
+    pub fn only(&self, branches: impl IntoIterator<Item = BranchId>) -> Reader {
+        Reader { view: self.view.with(Lineage::several(branches)) }
     }
 
     /// A reader of what a view sees.

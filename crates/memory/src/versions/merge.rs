@@ -568,7 +568,9 @@ pub(crate) fn copy(record: &Record, envelope: Envelope) -> Pending {
     Pending { name, what, envelope }
 }
 
-pub(crate) fn as_new(record: &Record) -> NewRecord {
+/// The record as a new one without a name, to be put elsewhere.
+#[must_use]
+pub fn as_new(record: &Record) -> NewRecord {
     NewRecord {
         uri: None,
         title: record.title.clone(),

@@ -18,6 +18,7 @@ use crate::tables::segments::CONTESTED_TERM;
 pub mod as_of;
 mod branches;
 pub mod checkpoints;
+pub(crate) mod raw;
 mod store;
 mod tail;
 pub(crate) mod vectors;

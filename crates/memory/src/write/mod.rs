@@ -1,5 +1,6 @@
 //! How does a record reach the disk, and how does the capsule stay fast? Checked, named, encoded, indexed, published.
 
+pub(crate) mod batch;
 pub(crate) mod embedding;
 mod index_batch;
 pub(crate) mod maintain;

@@ -16,6 +16,7 @@ use crate::records::owned;
 use crate::records::record::{BranchId, KIND_DEFAULT, Micros, NewRecord, Record, Source};
 use crate::records::request::{Change, Filter, MaintenanceReport, Put, SourceReport};
 use crate::records::uri::{Uri, refuse_reserved};
+use crate::search::reader::Reader;
 use crate::tables::lineage::Lineage;
 use crate::tables::segments::merge;
 use crate::versions::branch::{Branch, check_depth};
@@ -194,7 +195,10 @@ impl Writer {
     }
 
     /// As [`Writer::create_branch`], and puts a record on the parent in the same commit.
-    pub(crate) fn create_branch_with(
+    ///
+    /// # Errors
+    /// As [`Writer::create_branch`]; `InvalidRecord`.
+    pub fn create_branch_with(
         &mut self,
         name: &str,
         parent: &str,
@@ -240,7 +244,10 @@ impl Writer {
     }
 
     /// Closes branches in one commit, those that are open, and puts a record on the current one first.
-    pub(crate) fn archive_branches(&mut self, names: Vec<String>, record: NewRecord) -> Result<()> {
+    ///
+    /// # Errors
+    /// `InvalidRecord`; what the disk says.
+    pub fn archive_branches(&mut self, names: Vec<String>, record: NewRecord) -> Result<()> {
         let mut all = vec![Pending::put(record, self.envelope())];
         for name in names {
             let Some(made) = self.view()?.store().find_branch(&name)?.filter(|made| !made.archived) else { continue };
@@ -579,10 +586,28 @@ impl Writer {
         Ok(self.view.as_ref().expect("made above"))
     }
 
+    /// The branch as it is now, for who writes.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn reader(&mut self) -> Result<Reader> {
+        let profile = self.principal();
+        let reader = Reader::of(self.view()?.clone());
+        Ok(profile.map_or(reader.clone(), |profile| reader.as_principal(profile)))
+    }
+
     /// What is written on the branch itself, without what it inherits.
-    pub(crate) fn own_view(&mut self) -> Result<View> {
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn own_reader(&mut self) -> Result<Reader> {
         let branch = self.branch;
-        Ok(self.view()?.with(Lineage::alone(branch)))
+        Ok(self.reader()?.only([branch]))
+    }
+
+    /// Who writes; none for the owner.
+    pub(crate) fn principal(&self) -> Option<ClearanceProfile> {
+        self.principal.clone()
     }
 
     /// What each will change, once it is written. A record put under an alias goes to what that stands for.

@@ -2,15 +2,12 @@
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod access;
-mod agent;
 mod damage;
 mod export;
 mod meaning;
 mod model;
 mod model_versions;
 mod revisions;
-mod role;
-mod runs;
 mod search;
 mod shared;
 mod sync;

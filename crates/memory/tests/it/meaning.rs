@@ -395,32 +395,3 @@ fn many_who_embed_at_once_leave_each_vector_once() {
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.covered, coverage.missing), (300, 300, 0));
 }
-
-/// A context whose model was not at hand, or failed, once went by words without a word of why.
-#[test]
-fn a_context_says_why_meaning_had_no_say() {
-    use kapsa_memory::run::{NewOutput, Role, RunConfig, RunId, RunMemory, RunStore, TaskId};
-    let folder = tempfile::tempdir().expect("it works");
-    let path = folder.path().join("a.kapsa");
-    let store = RunStore::branches(&path, options());
-    let (run, task, role) = (RunId::parse("17").expect("an id"), TaskId::parse("a").expect("an id"), Role::builder());
-    let text = "a cat on the port".to_string();
-    let output = NewOutput { task: Some(task), role: role.clone(), text, confidence: None, agent: String::new() };
-    store.record(&run, output).expect("recorded");
-    fill(&path, &Plain::new("plain"));
-    let memory = RunMemory::new(RunConfig::default(), RunStore::branches(&path, options()), Box::new(|_, _| {}));
-    let told = |query: &str, at_hand: bool| {
-        let models = |_: &Model| match at_hand {
-            true => Ok(Box::new(Plain::new("plain")) as Box<dyn Embedder>),
-            false => Err("the model is not on this machine".to_string()),
-        };
-        let mut request = memory.request(None, &role, Some(&models));
-        request.query = Some(query);
-        let context = store.context(&run, &request).expect("a context");
-        assert_eq!(context.lines.len(), 1, "words answer: {context:?}");
-        context.skipped.iter().map(|skipped| format!("{}: {}", skipped.store, skipped.reason)).collect::<Vec<_>>()
-    };
-    assert!(told("cat", true).is_empty());
-    assert_eq!(told("broken cat", true), ["search by meaning: this text breaks the model"]);
-    assert_eq!(told("cat", false), ["search by meaning: the model is not on this machine"]);
-}

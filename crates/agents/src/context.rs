@@ -1,0 +1,420 @@
+//! What should an agent know before its next step, within how many tokens? What it learned, what the team knows, and what it did last, the
+//! most valuable first, one thing a line.
+//!
+//! Invariants: what may not be known, was superseded, has retired or does not hold now is never told; the same memory at the same moment
+//! gives the same text; a line is whole or not there; what is told stays on its line, whatever the text holds.
+
+use std::cmp::{Ordering, Reverse};
+
+use kapsa_memory::query::{Query, plain_query, terms_in};
+
+use super::memory::AgentMemory;
+use super::records;
+use super::secrets::Secrets;
+use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
+use super::types::{Episode, Fact, Insight};
+use super::workspace::WorkspaceMemory;
+use kapsa_memory::Result;
+use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::record::Micros;
+use kapsa_memory::tokens::{estimate, first_bytes, one_line};
+use kapsa_memory::uri::Uri;
+
+/// Tokens of a context unless told otherwise, by the estimate of [`kapsa_memory::tokens`].
+pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
+/// Most insights of a context.
+pub const CONTEXT_INSIGHTS_MAX: usize = 5;
+/// Most facts of a context.
+pub const CONTEXT_FACTS_MAX: usize = 10;
+/// Most episodes of a context.
+pub const CONTEXT_EPISODES_MAX: usize = 3;
+/// Insights and facts that are weighed: so many that have most words of the query, and so many that were written last.
+pub const LIKELY_MAX: usize = 32;
+
+/// Bytes of each of them in which words are counted.
+const SEARCHED_BYTES_MAX: usize = 4096;
+
+/// A part of a memory. Each part that is empty asks for anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// About this entity.
+    pub entity: String,
+    /// Of this field of knowledge.
+    pub domain: String,
+    /// With one of these tags.
+    pub tags: Vec<String>,
+    /// What has words of this text comes first, the more the earlier. It leaves nothing out.
+    pub query: String,
+}
+
+impl Scope {
+    fn entity(&self) -> Option<String> {
+        Some(self.entity.clone()).filter(|entity| !entity.is_empty())
+    }
+
+    fn domain(&self) -> Option<String> {
+        Some(self.domain.clone()).filter(|domain| !domain.is_empty())
+    }
+}
+
+/// How a context is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextOptions {
+    /// Most tokens of its text, by the estimate of [`kapsa_memory::tokens`]; default [`CONTEXT_TOKENS_DEFAULT`].
+    pub tokens_max: usize,
+    /// Whether each line ends with where it comes from; default no.
+    pub uris: bool,
+    /// The moment at which facts must hold; default now, by the clock.
+    pub valid_at: Option<Micros>,
+}
+
+impl Default for ContextOptions {
+    fn default() -> ContextOptions {
+        ContextOptions { tokens_max: CONTEXT_TOKENS_DEFAULT, uris: false, valid_at: None }
+    }
+}
+
+/// A part of a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Section {
+    /// What the agent learned.
+    Insights,
+    /// What the team knows.
+    Facts,
+    /// What the agent did last.
+    Activity,
+}
+
+impl Section {
+    /// What stands above its lines.
+    #[must_use]
+    pub fn heading(self) -> &'static str {
+        match self {
+            Section::Insights => "Insights",
+            Section::Facts => "Context",
+            Section::Activity => "Recent Activity",
+        }
+    }
+}
+
+/// One thing that is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextLine {
+    /// Where it stands.
+    pub section: Section,
+    /// Its id: a fact's, or that of the agent's insight or episode.
+    pub id: String,
+    /// The line, as it stands in the text.
+    pub text: String,
+    /// Where all of it can be read.
+    pub uri: Uri,
+    /// Its field of knowledge.
+    pub domain: String,
+    /// How far it may spread.
+    pub level: Classification,
+    /// Whether something that counts says otherwise.
+    pub contested: bool,
+}
+
+/// What an agent should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// The lines, section by section, of each the most valuable first.
+    pub lines: Vec<ContextLine>,
+    /// Lines that had no room.
+    pub left_out: usize,
+}
+
+/// What an agent finds under a URI.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// A fact of the team.
+    Fact(Fact),
+    /// An insight of its own.
+    Insight(Insight),
+    /// An episode of its own.
+    Episode(Episode),
+}
+
+impl Context {
+    /// The lines under their headings, without a line break at the end; empty when there is nothing to tell.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut above = None;
+        for line in &self.lines {
+            if above != Some(line.section) {
+                let gap = if above.is_some() { "\n\n" } else { "" };
+                text.push_str(&format!("{gap}## {}", line.section.heading()));
+                above = Some(line.section);
+            }
+            text.push('\n');
+            text.push_str(&line.text);
+        }
+        text
+    }
+
+    /// The highest level of what is told: what comes of it should spread no further.
+    #[must_use]
+    pub fn level(&self) -> Classification {
+        self.secrets().level()
+    }
+
+    /// How far what comes of it may spread, in each domain.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.lines.iter().for_each(|line| secrets.add(&line.domain, line.level));
+        secrets
+    }
+
+    /// Estimate of the tokens of its text.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        estimate(&self.text())
+    }
+
+    /// What of the lines fits. A line that has no room even alone is passed over; else the last ones go, of the lowest section first.
+    fn within(mut lines: Vec<ContextLine>, tokens_max: usize) -> Context {
+        let all = lines.len();
+        let alone = |line: &ContextLine| Context { lines: vec![line.clone()], left_out: 0 };
+        lines.retain(|line| alone(line).tokens() <= tokens_max);
+        let mut context = Context { lines, left_out: 0 };
+        while context.tokens() > tokens_max {
+            context.lines.pop();
+        }
+        context.left_out = all - context.lines.len();
+        context
+    }
+}
+
+impl AgentMemory {
+    /// What the agent should know in this scope: up to [`CONTEXT_INSIGHTS_MAX`] insights, [`CONTEXT_FACTS_MAX`] facts of the team that its
+    /// clearance allows, and its [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them have.
+    ///
+    /// With a query, what has most of its words comes first. After that insights go by confidence, by how often they were seen, and the
+    /// newest first; facts by importance times confidence, and the newest first. Facts that hold at another time than is asked for,
+    /// are left out; contested ones are marked.
+    ///
+    /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and as many insights by their words and as
+    /// many that were written last, and no others are read and weighed: without a query that costs the same however many there are, with
+    /// one it is a ranked search of the few words that tell most, and of all of them where those find little. So of more than that without a
+    /// word of the query, an older one is not told however important it is. The agent's episodes in the scope are put in order by their
+    /// times, all of them, within the index.
+    ///
+    /// # Errors
+    /// What the stores say.
+    pub fn context(&self, scope: &Scope, options: &ContextOptions) -> Result<Context> {
+        let words = Words::of(&scope.query)?;
+        let mut lines = insights(self, scope, &words)?;
+        if let Some(workspace) = self.workspace() {
+            let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
+            let is_own = |fact: &Fact| fact.source == self.agent_id() && learned.contains(&one_line(&fact.content));
+            lines.extend(facts(workspace, Some(self.clearance()), scope, &words, options.valid_at, &is_own)?);
+        }
+        lines.extend(episodes(self, scope)?);
+        finished(lines, options)
+    }
+
+    /// What stands under a URI, as far as the agent may know it: a fact of the team, which counts as read, or an insight or episode of its
+    /// own. None for everything else.
+    ///
+    /// # Errors
+    /// What the stores say.
+    pub fn look_up(&self, uri: &Uri) -> Result<Option<Found>> {
+        let Some((kind, ids)) = records::named(uri) else { return Ok(None) };
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        match (kind.as_str(), ids.as_slice(), self.workspace()) {
+            (records::FACT, [id], Some(workspace)) => Ok(workspace.get(self.clearance(), id)?.map(Found::Fact)),
+            (records::INSIGHT, [agent, id], _) if *agent == self.agent_id() => Ok(self.insight(id)?.map(Found::Insight)),
+            (records::EPISODE, [agent, id], _) if *agent == self.agent_id() => Ok(self.episode(id)?.map(Found::Episode)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Counts the facts of a context as read.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn count_as_read(&self, context: &Context) -> Result<()> {
+        let Some(workspace) = self.workspace() else { return Ok(()) };
+        let facts = context.lines.iter().filter(|line| line.section == Section::Facts).map(|line| line.id.as_str());
+        workspace.store().touch(&facts.collect::<Vec<_>>(), (self.clock)())
+    }
+}
+
+impl WorkspaceMemory {
+    /// What of it matters in this scope to a profile, or to the owner who knows everything: the facts of [`AgentMemory::context`].
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn context(&self, clearance: Option<&ClearanceProfile>, scope: &Scope, options: &ContextOptions) -> Result<Context> {
+        finished(facts(self, clearance, scope, &Words::of(&scope.query)?, options.valid_at, &|_| false)?, options)
+    }
+}
+
+/// What is asked for.
+struct Words {
+    plain: String,
+    query: Query,
+}
+
+impl Words {
+    fn of(query: &str) -> Result<Words> {
+        let plain = plain_query(query, "");
+        let query = Query::parse(&plain)?;
+        Ok(Words { plain, query })
+    }
+
+    /// How many of them a text about this has, in its first [`SEARCHED_BYTES_MAX`] bytes.
+    fn in_text(&self, entity: &str, text: &str) -> usize {
+        if self.plain.is_empty() {
+            return 0;
+        }
+        terms_in(&format!("{entity} {}", first_bytes(text, SEARCHED_BYTES_MAX)), &self.query).len()
+    }
+}
+
+/// A line in the making, without where it comes from.
+struct Told {
+    section: Section,
+    id: String,
+    content: String,
+    /// Stands after the content.
+    note: String,
+    uri: Uri,
+    domain: String,
+    level: Classification,
+    contested: bool,
+}
+
+fn finished(told: Vec<Told>, options: &ContextOptions) -> Result<Context> {
+    let line = |told: Told| {
+        let mark = if told.contested { " (contested)" } else { "" };
+        let place = if options.uris { format!(" [{}]", told.uri.short()) } else { String::new() };
+        let text = format!("- {}{}{mark}{place}", told.content, told.note);
+        ContextLine {
+            section: told.section,
+            id: told.id,
+            text,
+            uri: told.uri,
+            domain: told.domain,
+            level: told.level,
+            contested: told.contested,
+        }
+    };
+    Ok(Context::within(told.into_iter().map(line).collect(), options.tokens_max))
+}
+
+fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Told>> {
+    let query = InsightQuery {
+        entity: scope.entity(),
+        domain: scope.domain(),
+        tags: scope.tags.clone(),
+        limit: LIKELY_MAX,
+        ..memory.insight_query()
+    };
+    let weighed = memory.insights.likely(&query, &words.plain)?.into_iter();
+    let mut weighed: Vec<(usize, Insight)> =
+        weighed.map(|insight| (words.in_text(&insight.entity, &insight.content), insight)).collect();
+    weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| surer(&a.1, &b.1)));
+    let told = |(_, insight): (usize, Insight)| {
+        Ok(Told {
+            section: Section::Insights,
+            content: one_line(&insight.content),
+            note: format!(" (confidence: {:.1})", insight.confidence),
+            uri: records::agent_uri(records::INSIGHT, memory.agent_id(), &insight.id)?,
+            domain: insight.domain,
+            level: insight.classification,
+            id: insight.id,
+            contested: false,
+        })
+    };
+    weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(told).collect()
+}
+
+fn surer(a: &Insight, b: &Insight) -> Ordering {
+    let by_confidence = b.confidence.total_cmp(&a.confidence);
+    let seen = |insight: &Insight| (insight.evidence_count, insight.last_confirmed.unwrap_or(insight.created_at));
+    by_confidence.then_with(|| seen(b).cmp(&seen(a))).then_with(|| a.id.cmp(&b.id))
+}
+
+/// The facts, but for what the agent published itself and is told as its own insight.
+fn facts(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    scope: &Scope,
+    words: &Words,
+    valid_at: Option<Micros>,
+    is_own: &dyn Fn(&Fact) -> bool,
+) -> Result<Vec<Told>> {
+    let query = FactQuery {
+        entity: scope.entity(),
+        domain: scope.domain(),
+        tags: scope.tags.clone(),
+        valid_at: Some(valid_at.unwrap_or_else(|| (workspace.clock)())),
+        clearance: clearance.cloned(),
+        limit: LIKELY_MAX,
+        ..FactQuery::default()
+    };
+    let weighed = workspace.store().likely(&query, &words.plain)?.into_iter();
+    let weighed = weighed.filter(|fact| !is_own(fact));
+    let mut weighed: Vec<(usize, Fact)> = weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
+    weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| weightier(&a.1, &b.1)));
+    let told = |(_, fact): (usize, Fact)| {
+        Ok(Told {
+            section: Section::Facts,
+            content: one_line(&fact.content),
+            note: String::new(),
+            uri: records::fact_uri(&fact.id)?,
+            level: fact.classification,
+            contested: is_contested(workspace, clearance, &fact)?,
+            domain: fact.domain,
+            id: fact.id,
+        })
+    };
+    weighed.into_iter().take(CONTEXT_FACTS_MAX).map(told).collect()
+}
+
+/// Whether something that counts, and that the profile may know, says otherwise.
+fn is_contested(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, fact: &Fact) -> Result<bool> {
+    let counts = |other: &Fact| other.superseded_by.is_none() && clearance.is_none_or(|profile| profile.can_access(other));
+    for id in &fact.contested_with {
+        if *id == fact.id || workspace.store().get(id)?.as_ref().is_some_and(counts) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn weightier(a: &Fact, b: &Fact) -> Ordering {
+    let weight = |fact: &Fact| fact.importance * fact.confidence;
+    weight(b).total_cmp(&weight(a)).then_with(|| Reverse(a.updated_at).cmp(&Reverse(b.updated_at))).then_with(|| a.id.cmp(&b.id))
+}
+
+fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
+    let query = EpisodeQuery {
+        entity: scope.entity(),
+        domain: scope.domain(),
+        tags: scope.tags.clone(),
+        limit: CONTEXT_EPISODES_MAX,
+        ..memory.episode_query()
+    };
+    let told = |episode: Episode| {
+        Ok(Told {
+            section: Section::Activity,
+            content: if episode.action.is_empty() {
+                one_line(&episode.output_summary)
+            } else {
+                format!("{}: {}", one_line(&episode.action), one_line(&episode.output_summary))
+            },
+            note: String::new(),
+            uri: records::agent_uri(records::EPISODE, memory.agent_id(), &episode.id)?,
+            domain: episode.domain,
+            level: episode.classification,
+            id: episode.id,
+            contested: false,
+        })
+    };
+    memory.recall_episodes(&query)?.into_iter().map(told).collect()
+}

@@ -1,0 +1,52 @@
+//! Knows no prompt, operator, run, index, network, terminal, environment or wall clock: a clock is passed in, and a capsule is
+//! read and written only through what `kapsa-memory` makes public.
+//!
+//! The memory of agents: what they know, what they did, what they learned, and how far each of it may spread.
+//!
+//! *Facts* are what is known, *episodes* what happened, *insights* what was learned from that. Stores keep them: in memory, or in a
+//! capsule where they survive, branch and have a history. [`WorkspaceMemory`] is what a team shares, behind clearances;
+//! [`AgentMemory`] is what one agent has for itself.
+
+mod capsule;
+mod compare;
+mod context;
+mod files;
+mod in_memory;
+mod kind_index;
+mod matching;
+mod memory;
+mod records;
+mod reflect;
+mod secrets;
+mod stores;
+mod types;
+mod workspace;
+
+pub use capsule::{
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX,
+    TOUCHES_UNSAVED_MAX,
+};
+pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
+pub use context::{
+    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
+    Found, LIKELY_MAX, Scope, Section,
+};
+pub use files::{
+    Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT, Listing, MemoryFilesystem,
+    PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
+};
+pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
+pub use matching::SHARED_WORDS_MIN;
+pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
+pub use records::fresh_id;
+pub use reflect::{
+    CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
+    Reflection, SOURCES_MAX,
+};
+pub use secrets::Secrets;
+pub use stores::{
+    EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore, INSIGHTS_DEFAULT, InsightQuery,
+    InsightStore,
+};
+pub use types::{Episode, Fact, Insight, InsightStatus, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction};
+pub use workspace::{RESTATED_RISE, Remembered, Resolution, WorkspaceMemory};

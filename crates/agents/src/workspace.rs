@@ -1,0 +1,418 @@
+//! What does a team share, and what of it may whom know?
+//!
+//! The level of a fact is asked in the store, before any limit: a reader of low clearance gets as many facts as any other, and what
+//! it may not know is neither returned nor counted as read.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::capsule::{CapsuleFactStore, CapsuleHome};
+use super::compare::{Comparison, Preset, Verdict, has_same_readers, says_more, strongest};
+use super::in_memory::InMemoryFactStore;
+use super::records;
+use super::stores::{FactQuery, FactStore, result_of};
+use super::types::Fact;
+use kapsa_memory::access::ClearanceProfile;
+use kapsa_memory::record::Micros;
+use kapsa_memory::{Error, Result};
+
+/// How much surer a fact is when somebody else tells it as well.
+pub const RESTATED_RISE: f64 = 0.1;
+
+/// Facts that a team shares.
+pub struct WorkspaceMemory {
+    facts: Arc<dyn FactStore>,
+    pub(super) clock: fn() -> Micros,
+    preset: Preset,
+    /// Held while it is looked up and written what is known: two who tell the same at once do not both find that nobody did.
+    remembering: Mutex<()>,
+}
+
+impl fmt::Debug for WorkspaceMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkspaceMemory").field("preset", &self.preset).finish_non_exhaustive()
+    }
+}
+
+/// What became of a fact that was told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Remembered {
+    /// What it was to what was known.
+    pub comparison: Comparison,
+    /// The fact that is now known: the one told, or the one that was there.
+    pub fact: Fact,
+}
+
+impl WorkspaceMemory {
+    /// An empty memory that lives as long as the process.
+    #[must_use]
+    pub fn new(clock: fn() -> Micros) -> WorkspaceMemory {
+        WorkspaceMemory::with_store(Arc::new(InMemoryFactStore::new()), clock)
+    }
+
+    /// The memory that a capsule keeps.
+    #[must_use]
+    pub fn in_capsule(home: CapsuleHome, clock: fn() -> Micros) -> WorkspaceMemory {
+        WorkspaceMemory::with_store(Arc::new(CapsuleFactStore::new(home)), clock)
+    }
+
+    /// The memory that this store keeps.
+    #[must_use]
+    pub fn with_store(facts: Arc<dyn FactStore>, clock: fn() -> Micros) -> WorkspaceMemory {
+        WorkspaceMemory { facts, clock, preset: Preset::NEAR, remembering: Mutex::default() }
+    }
+
+    /// Compares by another preset; default [`Preset::NEAR`].
+    #[must_use]
+    pub fn with_preset(self, preset: Preset) -> WorkspaceMemory {
+        WorkspaceMemory { preset, ..self }
+    }
+
+    /// The store, which knows no clearance but that of a query.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn FactStore> {
+        &self.facts
+    }
+
+    /// Stores a fact as it is; one with the same id is replaced.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn store_fact(&self, fact: &Fact) -> Result<()> {
+        self.facts.store(fact)
+    }
+
+    /// Replaces a fact, or stores it when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn update_fact(&self, fact: &Fact) -> Result<()> {
+        self.facts.update(fact)
+    }
+
+    /// What of the facts that fit this profile may know, in the order in which they were first stored. Those count as read.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn query(&self, clearance: &ClearanceProfile, query: &FactQuery) -> Result<Vec<Fact>> {
+        let query = FactQuery { clearance: Some(clearance.clone()), ..query.clone() };
+        self.read(clearance, self.facts.query(&query)?)
+    }
+
+    /// The fact with this id, if this profile may know it. It counts as read.
+    ///
+    /// # Errors
+    /// What the store says; a missing one and one that may not be known are none.
+    pub fn get(&self, clearance: &ClearanceProfile, id: &str) -> Result<Option<Fact>> {
+        let fact = self.facts.get(id)?.filter(|fact| clearance.can_access(fact));
+        Ok(self.read(clearance, Vec::from_iter(fact))?.pop())
+    }
+
+    /// Counts that these were read, and shows it. What in them tells of facts that may not be known is left out.
+    fn read(&self, clearance: &ClearanceProfile, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
+        let now = (self.clock)();
+        self.facts.touch(&facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>(), now)?;
+        for fact in &mut facts {
+            fact.access_count = fact.access_count.saturating_add(1);
+            fact.last_accessed = fact.last_accessed.max(Some(now));
+            forget_hidden(fact, |id| Ok(self.facts.get(id)?.is_some_and(|other| clearance.can_access(&other))))?;
+        }
+        Ok(facts)
+    }
+
+    /// Stores a fact unless it is known, and settles what it is to what is known:
+    ///
+    /// - told in the same words: nothing is written;
+    /// - restated: what is known was told once more, and is surer when somebody else told it; of one source the text that says more
+    ///   takes the place of the one that says less;
+    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is told;
+    /// - contesting: both stay, and each names the other.
+    ///
+    /// A fact with an id that is taken replaces that one and is compared with the others: see [`FactStore::near`]. Two processes that
+    /// tell the same at the same moment may both store it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn remember(&self, fact: Fact) -> Result<Remembered> {
+        self.in_turn(|| self.remember_now(fact))
+    }
+
+    fn remember_now(&self, fact: Fact) -> Result<Remembered> {
+        let mut known = self.facts.near(&fact)?;
+        let before = self.facts.get(&fact.id)?;
+        // What it contested before may be about something else than what it says now.
+        for id in before.iter().flat_map(|before| &before.contested_with) {
+            if !known.iter().any(|other| other.id == *id) {
+                known.extend(self.facts.get(id)?);
+            }
+        }
+        let each = self.preset.compare_each(&fact, &known);
+        let comparison = strongest(&each);
+        let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
+        match (comparison.verdict, other) {
+            // Who tells anew what it told under its own id takes it back, whoever says the same.
+            (Verdict::Same, Some(other)) if before.is_none() => Ok(Remembered { comparison, fact: other.clone() }),
+            (Verdict::Restated, Some(other)) if before.is_none() => {
+                let fact = restated(other, &fact, (self.clock)());
+                self.facts.update(&fact)?;
+                Ok(Remembered { comparison, fact })
+            }
+            _ => {
+                let (fact, mut all) = settled(fact, &each, &known, (self.clock)());
+                all.insert(0, fact.clone());
+                self.facts.store_many(&all)?;
+                Ok(Remembered { comparison, fact })
+            }
+        }
+    }
+}
+
+/// What is to become of facts that contest each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// This one holds; those that it contests are superseded by it.
+    Holds,
+    /// All of them hold, each in its own sense.
+    AllHold,
+}
+
+/// What somebody decided, where no rule does.
+impl WorkspaceMemory {
+    /// Stores a fact in the place of another, which is hidden from recall from now on and ends when the new one begins. Whatever of
+    /// `fact` is about the matter rather than the value (entity, attribute, domain, level and names) is taken from the old one: the same
+    /// people may know both. Returns the new one as it is stored.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there is no such fact; `InvalidOperation` when another took its place already, or the two are one.
+    pub fn supersede(&self, old: &str, fact: Fact) -> Result<Fact> {
+        self.in_turn(|| self.supersede_now(old, fact))
+    }
+
+    fn supersede_now(&self, old: &str, fact: Fact) -> Result<Fact> {
+        let mut old = self.there(old)?;
+        if old.id != fact.id && self.facts.get(&fact.id)?.is_some() {
+            return Err(misuse(format!("there is a fact {} already", fact.id)));
+        }
+        if let Some(by) = &old.superseded_by
+            && self.facts.get(by)?.is_some()
+        {
+            return Err(misuse(format!("fact {} was superseded by {by} already", old.id)));
+        }
+        let mut new = Fact {
+            entity: old.entity.clone(),
+            attribute: old.attribute.clone(),
+            domain: old.domain.clone(),
+            classification: old.classification,
+            named: old.named.clone(),
+            supersedes: Some(old.id.clone()),
+            ..fact
+        };
+        self.two(&new, &old)?;
+        let others = std::mem::take(&mut old.contested_with);
+        let mut all = self.without(&others, std::slice::from_ref(&old.id))?;
+        new.contested_with = all.iter().map(|other| other.id.clone()).collect();
+        all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
+        supersede(&mut old, &new, (self.clock)());
+        all.extend([old, new.clone()]);
+        self.facts.store_many(&all)?;
+        Ok(new)
+    }
+
+    /// Marks two live facts as contesting each other.
+    ///
+    /// # Errors
+    /// `UriNotFound`; `InvalidOperation` when they are one, one was superseded, or not the same people may know both.
+    pub fn contest(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
+        self.in_turn(|| self.contest_now(a, b))
+    }
+
+    fn contest_now(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
+        let mut pair = [self.there(a)?, self.there(b)?];
+        self.two(&pair[0], &pair[1])?;
+        if !has_same_readers(&pair[0], &pair[1]) {
+            return Err(misuse("facts that different people may know cannot name each other".to_string()));
+        }
+        if let Some(gone) = pair.iter().find(|fact| fact.superseded_by.is_some()) {
+            return Err(misuse(format!("fact {} was superseded", gone.id)));
+        }
+        let ids = pair.each_ref().map(|fact| fact.id.clone());
+        let now = (self.clock)();
+        for (fact, other) in pair.iter_mut().zip([&ids[1], &ids[0]]) {
+            if !fact.contested_with.contains(other) {
+                fact.contested_with.push(other.clone());
+                fact.updated_at = now;
+            }
+        }
+        self.facts.store_many(&pair)?;
+        Ok(pair)
+    }
+
+    /// Decides between a fact and those that it contests. Returns all of them as they are now, that one first.
+    ///
+    /// # Errors
+    /// `UriNotFound`; `InvalidOperation` when it contests nothing.
+    pub fn resolve(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
+        self.in_turn(|| self.resolve_now(id, resolution))
+    }
+
+    fn resolve_now(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
+        let mut fact = self.there(id)?;
+        if fact.contested_with.is_empty() {
+            return Err(misuse(format!("fact {id} contests no other")));
+        }
+        let now = (self.clock)();
+        let with = std::mem::take(&mut fact.contested_with);
+        let mut gone = with.clone();
+        gone.push(fact.id.clone());
+        fact.updated_at = now;
+        let mut changed = Vec::new();
+        for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
+            if resolution == Resolution::Holds {
+                // What the superseded one contested besides is no matter of this one.
+                let besides = std::mem::take(&mut other.contested_with);
+                let besides: Vec<String> = besides.into_iter().filter(|id| !with.contains(id)).collect();
+                changed.extend(self.without(&besides, &gone)?);
+                supersede(&mut other, &fact, now);
+                fact.supersedes.get_or_insert_with(|| other.id.clone());
+            }
+            changed.push(other);
+        }
+        changed.insert(0, fact);
+        self.facts.store_many(&changed)?;
+        Ok(changed)
+    }
+
+    /// Looks up and writes what is known while nobody else does.
+    fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _turn = self.remembering.lock().unwrap_or_else(PoisonError::into_inner);
+        result_of(|work| self.facts.in_turn(work), work)
+    }
+
+    fn there(&self, id: &str) -> Result<Fact> {
+        let missing = || Ok(Error::UriNotFound { uri: records::fact_uri(id)?.to_string() });
+        match self.facts.get(id)? {
+            Some(fact) => Ok(fact),
+            None => missing().and_then(Err),
+        }
+    }
+
+    fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
+        if a.id == b.id { Err(misuse(format!("fact {} cannot be set against itself", a.id))) } else { Ok(()) }
+    }
+
+    /// Those of these facts that are there, without `gone` among what they contest.
+    fn without(&self, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
+        let mut all = Vec::new();
+        for id in ids {
+            if let Some(mut other) = self.facts.get(id)? {
+                other.contested_with.retain(|id| !gone.contains(id));
+                other.updated_at = (self.clock)();
+                all.push(other);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Leaves out of a fact the others that are not `known`.
+pub(super) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    for one in [&mut fact.supersedes, &mut fact.superseded_by] {
+        if let Some(id) = one
+            && !known(id)?
+        {
+            *one = None;
+        }
+    }
+    let mut left = Vec::new();
+    for id in std::mem::take(&mut fact.contested_with) {
+        if known(&id)? {
+            left.push(id);
+        }
+    }
+    fact.contested_with = left;
+    Ok(())
+}
+
+/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does not see them cannot undo it.
+pub(super) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    let mut hidden = |id: &Option<String>| match id {
+        Some(id) => Ok::<_, Error>(!known(id)?),
+        None => Ok(false),
+    };
+    if hidden(&old.superseded_by)? {
+        fact.superseded_by.clone_from(&old.superseded_by);
+    }
+    if fact.supersedes.is_none() && hidden(&old.supersedes)? {
+        fact.supersedes.clone_from(&old.supersedes);
+    }
+    for id in &old.contested_with {
+        if !fact.contested_with.contains(id) && hidden(&Some(id.clone()))? {
+            fact.contested_with.push(id.clone());
+        }
+    }
+    Ok(())
+}
+
+fn misuse(reason: String) -> Error {
+    Error::InvalidOperation { reason }
+}
+
+/// Puts `new` into the place of `old`. One that begins at a moment leaves the old one to hold until then, and recall of it as long as that
+/// is to come; one that does not begin says what held all along, and of the old one nothing is left to hold.
+fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
+    old.contested_with.clear();
+    old.updated_at = now;
+    if let Some(from) = new.valid_from.filter(|from| old.valid_from.is_none_or(|began| began < *from)) {
+        old.valid_to = Some(old.valid_to.map_or(from, |to| to.min(from)));
+        if from > now {
+            return;
+        }
+    } else if old.valid_to.is_some() {
+        old.valid_from = old.valid_to;
+    }
+    old.superseded_by = Some(new.id.clone());
+}
+
+/// What is known, told once more.
+fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
+    let mut fact = known.clone();
+    fact.evidence_count = fact.evidence_count.saturating_add(1);
+    // Who repeats itself is no second witness; of whom nothing is known may be one.
+    if again.source.is_empty() || again.source != known.source {
+        fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
+    }
+    // Nobody puts words into the mouth of another.
+    if again.source == known.source && says_more(&again.content, &known.content) {
+        fact.content = again.content.clone();
+    }
+    let new_tags = again.tags.iter().filter(|tag| !known.tags.contains(tag));
+    fact.tags.extend(new_tags.cloned());
+    fact.updated_at = now;
+    fact
+}
+
+/// A fact that comes to what is known, and what changes by that.
+fn settled(mut fact: Fact, each: &[Comparison], known: &[Fact], now: Micros) -> (Fact, Vec<Fact>) {
+    let with = |verdict| {
+        let those = each.iter().filter(move |comparison| comparison.verdict == verdict);
+        those.filter_map(|comparison| comparison.other.clone()).collect::<Vec<String>>()
+    };
+    let (superseded, contested) = (with(Verdict::Supersedes), with(Verdict::Contests));
+    fact.supersedes = superseded.first().cloned().or(fact.supersedes);
+    fact.contested_with.clone_from(&contested);
+    let mut changed = Vec::new();
+    for old in known.iter().filter(|old| old.id != fact.id) {
+        let mut new = old.clone();
+        if superseded.contains(&old.id) {
+            supersede(&mut new, &fact, now);
+        } else {
+            new.contested_with.retain(|id| *id != fact.id && !superseded.contains(id));
+            new.contested_with.extend(contested.contains(&old.id).then(|| fact.id.clone()));
+        }
+        if new != *old {
+            new.updated_at = now;
+            changed.push(new);
+        }
+    }
+    (fact, changed)
+}

@@ -1,0 +1,215 @@
+//! Memories of agents: every kind of store against one suite, and the contract's own tests.
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
+
+mod capsule;
+mod conformance;
+mod context;
+mod contract;
+mod filesystem;
+mod model;
+mod reflection;
+mod workspace;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use kapsa_agents::{
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore,
+    InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore,
+};
+use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create, optimize};
+
+static NOW: AtomicI64 = AtomicI64::new(1_767_225_600_000_000);
+
+/// A clock that ticks a second at each look.
+pub fn clock() -> i64 {
+    NOW.fetch_add(1_000_000, Ordering::Relaxed)
+}
+
+/// A capsule in a folder of its own.
+pub struct Fixture {
+    // Held for its drop.
+    _folder: tempfile::TempDir,
+    pub path: PathBuf,
+}
+
+impl Fixture {
+    pub fn new() -> Fixture {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("m.kapsa");
+        create(&path, &WriteOptions::new(clock)).expect("created");
+        Fixture { _folder: folder, path }
+    }
+
+    pub fn writer(&self) -> Writer {
+        Writer::open(&self.path, WriteOptions::new(clock)).expect("opens for writing")
+    }
+
+    pub fn reader(&self) -> Reader {
+        Reader::open(&self.path).expect("opens")
+    }
+
+    pub fn texts(&self, query: &str) -> Vec<String> {
+        let found = self.reader().find(&FindRequest::new(query)).expect("any query is answered");
+        found.hits.into_iter().map(|hit| hit.record.text).collect()
+    }
+
+    pub fn assert_whole(&self) {
+        let report = kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
+        assert_eq!(report.problems, []);
+    }
+}
+
+pub fn uri(text: &str) -> Uri {
+    Uri::parse(text).expect("a valid URI")
+}
+
+pub fn named(name: &str, text: &str) -> NewRecord {
+    NewRecord { uri: Some(uri(name)), ..NewRecord::text(text) }
+}
+
+/// A day of 2026, as a moment that no clock of a test comes to.
+pub const DAY: i64 = 86_400_000_000;
+
+/// Where stores keep their things.
+pub enum Place {
+    Memory,
+    Capsule,
+    Branch,
+}
+
+impl Place {
+    pub const ALL: [Place; 3] = [Place::Memory, Place::Capsule, Place::Branch];
+}
+
+/// One store of each kind, all empty.
+pub struct World {
+    pub name: &'static str,
+    pub facts: Box<dyn FactStore>,
+    pub episodes: Box<dyn EpisodicStore>,
+    pub insights: Box<dyn InsightStore>,
+    capsule: Option<(Fixture, CapsuleHome)>,
+}
+
+impl World {
+    pub fn new(place: &Place) -> World {
+        match place {
+            Place::Memory => World {
+                name: "in memory",
+                facts: Box::new(InMemoryFactStore::new()),
+                episodes: Box::new(InMemoryEpisodicStore::new()),
+                insights: Box::new(InMemoryInsightStore::new()),
+                capsule: None,
+            },
+            Place::Capsule => {
+                let f = Fixture::new();
+                let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
+                World::in_capsule("capsule", f, home)
+            }
+            Place::Branch => {
+                let f = Fixture::new();
+                f.writer().create_branch("team/red", "main", None).expect("made");
+                let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
+                disturb(&home);
+                let home = home.on("team/red");
+                World::in_capsule("capsule on a branch", f, home)
+            }
+        }
+    }
+
+    fn in_capsule(name: &'static str, fixture: Fixture, home: CapsuleHome) -> World {
+        World {
+            name,
+            facts: Box::new(CapsuleFactStore::new(home.clone())),
+            episodes: Box::new(CapsuleEpisodicStore::new(home.clone())),
+            insights: Box::new(CapsuleInsightStore::new(home.clone())),
+            capsule: Some((fixture, home)),
+        }
+    }
+
+    /// Each of them, and what they hold.
+    pub fn each(check: impl Fn(&World)) {
+        for place in Place::ALL {
+            let world = World::new(&place);
+            check(&world);
+            world.assert_whole();
+        }
+    }
+
+    /// As if another process went on with it.
+    pub fn reopened(self) -> World {
+        let World { name, facts, episodes, insights, capsule } = self;
+        match capsule {
+            None => World { name, facts, episodes, insights, capsule },
+            Some((fixture, home)) => {
+                drop((facts, episodes, insights));
+                World::in_capsule(name, fixture, home)
+            }
+        }
+    }
+
+    /// Moves what was written so far into the index.
+    pub fn settle(&self) {
+        if let Some((fixture, _)) = &self.capsule {
+            optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
+        }
+    }
+
+    fn assert_whole(&self) {
+        if let Some((fixture, _)) = &self.capsule {
+            fixture.assert_whole();
+        }
+    }
+}
+
+/// On `main`, after the branch has left it: nothing of it may be seen there.
+fn disturb(home: &CapsuleHome) {
+    let facts = CapsuleFactStore::new(home.clone());
+    for id in ["f0", "f1", "f2"] {
+        facts.store(&fact(id, "Acme was seen from main")).expect("stored");
+    }
+    CapsuleEpisodicStore::new(home.clone()).store(&episode("e0", 1)).expect("stored");
+    CapsuleInsightStore::new(home.clone()).store(&insight("i0", "Acme was seen from main")).expect("stored");
+}
+
+pub fn writer(path: &std::path::Path) -> Writer {
+    Writer::open(path, WriteOptions::new(clock)).expect("opens for writing")
+}
+
+pub fn fact(id: &str, content: &str) -> Fact {
+    Fact::new(id, content, DAY)
+}
+
+pub fn episode(id: &str, timestamp: i64) -> Episode {
+    Episode {
+        operator_id: "test_op".to_string(),
+        node_name: "test_node".to_string(),
+        action: "test_action".to_string(),
+        input_summary: "input".to_string(),
+        output_summary: "output".to_string(),
+        duration_ms: 100,
+        tokens_in: 10,
+        tokens_out: 20,
+        ..Episode::new(id, "cro", timestamp)
+    }
+}
+
+pub fn insight(id: &str, content: &str) -> Insight {
+    Insight { confidence: 0.8, evidence_count: 3, ..Insight::new(id, "cro", content, DAY) }
+}
+
+pub fn strings<const N: usize>(all: [&str; N]) -> Vec<String> {
+    all.map(str::to_string).to_vec()
+}
+
+pub fn fact_ids(facts: &[Fact]) -> Vec<&str> {
+    facts.iter().map(|fact| fact.id.as_str()).collect()
+}
+
+pub fn episode_ids(episodes: &[Episode]) -> Vec<&str> {
+    episodes.iter().map(|episode| episode.id.as_str()).collect()
+}
+
+pub fn insight_ids(insights: &[Insight]) -> Vec<&str> {
+    insights.iter().map(|insight| insight.id.as_str()).collect()
+}

@@ -1,0 +1,206 @@
+//! What does a reader see as it is stored, for the crates that keep kinds of records of their own? Knows nothing of what they mean.
+//!
+//! [`crate::Reader`] shows records to people and programs: it follows aliases and leaves out of a fact what its reader may not
+//! know of. A store of facts must do that itself, after it has put its counts in, so it reads here. What may not be known to
+//! who looks is not here either.
+
+use kapsa_index::{Candidate, Query, Searcher};
+
+use super::View;
+use super::visibility::{Visibility, list};
+use crate::error::Result;
+use crate::records::record::{BranchId, Micros, Record};
+use crate::records::request::Filter;
+use crate::records::uri::Uri;
+
+/// No limit to what a walk finds; far enough from the last number that a limit can be added to.
+pub const NO_LIMIT: usize = usize::MAX >> 8;
+
+/// What the index can answer by itself. Each clause lets through all that fits it; empty ones let through everything.
+#[derive(Clone, Debug, Default)]
+pub struct ScanFilter {
+    /// Of each group, one of its terms: `kind:fact`, `entity:acme`, `tag:name=value`.
+    pub all: Vec<Vec<String>>,
+    /// None of these terms.
+    pub none: Vec<String>,
+    /// Each of these texts as a part of the record's text, upper and lower case alike.
+    pub parts: Vec<String>,
+    /// Created at this time or later.
+    pub since: Option<Micros>,
+}
+
+/// Asked of each visible record that a scan comes to, by its sequence: whether it counts.
+pub type Wanted<'a> = &'a mut dyn FnMut(u64) -> Result<bool>;
+
+/// A view as it is stored: records with everything that is in them.
+#[derive(Clone, Copy, Debug)]
+pub struct RawView<'a> {
+    view: &'a View,
+}
+
+impl<'a> RawView<'a> {
+    pub(crate) fn of(view: &'a View) -> RawView<'a> {
+        RawView { view }
+    }
+
+    /// Whether somebody else than the owner looks.
+    #[must_use]
+    pub fn is_guarded(&self) -> bool {
+        self.view.guard().is_some()
+    }
+
+    /// The memory under exactly this URI, an alias included, if who looks may know it.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn known(&self, uri: &Uri) -> Result<Option<Record>> {
+        Ok(self.noted(uri)?.filter(|record| self.view.may_know(record)))
+    }
+
+    /// As [`RawView::known`], whoever looks: for what a crate itself notes beside a memory, such as how often it was read.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn noted(&self, uri: &Uri) -> Result<Option<Record>> {
+        Ok(self.view.visible(uri)?.map(|body| body.record))
+    }
+
+    /// A record that a scan came to.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn record(&self, sequence: u64) -> Result<Record> {
+        self.view.store().record(sequence)
+    }
+
+    /// The record, if who looks may know it.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn known_record(&self, sequence: u64) -> Result<Option<Record>> {
+        Ok(Some(self.record(sequence)?).filter(|record| self.view.may_know(record)))
+    }
+
+    /// Whether no later revision of its URI is visible. Of revisions that contest each other the last one speaks for its URI.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn is_newest(&self, record: &Record) -> Result<bool> {
+        Ok(self.view.newest(&record.uri)?.is_some_and(|head| head.sequence == record.sequence))
+    }
+
+    /// The first `limit` wanted records in the order of their sequences.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says, or `wanted`.
+    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+        self.scan(filter, wanted, |searcher, filter, accept| searcher.oldest(filter, limit, None, accept))
+    }
+
+    /// The last `limit` wanted records, the last one first.
+    ///
+    /// # Errors
+    /// As [`RawView::oldest`].
+    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+        self.scan(filter, wanted, |searcher, filter, accept| searcher.newest(filter, limit, None, accept))
+    }
+
+    /// The `limit` wanted records that have the most of a query, the best first.
+    ///
+    /// # Errors
+    /// As [`RawView::oldest`].
+    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+        self.scan(filter, wanted, |searcher, filter, accept| {
+            Ok(searcher.search(query, filter, limit, accept)?.into_iter().map(|hit| hit.seq).collect())
+        })
+    }
+
+    /// When each visible record that fits was created, in no order. Reads no record.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn times(&self, filter: &ScanFilter) -> Result<Vec<(Micros, u64)>> {
+        let mut visibility = Visibility::of(self.view);
+        let mut times = Vec::new();
+        let mut note = |candidate: Candidate<'_>| {
+            if visibility.accepts(&candidate) {
+                match candidate.time_us() {
+                    Ok(time) => times.push((time, candidate.seq())),
+                    Err(error) => drop(visibility.fail(error.into())),
+                }
+            }
+            false
+        };
+        self.view.store().searcher()?.newest(&self.within(filter)?, NO_LIMIT, None, &mut note)?;
+        visibility.finish()?;
+        Ok(times)
+    }
+
+    /// The `count` terms of a query that say most: the rarest of them among what fits the filter.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn rarest_terms(&self, query: &Query, filter: &ScanFilter, count: usize) -> Result<Query> {
+        let rarities = self.view.store().searcher()?.rarities(query, &self.within(filter)?)?;
+        Ok(query.telling(&rarities, count))
+    }
+
+    /// How many records the index has, visible or not.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn indexed_count(&self) -> Result<u64> {
+        Ok(self.view.store().searcher()?.document_count())
+    }
+
+    /// How many visible records fit a filter; at most `limit`.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file says.
+    pub fn count(&self, filter: &Filter, limit: usize) -> Result<usize> {
+        Ok(list(self.view, filter, limit, true)?.len())
+    }
+
+    /// The branch called `name`, archived or not; none when there is none.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when that is not the name of a branch.
+    pub fn find_branch(&self, name: &str) -> Result<Option<BranchId>> {
+        Ok(self.view.store().find_branch(name)?.map(|made| made.id))
+    }
+
+    /// The branch that is seen, whose ancestors may be seen as well.
+    #[must_use]
+    pub fn branch(&self) -> BranchId {
+        self.view.lineage().own()
+    }
+
+    fn scan(
+        &self,
+        filter: &ScanFilter,
+        wanted: Wanted<'_>,
+        search: impl FnOnce(&Searcher, &kapsa_index::Filter, &mut dyn FnMut(Candidate<'_>) -> bool) -> kapsa_index::Result<Vec<u64>>,
+    ) -> Result<Vec<u64>> {
+        let mut visibility = Visibility::of(self.view);
+        let mut accept = |candidate: Candidate<'_>| {
+            visibility.accepts(&candidate) && wanted(candidate.seq()).unwrap_or_else(|error| visibility.fail(error))
+        };
+        let found = search(&*self.view.store().searcher()?, &self.within(filter)?, &mut accept)?;
+        visibility.finish()?;
+        Ok(found)
+    }
+
+    /// The filter, narrowed down to what is seen.
+    fn within(&self, filter: &ScanFilter) -> Result<kapsa_index::Filter> {
+        let mut all = filter.all.clone();
+        all.extend(self.view.narrowing_terms()?);
+        Ok(kapsa_index::Filter {
+            all,
+            none: filter.none.clone(),
+            parts: filter.parts.clone(),
+            since_us: filter.since,
+            seqs: self.view.memories()?.cloned(),
+            ..kapsa_index::Filter::default()
+        })
+    }
+}

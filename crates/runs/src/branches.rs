@@ -1,0 +1,219 @@
+//! Runs as branches of one capsule: `run/<run>` leaves `main`, `run/<run>/<task>` leaves that.
+//!
+//! A run's own branch holds its record, its tasks' records and the plans; a task's branch holds what its agents recorded. What branches
+//! inherit is never looked at here: a sibling is what was written on its branch, and nothing else.
+
+use std::path::PathBuf;
+
+use kapsa_memory::CapsuleError;
+
+use super::home::{Home, Place, Sibling, Siblings};
+use super::names::{RunId, TaskId};
+use super::records;
+use super::store::{Finish, MergedInto, refuse_archived};
+use kapsa_memory::Reader;
+use kapsa_memory::branch::Branch;
+use kapsa_memory::branch::{MAIN, RUN_PREFIX};
+use kapsa_memory::merge::{MergeRequest, MergeResult, Mode, Selector};
+use kapsa_memory::{BranchId, NewRecord};
+use kapsa_memory::{Error, Result};
+use kapsa_memory::{WriteOptions, Writer, create};
+
+#[derive(Debug)]
+pub(super) struct Branches {
+    pub(super) capsule: PathBuf,
+    pub(super) options: WriteOptions,
+}
+
+impl Branches {
+    fn writer(&self) -> Result<Writer> {
+        Writer::open(&self.capsule, self.options.clone())
+    }
+
+    /// What is written on one branch, without what it inherits; none when there is no such branch, or no capsule.
+    fn alone(&self, branch: &str) -> Result<Option<Reader>> {
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(None) };
+        Ok(reader.raw().find_branch(branch)?.map(|id| reader.only([id])))
+    }
+
+    fn merge(&self, from: String, to: String, mode: Mode, finish: &Finish) -> Result<MergedInto> {
+        let exclude = match mode {
+            Mode::Curated => vec![Selector::Kind(records::RUN.to_string()), Selector::Kind(records::TASK.to_string())],
+            Mode::Full => Vec::new(),
+        };
+        let (by, note) = (finish.by.clone(), finish.note.clone());
+        let request = MergeRequest { from: from.clone(), to: to.clone(), mode, exclude, by, note, ..MergeRequest::default() };
+        let mut writer = self.writer()?;
+        let plan = writer.reader()?.plan_merge(&request)?;
+        let conflicts: Vec<_> = plan.conflicts().map(|item| item.uri.clone()).collect();
+        let mut merged = MergedInto { from, to, written: 0, conflicts };
+        // A merge that brings nothing would leave a checkpoint all the same.
+        if plan.items.is_empty() || !merged.conflicts.is_empty() {
+            return Ok(merged);
+        }
+        match writer.merge(&request)? {
+            MergeResult::Done(done) => merged.written = done.written,
+            MergeResult::Conflicts(plan) => merged.conflicts = plan.conflicts().map(|item| item.uri.clone()).collect(),
+        }
+        Ok(merged)
+    }
+}
+
+/// The answer, or none when the capsule is not there yet.
+pub(super) fn unless_missing<T>(opened: Result<T>) -> Result<Option<T>> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Error::Capsule(CapsuleError::NotFound { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn unless_no_branch(switched: Result<()>) -> Result<bool> {
+    match switched {
+        Ok(()) => Ok(true),
+        Err(Error::BranchNotFound { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A branch of a run or of a task of it.
+struct RunBranch {
+    run: RunId,
+    task: Option<TaskId>,
+    id: BranchId,
+}
+
+/// Stores as branches of one capsule.
+fn together(reader: &Reader, all: Vec<RunBranch>) -> Siblings {
+    let together = reader.only(all.iter().map(|branch| branch.id));
+    let sibling = |RunBranch { run, task, id }| {
+        let name = task.as_ref().map_or_else(|| run.branch(), |task: &TaskId| task.branch(&run));
+        Sibling { name, run, task, reader: Ok(reader.only([id])) }
+    };
+    Siblings { all: all.into_iter().map(sibling).collect(), together: Some(together) }
+}
+
+impl Home for Branches {
+    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+        task.map_or_else(|| run.branch(), |task| task.branch(run))
+    }
+
+    fn capsule(&self, _run: &RunId, _task: Option<&TaskId>) -> PathBuf {
+        self.capsule.clone()
+    }
+
+    fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {
+        let mut writer = match unless_missing(self.writer())? {
+            Some(writer) => writer,
+            None => {
+                create(&self.capsule, &self.options)?;
+                self.writer()?
+            }
+        };
+        let branch = run.branch();
+        let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
+        if is_new {
+            writer.create_branch(&branch, MAIN, None)?;
+        }
+        writer.switch(&branch)?;
+        Ok((writer, is_new))
+    }
+
+    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
+        let branch = task.branch(run);
+        let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
+        if is_new {
+            writer.create_branch_with(&branch, &run.branch(), None, Some(record))?;
+        } else {
+            writer.put(record)?;
+        }
+        Ok(is_new)
+    }
+
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+        let Some(mut writer) = unless_missing(self.writer())? else { return Ok(None) };
+        if !unless_no_branch(writer.switch(&run.branch()))? {
+            return Ok(None);
+        }
+        let own = writer.own_reader()?;
+        let of_run = own.raw().known(&records::run_uri(run)?)?;
+        let of_task = task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
+        // What has room and no record was made by hand, or by a start that was cut short; it is started again.
+        let (Some(of_run), Some(of_task)) = (of_run.clone(), of_task.unwrap_or(of_run)) else { return Ok(None) };
+        refuse_archived(run, Some(&of_run))?;
+        let title = of_task.title;
+        if let Some(task) = task
+            && !unless_no_branch(writer.switch(&task.branch(run)))?
+        {
+            return Ok(None);
+        }
+        Ok(Some(Place { writer, title }))
+    }
+
+    fn run(&self, run: &RunId) -> Result<Option<Reader>> {
+        self.alone(&run.branch())
+    }
+
+    fn task(&self, run: &RunId, task: &TaskId) -> Result<Option<Reader>> {
+        self.alone(&task.branch(run))
+    }
+
+    fn siblings(&self, run: &RunId, own: Option<&TaskId>, known: &[TaskId]) -> Result<Siblings> {
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
+        let mut all = Vec::new();
+        for task in known.iter().filter(|task| own != Some(task)) {
+            if let Some(id) = reader.raw().find_branch(&task.branch(run))? {
+                all.push(RunBranch { run: run.clone(), task: Some(task.clone()), id });
+            }
+        }
+        Ok(together(&reader, all))
+    }
+
+    fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
+        let mut all = Vec::new();
+        let mut runs: Vec<RunId> = Vec::new();
+        // A branch comes after the one that it left, so that the newest branches are not all of the newest runs.
+        for branch in reader.branches()?.into_iter().rev() {
+            let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
+            if !runs.contains(&id) && runs.len() == runs_max {
+                continue;
+            }
+            if !runs.contains(&id) {
+                runs.push(id.clone());
+            }
+            all.push(RunBranch { run: id, task, id: branch.id });
+        }
+        Ok(together(&reader, all))
+    }
+
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
+        let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
+        let runs = reader.branches()?.into_iter().filter_map(named);
+        Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
+    }
+
+    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto> {
+        self.merge(task.branch(run), run.branch(), mode, finish)
+    }
+
+    fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto> {
+        self.merge(run.branch(), MAIN.to_string(), mode, finish)
+    }
+
+    fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()> {
+        let mut writer = self.writer()?;
+        writer.switch(&run.branch())?;
+        let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]).collect();
+        writer.archive_branches(branches, record)
+    }
+}
+
+/// The run and the task that a branch is of; none when it is of no run, or of something else below one.
+fn parts(branch: &str) -> Option<(RunId, Option<TaskId>)> {
+    let rest = branch.strip_prefix(RUN_PREFIX)?;
+    let (run, task) = rest.split_once('/').map_or((rest, None), |(run, task)| (run, Some(task)));
+    let id = RunId::parse(run).ok().filter(|id| id.as_str() == run)?;
+    Some((id, task.map(TaskId::parse).transpose().ok()?))
+}

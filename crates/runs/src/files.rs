@@ -1,0 +1,364 @@
+//! Runs as folders of capsules, for tools that hand files around:
+//!
+//! ```text
+//! <folder>/<run>/run.kapsa         the run's record, its tasks' records, the plans
+//! <folder>/<run>/tasks/<id>.kapsa  what the agents of one task recorded
+//! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status, tasks: {id: status}
+//! ```
+//!
+//! Invariants: every file of a run lies in the folder of that run. `meta.json` tells what the capsules say and is replaced as a whole,
+//! while the writer of `run.kapsa` is held. A store that cannot be read takes nothing from the others.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::{CapsuleError, FileSystem, Volume};
+use serde_json::{Map, Value, json};
+
+use super::branches::unless_missing;
+use super::home::{Home, Place, Sibling, Siblings};
+use super::names::{RunId, TaskId};
+use super::records::{self, RunInfo, Status};
+use super::store::{Finish, MergedInto, archived};
+use kapsa_memory::Reader;
+use kapsa_memory::merge::{Mode, UNCURATED_KINDS, as_new};
+use kapsa_memory::record::{Micros, NewRecord, Record};
+use kapsa_memory::request::TimelineRequest;
+use kapsa_memory::{Error, Result};
+use kapsa_memory::{WriteOptions, Writer, create};
+
+/// Most bytes of a `meta.json` that are read.
+const META_BYTES_MAX: u64 = 16 << 20;
+/// Most records that are brought from one store to another.
+const MERGE_RECORDS_MAX: usize = 1 << 20;
+const EXTENSION: &str = "kapsa";
+
+#[derive(Debug)]
+pub(super) struct Files {
+    /// Holds a folder for each run.
+    pub(super) folder: PathBuf,
+    /// Capsule that finished runs are merged into.
+    pub(super) workspace: PathBuf,
+    pub(super) options: WriteOptions,
+    /// How a time is written.
+    pub(super) stamp: fn(Micros) -> String,
+}
+
+impl Files {
+    fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.folder.join(run.as_str())
+    }
+
+    fn run_store(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("run.kapsa")
+    }
+
+    fn tasks_folder(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("tasks")
+    }
+
+    fn task_store(&self, run: &RunId, task: &TaskId) -> PathBuf {
+        self.tasks_folder(run).join(format!("{task}.{EXTENSION}"))
+    }
+
+    fn meta(&self, run: &RunId) -> PathBuf {
+        self.run_folder(run).join("meta.json")
+    }
+
+    fn writer(&self, path: &Path) -> Result<Writer> {
+        Writer::open(path, self.options.clone())
+    }
+
+    /// Makes the folders of a run, and keeps what they hold out of version control.
+    fn make_folders(&self, run: &RunId) -> Result<()> {
+        let tasks = self.tasks_folder(run);
+        fs::create_dir_all(&tasks).map_err(|source| failed("make", &tasks, source))?;
+        let ignore = self.run_folder(run).join(".gitignore");
+        match OpenOptions::new().write(true).create_new(true).open(&ignore) {
+            Ok(mut file) => file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(source) => Err(failed("make", &ignore, source)),
+        }
+    }
+
+    /// The record of a run; none when its store has none. Where two ids share a folder, as where letters of both cases are the same in file
+    /// names, the second one is refused.
+    fn own_record(&self, run: &RunId, reader: &Reader) -> Result<Option<Record>> {
+        match reader.get(&records::run_uri(run)?) {
+            Ok(record) => return Ok(Some(record)),
+            Err(Error::UriNotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let request = TimelineRequest { limit: 1, ..kind_request(records::RUN) };
+        let foreign = reader.timeline(&request)?.into_iter().find(|record| records::run_of(record) != run.as_str());
+        foreign.map_or(Ok(None), |record| {
+            let reason = format!("the folder of run {run} is that of run {}", records::run_of(&record));
+            Err(Error::InvalidOperation { reason })
+        })
+    }
+
+    fn run_ids(&self) -> Result<Vec<RunId>> {
+        let named = |name: String| RunId::parse(&name).ok().filter(|run| run.as_str() == name);
+        let mut runs: Vec<RunId> = names_in(&self.folder)?.into_iter().filter_map(named).collect();
+        runs.retain(|run| self.run_store(run).is_file());
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
+    fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
+        let named = |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
+        let mut ids: Vec<TaskId> = names_in(&self.tasks_folder(run))?.into_iter().filter_map(named).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    fn sibling(&self, run: &RunId, task: Option<&TaskId>) -> Sibling {
+        let path = self.capsule(run, task);
+        Sibling { name: path.display().to_string(), run: run.clone(), task: task.cloned(), reader: Reader::open(&path) }
+    }
+
+    /// Brings what one capsule holds to another, under the same URIs. What was changed there on its own is a conflict; then nothing is
+    /// brought.
+    fn merge(&self, from: &Path, to: &Path, mode: Mode, task: Option<&TaskId>) -> Result<MergedInto> {
+        let mut merged =
+            MergedInto { from: from.display().to_string(), to: to.display().to_string(), written: 0, conflicts: Vec::new() };
+        let Some(source) = unless_missing(Reader::open(from))? else { return Ok(merged) };
+        let request = TimelineRequest { limit: MERGE_RECORDS_MAX, ..TimelineRequest::default() };
+        let wanted = |record: &Record| {
+            let left = [records::RUN, records::TASK].contains(&record.kind.as_str());
+            mode == Mode::Full || !left && !UNCURATED_KINDS.contains(&record.kind.as_str())
+        };
+        let mut all = Vec::new();
+        let mut writer = self.writer(to)?;
+        for record in source.timeline(&request)?.into_iter().filter(wanted) {
+            match standing(&source, &record, &mut writer)? {
+                Standing::New => all.push(brought(&record, task)),
+                Standing::Same => {}
+                Standing::Changed => merged.conflicts.push(record.uri),
+            }
+        }
+        if merged.conflicts.is_empty() {
+            merged.written = all.len() as u64;
+            for batch in all.chunks(kapsa_memory::BATCH_RECORDS_MAX) {
+                writer.put_many(batch.to_vec())?;
+            }
+        }
+        Ok(merged)
+    }
+}
+
+/// A record as it is brought to another capsule: what it is of is written on it.
+fn brought(record: &Record, task: Option<&TaskId>) -> NewRecord {
+    let mut new = NewRecord { uri: Some(record.uri.clone()), ..as_new(record) };
+    if let Some(task) = task {
+        new.metadata.entry("task_id").or_insert_with(|| task.as_str().into());
+    }
+    new
+}
+
+/// What a record is to the capsule that it is brought to.
+enum Standing {
+    /// Nothing there, or an earlier revision of it.
+    New,
+    /// There already, or forgotten there after it had been.
+    Same,
+    /// Something else is there.
+    Changed,
+}
+
+fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Standing> {
+    let says = |record: &Record| (record.title.clone(), record.text.clone());
+    let target = target.reader()?;
+    let Some(there) = target.raw().known(&record.uri)? else {
+        let known = match target.history(&record.uri) {
+            Err(Error::UriNotFound { .. }) => Vec::new(),
+            known => known?,
+        };
+        return Ok(if known.iter().any(|known| says(known) == says(record)) { Standing::Same } else { Standing::New });
+    };
+    if says(&there) == says(record) {
+        return Ok(Standing::Same);
+    }
+    let earlier = source.history(&record.uri)?.iter().any(|revision| says(revision) == says(&there));
+    Ok(if earlier { Standing::New } else { Standing::Changed })
+}
+
+/// A request for records of one kind.
+pub(super) fn kind_request(kind: &str) -> TimelineRequest {
+    let filter = kapsa_memory::request::Filter { kinds: vec![kind.to_string()], ..kapsa_memory::request::Filter::default() };
+    TimelineRequest { filter, ..TimelineRequest::default() }
+}
+
+fn failed(operation: &'static str, path: &Path, source: io::Error) -> Error {
+    Error::Capsule(CapsuleError::Io { operation, path: path.to_path_buf(), source })
+}
+
+/// Names of what lies in a folder, as far as they are texts; nothing when there is no folder.
+fn names_in(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(failed("read", folder, source)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|source| failed("read", folder, source))?;
+        names.extend(entry.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+impl Home for Files {
+    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+        self.capsule(run, task).display().to_string()
+    }
+
+    fn capsule(&self, run: &RunId, task: Option<&TaskId>) -> PathBuf {
+        task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task))
+    }
+
+    fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)> {
+        let path = self.run_store(run);
+        if let Some(writer) = unless_missing(self.writer(&path))? {
+            self.own_record(run, &Reader::open(&path)?)?;
+            return Ok((writer, false));
+        }
+        self.make_folders(run)?;
+        let is_new = create(&path, &self.options)? == kapsa_memory::Created::New;
+        Ok((self.writer(&path)?, is_new))
+    }
+
+    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
+        writer.put(record)?;
+        let path = self.task_store(run, task);
+        self.make_folders(run)?;
+        Ok(create(&path, &self.options)? == kapsa_memory::Created::New)
+    }
+
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+        let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else { return Ok(None) };
+        let Some(own) = self.own_record(run, &reader)? else { return Ok(None) };
+        if records::run_info(&own, run).status == Status::Archived {
+            return Err(archived(run));
+        }
+        let Some(task) = task else {
+            return Ok(Some(Place { writer: self.writer(&self.run_store(run))?, title: own.title }));
+        };
+        let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
+        let title = match title {
+            // Another tool made the store, or a start was cut short; it is started again.
+            Err(Error::UriNotFound { .. }) => return Ok(None),
+            title => title?,
+        };
+        let opened = unless_missing(self.writer(&self.task_store(run, task)))?;
+        Ok(opened.map(|writer| Place { writer, title }))
+    }
+
+    fn run(&self, run: &RunId) -> Result<Option<Reader>> {
+        let reader = unless_missing(Reader::open(&self.run_store(run)))?;
+        reader.as_ref().map_or(Ok(None), |reader| self.own_record(run, reader))?;
+        Ok(reader)
+    }
+
+    fn task(&self, run: &RunId, task: &TaskId) -> Result<Option<Reader>> {
+        unless_missing(Reader::open(&self.task_store(run, task)))
+    }
+
+    fn siblings(&self, run: &RunId, own: Option<&TaskId>, known: &[TaskId]) -> Result<Siblings> {
+        let mut tasks = self.task_ids(run)?;
+        // In the order in which they began, as on branches; what other tools brought comes after.
+        let places: HashMap<&TaskId, usize> = known.iter().zip(0..).collect();
+        tasks.sort_by_key(|task| places.get(task).copied().unwrap_or(usize::MAX));
+        let tasks = tasks.into_iter().filter(|task| own != Some(task));
+        Ok(Siblings { all: tasks.map(|task| self.sibling(run, Some(&task))).collect(), together: None })
+    }
+
+    fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
+        let changed = |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
+        let others = self.run_ids()?.into_iter().filter(|other| other != run);
+        let mut runs: Vec<_> = others.map(|other| (changed(&other), other)).collect();
+        runs.sort();
+        let mut all = Vec::new();
+        for (_, other) in runs.into_iter().rev().take(runs_max) {
+            // A folder that is a copy of another run's, or lost its tasks, tells what it can.
+            let own = self.sibling(&other, None);
+            let own = Sibling { reader: own.reader.and_then(|reader| self.own_record(&other, &reader).map(|_| reader)), ..own };
+            if own.reader.is_ok() {
+                all.extend(self.task_ids(&other).unwrap_or_default().iter().map(|task| self.sibling(&other, Some(task))));
+            }
+            all.push(own);
+        }
+        Ok(Siblings { all, together: None })
+    }
+
+    fn is_told(&self) -> bool {
+        true
+    }
+
+    fn changed(&self, info: &RunInfo) -> Result<()> {
+        let path = self.meta(&info.id);
+        let mut tasks = Map::new();
+        tasks.extend(info.tasks.iter().map(|task| (task.id.to_string(), task.status.name().into())));
+        let first = info.tasks.first().map_or("", |task| task.id.as_str());
+        let meta = json!({
+            "run_id": info.id.as_str(),
+            "task_id": first,
+            "langfuse_trace_id": info.id.as_str(),
+            "created_at": (self.stamp)(info.started_at),
+            "title": info.title,
+            "status": info.status.name(),
+            "tasks": tasks,
+        });
+        replace(&path, &format!("{meta:#}\n"))
+    }
+
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
+        let opened = |run: &RunId| {
+            let reader = Reader::open(&self.run_store(run))?;
+            self.own_record(run, &reader).map(|_| reader)
+        };
+        Ok(self.run_ids()?.into_iter().map(|run| (run.clone(), opened(&run))).collect())
+    }
+
+    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
+        self.merge(&self.task_store(run, task), &self.run_store(run), mode, Some(task))
+    }
+
+    fn merge_run(&self, run: &RunId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
+        create(&self.workspace, &self.options)?;
+        self.merge(&self.run_store(run), &self.workspace, mode, None)
+    }
+
+    fn archive(&self, run: &RunId, _tasks: &[TaskId], record: NewRecord) -> Result<()> {
+        self.writer(&self.run_store(run))?.put(record).map(drop)
+    }
+
+    fn statuses(&self, run: &RunId) -> Option<Vec<(TaskId, Status)>> {
+        let path = self.meta(run);
+        let mut text = String::new();
+        path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        File::open(&path).ok()?.take(META_BYTES_MAX).read_to_string(&mut text).ok()?;
+        let meta: Value = serde_json::from_str(&text).ok()?;
+        let status = |(id, status): (&String, &Value)| Some((TaskId::parse(id).ok()?, Status::named(status.as_str()?)));
+        Some(meta["tasks"].as_object()?.iter().filter_map(status).collect())
+    }
+}
+
+/// Puts a text in the place of a file, all at once. The temporary file is a new one: whatever has its name is removed, never followed.
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let mut temporary = path.as_os_str().to_os_string();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    match fs::remove_file(&temporary) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &temporary, source)),
+        _ => {}
+    }
+    let made = OpenOptions::new().write(true).create_new(true).open(&temporary);
+    made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        .map_err(|source| failed("write", &temporary, source))?;
+    fs::rename(&temporary, path).map_err(|source| failed("replace", path, source))?;
+    FileSystem.sync_folder(path).map_err(|source| failed("sync the folder of", path, source))
+}

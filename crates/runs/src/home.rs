@@ -1,0 +1,95 @@
+//! What must a layout be able to do for runs to be kept in it?
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use super::names::{RunId, TaskId};
+use super::records::{RunInfo, Status};
+use super::store::{Finish, MergedInto};
+use kapsa_memory::Reader;
+use kapsa_memory::Result;
+use kapsa_memory::Writer;
+use kapsa_memory::merge::Mode;
+use kapsa_memory::record::NewRecord;
+
+/// A writer of one run, or of one task of it, and the title of that.
+pub(super) struct Place {
+    pub(super) writer: Writer,
+    pub(super) title: String,
+}
+
+/// A store of a task, to be read.
+pub(super) struct Sibling {
+    /// What a person calls it.
+    pub(super) name: String,
+    pub(super) run: RunId,
+    /// None for the run's own store.
+    pub(super) task: Option<TaskId>,
+    /// What it holds, or why that cannot be told.
+    pub(super) reader: Result<Reader>,
+}
+
+/// Stores to be searched.
+#[derive(Default)]
+pub(super) struct Siblings {
+    pub(super) all: Vec<Sibling>,
+    /// Sees what all of them hold, where they lie in one capsule.
+    pub(super) together: Option<Reader>,
+}
+
+/// A layout.
+pub(super) trait Home: Debug + Send + Sync {
+    /// Where a run, or a task of it, lies, for people.
+    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String;
+
+    /// The capsule that holds a run's own records, or those of a task of it.
+    fn capsule(&self, run: &RunId, task: Option<&TaskId>) -> PathBuf;
+
+    /// Makes room for a run unless it has some, and opens it. Says whether it is new.
+    fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)>;
+
+    /// Puts a task's record, and makes room for the task unless it has some. `writer` is the run's. Says whether the room is new.
+    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool>;
+
+    /// Opens what a run's or a task's outputs go to. None when that has no room yet.
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>>;
+
+    /// The run's own records. None when there is no such run.
+    fn run(&self, run: &RunId) -> Result<Option<Reader>>;
+
+    /// Records of one task. None when it has no room.
+    fn task(&self, run: &RunId, task: &TaskId) -> Result<Option<Reader>>;
+
+    /// Every task that has room but `own`; `known` are those that have a record.
+    fn siblings(&self, run: &RunId, own: Option<&TaskId>, known: &[TaskId]) -> Result<Siblings>;
+
+    /// The stores of other runs and of their tasks, the newest `runs_max` runs.
+    fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings>;
+
+    /// Whether other tools are told how a run is, by [`Home::changed`].
+    fn is_told(&self) -> bool {
+        false
+    }
+
+    /// Called with the state of a run after it changed, while its writer is held.
+    fn changed(&self, _info: &RunInfo) -> Result<()> {
+        Ok(())
+    }
+
+    /// Every run with its own records.
+    fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>>;
+
+    /// Brings what a task recorded to its run.
+    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
+
+    /// Brings what a run recorded to the memory of the workspace.
+    fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
+
+    /// How far tasks are by the file that tells it to other tools, where the layout has one that can be read.
+    fn statuses(&self, _run: &RunId) -> Option<Vec<(TaskId, Status)>> {
+        None
+    }
+
+    /// Closes a run and its tasks, and puts the run's record, which says so.
+    fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()>;
+}
