@@ -8,6 +8,7 @@ mod fuzz;
 mod harness;
 mod kill;
 mod model;
+mod mutants;
 mod powercut;
 mod recall;
 mod scheduled;
@@ -24,6 +25,8 @@ Check
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
+  mutants [--file GLOB...]
+                     mutate the capsule, and list what no test notices
   scheduled [NAME...]
                      list the checks that take long, or run them
 
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
+        ("mutants", rest) => chore(mutants::run(&repository(), rest)),
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

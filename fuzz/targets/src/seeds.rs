@@ -14,7 +14,7 @@ pub type Seed = (&'static str, String, Vec<u8>);
 /// Edits of every sample; bytes as [`crate::capsule_structured`] reads them.
 const EDITS: [&[u8]; 9] = [
     &[],
-    // Hints dropped; a field of the first frame's payload at its largest.
+    // Commit pointers dropped; a field of the first frame's payload at its largest.
     &[6, 0],
     &[6, 0, 0, 4, 1, 0xa0],
     // The newest commit's indexed, tail offset and manifest.

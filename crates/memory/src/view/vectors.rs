@@ -81,8 +81,8 @@ impl Store {
     /// The vectors in the capsule, opened.
     pub(crate) fn read_vector_blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
-        for (index, meta) in self.snapshot().annexes().iter().enumerate() {
-            let Some(section) = self.snapshot().annex_section(index, VECTORS)? else { continue };
+        for (index, meta) in self.snapshot().derived().iter().enumerate() {
+            let Some(section) = self.snapshot().derived_section(index, VECTORS)? else { continue };
             let bytes = section.unchecked();
             let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
             blocks.push(Block { meta: *meta, vectors });

@@ -1,13 +1,13 @@
 //! Which vectors does a memory have, and how does it get those that it lacks?
 //!
-//! Vectors are derived from records, so they lie in annexes of the capsule, outside its history. All of one *epoch* were made by one
+//! Vectors are derived from records, so they lie in derived segments of the capsule, outside its history. All of one *epoch* were made by one
 //! model in one way; the lowest epoch is the one in force, a higher one is on its way to replace it.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use kapsa_capsule::{AnnexDraft, Snapshot};
+use kapsa_capsule::{DerivedDraft, Snapshot};
 use kapsa_index::{Entry, Sequences, VectorsBuilder};
 use kapsa_model::{Embedder, Model, Purpose};
 
@@ -67,9 +67,9 @@ struct Target {
     label: Vec<u8>,
     dimension: u32,
     epoch: u32,
-    /// Annexes of unfinished work with other models.
+    /// Derived segments of unfinished work with other models.
     stale: Vec<u64>,
-    /// Annexes that go when this set is complete.
+    /// Derived segments that go when this set is complete.
     older: Vec<u64>,
 }
 
@@ -163,7 +163,7 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     let older: Vec<u64> =
         view.store().vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
     let mut transaction = writer.begin()?;
-    transaction.drop_annexes(&older)?;
+    transaction.drop_derived(&older)?;
     transaction.commit((options.clock)())?;
     Ok(true)
 }
@@ -246,7 +246,7 @@ fn look_up(blocks: &[&Block], hash: u64) -> Result<Option<(usize, usize)>> {
     Ok(None)
 }
 
-/// Adds a new annex, together with small ones of about its size. What another process covered, or a compaction erased in the meantime is dropped:
+/// Adds a new derived segment, together with small ones of about its size. What another process covered, or a compaction erased in the meantime is dropped:
 /// the next round sees it.
 fn publish(
     path: &Path,
@@ -282,7 +282,7 @@ fn publish(
         rest = others;
     }
     let mut transaction = writer.begin()?;
-    transaction.add_annex(annex(builder), &replaced)?;
+    transaction.add_derived(derived(builder), &replaced)?;
     transaction.commit((options.clock)())?;
     Ok(())
 }
@@ -292,16 +292,20 @@ fn tier(vectors: usize) -> u32 {
     vectors.max(1).ilog2() / 3
 }
 
-fn annex(builder: VectorsBuilder) -> AnnexDraft {
+fn derived(builder: VectorsBuilder) -> DerivedDraft {
     let covered = builder.covered();
     let first = covered.ranges().first().map_or(1, |range| range.start);
-    AnnexDraft { first_sequence: first, next_sequence: covered.end().max(first + 1), sections: vec![(VECTORS, builder.finish())] }
+    DerivedDraft {
+        first_sequence: first,
+        next_sequence: covered.end().max(first + 1),
+        sections: vec![(VECTORS, builder.finish())],
+    }
 }
 
-/// Few large annexes in place of many, without the vectors of records that are `erased`.
-pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(AnnexDraft, Vec<u64>)>> {
+/// Few large derived segments in place of many, without the vectors of records that are `erased`.
+pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
     let blocks = store.vector_blocks()?;
-    let mut merged: Vec<(AnnexDraft, Vec<u64>)> = Vec::new();
+    let mut merged: Vec<(DerivedDraft, Vec<u64>)> = Vec::new();
     let mut open: Option<(VectorsBuilder, Vec<u64>, &Block)> = None;
     let mut sorted: Vec<&Block> = blocks.iter().collect();
     sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
@@ -311,7 +315,7 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
             same && builder.len() + block.vectors.len() <= BLOCK_VECTORS_MAX
         });
         if !joins {
-            merged.extend(open.take().map(|(builder, ids, _)| (annex(builder), ids)));
+            merged.extend(open.take().map(|(builder, ids, _)| (derived(builder), ids)));
         }
         let (builder, ids, _) = open.get_or_insert_with(|| {
             let dimension = block.vectors.dimension() as u32;
@@ -320,7 +324,7 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
         builder.append(&block.vectors, &mut |seq| !erased(seq))?;
         ids.push(block.meta.id);
     }
-    merged.extend(open.map(|(builder, ids, _)| (annex(builder), ids)));
+    merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)
 }
 

@@ -93,7 +93,7 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
     Ok(finish(report, &after))
 }
 
-/// Merges annexes of vectors, when there are many.
+/// Merges derived segments of vectors, when there are many.
 fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let view = View::new(writer.snapshot()?);
     let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?.into_iter().filter(|(_, ids)| ids.len() > 1).collect();
@@ -102,7 +102,7 @@ fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> 
     }
     let mut transaction = writer.begin()?;
     for (draft, ids) in drafts {
-        transaction.add_annex(draft, &ids)?;
+        transaction.add_derived(draft, &ids)?;
     }
     transaction.commit(now)?;
     Ok(())
@@ -196,8 +196,8 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
         next += batch.len() as u64;
     }
     // Vectors that cannot be read are left behind: they can be made again.
-    for (annex, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
-        rewrite.add_annex(annex, &[])?;
+    for (derived, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
+        rewrite.add_derived(derived, &[])?;
     }
     rewrite.finish()?;
     let after = writer.snapshot()?;

@@ -247,7 +247,7 @@ fn the_same_text_is_embedded_once_and_a_failing_model_loses_nothing() {
 }
 
 #[test]
-fn many_small_puts_leave_few_annexes() {
+fn many_small_puts_leave_few_derived_segments() {
     let capsule = capsule();
     let model = Plain::new("plain");
     for n in 0..120 {
@@ -258,7 +258,7 @@ fn many_small_puts_leave_few_annexes() {
         fill(&capsule.path, &model);
     }
     let snapshot = kapsa_capsule::Snapshot::open(&capsule.path).expect("it works");
-    assert!(snapshot.annexes().len() <= 16, "{} annexes", snapshot.annexes().len());
+    assert!(snapshot.derived().len() <= 16, "{} derived segments", snapshot.derived().len());
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.missing), (120, 0));
     let report = Reader::open(&capsule.path)
