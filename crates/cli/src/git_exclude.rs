@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use kapsa_memory::run::shared_root;
+use kapsa_runs::shared_root;
 
 /// Endings of the files beside a capsule that are of this machine only.
 const ENDINGS: [&str; 2] = [".lock", ".branch"];
