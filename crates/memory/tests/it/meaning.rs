@@ -153,6 +153,23 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
     }
 }
 
+/// Every search reported branches and tombstones as records that lack vectors.
+#[test]
+fn what_has_nothing_to_embed_is_not_missing() {
+    let capsule = capsule();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).expect("it works");
+    drop(writer);
+    fill(&capsule.path, &Plain::new("plain"));
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.create_branch("side", "main", None).expect("it works");
+    writer.forget(&Uri::parse("a").expect("it works")).expect("it works");
+    let coverage = || Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage().covered, coverage().missing), (4, 0));
+    writer.put(record("c", "a bird")).expect("it works");
+    assert_eq!((coverage().covered, coverage().missing), (4, 1));
+}
+
 #[test]
 fn what_is_purged_has_no_vector_after_a_compaction() {
     let capsule = capsule();
