@@ -15,7 +15,7 @@ const METHODS_MAX: usize = 20;
 const METHODS_ALLOWED: [Allowance; 11] = [
     Allowance::of("capsule::Inner", 25),
     Allowance::of("capsule::Snapshot", 26),
-    Allowance::of("index::TimeReader", 27),
+    Allowance::of("index::TimeReader", 39),
     Allowance::of("memory::AgentMemory", 35),
     Allowance::of("memory::MemoryFilesystem", 38),
     Allowance::of("memory::Reader", 46),
