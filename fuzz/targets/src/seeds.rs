@@ -159,7 +159,7 @@ fn memories() -> [Vec<Vec<u8>>; 3] {
             vec![
                 writer.put_many(vec![of("note/a", "gone"), of("note/b", "erased")]).map(|_| ()),
                 writer.forget(&uri).map(|_| ()),
-                purge(&mut writer, &other).map(|_| ()),
+                purge(writer, &other).map(|_| ()),
                 writer.put(of("note/a", "back")).map(|_| ()),
             ]
         }),

@@ -175,4 +175,3 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
     merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)
 }
-
