@@ -162,7 +162,7 @@ fn what_has_nothing_to_embed_is_not_missing() {
     drop(writer);
     fill(&capsule.path, &Plain::new("plain"));
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    writer.create_branch("side", "main", None).expect("it works");
+    branch::create(&mut writer, "side", "main", None).expect("it works");
     writer.forget(&Uri::parse("a").expect("it works")).expect("it works");
     let coverage = || Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage().covered, coverage().missing), (4, 0));
