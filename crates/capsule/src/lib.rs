@@ -26,6 +26,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 
 mod check;
+mod create;
 mod direct;
 mod draft;
 mod error;
@@ -54,11 +55,12 @@ pub use format::{
 };
 pub use history::{CommitSpan, common};
 pub use holder::Holder;
-pub use lock::{LockState, lock_path, lock_state};
+pub use create::{NewCapsule, create, create_unlocked, temporary_path};
+pub use lock::{LockState, WriterOptions, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
-pub use writer::{NewCapsule, Rewrite, Transaction, Unlocked, Writer, WriterOptions, create, create_unlocked, temporary_path};
+pub use writer::{Rewrite, Transaction, Unlocked, Writer};

@@ -13,6 +13,15 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::holder::Holder;
 
+/// How a capsule is opened for writing.
+#[derive(Clone, Debug, Default)]
+pub struct WriterOptions {
+    /// Who writes; shown to other writers.
+    pub holder: Holder,
+    /// How long to wait for another writer; default not at all.
+    pub lock_timeout: Duration,
+}
+
 /// Bytes of the record in the lock file: always the same, so that writing it never changes the file's length.
 const RECORD_BYTES: usize = 1024;
 /// Longest value that the record holds, in characters.

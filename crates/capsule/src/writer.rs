@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::create::{give_name, start_file, temporary_path};
 use crate::draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail};
 use crate::error::{Error, Result};
 use crate::format::commit_pointer::CommitPointer;
@@ -12,8 +13,7 @@ use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
-use crate::holder::Holder;
-use crate::lock::Lock;
+use crate::lock::{Lock, WriterOptions};
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
@@ -24,91 +24,6 @@ use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, wri
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Bytes copied at once when a commit of unknown durability is written again.
 const COPY_BYTES: u64 = 1 << 20;
-
-/// How a capsule is opened for writing.
-#[derive(Clone, Debug, Default)]
-pub struct WriterOptions {
-    /// Who writes; shown to other writers.
-    pub holder: Holder,
-    /// How long to wait for another writer; default not at all.
-    pub lock_timeout: Duration,
-}
-
-/// What a new capsule is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct NewCapsule {
-    /// Its id: random, the caller's to draw.
-    pub capsule_id: [u8; 16],
-    /// When it is made, microseconds since the Unix epoch.
-    pub created_us: i64,
-}
-
-/// Makes an empty capsule at `path`. Returns whether it did: an existing capsule that opens is left as it is.
-///
-/// # Errors
-/// `NotACapsule` and the like when something else is there (it is not touched); `LockedByWriter`; what the system says.
-pub fn create(path: &Path, new: NewCapsule, options: &WriterOptions) -> Result<bool> {
-    let lock = |path: &Path| Lock::acquire(path, &options.holder, options.lock_timeout).map(Some);
-    create_in(&FileSystem, path, new, &lock)
-}
-
-/// Makes an empty capsule in `volume` without a lock: for volumes that one process has to itself.
-///
-/// # Errors
-/// As [`create`].
-pub fn create_unlocked(volume: &dyn Volume, path: &Path, new: NewCapsule) -> Result<bool> {
-    create_in(volume, path, new, &|_| Ok(None))
-}
-
-fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&Path) -> Result<Option<Lock>>) -> Result<bool> {
-    let existing = |path: &Path| match Snapshot::open_in(volume, path) {
-        Ok(_) => Ok(true),
-        Err(Error::NotFound { .. }) => Ok(false),
-        Err(error) => Err(error),
-    };
-    if existing(path)? {
-        return Ok(false);
-    }
-    let _lock = lock(path)?;
-    if existing(path)? {
-        return Ok(false);
-    }
-    let header = Header::new(new.capsule_id, new.created_us, 1);
-    let temporary = temporary_path(path);
-    let storage = start_file(volume, &temporary, &header)?;
-    storage.sync().map_err(Error::io("sync", &temporary))?;
-    publish(volume, &temporary, path)?;
-    Ok(true)
-}
-
-/// A new file that holds a header, empty commit pointers and nothing else; not synced.
-fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<dyn Storage>> {
-    volume.remove(path).map_err(Error::io("remove", path))?;
-    let storage = volume.create_new(path).map_err(Error::io("create", path))?;
-    let mut bytes = header.encode();
-    assert_eq!(bytes.len(), HEADER_BYTES, "the header fills its page");
-    bytes.resize(LOG_START as usize, 0);
-    let written = write_all_at(&*storage, &bytes, 0);
-    if let Err(error) = written {
-        let _the_first_error_counts = volume.remove(path);
-        return Err(Error::io("write", path)(error));
-    }
-    Ok(storage)
-}
-
-/// Gives a finished, synced file its name.
-fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
-    volume.rename(from, to).map_err(Error::io("rename", from))?;
-    volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
-}
-
-/// Path of the file that creation and compaction write before it takes the capsule's place.
-#[must_use]
-pub fn temporary_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".tmp");
-    PathBuf::from(name)
-}
 
 /// The one writer of a capsule; others wait or fail until it is dropped.
 #[derive(Debug)]
@@ -748,7 +663,7 @@ impl Rewrite<'_> {
         }
         core.storage.sync().map_err(Error::io("sync", &core.path))?;
         let (temporary, path) = (core.path.clone(), self.writer.core.path.clone());
-        publish(&*self.writer.volume, &temporary, &path)?;
+        give_name(&*self.writer.volume, &temporary, &path)?;
         let mut core = self.core.take().expect("present until the end");
         let (new, clean) = (core.head.commit, core.clean);
         assert!(new.chain == base.chain && new.number == base.number && clean, "the new file goes on from the same history");
