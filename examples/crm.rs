@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use kapsa_agents::{AgentMemory, CapsuleHome, ContextOptions, Fact, Scope};
+use kapsa_agents::{AgentMemory, ContextOptions, Fact, Scope, StoreLocation};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Micros, WriteOptions, check};
 use kapsa_model::{ChatReply, ScriptedModel, block_on};
@@ -154,7 +154,7 @@ fn facts() -> Vec<Fact> {
 }
 
 fn team(path: &Path) -> TeamMemories {
-    TeamMemories::in_capsule(&CapsuleHome::new(path, WriteOptions::new(now)), now)
+    TeamMemories::in_capsule(&StoreLocation::new(path, WriteOptions::new(now)), now)
 }
 
 /// Two roles that share a workspace; each has its own memory, limited by its clearance.

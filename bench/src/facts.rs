@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Result, ensure};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_agents::{
-    AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode,
+    AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, StoreLocation, CapsuleInsightStore, ContextOptions, Episode,
     EpisodicStore, Fact, FactQuery, FactStore, Insight, InsightStore, Scope, WorkspaceMemory,
 };
 use kapsa_memory::request::FindRequest;
@@ -164,16 +164,16 @@ pub fn measure(pool: &Pool, folder: &Path, seed: u64, n: u64, rebuild: bool) -> 
     }
     fs::create_dir_all(&folder)?;
     let (capsule, tables) = (in_capsule(&facts, &folder)?, in_sqlite(&facts, &folder)?);
-    let home = CapsuleHome::new(&capsule, WriteOptions::new(now));
+    let location = StoreLocation::new(&capsule, WriteOptions::new(now));
     let sqlite = Connection::open(tables)?;
     let profile = (0..DOMAINS).fold(ClearanceProfile::new(AGENT), |profile, domain| {
         profile.with(format!("domain-{domain:02}"), Classification::Internal)
     });
     Ok(vec![
-        questions(&facts, &home, &sqlite, &profile)?,
+        questions(&facts, &location, &sqlite, &profile)?,
         searches(&facts, &capsule, &profile)?,
-        writes(&facts, &home)?,
-        contexts(&facts, &home, &profile)?,
+        writes(&facts, &location)?,
+        contexts(&facts, &location, &profile)?,
     ])
 }
 
@@ -189,14 +189,14 @@ fn in_capsule(facts: &Facts<'_>, folder: &Path) -> Result<PathBuf> {
     }
     eprintln!("making a capsule of {} facts", facts.n);
     let _old = fs::remove_file(&partial);
-    let store = CapsuleFactStore::new(CapsuleHome::new(&partial, WriteOptions::new(now)));
+    let store = CapsuleFactStore::new(StoreLocation::new(&partial, WriteOptions::new(now)));
     let mut all = facts.all().peekable();
     while all.peek().is_some() {
         store.store_many(&all.by_ref().take(BATCH_FACTS as usize).collect::<Vec<_>>())?;
     }
     drop(store);
-    let home = CapsuleHome::new(&partial, WriteOptions::new(now));
-    let (episodes, insights) = (CapsuleEpisodicStore::new(home.clone()), CapsuleInsightStore::new(home));
+    let location = StoreLocation::new(&partial, WriteOptions::new(now));
+    let (episodes, insights) = (CapsuleEpisodicStore::new(location.clone()), CapsuleInsightStore::new(location));
     (0..EPISODES).try_for_each(|index| episodes.store(&facts.episode(index)))?;
     (0..INSIGHTS).try_for_each(|index| insights.store(&facts.insight(index)))?;
     optimize(&partial, &WriteOptions::new(now), &mut |_, _| {})?;
@@ -281,11 +281,11 @@ fn asks(facts: &Facts<'_>, sort: &str) -> Vec<Ask> {
 const SORTS: [&str; 8] =
     ["entity", "entity, domain", "domain, tag", "tag", "entity, text", "domain, three words", "three words", "eight letters"];
 
-fn questions(facts: &Facts<'_>, home: &CapsuleHome, sqlite: &Connection, profile: &ClearanceProfile) -> Result<Table> {
+fn questions(facts: &Facts<'_>, location: &StoreLocation, sqlite: &Connection, profile: &ClearanceProfile) -> Result<Table> {
     let head =
         ["facts by", "facts", "p50 ms", "p90", "p99", "to SQLite (p50)", "half hidden, to all seen (p50)", "SQLite: the same"];
     let mut table = Table::new(head);
-    let store = CapsuleFactStore::new(home.clone());
+    let store = CapsuleFactStore::new(location.clone());
     for sort in SORTS {
         let mut samples: [Samples; 4] = Default::default();
         let begun = Instant::now();
@@ -360,9 +360,9 @@ fn searches(facts: &Facts<'_>, capsule: &Path, profile: &ClearanceProfile) -> Re
 }
 
 /// What is looked up before a fact is written.
-fn writes(facts: &Facts<'_>, home: &CapsuleHome) -> Result<Table> {
+fn writes(facts: &Facts<'_>, location: &StoreLocation) -> Result<Table> {
     let mut table = Table::new(["what is near a fact", "facts", "p50 ms", "p90", "p99"]);
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), now);
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), now);
     let samples: Samples = (0..QUESTIONS as u64)
         .map(|index| {
             let fact = facts.fact(Rng::new(facts.seed ^ 0xC3, index).below(facts.n as usize) as u64);
@@ -382,10 +382,10 @@ fn writes(facts: &Facts<'_>, home: &CapsuleHome) -> Result<Table> {
 }
 
 /// What an agent should know: 2,000 tokens at most.
-fn contexts(facts: &Facts<'_>, home: &CapsuleHome, profile: &ClearanceProfile) -> Result<Table> {
+fn contexts(facts: &Facts<'_>, location: &StoreLocation, profile: &ClearanceProfile) -> Result<Table> {
     let mut table = Table::new(["context, 2,000 tokens at most", "facts", "p50 ms", "p90", "p99", "tokens (median)"]);
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), now);
-    let memory = AgentMemory::in_capsule(AGENT, home, now).with_workspace(Arc::new(workspace)).with_clearance(profile.clone());
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), now);
+    let memory = AgentMemory::in_capsule(AGENT, location, now).with_workspace(Arc::new(workspace)).with_clearance(profile.clone());
     for sort in ["domain, query", "entity, query", "query", "nothing"] {
         let (mut times, mut tokens) = (Samples::default(), Samples::default());
         for index in 0..QUESTIONS as u64 {

@@ -12,6 +12,7 @@ mod mutants;
 mod powercut;
 mod recall;
 mod scheduled;
+mod schema;
 mod tidy;
 mod torture;
 
@@ -42,6 +43,7 @@ Measure
 Build
   dist               build the static program
   model [--write]    convert the bundled model again, and compare
+  schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill and powercut.";
 
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
         ("mutants", rest) => chore(mutants::run(&repository(), rest)),
+        ("schema", []) => chore(schema::run(&repository())),
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

@@ -280,15 +280,15 @@ fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
         return (Verdict::Contests, "another value of the same property, which holds from an earlier moment on");
     }
     if new.source != old.source {
-        return (Verdict::Contests, "another value of the same property, told by another source");
+        return (Verdict::Contests, "another value of the same property, stated by another source");
     }
     if new.confidence < old.confidence {
-        return (Verdict::Contests, "another value of the same property, told with less confidence");
+        return (Verdict::Contests, "another value of the same property, stated with less confidence");
     }
     if new.updated_at < old.updated_at {
         return (Verdict::Contests, "another value of the same property, and an older one");
     }
-    (Verdict::Supersedes, "another value of the same property, newer and told by the same source with no less confidence")
+    (Verdict::Supersedes, "another value of the same property, newer and stated by the same source with no less confidence")
 }
 
 /// Whether a fact says of the same time what another says: it names the same, or none while the other holds.
@@ -331,7 +331,7 @@ impl Text {
         if all == 0 { 0.0 } else { shared as f64 / all as f64 }
     }
 
-    /// Whether it says nothing else, as far as words tell.
+    /// Whether it says nothing else, as far as words show.
     fn restates(&self, other: &Text) -> bool {
         let kept = |word: &&String| word.contains(char::is_numeric) || NEGATIONS.contains(&word.as_str());
         let same_values = self.set.iter().filter(kept).eq(other.set.iter().filter(kept));
@@ -346,8 +346,8 @@ impl Text {
     }
 }
 
-/// Signs and capitals that tell texts of the same words apart: `-5` from `5`, `a < b` from `a > b`, `C++` from `C`, `aBc` from `AbC`. A
-/// sign at the edge of a word that only ends or encloses something tells nothing.
+/// Signs and capitals that distinguish texts of the same words: `-5` from `5`, `a < b` from `a > b`, `C++` from `C`, `aBc` from `AbC`. A
+/// sign at the edge of a word that only ends or encloses something says nothing.
 fn marks(text: &str) -> Vec<String> {
     let mut marks = Vec::new();
     for part in text.split_whitespace() {
@@ -369,7 +369,7 @@ fn adds(text: &Text, other: &Text) -> bool {
     text.set.difference(&other.set).any(|word| !FILLERS.contains(&word.as_str()))
 }
 
-/// Whether one text says something that another does not, as far as words tell.
+/// Whether one text says something that another does not, as far as words show.
 pub(super) fn says_more(text: &str, than: &str) -> bool {
     adds(&Text::of(text), &Text::of(than))
 }

@@ -1,8 +1,8 @@
 //! What should an agent know before its next step, within how many tokens? What it learned, what the team knows, and what it did last, the
 //! most valuable first, one thing a line.
 //!
-//! Invariants: what may not be known, was superseded, has retired or does not hold now is never told; the same memory at the same moment
-//! gives the same text; a line is whole or not there; what is told stays on its line, whatever the text holds.
+//! Invariants: what may not be known, was superseded, has retired or does not hold now is never shown; the same memory at the same moment
+//! gives the same text; a line is whole or not there; a text stays on its line, whatever the text holds.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -20,7 +20,7 @@ use kapsa_memory::record::Micros;
 use kapsa_memory::tokens::{estimate, first_bytes, one_line};
 use kapsa_memory::uri::Uri;
 
-/// Tokens of a context unless told otherwise, by the estimate of [`kapsa_memory::tokens`].
+/// Tokens of a context by default, by the estimate of [`kapsa_memory::tokens`].
 pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
 /// Most insights of a context.
 pub const CONTEXT_INSIGHTS_MAX: usize = 5;
@@ -57,7 +57,7 @@ impl Scope {
     }
 }
 
-/// How a context is told.
+/// How a context is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
     /// Most tokens of its text, by the estimate of [`kapsa_memory::tokens`]; default [`CONTEXT_TOKENS_DEFAULT`].
@@ -97,7 +97,7 @@ impl Section {
     }
 }
 
-/// One thing that is told.
+/// One line of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContextLine {
     /// Where it stands.
@@ -137,7 +137,7 @@ pub enum Found {
 }
 
 impl Context {
-    /// The lines under their headings, without a line break at the end; empty when there is nothing to tell.
+    /// The lines under their headings, without a line break at the end; empty when there are no lines.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -154,7 +154,7 @@ impl Context {
         text
     }
 
-    /// The highest level of what is told: what comes of it should spread no further.
+    /// The highest level of its lines: what comes of it should spread no further.
     #[must_use]
     pub fn level(&self) -> Classification {
         self.secrets().level()
@@ -198,8 +198,8 @@ impl AgentMemory {
     ///
     /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and as many insights by their words and as
     /// many that were written last, and no others are read and weighed: without a query that costs the same however many there are, with
-    /// one it is a ranked search of the few words that tell most, and of all of them where those find little. So of more than that without a
-    /// word of the query, an older one is not told however important it is. The agent's episodes in the scope are put in order by their
+    /// one it is a ranked search of the few words that say most, and of all of them where those find little. So of more than that without a
+    /// word of the query, an older one is not shown however important it is. The agent's episodes in the scope are put in order by their
     /// times, all of them, within the index.
     ///
     /// # Errors
@@ -276,7 +276,7 @@ impl Words {
 }
 
 /// A line in the making, without where it comes from.
-struct Told {
+struct LineDraft {
     section: Section,
     id: String,
     content: String,
@@ -288,25 +288,25 @@ struct Told {
     contested: bool,
 }
 
-fn finished(told: Vec<Told>, options: &ContextOptions) -> Result<Context> {
-    let line = |told: Told| {
-        let mark = if told.contested { " (contested)" } else { "" };
-        let place = if options.uris { format!(" [{}]", told.uri.short()) } else { String::new() };
-        let text = format!("- {}{}{mark}{place}", told.content, told.note);
+fn finished(drafts: Vec<LineDraft>, options: &ContextOptions) -> Result<Context> {
+    let line = |draft: LineDraft| {
+        let mark = if draft.contested { " (contested)" } else { "" };
+        let place = if options.uris { format!(" [{}]", draft.uri.short()) } else { String::new() };
+        let text = format!("- {}{}{mark}{place}", draft.content, draft.note);
         ContextLine {
-            section: told.section,
-            id: told.id,
+            section: draft.section,
+            id: draft.id,
             text,
-            uri: told.uri,
-            domain: told.domain,
-            level: told.level,
-            contested: told.contested,
+            uri: draft.uri,
+            domain: draft.domain,
+            level: draft.level,
+            contested: draft.contested,
         }
     };
-    Ok(Context::within(told.into_iter().map(line).collect(), options.tokens_max))
+    Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
 }
 
-fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Told>> {
+fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<LineDraft>> {
     let query = InsightQuery {
         entity: scope.entity(),
         domain: scope.domain(),
@@ -318,8 +318,8 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<To
     let mut weighed: Vec<(usize, Insight)> =
         weighed.map(|insight| (words.in_text(&insight.entity, &insight.content), insight)).collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| surer(&a.1, &b.1)));
-    let told = |(_, insight): (usize, Insight)| {
-        Ok(Told {
+    let draft = |(_, insight): (usize, Insight)| {
+        Ok(LineDraft {
             section: Section::Insights,
             content: one_line(&insight.content),
             note: format!(" (confidence: {:.1})", insight.confidence),
@@ -330,7 +330,7 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<To
             contested: false,
         })
     };
-    weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(told).collect()
+    weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(draft).collect()
 }
 
 fn surer(a: &Insight, b: &Insight) -> Ordering {
@@ -339,7 +339,7 @@ fn surer(a: &Insight, b: &Insight) -> Ordering {
     by_confidence.then_with(|| seen(b).cmp(&seen(a))).then_with(|| a.id.cmp(&b.id))
 }
 
-/// The facts, but for what the agent published itself and is told as its own insight.
+/// The facts, but for what the agent published itself and is shown as its own insight.
 fn facts(
     workspace: &WorkspaceMemory,
     clearance: Option<&ClearanceProfile>,
@@ -347,7 +347,7 @@ fn facts(
     words: &Words,
     valid_at: Option<Micros>,
     is_own: &dyn Fn(&Fact) -> bool,
-) -> Result<Vec<Told>> {
+) -> Result<Vec<LineDraft>> {
     let query = FactQuery {
         entity: scope.entity(),
         domain: scope.domain(),
@@ -361,8 +361,8 @@ fn facts(
     let weighed = weighed.filter(|fact| !is_own(fact));
     let mut weighed: Vec<(usize, Fact)> = weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| weightier(&a.1, &b.1)));
-    let told = |(_, fact): (usize, Fact)| {
-        Ok(Told {
+    let draft = |(_, fact): (usize, Fact)| {
+        Ok(LineDraft {
             section: Section::Facts,
             content: one_line(&fact.content),
             note: String::new(),
@@ -373,7 +373,7 @@ fn facts(
             id: fact.id,
         })
     };
-    weighed.into_iter().take(CONTEXT_FACTS_MAX).map(told).collect()
+    weighed.into_iter().take(CONTEXT_FACTS_MAX).map(draft).collect()
 }
 
 /// Whether something that counts, and that the profile may know, says otherwise.
@@ -392,7 +392,7 @@ fn weightier(a: &Fact, b: &Fact) -> Ordering {
     weight(b).total_cmp(&weight(a)).then_with(|| Reverse(a.updated_at).cmp(&Reverse(b.updated_at))).then_with(|| a.id.cmp(&b.id))
 }
 
-fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
+fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<LineDraft>> {
     let query = EpisodeQuery {
         entity: scope.entity(),
         domain: scope.domain(),
@@ -400,8 +400,8 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
         limit: CONTEXT_EPISODES_MAX,
         ..memory.episode_query()
     };
-    let told = |episode: Episode| {
-        Ok(Told {
+    let draft = |episode: Episode| {
+        Ok(LineDraft {
             section: Section::Activity,
             content: if episode.action.is_empty() {
                 one_line(&episode.output_summary)
@@ -416,5 +416,5 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<Told>> {
             contested: false,
         })
     };
-    memory.recall_episodes(&query)?.into_iter().map(told).collect()
+    memory.recall_episodes(&query)?.into_iter().map(draft).collect()
 }

@@ -7,24 +7,28 @@
 //! capsule where they survive, branch and have a history. [`WorkspaceMemory`] is what a team shares, behind clearances;
 //! [`AgentMemory`] is what one agent has for itself.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
+mod acting;
 mod capsule;
 mod compare;
 mod context;
 mod files;
 mod in_memory;
 mod kind_index;
+mod location;
 mod matching;
 mod memory;
 mod records;
 mod reflect;
+mod relations;
 mod secrets;
 mod stores;
 mod types;
 mod workspace;
 
 pub use capsule::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX,
-    TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX, TOUCHES_UNSAVED_MAX,
 };
 pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
 pub use context::{
@@ -36,12 +40,13 @@ pub use files::{
     PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
 };
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
+pub use location::StoreLocation;
 pub use matching::SHARED_WORDS_MIN;
-pub use memory::{AgentMemory, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
+pub use memory::{AgentMemory, CONFIRMED_RISE, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
 pub use records::fresh_id;
 pub use reflect::{
-    CONFIDENCE_DEFAULT, CONFIRMED_RISE, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError,
-    Reflection, SOURCES_MAX,
+    CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError, Reflection,
+    SOURCES_MAX,
 };
 pub use secrets::Secrets;
 pub use stores::{

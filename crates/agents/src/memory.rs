@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::capsule::{CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore};
+use super::capsule::{CapsuleEpisodicStore, CapsuleInsightStore};
 use super::in_memory::{InMemoryEpisodicStore, InMemoryInsightStore};
-use super::reflect::CONFIRMED_RISE;
+use super::location::StoreLocation;
 use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, EpisodicStore, InsightQuery, InsightStore, result_of};
 use super::types::{Episode, Fact, Insight, InsightStatus};
@@ -18,9 +18,11 @@ use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
 use kapsa_memory::{Error, Result};
 
-/// Episodes that are recalled unless told otherwise.
+/// How much surer an insight is when it is seen again.
+pub const CONFIRMED_RISE: f64 = 0.1;
+/// Episodes that are recalled by default.
 pub const RECALL_DEFAULT: usize = 10;
-/// Least confidence of what is published unless told otherwise.
+/// Least confidence of what is published by default.
 pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 
 /// The memory of one agent.
@@ -34,8 +36,8 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 /// let workspace = Arc::new(WorkspaceMemory::new(clock));
 /// let memory = AgentMemory::new("cro", clock).with_workspace(workspace);
 /// for n in 0..3 {
-///     let told = Episode { action: "qualify_lead".into(), entity: "acme".into(), output_summary: "score 85".into(), ..Episode::new(format!("ep{n}"), "cro", n) };
-///     memory.record_episode(told)?;
+///     let done = Episode { action: "qualify_lead".into(), entity: "acme".into(), output_summary: "score 85".into(), ..Episode::new(format!("ep{n}"), "cro", n) };
+///     memory.record_episode(done)?;
 /// }
 /// let learned = block_on(memory.reflect(None, ""))?;
 /// assert_eq!(learned.new[0].content, "qualify_lead for acme came to the same result again and again: score 85");
@@ -63,7 +65,7 @@ impl fmt::Debug for AgentMemory {
     }
 }
 
-/// An insight as the first interface told it.
+/// An insight as the first interface returned it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryEntry {
     /// Its key.
@@ -92,9 +94,9 @@ impl AgentMemory {
 
     /// The memory that a capsule keeps, of an agent without a team.
     #[must_use]
-    pub fn in_capsule(agent_id: impl Into<String>, home: &CapsuleHome, clock: fn() -> Micros) -> AgentMemory {
-        let episodes = Arc::new(CapsuleEpisodicStore::new(home.clone()));
-        let insights = Arc::new(CapsuleInsightStore::new(home.clone()));
+    pub fn in_capsule(agent_id: impl Into<String>, location: &StoreLocation, clock: fn() -> Micros) -> AgentMemory {
+        let episodes = Arc::new(CapsuleEpisodicStore::new(location.clone()));
+        let insights = Arc::new(CapsuleInsightStore::new(location.clone()));
         AgentMemory::new(agent_id, clock).with_stores(episodes, insights)
     }
 
@@ -258,7 +260,7 @@ impl AgentMemory {
         result_of(|work| self.insights.in_turn(work), work)
     }
 
-    /// Tells the team every insight that still counts and is at least so sure, and returns the facts. A fact may spread as far as what it
+    /// Publishes to the team every insight that still counts and is at least so sure, and returns the facts. A fact may spread as far as what it
     /// was learned from and no further: it has the level of the insight, or the higher one that it had. When that is restricted, it names
     /// the agent. Published again, a fact keeps what has become of it in the team.
     ///
@@ -271,7 +273,7 @@ impl AgentMemory {
         self.publish(&self.insights.query(&query)?, None)
     }
 
-    /// Tells the team these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level that is no lower than theirs.
+    /// Publishes these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level that is no lower than theirs.
     ///
     /// # Errors
     /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing is published.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::types::{Episode, Fact, Insight, InsightStatus};
-use kapsa_memory::access::{Access as Spread, Classification, Classified};
+use kapsa_memory::access::{Access, Classification, Classified};
 pub(super) use kapsa_memory::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
 pub(super) use kapsa_memory::owned::{escape, unescape};
 use kapsa_memory::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
@@ -87,7 +87,7 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
         return Err(Error::InvalidRecord { field: "attribute", reason: "it is longer than 4096 bytes" });
     }
     let attribute = Some(&fact.attribute).filter(|attribute| !attribute.is_empty());
-    let mut more = More::default();
+    let mut more = Metadata::default();
     more.tags(&fact.tags);
     more.count("evidence_count", fact.evidence_count, 1);
     more.float("importance", fact.importance);
@@ -146,7 +146,7 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
 
 /// The record of an episode. Its text is what went in and what came out, which is what one looks for.
 pub(super) fn of_episode(episode: &Episode) -> Result<NewRecord> {
-    let mut more = More::default();
+    let mut more = Metadata::default();
     more.tags(&episode.tags);
     more.text("operator_id", &episode.operator_id);
     more.text("node_name", &episode.node_name);
@@ -159,8 +159,8 @@ pub(super) fn of_episode(episode: &Episode) -> Result<NewRecord> {
     more.count("duration_ms", episode.duration_ms, 0);
     more.count("tokens_in", episode.tokens_in, 0);
     more.count("tokens_out", episode.tokens_out, 0);
-    let told = [&episode.input_summary, &episode.output_summary].into_iter().filter(|text| !text.is_empty());
-    let mut text = told.map(String::as_str).collect::<Vec<_>>().join("\n");
+    let summaries = [&episode.input_summary, &episode.output_summary].into_iter().filter(|text| !text.is_empty());
+    let mut text = summaries.map(String::as_str).collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         text = if episode.action.is_empty() { format!("episode {}", episode.id) } else { episode.action.clone() };
     }
@@ -203,7 +203,7 @@ pub(super) fn episode(record: &Record) -> Option<Episode> {
 
 /// The record of an insight, whose first revision has the sequence `place` if there is one.
 pub(super) fn of_insight(insight: &Insight, place: Option<u64>) -> Result<NewRecord> {
-    let mut more = More::default();
+    let mut more = Metadata::default();
     more.tags(&insight.tags);
     more.count("evidence_count", insight.evidence_count, 1);
     more.texts("source_episode_ids", &insight.source_episode_ids);
@@ -246,21 +246,21 @@ pub(super) fn insight(record: &Record) -> Option<Insight> {
 
 /// How often a fact was read, and when last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Access {
+pub(super) struct Reads {
     pub(super) count: u64,
     pub(super) last: Option<Micros>,
 }
 
-impl Access {
-    pub(super) fn add(&mut self, other: Access) {
+impl Reads {
+    pub(super) fn add(&mut self, other: Reads) {
         self.count = self.count.saturating_add(other.count);
         self.last = self.last.max(other.last);
     }
 }
 
 /// The record of the counts of a fact.
-pub(super) fn of_access(id: &str, access: Access) -> Result<NewRecord> {
-    let mut more = More::default();
+pub(super) fn of_access(id: &str, access: Reads) -> Result<NewRecord> {
+    let mut more = Metadata::default();
     more.count("access_count", access.count, 0);
     more.position_after("last_accessed", access.last);
     let text = access.count.to_string();
@@ -268,8 +268,8 @@ pub(super) fn of_access(id: &str, access: Access) -> Result<NewRecord> {
 }
 
 /// The counts that a record holds; none when it holds none.
-pub(super) fn access(record: &Record) -> Option<Access> {
-    let of = |more| Access { count: count_of(more, "access_count").unwrap_or(0), last: moment_of(more, "last_accessed") };
+pub(super) fn access(record: &Record) -> Option<Reads> {
+    let of = |more| Reads { count: count_of(more, "access_count").unwrap_or(0), last: moment_of(more, "last_accessed") };
     is(record, ACCESS).then(|| of(&record.metadata))
 }
 
@@ -278,13 +278,13 @@ fn is(record: &Record, kind: &str) -> bool {
 }
 
 /// How far a record may spread; none for what is so unless something else is said.
-fn spread(level: Classification, named: &[String]) -> Option<Spread> {
-    let access = Spread { level, named: named.to_vec() };
-    (access != Spread::default()).then_some(access)
+fn spread(level: Classification, named: &[String]) -> Option<Access> {
+    let access = Access { level, named: named.to_vec() };
+    (access != Access::default()).then_some(access)
 }
 
 /// How far something of an agent's own may spread: what is restricted is restricted to the agent.
-fn own(level: Classification, agent_id: &str) -> Option<Spread> {
+fn own(level: Classification, agent_id: &str) -> Option<Access> {
     let named = if level == Classification::Restricted { vec![agent_id.to_string()] } else { Vec::new() };
     spread(level, &named)
 }
@@ -304,9 +304,9 @@ fn tags_of(record: &Record) -> Vec<String> {
 
 /// Metadata in the making.
 #[derive(Default)]
-struct More(Map<String, Value>);
+struct Metadata(Map<String, Value>);
 
-impl More {
+impl Metadata {
     fn text(&mut self, name: &str, value: &str) {
         self.option(name, Some(value).filter(|value| !value.is_empty()));
     }
@@ -398,9 +398,9 @@ mod tests {
 
     #[test]
     fn impossible_ids_are_refused_with_a_reason() {
-        let told = |id: &str| fact_uri(id).map_err(|error| error.to_string());
-        assert_eq!(told(""), Err("invalid id: it is empty".to_string()));
-        assert_eq!(told(&"/".repeat(400)), Err("invalid id: it is too long for a URI of 1024 bytes".to_string()));
+        let error_of = |id: &str| fact_uri(id).map_err(|error| error.to_string());
+        assert_eq!(error_of(""), Err("invalid id: it is empty".to_string()));
+        assert_eq!(error_of(&"/".repeat(400)), Err("invalid id: it is too long for a URI of 1024 bytes".to_string()));
         assert!(agent_uri(EPISODE, "", "e").is_err_and(|error| error.to_string() == "invalid agent: it is empty"));
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::matching::{fold, words};
-use super::memory::AgentMemory;
+use super::memory::{AgentMemory, CONFIRMED_RISE};
 use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, InsightQuery};
 use super::types::{Episode, Insight, InsightStatus};
@@ -21,8 +21,6 @@ use kapsa_model::{ChatRequest, LanguageModel, Message, ModelError, ModelErrorKin
 pub const REFLECTED_EPISODES_MAX: usize = 50;
 /// How often the same must have come of the same before it is an insight, where no model is asked.
 pub const REPEATED_MIN: usize = 3;
-/// How much surer an insight is when it is seen again.
-pub const CONFIRMED_RISE: f64 = 0.1;
 /// Confidence of an insight of which the model does not say how sure it is.
 pub const CONFIDENCE_DEFAULT: f64 = 0.5;
 /// Most insights that are taken from one reply.
@@ -314,10 +312,10 @@ fn repeated(agent_id: &str, episodes: &[Episode]) -> Vec<Lesson> {
     groups.iter().map(lesson).collect()
 }
 
-/// What came of an episode, on one line; empty when nothing is told.
+/// What came of an episode, on one line; empty when nothing is known of it.
 fn result_of(episode: &Episode) -> String {
     match one_line(&episode.output_summary) {
-        told if !told.is_empty() => told,
+        summary if !summary.is_empty() => summary,
         _ if episode.outcome.is_empty() => String::new(),
         _ => Value::Object(episode.outcome.clone()).to_string(),
     }

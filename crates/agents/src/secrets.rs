@@ -1,4 +1,4 @@
-//! How far may something spread that comes of what somebody was told? Knows levels and domains, and nothing of who was told what.
+//! How far may something spread that comes of what was disclosed? Knows levels and domains, and nothing of who learned what.
 //!
 //! A record is known to whoever is cleared for its own domain. So what comes of a secret of another domain is restricted: in its own
 //! domain its level would open it to people who may not know the secret.
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use kapsa_memory::access::Classification;
 
-/// What somebody was told, as far as it limits what comes of it: the highest level, and the domains of the secrets. A secret is what is
+/// What was disclosed, as far as it limits what comes of it: the highest level, and the domains of the secrets. A secret is what is
 /// confidential or above; what is internal or public sets no bounds to a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secrets {
@@ -16,14 +16,14 @@ pub struct Secrets {
 }
 
 impl Default for Secrets {
-    /// Nothing was told.
+    /// Nothing was disclosed.
     fn default() -> Secrets {
         Secrets { level: Classification::Public, domains: BTreeSet::new() }
     }
 }
 
 impl Secrets {
-    /// One thing of this domain and level was told.
+    /// One thing of this domain and level was disclosed.
     #[must_use]
     pub fn of(domain: &str, level: Classification) -> Secrets {
         let mut secrets = Secrets::default();
@@ -31,7 +31,7 @@ impl Secrets {
         secrets
     }
 
-    /// One more thing was told.
+    /// One more thing was disclosed.
     pub fn add(&mut self, domain: &str, level: Classification) {
         self.level = self.level.max(level);
         if level >= Classification::Confidential {
@@ -39,13 +39,13 @@ impl Secrets {
         }
     }
 
-    /// These were told as well.
+    /// These were disclosed as well.
     pub fn join(&mut self, other: &Secrets) {
         self.level = self.level.max(other.level);
         self.domains.extend(other.domains.iter().cloned());
     }
 
-    /// The highest level of all that was told.
+    /// The highest level of all that was disclosed.
     #[must_use]
     pub fn level(&self) -> Classification {
         self.level
@@ -56,7 +56,7 @@ impl Secrets {
         self.domains.iter().map(String::as_str)
     }
 
-    /// The least level in this domain of what comes of it: the highest level that was told, and restricted when a secret is of another
+    /// The least level in this domain of what comes of it: the highest level that was disclosed, and restricted when a secret is of another
     /// domain.
     #[must_use]
     pub fn level_in(&self, domain: &str) -> Classification {
@@ -79,9 +79,9 @@ mod tests {
     use super::Classification::{Confidential, Internal, Public, Restricted};
     use super::*;
 
-    fn secrets(told: &[(&str, Classification)]) -> Secrets {
+    fn secrets(disclosed: &[(&str, Classification)]) -> Secrets {
         let mut secrets = Secrets::default();
-        for (domain, level) in told {
+        for (domain, level) in disclosed {
             secrets.add(domain, *level);
         }
         secrets
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn only_secrets_of_other_domains_restrict() {
-        for (told, in_hr, in_sales, in_none) in [
+        for (disclosed, in_hr, in_sales, in_none) in [
             (&[][..], Public, Public, Public),
             (&[("hr", Public)], Public, Public, Public),
             (&[("hr", Internal), ("sales", Internal)], Internal, Internal, Internal),
@@ -99,20 +99,20 @@ mod tests {
             (&[("", Confidential)], Restricted, Restricted, Confidential),
             (&[("hr", Restricted)], Restricted, Restricted, Restricted),
         ] {
-            let secrets = secrets(told);
-            assert_eq!(["hr", "sales", ""].map(|domain| secrets.level_in(domain)), [in_hr, in_sales, in_none], "{told:?}");
+            let secrets = secrets(disclosed);
+            assert_eq!(["hr", "sales", ""].map(|domain| secrets.level_in(domain)), [in_hr, in_sales, in_none], "{disclosed:?}");
         }
     }
 
     #[test]
     fn what_has_no_domain_takes_that_of_all_secrets() {
-        for (told, chosen, domain) in [
+        for (disclosed, chosen, domain) in [
             (&[("hr", Internal)][..], "", ""),
             (&[("hr", Confidential), ("sales", Internal)], "", "hr"),
             (&[("hr", Confidential)], "sales", "sales"),
             (&[("hr", Confidential), ("sales", Restricted)], "", ""),
         ] {
-            assert_eq!(secrets(told).domain_for(chosen), domain, "{told:?}");
+            assert_eq!(secrets(disclosed).domain_for(chosen), domain, "{disclosed:?}");
         }
     }
 

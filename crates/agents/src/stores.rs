@@ -10,11 +10,11 @@ use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::record::Micros;
 use kapsa_memory::{Error, Result};
 
-/// Facts that a query returns unless told otherwise.
+/// Facts that a query returns by default.
 pub const FACTS_DEFAULT: usize = 10;
-/// Episodes that a query returns unless told otherwise.
+/// Episodes that a query returns by default.
 pub const EPISODES_DEFAULT: usize = 50;
-/// Insights that a query returns unless told otherwise.
+/// Insights that a query returns by default.
 pub const INSIGHTS_DEFAULT: usize = 10;
 
 /// Which facts are wanted.
@@ -85,7 +85,7 @@ pub trait FactStore: Send + Sync {
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
     /// Facts that fit, from which the best are to be chosen, in any order: at most as many as the query's limit that have most of these
-    /// words, and as many that were written last. A store that cannot tell gives all that fit.
+    /// words, and as many that were written last. A store without such an order returns all that fit.
     ///
     /// # Errors
     /// What the store says.

@@ -14,7 +14,7 @@ pub struct Fact {
     pub content: String,
     /// What it is about, may be empty.
     pub entity: String,
-    /// Which property of the entity it tells, may be empty. Two live facts of one entity and attribute that differ contest each other.
+    /// Which property of the entity it states, may be empty. Two live facts of one entity and attribute that differ contest each other.
     pub attribute: String,
     /// Field of knowledge, may be empty.
     pub domain: String,
@@ -22,7 +22,7 @@ pub struct Fact {
     pub tags: Vec<String>,
     /// How sure it is, 0 to 1.
     pub confidence: f64,
-    /// How often it was told.
+    /// How often it was added.
     pub evidence_count: u64,
     /// How much it matters, 0 to 1.
     pub importance: f64,
@@ -34,7 +34,7 @@ pub struct Fact {
     pub classification: Classification,
     /// Who may know it when it is restricted.
     pub named: Vec<String>,
-    /// Who or what told it.
+    /// Who or what stated it.
     pub source: String,
     /// From when on it holds; from ever when none.
     pub valid_from: Option<Micros>,
@@ -53,7 +53,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A fact recorded at `now`, with every default: told once, full confidence, internal.
+    /// A fact recorded at `now`, with every default: added once, full confidence, internal.
     #[must_use]
     pub fn new(id: impl Into<String>, content: impl Into<String>, now: Micros) -> Fact {
         Fact {

@@ -6,17 +6,19 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::capsule::{CapsuleFactStore, CapsuleHome};
+use super::capsule::CapsuleFactStore;
 use super::compare::{Comparison, Preset, Verdict, has_same_readers, says_more, strongest};
 use super::in_memory::InMemoryFactStore;
+use super::location::StoreLocation;
 use super::records;
+use super::relations::forget_hidden;
 use super::stores::{FactQuery, FactStore, result_of};
 use super::types::Fact;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::record::Micros;
 use kapsa_memory::{Error, Result};
 
-/// How much surer a fact is when somebody else tells it as well.
+/// Rise of confidence when another source states the same fact.
 pub const RESTATED_RISE: f64 = 0.1;
 
 /// Facts that a team shares.
@@ -24,7 +26,7 @@ pub struct WorkspaceMemory {
     facts: Arc<dyn FactStore>,
     pub(super) clock: fn() -> Micros,
     preset: Preset,
-    /// Held while it is looked up and written what is known: two who tell the same at once do not both find that nobody did.
+    /// Held while what is known is looked up and written: two who add the same fact at once do not both find it missing.
     remembering: Mutex<()>,
 }
 
@@ -34,12 +36,12 @@ impl fmt::Debug for WorkspaceMemory {
     }
 }
 
-/// What became of a fact that was told.
+/// What became of a fact that was added.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remembered {
-    /// What it was to what was known.
+    /// How it compares with what was known.
     pub comparison: Comparison,
-    /// The fact that is now known: the one told, or the one that was there.
+    /// The fact that is now known: the one added, or the one that was there.
     pub fact: Fact,
 }
 
@@ -52,8 +54,8 @@ impl WorkspaceMemory {
 
     /// The memory that a capsule keeps.
     #[must_use]
-    pub fn in_capsule(home: CapsuleHome, clock: fn() -> Micros) -> WorkspaceMemory {
-        WorkspaceMemory::with_store(Arc::new(CapsuleFactStore::new(home)), clock)
+    pub fn in_capsule(location: StoreLocation, clock: fn() -> Micros) -> WorkspaceMemory {
+        WorkspaceMemory::with_store(Arc::new(CapsuleFactStore::new(location)), clock)
     }
 
     /// The memory that this store keeps.
@@ -108,7 +110,7 @@ impl WorkspaceMemory {
         Ok(self.read(clearance, Vec::from_iter(fact))?.pop())
     }
 
-    /// Counts that these were read, and shows it. What in them tells of facts that may not be known is left out.
+    /// Counts that these were read, and shows it. Relations to facts that may not be known are left out.
     fn read(&self, clearance: &ClearanceProfile, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
         let now = (self.clock)();
         self.facts.touch(&facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>(), now)?;
@@ -122,14 +124,14 @@ impl WorkspaceMemory {
 
     /// Stores a fact unless it is known, and settles what it is to what is known:
     ///
-    /// - told in the same words: nothing is written;
-    /// - restated: what is known was told once more, and is surer when somebody else told it; of one source the text that says more
+    /// - stated in the same words: nothing is written;
+    /// - restated: the known fact was added once more, and is surer when the source is another; of one source the text that says more
     ///   takes the place of the one that says less;
-    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is told;
+    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is given;
     /// - contesting: both stay, and each names the other.
     ///
     /// A fact with an id that is taken replaces that one and is compared with the others: see [`FactStore::near`]. Two processes that
-    /// tell the same at the same moment may both store it.
+    /// add the same at the same time may both store it.
     ///
     /// # Errors
     /// What the store says.
@@ -150,7 +152,7 @@ impl WorkspaceMemory {
         let comparison = strongest(&each);
         let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
         match (comparison.verdict, other) {
-            // Who tells anew what it told under its own id takes it back, whoever says the same.
+            // A fact that is added again under its own id replaces itself, whoever says the same.
             (Verdict::Same, Some(other)) if before.is_none() => Ok(Remembered { comparison, fact: other.clone() }),
             (Verdict::Restated, Some(other)) if before.is_none() => {
                 let fact = restated(other, &fact, (self.clock)());
@@ -314,45 +316,6 @@ impl WorkspaceMemory {
     }
 }
 
-/// Leaves out of a fact the others that are not `known`.
-pub(super) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
-    for one in [&mut fact.supersedes, &mut fact.superseded_by] {
-        if let Some(id) = one
-            && !known(id)?
-        {
-            *one = None;
-        }
-    }
-    let mut left = Vec::new();
-    for id in std::mem::take(&mut fact.contested_with) {
-        if known(&id)? {
-            left.push(id);
-        }
-    }
-    fact.contested_with = left;
-    Ok(())
-}
-
-/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does not see them cannot undo it.
-pub(super) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
-    let mut hidden = |id: &Option<String>| match id {
-        Some(id) => Ok::<_, Error>(!known(id)?),
-        None => Ok(false),
-    };
-    if hidden(&old.superseded_by)? {
-        fact.superseded_by.clone_from(&old.superseded_by);
-    }
-    if fact.supersedes.is_none() && hidden(&old.supersedes)? {
-        fact.supersedes.clone_from(&old.supersedes);
-    }
-    for id in &old.contested_with {
-        if !fact.contested_with.contains(id) && hidden(&Some(id.clone()))? {
-            fact.contested_with.push(id.clone());
-        }
-    }
-    Ok(())
-}
-
 fn misuse(reason: String) -> Error {
     Error::InvalidOperation { reason }
 }
@@ -373,7 +336,7 @@ fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
     old.superseded_by = Some(new.id.clone());
 }
 
-/// What is known, told once more.
+/// A known fact that was added once more.
 fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     let mut fact = known.clone();
     fact.evidence_count = fact.evidence_count.saturating_add(1);

@@ -61,4 +61,4 @@ pub use section::Section;
 pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
-pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked, temporary_path};
+pub use writer::{NewCapsule, Rewrite, Transaction, Unlocked, Writer, WriterOptions, create, create_unlocked, temporary_path};

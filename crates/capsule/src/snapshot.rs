@@ -153,6 +153,12 @@ impl Snapshot {
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
+    /// Whether this is the view of a file that ends with its newest commit, as found there.
+    pub(crate) fn is_of(&self, located: &Located) -> bool {
+        let Inner { header, head, pointed_end, file_len, .. } = &*self.inner;
+        (header, head, *pointed_end, *file_len) == (&located.header, &located.head, located.pointed_end, located.head.end)
+    }
+
     /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when nothing was committed since; else a
     /// new one. It looks at the file's ends only.
     ///

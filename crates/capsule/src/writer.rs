@@ -156,13 +156,23 @@ impl Writer {
         Writer::open_in(volume, path, None)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
     fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
-        let path = &volume.resolve(path).map_err(Error::io("resolve", path))?;
+        let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
-        let mut storage = open_storage(&*volume, path, true)?;
-        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", path))?;
-        may_write(&read_header(&page, path)?, path)?;
+        let storage = open_storage(&*volume, &path, true)?;
+        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", &path))?;
+        may_write(&read_header(&page, &path)?, &path)?;
+        Writer::lock_opened(volume, &path, storage, options)
+    }
+
+    /// Takes the lock of a file that is open already, and finds its newest commit once it is held.
+    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
+    fn lock_opened(
+        volume: Arc<dyn Volume>,
+        path: &Path,
+        mut storage: Arc<dyn Storage>,
+        options: Option<&WriterOptions>,
+    ) -> Result<Writer> {
         let mut lock = None;
         if let Some(options) = options {
             let start = Instant::now();
@@ -271,6 +281,52 @@ impl Drop for Writer {
             // Snapshots may keep the file open for long. Closing it is what is left when this fails.
             let _closing_gives_it_back = self.core.storage.unlock();
         }
+    }
+}
+
+/// A capsule whose file is open for writing and whose lock is not taken yet: what is to be written can be worked out from
+/// what it holds while others still write to it.
+#[derive(Debug)]
+pub struct Unlocked {
+    volume: Arc<dyn Volume>,
+    storage: Arc<dyn Storage>,
+    snapshot: Snapshot,
+}
+
+impl Unlocked {
+    /// Opens the file of the capsule at `path`.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`]; `VersionMismatch` when this program may only read it.
+    pub fn open(path: &Path) -> Result<Unlocked> {
+        let volume: Arc<dyn Volume> = Arc::new(FileSystem);
+        let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
+        let storage = open_storage(&*volume, &path, true)?;
+        let located = locate(&*storage, &path)?;
+        may_write(&located.header, &path)?;
+        let snapshot = Snapshot::of(&path, storage.clone(), &located)?;
+        Ok(Unlocked { volume, storage, snapshot })
+    }
+
+    /// The view of the commit that was the newest when the file was opened.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Takes the lock, waiting for another writer up to the timeout. The file is not opened again unless it was replaced in
+    /// the meantime; the writer goes on with what the snapshot has read when nothing was committed since.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn lock(self, options: &WriterOptions) -> Result<Writer> {
+        let path = self.snapshot.path().to_path_buf();
+        let opened = self.storage.clone();
+        let mut writer = Writer::lock_opened(self.volume, &path, self.storage, Some(options))?;
+        if Arc::ptr_eq(&opened, &writer.core.storage) && self.snapshot.is_of(&writer.core.located()) {
+            writer.core.snapshot = Some(self.snapshot);
+        }
+        Ok(writer)
     }
 }
 

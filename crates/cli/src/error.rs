@@ -217,9 +217,9 @@ fn locked(capsule: &Path, holder: Option<&Holder>, message: String) -> CliError 
         .field("pid", holder.pid)
         .field("host", holder.host.clone())
         .field("user", holder.user.clone())
-        .field("since", holder.started_at.clone());
+        .field("started_at", holder.started_at.clone());
     match &holder.run_id {
-        Some(run_id) => error.field("run_id", run_id.clone()),
+        Some(run) => error.field("run", run.clone()),
         None => error,
     }
 }
@@ -245,7 +245,7 @@ mod tests {
         let error = CliError::from(Error::Capsule(cause));
         assert_eq!((error.exit_code(), error.code), (2, "locked_by_writer"));
         assert_eq!(error.fields["pid"], 7);
-        assert_eq!(error.fields["run_id"], "r");
+        assert_eq!(error.fields["run"], "r");
     }
 
     #[test]

@@ -545,6 +545,7 @@ pub(crate) const RUN_CONTEXT: &str = "\
 Examples:
   kapsa run context --task task-2 --role builder
   kapsa run context --task task-2 --role reviewer --format markdown --budget 500
+  kapsa run context --task task-2 --role builder --format prompt --layer project-rules=AGENTS.md
   kapsa run context --task plan-2 --role planner --past-runs --query \"what went wrong\" --json
 
 Prints the plan (except for reviewers and planners) and what other tasks recorded, one line \

@@ -33,6 +33,8 @@ mod progress;
 mod render;
 mod role_config;
 mod run_config;
+#[doc(hidden)]
+pub mod schema;
 mod sealed;
 mod services;
 mod shell;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
-use kapsa_memory::Reader;
+use kapsa_memory::Coverage;
 use kapsa_model::{EmbedError, Embedder, Model};
 
 use crate::error::{CliError, Result};
@@ -22,9 +22,9 @@ const FOLDER: &str = "KAPSA_MODELS";
 pub(crate) const BUNDLED: &str = "bundled";
 
 /// The model whose vectors the capsule has, or that it is to have.
-pub(crate) fn for_capsule(reader: &Reader) -> Result<Box<dyn Embedder>> {
-    match reader.coverage()?.model {
-        Some(model) => recorded(&model),
+pub(crate) fn for_capsule(coverage: &Coverage) -> Result<Box<dyn Embedder>> {
+    match &coverage.model {
+        Some(model) => recorded(model),
         None => named(variable(MODEL)?.as_deref().unwrap_or(BUNDLED)),
     }
 }

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::escape;
 use crate::moment::readable;
 use crate::output::{Look, Output, Piece, shortened_to};
+use crate::wire::record::own_tags;
 
 /// Longest preview of a text, in columns, where the output has no width.
 const PREVIEW_COLUMNS: usize = 72;
@@ -83,7 +84,7 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
         ("run", &record.run),
     ];
     let mut fields: Vec<_> = texts.into_iter().filter(|(_, v)| !v.is_empty()).map(|(n, v)| (n, v.clone())).collect();
-    if !record.tags.is_empty() {
+    if own_tags(record).next().is_some() {
         fields.push(("tags", tags(record)));
     }
     if let Some(confidence) = record.confidence {
@@ -111,7 +112,7 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
 
 fn tags(record: &Record) -> String {
     let mut text = String::new();
-    for (name, value) in &record.tags {
+    for (name, value) in own_tags(record) {
         let gap = if text.is_empty() { "" } else { ", " };
         let equals = if value.is_empty() { "" } else { "=" };
         write!(text, "{gap}{name}{equals}{value}").expect("writing to a String cannot fail");

@@ -74,7 +74,7 @@ pub struct NodeSpec {
     pub name: String,
     /// Its kind.
     pub kind: NodeKind,
-    /// What the model is told before, as it is.
+    /// The system prompt, as it is.
     pub system: String,
     /// What is said to the model: a [`super::Template`] of the state.
     pub prompt: String,

@@ -83,7 +83,7 @@ impl Step<'_> {
             tokens_in: self.usage.tokens_in,
             tokens_out: self.usage.tokens_out,
             entity: self.scope.entity,
-            // Whoever knew something secret may have told it.
+            // Whoever knew something secret may have disclosed it.
             classification: self.secrets.level_in(&domain).max(Classification::Internal),
             domain,
             tags: self.scope.tags,

@@ -31,6 +31,8 @@
 //! # Ok::<(), kapsa_roles::RoleError>(())
 //! ```
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod answer;
 mod authority;
 mod config;
@@ -39,10 +41,12 @@ mod error;
 mod memory;
 mod notes;
 mod operator;
+mod operator_runtime;
 mod prompt;
 mod role;
 mod runtime;
 mod scope;
+mod shared;
 mod team;
 mod text;
 mod tool;
@@ -55,9 +59,11 @@ pub use error::{RoleError, StepCause, StepError};
 pub use memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
 pub use notes::{NOTES_MAX, NoteSource, Notes};
 pub use operator::{Node, Operator, STEPS_DEFAULT, agent_node, llm_node};
+pub use operator_runtime::{ChainError, NodeRun, OperatorRuntime};
 pub use role::{RESPOND_INSIGHTS_MAX, Response, Role, RoleBuilder};
-pub use runtime::{ChainError, NodeRun, OperatorRuntime, RoleRuntime, Shared};
+pub use runtime::RoleRuntime;
 pub use scope::{CONTEXT_TOKENS_DEFAULT, MemoryScope, Scope};
+pub use shared::Shared;
 pub use team::TeamMemories;
 pub use text::{MissingKeys, State, Template, Text, text_at};
 pub use tool::{TOOL_RESULT_BYTES_MAX, Tool, ToolError, function_tool};

@@ -9,7 +9,7 @@ use super::scope::MemoryScope;
 use super::text::Text;
 use super::tool::Tool;
 
-/// Most requests of an agent node unless told otherwise.
+/// Most requests of an agent node by default.
 pub const STEPS_DEFAULT: u32 = 10;
 
 /// One question to a model.
@@ -63,7 +63,7 @@ pub fn agent_node(name: impl Into<String>, prompt: impl Into<Text>, tools: impl 
 }
 
 impl Node {
-    /// What the model is told before. Default: nothing.
+    /// The system prompt, before the message. Default: nothing.
     #[must_use]
     pub fn system(mut self, system: impl Into<String>) -> Node {
         self.system = system.into();
@@ -169,7 +169,7 @@ impl Operator {
     /// An operator of these nodes.
     ///
     /// # Errors
-    /// [`RoleError::Invalid`] when something has no name, two nodes or two tools of a node have the same, or a node is told what it
+    /// [`RoleError::Invalid`] when something has no name, two nodes or two tools of a node have the same, or a node is given what it
     /// cannot do.
     pub fn new(id: impl Into<String>, nodes: impl IntoIterator<Item = Node>) -> Result<Operator, RoleError> {
         let operator = Operator { id: id.into(), nodes: nodes.into_iter().collect() };

@@ -11,9 +11,10 @@ use super::error::{RoleError, StepCause, StepError};
 use super::memory::{ContextAssembler, EpisodeRecorder, MemoryFactory, RoleMemory};
 use super::notes::{self, NoteSource};
 use super::operator::Operator;
+use super::operator_runtime::OperatorRuntime;
 use super::prompt::{self, paragraphs};
-use super::runtime::{OperatorRuntime, Shared};
 use super::scope::Scope;
+use super::shared::Shared;
 use kapsa_agents::{AgentMemory, Insight, MemoryFilesystem, Reflection, Secrets};
 use kapsa_memory::Error;
 use kapsa_memory::access::ClearanceProfile;
@@ -54,7 +55,7 @@ impl RoleBuilder {
         self
     }
 
-    /// Adds goals, which every prompt tells after the soul.
+    /// Adds goals, which every prompt lists after the soul.
     pub fn goals<S: Into<String>>(mut self, goals: impl IntoIterator<Item = S>) -> RoleBuilder {
         self.role.goals.extend(goals.into_iter().map(Into::into));
         self

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
 use super::scope::Scope;
 use kapsa_agents::{
-    AgentMemory, CapsuleEpisodicStore, CapsuleHome, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
-    InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, WorkspaceMemory,
+    AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore, InMemoryEpisodicStore,
+    InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::Result;
 use kapsa_memory::access::ClearanceProfile;
@@ -94,11 +94,11 @@ impl TeamMemories {
 
     /// Memories that a capsule keeps.
     #[must_use]
-    pub fn in_capsule(home: &CapsuleHome, clock: fn() -> Micros) -> TeamMemories {
+    pub fn in_capsule(location: &StoreLocation, clock: fn() -> Micros) -> TeamMemories {
         TeamMemories {
-            workspace: Arc::new(WorkspaceMemory::in_capsule(home.clone(), clock)),
-            episodes: Arc::new(CapsuleEpisodicStore::new(home.clone())),
-            insights: Arc::new(CapsuleInsightStore::new(home.clone())),
+            workspace: Arc::new(WorkspaceMemory::in_capsule(location.clone(), clock)),
+            episodes: Arc::new(CapsuleEpisodicStore::new(location.clone())),
+            insights: Arc::new(CapsuleInsightStore::new(location.clone())),
             clock,
         }
     }

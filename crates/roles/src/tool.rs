@@ -1,4 +1,4 @@
-//! What may a node's model call? The host's functions, each with what the model is told of it.
+//! What may a node's model call? The host's functions, each with the description that the model gets.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ pub const TOOL_RESULT_BYTES_MAX: usize = 64 * 1024;
 
 /// A function of the host that a model may call.
 pub trait Tool: Send + Sync {
-    /// What the model is told of it.
+    /// Its description for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// The levels and domains of what it has told so far: what comes of it spreads no further. Default: nothing but what is public.
+    /// The levels and domains of what it has disclosed so far: what comes of it spreads no further. Default: nothing but what is public.
     fn secrets(&self) -> Secrets {
         Secrets::default()
     }
@@ -116,7 +116,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// At most [`TOOL_RESULT_BYTES_MAX`] bytes, and a line that tells what was cut.
+/// At most [`TOOL_RESULT_BYTES_MAX`] bytes, and a line that says what was cut.
 fn cut(content: String) -> String {
     let kept = tokens::first_bytes(&content, TOOL_RESULT_BYTES_MAX);
     if kept.len() == content.len() {

@@ -1,6 +1,6 @@
 //! What of an agent's memory may a model ask for by itself? Tools that search, read and write it within the agent's clearance.
 //!
-//! What they give is bounded, and marks what a model writes: an insight has at least the level of what was told to a model of this memory,
+//! What they give is bounded, and marks what a model writes: an insight has at least the level of what was disclosed to a model of this memory,
 //! and is restricted in another domain than that of its secrets, so that nothing becomes more open by being written down again.
 
 use std::sync::Arc;
@@ -22,9 +22,9 @@ const TAGS_MAX: usize = 16;
 /// The tools `memory_search`, `memory_read` and `memory_write` over the memory of an agent and what its clearance allows of its team's.
 #[must_use]
 pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc<dyn Tool>> {
-    let tool = |name: &str, description: &str, parameters: Value, call: Call| -> Arc<dyn Tool> {
+    let tool = |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {
         let spec = ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
-        Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, call })
+        Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: handler })
     };
     let text = |description: &str| json!({"type": "string", "description": description});
     let about = [("entity", text("what it is about")), ("domain", text("field of knowledge"))];
@@ -57,13 +57,13 @@ pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc
     ]
 }
 
-type Call = fn(&MemoryTool, &Map<String, Value>) -> Result<String, ToolError>;
+type Handler = fn(&MemoryTool, &Map<String, Value>) -> Result<String, ToolError>;
 
 struct MemoryTool {
     spec: ToolSpec,
     memory: Arc<AgentMemory>,
     clock: fn() -> Micros,
-    call: Call,
+    handle: Handler,
 }
 
 impl Tool for MemoryTool {
@@ -76,7 +76,7 @@ impl Tool for MemoryTool {
     }
 
     fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, ToolError>> {
-        Box::pin(async move { (self.call)(self, arguments) })
+        Box::pin(async move { (self.handle)(self, arguments) })
     }
 }
 
@@ -87,8 +87,8 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
     let context = tool
         .memory
         .context(&scope, &ContextOptions { tokens_max: SEARCH_TOKENS_MAX, uris: true, ..ContextOptions::default() })
-        .map_err(told)?;
-    tool.memory.count_as_read(&context).map_err(told)?;
+        .map_err(failed)?;
+    tool.memory.count_as_read(&context).map_err(failed)?;
     tool.memory.note_disclosed(&context.secrets());
     let text = context.text();
     Ok(if text.is_empty() { "nothing is known".to_owned() } else { text })
@@ -96,8 +96,8 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
 
 fn read(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, ToolError> {
     let named = needed(arguments, "uri")?;
-    let uri = Uri::parse(&named).map_err(told)?;
-    let (text, domain, level) = match tool.memory.look_up(&uri).map_err(told)? {
+    let uri = Uri::parse(&named).map_err(failed)?;
+    let (text, domain, level) = match tool.memory.look_up(&uri).map_err(failed)? {
         Some(Found::Fact(fact)) => {
             let contested = if fact.contested_with.is_empty() { "" } else { ", contested" };
             (format!("{}\n(confidence {:.2}{contested})", fact.content, fact.confidence), fact.domain, fact.classification)
@@ -111,7 +111,7 @@ fn read(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, Too
             let (action, input, output) = (episode.action, episode.input_summary, episode.output_summary);
             (format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"), episode.domain, episode.classification)
         }
-        // What may not be known and what never was are told in the same words.
+        // What may not be known and what never was get the same answer.
         None => return Err(format!("there is nothing under `{}`", kapsa_memory::tokens::first_chars(&named, 100)).into()),
     };
     tool.memory.note_disclosed(&Secrets::of(&domain, level));
@@ -144,7 +144,7 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
         tags,
         ..insight
     };
-    tool.memory.store_insight(insight).map_err(told)?;
+    tool.memory.store_insight(insight).map_err(failed)?;
     Ok(format!("kept as insight/{}/{id}", tool.memory.agent_id()))
 }
 
@@ -157,6 +157,6 @@ fn optional(arguments: &Map<String, Value>, name: &str) -> String {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn told(error: kapsa_memory::Error) -> ToolError {
+fn failed(error: kapsa_memory::Error) -> ToolError {
     ToolError(error.to_string())
 }

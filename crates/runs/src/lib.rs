@@ -8,17 +8,18 @@
 //! run ([`RunStore::files`]). [`RunStore::context`] gathers what siblings know for an agent that is about to begin. [`RunMemory`] is the
 //! same for a host that must go on when its memory fails: every failure is reported, none is returned.
 
-mod branches;
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod config;
 mod context;
-mod files;
-mod home;
+mod layout;
 mod memory;
 mod names;
-mod passages;
 mod prompt;
 mod records;
 mod root;
+mod state;
+mod steps;
 mod store;
 
 pub use config::{LayoutKind, RunConfig, SIBLING_CHUNK_CHARS};
@@ -28,4 +29,6 @@ pub use names::{ID_BYTES_MAX, ROLE_BYTES_MAX, Role, RunId, TaskId};
 pub use prompt::{Layer, PromptLayers};
 pub use records::{RunInfo, Status, TaskInfo};
 pub use root::shared_root;
-pub use store::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, RunStore, Started, TASKS_MAX};
+pub use state::TASKS_MAX;
+pub use steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
+pub use store::RunStore;

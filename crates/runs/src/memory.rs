@@ -1,19 +1,20 @@
-//! Run memory for a host that must not fail because of it: each step that fails is told of, and the run goes on.
+//! Run memory for a host that must not fail because of it: each step that fails is reported, and the run goes on.
 
 use std::fmt;
 
 use super::config::{RunConfig, SIBLING_CHUNK_CHARS};
 use super::context::{Context, ContextRequest, ModelSource};
 use super::names::{Role, RunId, TaskId};
-use super::store::{Finish, Finished, NewOutput, NewRun, NewTask, RunStore, Started};
+use super::steps::{Finish, Finished, NewOutput, NewRun, NewTask, Started};
+use super::store::RunStore;
 use kapsa_memory::record::Micros;
 use kapsa_memory::request::Put;
 use kapsa_memory::{Error, Result};
 
-/// What is told of a step that failed: its name and why.
+/// Called with the name of a step that failed, and why.
 pub type Warn = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
 
-/// Run memory that never fails its host. Where it is not enabled, every step does nothing and tells nothing.
+/// Run memory that never fails its host. Where it is not enabled, every step does nothing and reports nothing.
 ///
 /// ```
 /// use kapsa_memory::WriteOptions;
@@ -48,7 +49,7 @@ impl fmt::Debug for RunMemory {
 }
 
 impl RunMemory {
-    /// Run memory in `store`. `warn` is told of every step that fails.
+    /// Run memory in `store`. `warn` is called for every step that fails.
     #[must_use]
     pub fn new(config: RunConfig, store: RunStore, warn: Warn) -> RunMemory {
         RunMemory { config, store, warn }
@@ -81,7 +82,7 @@ impl RunMemory {
         self.step("record", |store| store.record(run, output))
     }
 
-    /// As [`RunStore::context`], with what the settings say, by words. None when there is nothing to tell.
+    /// As [`RunStore::context`], with what the settings say, by words. None when there is nothing to show.
     pub fn context(&self, run: &RunId, task: Option<&TaskId>, role: &Role) -> Option<Context> {
         self.context_with(run, &self.request(task, role, None)).filter(|context| !context.lines.is_empty())
     }
@@ -104,7 +105,7 @@ impl RunMemory {
         }
     }
 
-    /// As [`RunStore::context`]. Stores that could not be read are told of as failures too.
+    /// As [`RunStore::context`]. Stores that could not be read are reported as failures too.
     pub fn context_with(&self, run: &RunId, request: &ContextRequest<'_>) -> Option<Context> {
         let context = self.step("context", |store| store.context(run, request))?;
         for skipped in &context.skipped {

@@ -34,6 +34,26 @@ impl Layer {
         Layer::SiblingMemory,
     ];
 
+    /// Its name on a command line, such as `project-rules`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Role => "role",
+            Layer::Task => "task",
+            Layer::Plan => "plan",
+            Layer::CodeContext => "code-context",
+            Layer::ProjectRules => "project-rules",
+            Layer::ScoreHistory => "score-history",
+            Layer::SiblingMemory => "sibling-memory",
+        }
+    }
+
+    /// The layer of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Layer> {
+        Layer::ALL.into_iter().find(|layer| layer.name() == name)
+    }
+
     /// The heading that it stands under.
     #[must_use]
     pub fn heading(self) -> &'static str {
@@ -48,7 +68,7 @@ impl Layer {
         }
     }
 
-    /// Tokens that it may take unless told otherwise, by the estimate of [`kapsa_memory::tokens`].
+    /// Tokens that it may take by default, by the estimate of [`kapsa_memory::tokens`].
     #[must_use]
     pub fn budget_default(self) -> usize {
         match self {
@@ -145,6 +165,14 @@ mod tests {
         let places: Vec<_> =
             Layer::ALL.iter().map(|layer| in_order.render().find(&format!("# {}\n", layer.heading())).expect("there")).collect();
         assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
+    fn every_layer_is_found_by_its_name() {
+        for layer in Layer::ALL {
+            assert_eq!(Layer::named(layer.name()), Some(layer));
+        }
+        assert_eq!(Layer::named("Role"), None);
     }
 
     #[test]

@@ -198,7 +198,7 @@ pub(super) fn output_record(
 /// Stands between the title of a task and the role in the title of an output.
 const TITLE_ROLE: &str = " — ";
 
-/// The title of a record without the role, which is told beside it.
+/// The title of a record without the role, which is shown beside it.
 pub(super) fn bare_title<'a>(title: &'a str, label: &str) -> &'a str {
     match title.rsplit_once(TITLE_ROLE) {
         Some((bare, role)) if role.eq_ignore_ascii_case(label) => bare,

@@ -43,7 +43,7 @@ fn common(top: &Path) -> Option<PathBuf> {
     Some(if has_tree { parent.to_path_buf() } else { shared })
 }
 
-/// The path without `.` and `..`, where that can be told from its words.
+/// The path without `.` and `..`, as far as its own words say.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

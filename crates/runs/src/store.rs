@@ -3,151 +3,57 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::branches::Branches;
-use super::context::{Context, ContextRequest};
-use super::files::{Files, kind_request};
-use super::home::Home;
+use kapsa_memory::merge::Mode;
+use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer, branch};
+
+use super::context::{self, Context, ContextRequest};
+use super::layout::{Branches, Files, Layout};
 use super::names::{Role, RunId, TaskId};
 use super::records::{self, RunInfo, Status, TaskInfo};
-use kapsa_memory::Reader;
-use kapsa_memory::merge::Mode;
-use kapsa_memory::record::{Micros, NewRecord, Record};
-use kapsa_memory::request::{Filter, Put, TimelineRequest};
-use kapsa_memory::uri::Uri;
-use kapsa_memory::{Error, Result};
-use kapsa_memory::{WriteOptions, Writer};
-
-/// Most tasks of one run that are listed.
-pub const TASKS_MAX: usize = 10_000;
-/// Most records of one store that are counted.
-const OUTPUTS_MAX: usize = 1 << 20;
+use super::state::{archived, newest_plan_of, no_run, outputs, refuse_archived, run_in};
+use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
 
 /// Keeps runs, in one layout.
 #[derive(Debug)]
 pub struct RunStore {
-    pub(super) home: Box<dyn Home>,
+    layout: Box<dyn Layout>,
     pub(super) options: WriteOptions,
-    /// What went wrong beside steps that were done.
+    /// Failures beside steps that were done.
     warnings: Mutex<Vec<Error>>,
-}
-
-/// What is known of a run when it starts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewRun {
-    /// Title, may be empty.
-    pub title: String,
-    /// The plan, if there is one already.
-    pub plan: Option<String>,
-}
-
-/// What is known of a task when it starts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NewTask {
-    /// Title, may be empty.
-    pub title: String,
-    /// Description, may be empty.
-    pub description: String,
-}
-
-/// What an agent did.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewOutput {
-    /// Its task; none for what belongs to the run as a whole.
-    pub task: Option<TaskId>,
-    /// Its role. What a planner records is a plan and goes to the run.
-    pub role: Role,
-    /// What it did.
-    pub text: String,
-    /// How sure it is, 0 to 1.
-    pub confidence: Option<f64>,
-    /// Who it is, may be empty.
-    pub agent: String,
-}
-
-/// A run or a task that was started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Started {
-    /// Whether it was there before.
-    pub existed: bool,
-    /// Where it lies: a branch or a file.
-    pub place: String,
-}
-
-/// How a run or a task ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Finish {
-    /// Whether it came to a bad end.
-    pub failed: bool,
-    /// What was built, recorded when the task has no output yet.
-    pub text: Option<String>,
-    /// A summary, recorded when the task has no output yet, nothing was built and nothing planned.
-    pub summary: Option<String>,
-    /// How much is merged into the run, or of the run into the memory of the workspace; nothing when none.
-    pub merge: Option<Mode>,
-    /// Who decided that, may be empty.
-    pub by: String,
-    /// Why, may be empty.
-    pub note: String,
-}
-
-/// What a merge brought.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MergedInto {
-    /// From where: a branch or a file.
-    pub from: String,
-    /// To where.
-    pub to: String,
-    /// Records written.
-    pub written: u64,
-    /// URIs that both sides changed. When there are any, nothing was merged.
-    pub conflicts: Vec<Uri>,
-}
-
-/// A run or a task that was finished.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// How.
-    pub status: Status,
-    /// The output that was recorded because there was none.
-    pub recorded: Option<Put>,
-    /// What was merged, in order. The first with conflicts is the last.
-    pub merged: Vec<MergedInto>,
-    /// Tasks that were left out of the merge, since they are not done.
-    pub left: Vec<(TaskId, Status)>,
 }
 
 impl RunStore {
     /// Runs as branches of the capsule at `capsule`, which is made when the first run starts.
     #[must_use]
     pub fn branches(capsule: &Path, options: WriteOptions) -> RunStore {
-        let home = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
-        RunStore { home: Box::new(home), options, warnings: Mutex::default() }
+        let layout = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
+        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`. `stamp` writes a time as ISO 8601.
     #[must_use]
     pub fn files(folder: &Path, workspace: &Path, options: WriteOptions, stamp: fn(Micros) -> String) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
-        let home = Files { folder, workspace, options: options.clone(), stamp };
-        RunStore { home: Box::new(home), options, warnings: Mutex::default() }
+        let layout = Files { folder, workspace, options: options.clone(), stamp };
+        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
-    /// What went wrong beside steps that were done, since this was asked last: other tools may not know of them.
+    /// Failures beside steps that were done, since the last call: other tools may not know of those steps.
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Where a run, or a task of it, lies: a branch or a file.
+    /// Where a run, or a task of it, is kept: a branch or a file.
     #[must_use]
-    pub fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
-        self.home.place(run, task)
+    pub fn location(&self, run: &RunId, task: Option<&TaskId>) -> String {
+        self.layout.location(run, task)
     }
 
     /// The capsule that an output of this role goes to.
     #[must_use]
     pub fn capsule(&self, run: &RunId, task: Option<&TaskId>, role: &Role) -> PathBuf {
-        self.home.capsule(run, task.filter(|_| *role != Role::planner()))
+        self.layout.capsule(run, task.filter(|_| *role != Role::planner()))
     }
 
     /// Starts a run, or goes on with it: what is new of its title and plan is recorded.
@@ -160,7 +66,7 @@ impl RunStore {
         if let Some(plan) = new.plan.as_ref().filter(|plan| !plan.trim().is_empty()) {
             records::plan_record(run, None, &new.title, plan.clone()).check()?;
         }
-        let (mut writer, is_new) = self.home.begin_run(run)?;
+        let (mut writer, is_new) = self.layout.begin_run(run)?;
         let mut records = Vec::new();
         let known = own_record(&mut writer, run)?;
         refuse_archived(run, known.as_ref())?;
@@ -169,16 +75,16 @@ impl RunStore {
             records.push(records::run_record(&info)?);
         }
         if let Some(plan) = new.plan.as_ref().filter(|plan| !plan.trim().is_empty())
-            && newest_plan_of(&writer.own_reader()?, None)?.is_none_or(|newest| newest.text != *plan)
+            && newest_plan_of(&branch::own(&mut writer)?, None)?.is_none_or(|newest| newest.text != *plan)
         {
             records.push(records::plan_record(run, None, &info.title, plan.clone()));
         }
         let changed = !records.is_empty();
         writer.put_many(records)?;
         if changed {
-            self.tell(&mut writer, run);
+            self.publish_state(&mut writer, run);
         }
-        Ok(Started { existed: !is_new, place: self.home.place(run, None) })
+        Ok(Started { existed: !is_new, location: self.layout.location(run, None) })
     }
 
     fn info(&self, run: &RunId, known: Option<&Record>, title: &str) -> RunInfo {
@@ -205,19 +111,19 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn start_task(&self, run: &RunId, task: &TaskId, new: &NewTask) -> Result<Started> {
-        let told = TaskInfo { title: new.title.clone(), description: new.description.clone(), ..self.new_task(task) };
-        records::task_record(&told, run)?.check()?;
+        let given = TaskInfo { title: new.title.clone(), description: new.description.clone(), ..self.new_task(task) };
+        records::task_record(&given, run)?.check()?;
         let mut writer = self.running(run)?;
         let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
         info.status = Status::Running;
-        for (known, told) in [(&mut info.title, &new.title), (&mut info.description, &new.description)] {
-            if !told.trim().is_empty() {
-                known.clone_from(told);
+        for (known, given) in [(&mut info.title, &new.title), (&mut info.description, &new.description)] {
+            if !given.trim().is_empty() {
+                known.clone_from(given);
             }
         }
-        let is_new = self.home.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
-        self.tell(&mut writer, run);
-        Ok(Started { existed: !is_new, place: self.home.place(run, Some(task)) })
+        let is_new = self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
+        self.publish_state(&mut writer, run);
+        Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
     }
 
     fn new_task(&self, task: &TaskId) -> TaskInfo {
@@ -235,7 +141,7 @@ impl RunStore {
 
     /// The writer of a run, which is started when nobody has.
     fn running(&self, run: &RunId) -> Result<Writer> {
-        let (mut writer, _) = self.home.begin_run(run)?;
+        let (mut writer, _) = self.layout.begin_run(run)?;
         let known = own_record(&mut writer, run)?;
         refuse_archived(run, known.as_ref())?;
         if known.is_none() {
@@ -256,36 +162,36 @@ impl RunStore {
     fn put_output(&self, run: &RunId, output: NewOutput, is_plan: bool) -> Result<Put> {
         records::output_record(run, None, &output.role, "", output.confidence, output.text.clone()).check()?;
         let store = output.task.as_ref().filter(|_| !is_plan);
-        let mut place = match self.home.open(run, store)? {
-            Some(place) => place,
+        let mut open = match self.layout.open(run, store)? {
+            Some(open) => open,
             None => {
                 match &output.task {
                     Some(task) if !is_plan => self.start_task(run, task, &NewTask::default())?,
                     _ => self.start(run, &NewRun::default())?,
                 };
                 let missing = || Error::InvalidOperation { reason: format!("run {run} vanished while it was started") };
-                self.home.open(run, store)?.ok_or_else(missing)?
+                self.layout.open(run, store)?.ok_or_else(missing)?
             }
         };
         let task = output.task.as_ref();
         let record = if is_plan {
             let title = match task {
-                Some(task) => task_in(&mut place.writer, run, task)?.map(|info| info.title).unwrap_or_default(),
-                None => place.title,
+                Some(task) => task_in(&mut open.writer, run, task)?.map(|info| info.title).unwrap_or_default(),
+                None => open.title,
             };
             records::plan_record(run, task, &title, output.text)
         } else {
-            records::output_record(run, task, &output.role, &place.title, output.confidence, output.text)
+            records::output_record(run, task, &output.role, &open.title, output.confidence, output.text)
         };
-        place.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
+        open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
     }
 
     /// What matters to an agent that is about to begin. Empty when there is nothing, also when there is no such run.
     ///
     /// # Errors
-    /// When the run itself cannot be read. A sibling that cannot be read is told of in [`Context::skipped`].
+    /// When the run itself cannot be read. A sibling that cannot be read is listed in [`Context::skipped`].
     pub fn context(&self, run: &RunId, request: &ContextRequest<'_>) -> Result<Context> {
-        super::context::gather(self, run, request)
+        context::gather(self.layout.as_ref(), self.options.clock, run, request)
     }
 
     /// A run with its tasks; `None` when there is none.
@@ -293,15 +199,15 @@ impl RunStore {
     /// # Errors
     /// When the run itself cannot be read. A task whose store cannot be read has no count of outputs.
     pub fn status(&self, run: &RunId) -> Result<Option<RunInfo>> {
-        let Some(reader) = self.home.run(run)? else { return Ok(None) };
-        let Some(mut info) = state(&reader, run)? else { return Ok(None) };
-        for (id, status) in self.home.statuses(run).into_iter().flatten() {
+        let Some(reader) = self.layout.run(run)? else { return Ok(None) };
+        let Some(mut info) = run_in(&reader, run)? else { return Ok(None) };
+        for (id, status) in self.layout.statuses(run).into_iter().flatten() {
             if let Some(task) = info.tasks.iter_mut().find(|task| task.id == id) {
                 task.status = status;
             }
         }
         let known: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
-        let Ok(stores) = self.home.siblings(run, None, &known) else { return Ok(Some(info)) };
+        let Ok(stores) = self.layout.siblings(run, None, &known) else { return Ok(Some(info)) };
         info.tasks.iter_mut().for_each(|task| task.outputs = Some(0));
         for store in &stores.all {
             let Some(id) = &store.task else { continue };
@@ -315,14 +221,14 @@ impl RunStore {
         Ok(Some(info))
     }
 
-    /// Every run, the newest first, without counts of outputs. A run that cannot be read is told of instead.
+    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with its error.
     ///
     /// # Errors
     /// When the place of the runs cannot be read.
     pub fn runs(&self) -> Result<Vec<(RunId, Result<RunInfo>)>> {
         let mut runs = Vec::new();
-        for (run, reader) in self.home.runs()? {
-            let info = reader.and_then(|reader| state(&reader, &run)).and_then(|info| info.ok_or_else(|| no_run(&run)));
+        for (run, reader) in self.layout.runs()? {
+            let info = reader.and_then(|reader| run_in(&reader, &run)).and_then(|info| info.ok_or_else(|| no_run(&run)));
             runs.push((run, info));
         }
         let newest = |info: &Result<RunInfo>| std::cmp::Reverse(info.as_ref().map_or(0, |info| info.started_at));
@@ -342,19 +248,19 @@ impl RunStore {
         let mut writer = self.running(run)?;
         let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
-        self.home.begin_task(&mut writer, run, task, record)?;
-        self.tell(&mut writer, run);
+        self.layout.begin_task(&mut writer, run, task, record)?;
+        self.publish_state(&mut writer, run);
         drop(writer);
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
-            merged.push(self.home.merge_task(run, task, mode, finish)?);
+            merged.push(self.layout.merge_task(run, task, mode, finish)?);
         }
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
 
     /// Records why a task failed, or the best there is of one that has no output.
     fn record_end(&self, run: &RunId, task: &TaskId, finish: &Finish) -> Result<Option<Put>> {
-        let reader = self.home.task(run, task)?;
+        let reader = self.layout.task(run, task)?;
         let is_known = reader.is_some();
         let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
         let why = finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
@@ -368,7 +274,7 @@ impl RunStore {
         }
         let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let plan = || -> Result<Option<String>> {
-            let Some(reader) = self.home.run(run)? else { return Ok(None) };
+            let Some(reader) = self.layout.run(run)? else { return Ok(None) };
             Ok(newest_plan_of(&reader, Some(task))?.map(|plan| plan.text))
         };
         let (role, text) = match given(&finish.text) {
@@ -391,8 +297,8 @@ impl RunStore {
     /// # Errors
     /// `InvalidOperation` when there is no such run, or it is archived; what the disk says.
     pub fn finish(&self, run: &RunId, finish: &Finish) -> Result<Finished> {
-        let reader = self.home.run(run)?.ok_or_else(|| no_run(run))?;
-        let info = state(&reader, run)?.ok_or_else(|| no_run(run))?;
+        let reader = self.layout.run(run)?.ok_or_else(|| no_run(run))?;
+        let info = run_in(&reader, run)?.ok_or_else(|| no_run(run))?;
         let recorded = match finish.summary.clone().filter(|text| !text.trim().is_empty()) {
             Some(text) => {
                 let role = Role::parse("summary")?;
@@ -416,7 +322,7 @@ impl RunStore {
     fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
         for task in tasks {
-            match self.home.merge_task(run, &task.id, mode, finish) {
+            match self.layout.merge_task(run, &task.id, mode, finish) {
                 // A task that was only ever written down has nothing to bring.
                 Err(Error::BranchNotFound { .. }) => continue,
                 done => merged.push(done?),
@@ -425,7 +331,7 @@ impl RunStore {
                 return Ok(merged);
             }
         }
-        merged.push(self.home.merge_run(run, mode, finish)?);
+        merged.push(self.layout.merge_run(run, mode, finish)?);
         Ok(merged)
     }
 
@@ -434,15 +340,15 @@ impl RunStore {
     /// # Errors
     /// `InvalidOperation` when there is no such run, or it is archived already.
     pub fn archive(&self, run: &RunId) -> Result<()> {
-        let reader = self.home.run(run)?.ok_or_else(|| no_run(run))?;
-        let info = state(&reader, run)?.ok_or_else(|| no_run(run))?;
+        let reader = self.layout.run(run)?.ok_or_else(|| no_run(run))?;
+        let info = run_in(&reader, run)?.ok_or_else(|| no_run(run))?;
         if info.status == Status::Archived {
             return Err(archived(run));
         }
         let tasks: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
         let closed = RunInfo { status: Status::Archived, ..info };
-        self.home.archive(run, &tasks, records::run_record(&closed)?)?;
-        self.told(self.home.changed(&closed));
+        self.layout.archive(run, &tasks, records::run_record(&closed)?)?;
+        self.warn_if_failed(self.layout.publish_state(&closed));
         Ok(())
     }
 
@@ -451,85 +357,36 @@ impl RunStore {
         let known = own_record(&mut writer, run)?;
         let info = RunInfo { status, ..self.info(run, known.as_ref(), "") };
         writer.put(records::run_record(&info)?)?;
-        self.tell(&mut writer, run);
+        self.publish_state(&mut writer, run);
         Ok(())
     }
 
-    /// Tells other tools how the run is now, while its writer is held. The step is done whether or not they can be told.
-    fn tell(&self, writer: &mut Writer, run: &RunId) {
-        if !self.home.is_told() {
+    /// Publishes the state of the run for other tools, while its writer is held. The step is done even where that fails.
+    fn publish_state(&self, writer: &mut Writer, run: &RunId) {
+        if !self.layout.publishes_state() {
             return;
         }
-        let mut told = || -> Result<()> {
-            let reader = writer.own_reader()?;
-            state(&reader, run)?.map_or(Ok(()), |info| self.home.changed(&info))
+        let mut publish = || -> Result<()> {
+            let reader = branch::own(writer)?;
+            run_in(&reader, run)?.map_or(Ok(()), |info| self.layout.publish_state(&info))
         };
-        self.told(told());
+        self.warn_if_failed(publish());
     }
 
-    fn told(&self, told: Result<()>) {
-        if let Err(error) = told {
+    fn warn_if_failed(&self, published: Result<()>) {
+        if let Err(error) = published {
             self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(error);
         }
     }
 }
 
-pub(super) fn refuse_archived(run: &RunId, record: Option<&Record>) -> Result<()> {
-    let closed = record.is_some_and(|record| records::run_info(record, run).status == Status::Archived);
-    if closed { Err(archived(run)) } else { Ok(()) }
-}
-
 /// The record of the run whose writer this is.
 fn own_record(writer: &mut Writer, run: &RunId) -> Result<Option<Record>> {
-    writer.own_reader()?.raw().known(&records::run_uri(run)?)
+    branch::own(writer)?.raw().known(&records::run_uri(run)?)
 }
 
 /// The task, as the run's own records have it.
 fn task_in(writer: &mut Writer, run: &RunId, task: &TaskId) -> Result<Option<TaskInfo>> {
-    let record = writer.own_reader()?.raw().known(&records::task_uri(run, task)?)?;
+    let record = branch::own(writer)?.raw().known(&records::task_uri(run, task)?)?;
     Ok(record.as_ref().and_then(records::task_info))
-}
-
-/// A run as its own records have it; none when they have none of it.
-pub(super) fn state(reader: &Reader, run: &RunId) -> Result<Option<RunInfo>> {
-    let own = match reader.get(&records::run_uri(run)?) {
-        Ok(record) => record,
-        Err(Error::UriNotFound { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let request = TimelineRequest { limit: TASKS_MAX, ..kind_request(records::TASK) };
-    // A record that says it is a task and lies elsewhere is none.
-    let genuine = |task: &TaskInfo, record: &Record| records::task_uri(run, &task.id).is_ok_and(|uri| uri == record.uri);
-    let listed = reader.timeline(&request)?;
-    let mut tasks: Vec<TaskInfo> =
-        listed.iter().filter_map(|record| records::task_info(record).filter(|task| genuine(task, record))).collect();
-    tasks.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
-    let plans = outputs(reader, Some(records::PLAN))?;
-    Ok(Some(RunInfo { tasks, plans, ..records::run_info(&own, run) }))
-}
-
-/// How many outputs of agents a store holds.
-fn outputs(reader: &Reader, label: Option<&str>) -> Result<u64> {
-    let filter = match label {
-        Some(label) => Filter { labels: vec![label.to_string()], ..Filter::default() },
-        None => Filter::default(),
-    };
-    Ok(reader.raw().count(&filter, OUTPUTS_MAX)? as u64)
-}
-
-/// The newest plan of the run, or of one task of it.
-pub(super) fn newest_plan_of(reader: &Reader, task: Option<&TaskId>) -> Result<Option<Record>> {
-    let filter = Filter { labels: vec![records::PLAN.to_string()], ..Filter::default() };
-    let request = TimelineRequest { filter, limit: TASKS_MAX, reverse: true };
-    // What was merged is told by the task that it came from.
-    let mut plans = reader.timeline(&request)?.into_iter().filter(|plan| plan.origin.is_none());
-    Ok(plans.find(|plan| records::task_of(plan) == task.map(TaskId::as_str)))
-}
-
-pub(super) fn no_run(run: &RunId) -> Error {
-    Error::InvalidOperation { reason: format!("there is no run {run}") }
-}
-
-pub(super) fn archived(run: &RunId) -> Error {
-    Error::InvalidOperation { reason: format!("run {run} is archived: it can be read and not written") }
 }

@@ -106,7 +106,7 @@ fn with_dictionary() -> Vec<u8> {
     }
     let end = file.len();
     let pointer = &mut file[POINTERS[1]..];
-    hint[..8].copy_from_slice(b"KAPSHINT");
+    pointer[..8].copy_from_slice(b"KAPSHINT");
     for (field, value) in [(8, 1), (16, commit), (24, end)] {
         put_u64(pointer, field, value as u64);
     }

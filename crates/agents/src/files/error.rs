@@ -1,4 +1,4 @@
-//! What can go wrong with a path, told with the path.
+//! What can go wrong with a path; each error carries the path.
 
 use std::fmt;
 

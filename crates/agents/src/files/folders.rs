@@ -12,7 +12,7 @@ use kapsa_memory::Result;
 use kapsa_memory::tokens::first_chars;
 use kapsa_memory::tokens::one_line;
 
-/// Entries of a folder that are listed unless told otherwise.
+/// Entries of a folder that are listed by default.
 pub const ENTRIES_DEFAULT: usize = 50;
 /// Most entries of a tree, over all its levels.
 pub const TREE_ENTRIES_MAX: usize = 10_000;

@@ -14,7 +14,7 @@
 //! themselves is not there. Nothing here is a file of any disk.
 //!
 //! A call reads what its folder holds, through the stores; what it returns is limited (see [`ENTRIES_DEFAULT`], [`HITS_DEFAULT`]), and
-//! how much more there is is told.
+//! the number of the others is given.
 
 mod error;
 mod folders;
@@ -188,7 +188,7 @@ impl MemoryFilesystem {
         self.traces.clear();
     }
 
-    /// Does something at a path, and leaves one trace of it. `weigh` tells how much was found, and its tokens.
+    /// Does something at a path, and leaves one trace of it. `weigh` returns how much was found, and its tokens.
     fn traced<T>(
         &self,
         action: TraceAction,

@@ -49,7 +49,7 @@ impl Period {
 }
 
 /// A moment as RFC 3339 has it.
-pub(super) fn told(at: Micros) -> String {
+pub(super) fn written(at: Micros) -> String {
     timestamp(at).to_string()
 }
 

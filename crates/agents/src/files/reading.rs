@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::MemoryFilesystem;
 use super::error::FileError;
 use super::path::{File, Node};
-use super::period::{Period, told};
+use super::period::{Period, written};
 use crate::matching::counts;
+use crate::relations::forget_hidden;
 use crate::types::{Episode, Fact, Insight, InsightStatus};
-use crate::workspace::forget_hidden;
 use kapsa_memory::Result;
 use kapsa_memory::tokens::one_line;
 
@@ -53,7 +53,7 @@ impl MemoryFilesystem {
         Ok(self.memory.insight(id)?.filter(counts))
     }
 
-    /// A fact that the agent may know, without what tells of others. It counts as read.
+    /// A fact that the agent may know, without its relations to others. It counts as read.
     fn fact(&self, domain: &str, id: &str) -> Result<Option<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(None) };
         let known = |id: &str| Ok(workspace.store().get(id)?.filter(|fact| self.memory.clearance().can_access(fact)));
@@ -93,7 +93,7 @@ fn of_episode(episode: &Episode) -> String {
         Some(format!("Output: {output}")),
         line("Outcome", &outcome),
         Some(format!("Duration: {}ms", episode.duration_ms)),
-        Some(format!("Time: {}", told(episode.timestamp))),
+        Some(format!("Time: {}", written(episode.timestamp))),
         line("Domain", &episode.domain),
         line("Entity", &episode.entity),
         line("Tags", &episode.tags.join(", ")),
@@ -107,7 +107,7 @@ pub(super) fn output(episode: &Episode) -> &str {
 }
 
 fn of_fact(fact: &Fact) -> String {
-    let [from, to] = [fact.valid_from, fact.valid_to].map(|at| at.map(told).unwrap_or_default());
+    let [from, to] = [fact.valid_from, fact.valid_to].map(|at| at.map(written).unwrap_or_default());
     let lines = [
         Some(format!("Confidence: {:.2}", fact.confidence)),
         Some(format!("Evidence: {}", fact.evidence_count)),

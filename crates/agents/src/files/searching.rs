@@ -10,7 +10,7 @@ use crate::matching::fold;
 use crate::types::Episode;
 use kapsa_memory::{Error, Result};
 
-/// Hits of a search unless told otherwise.
+/// Hits of a search by default.
 pub const HITS_DEFAULT: usize = 10;
 /// Longest query, in bytes.
 pub const SEARCH_BYTES_MAX: usize = 1024;
@@ -167,7 +167,7 @@ impl MemoryFilesystem {
     }
 }
 
-/// All that an episode tells in words.
+/// All the words of an episode.
 fn told_by(episode: &Episode) -> String {
     [&episode.action, &episode.input_summary, output(episode)].join("\n")
 }

@@ -1,7 +1,7 @@
 //! Which few of the many records of one kind are worth weighing, without reading all of them? Those with most of some words, and those
 //! that were written last; what they are worth is not known here.
 //!
-//! It does not read all that there is: the words are a ranked search or two, first by the few that tell most; the newest are one walk back
+//! It does not read all that there is: the words are a ranked search or two, first by the few that say most; the newest are one walk back
 //! along the sequences of what fits the clauses; and [`LOOKED_AT_MAX`] bounds both where nearly all that fits is not wanted after all.
 
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use super::{Clauses, KindIndex, Read};
 /// Most records that are looked at in either way, however few of them are wanted.
 const LOOKED_AT_MAX: usize = 2048;
 
-/// From so many records on, frequent words are not looked for where rarer ones find something: they cost most and tell least.
+/// From so many records on, frequent words are not looked for where rarer ones find something: they cost most and say least.
 const MANY_RECORDS: u64 = 1 << 16;
-/// Words that tell most, by which it is searched then.
-const TELLING_WORDS_MAX: usize = 4;
+/// Rarest words of a query, which are searched for then.
+const RARE_WORDS_MAX: usize = 4;
 
 /// What was looked at, by sequence: none for what is not wanted.
 type LookedAt<T> = BTreeMap<u64, Option<T>>;
@@ -29,13 +29,13 @@ impl KindIndex<'_> {
         let words = Query::parse(words).map_err(Error::from)?;
         let mut looked_at = LookedAt::new();
         if words.terms().next().is_some() {
-            let telling = if self.view.indexed_count()? < MANY_RECORDS {
+            let rare = if self.view.indexed_count()? < MANY_RECORDS {
                 words.clone()
             } else {
-                self.view.rarest_terms(&words, &self.filter(clauses), TELLING_WORDS_MAX)?
+                self.view.rarest_terms(&words, &self.filter(clauses), RARE_WORDS_MAX)?
             };
-            let found = self.with_most_words(clauses, &telling, limit, read, &mut looked_at)?;
-            if found == 0 && telling != words {
+            let found = self.with_most_words(clauses, &rare, limit, read, &mut looked_at)?;
+            if found == 0 && rare != words {
                 self.with_most_words(clauses, &words, limit, read, &mut looked_at)?;
             }
         }

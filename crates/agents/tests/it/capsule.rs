@@ -3,19 +3,20 @@
 use std::time::Duration;
 
 use kapsa_agents::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, Episode, EpisodeQuery, EpisodicStore, Fact,
-    FactQuery, FactStore, Insight, InsightQuery, InsightStore, TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodeQuery, EpisodicStore, Fact, FactQuery,
+    FactStore, Insight, InsightQuery, InsightStore, StoreLocation, TOUCHES_UNSAVED_MAX,
 };
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, optimize,
+    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, branch, merge,
+    optimize, stats,
 };
 
 use super::{DAY, Place, World, episode, fact, fact_ids, insight, writer};
 use crate::{Fixture, clock, named, uri};
 
-fn home(f: &Fixture) -> CapsuleHome {
-    CapsuleHome::new(&f.path, WriteOptions::new(clock))
+fn location(f: &Fixture) -> StoreLocation {
+    StoreLocation::new(&f.path, WriteOptions::new(clock))
 }
 
 #[test]
@@ -37,7 +38,7 @@ fn everything_survives_reopening() {
 #[test]
 fn an_update_is_a_revision_and_a_removal_a_tombstone() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     facts.store(&fact("f1", "port 5433")).expect("stored");
     facts.update(&fact("f1", "port 5434")).expect("updated");
     facts.delete("f1").expect("deleted");
@@ -49,7 +50,7 @@ fn an_update_is_a_revision_and_a_removal_a_tombstone() {
 #[test]
 fn a_fact_is_a_memory_like_any_other() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     let known = Fact { entity: "acme".into(), domain: "revenue".into(), source: "cro".into(), ..fact("f1", "The port is 5433.") };
     facts.store(&known).expect("stored");
     let record = f.reader().get(&uri("fact/f1")).expect("there");
@@ -62,9 +63,9 @@ fn a_fact_is_a_memory_like_any_other() {
 #[test]
 fn counts_are_no_memories_and_cost_no_commit_of_their_own() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     facts.store(&fact("f1", "The port is 5433.")).expect("stored");
-    let commits = || f.reader().stats(false).expect("counted").commit_count;
+    let commits = || stats(&f.reader(), false).expect("counted").commit_count;
     let before = commits();
     for n in 1..TOUCHES_UNSAVED_MAX {
         facts.touch(&["f1"], n as i64).expect("counted");
@@ -85,14 +86,14 @@ fn counts_are_no_memories_and_cost_no_commit_of_their_own() {
     let found = reader.find(&FindRequest { fallback: true, ..FindRequest::new("257 access f1") }).expect("searched");
     assert!(found.hits.iter().all(|hit| hit.record.kind == "fact"), "no search finds them");
     assert_eq!(reader.history(&uri("fact/f1")).expect("kept").len(), 1, "the fact was not written again");
-    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(2));
+    assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(2));
     f.assert_whole();
 }
 
 #[test]
 fn who_reads_does_not_wait_for_one_who_writes() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     facts.store(&fact("f1", "x")).expect("stored");
     let other = writer(&f.path);
     for _ in 0..TOUCHES_UNSAVED_MAX * 2 {
@@ -101,18 +102,18 @@ fn who_reads_does_not_wait_for_one_who_writes() {
     assert!(facts.flush().is_err(), "who asks for it is told");
     drop(other);
     facts.flush().expect("saved");
-    let told = CapsuleFactStore::new(home(&f)).get("f1").expect("asked").map(|fact| fact.access_count);
+    let told = CapsuleFactStore::new(location(&f)).get("f1").expect("asked").map(|fact| fact.access_count);
     assert_eq!(told, Some(TOUCHES_UNSAVED_MAX * 2));
 }
 
 #[test]
 fn a_branch_sees_what_it_left_and_main_what_is_merged() {
     let f = Fixture::new();
-    let on_main = CapsuleFactStore::new(home(&f));
+    let on_main = CapsuleFactStore::new(location(&f));
     on_main.store(&fact("f1", "one")).expect("stored");
     on_main.store(&fact("f2", "two")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
-    let on_branch = CapsuleFactStore::new(home(&f).on("idea"));
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
+    let on_branch = CapsuleFactStore::new(location(&f).on("idea"));
     let contents = |store: &CapsuleFactStore| -> Vec<String> {
         store.query(&FactQuery::default()).expect("asked").into_iter().map(|fact| fact.content).collect()
     };
@@ -125,7 +126,7 @@ fn a_branch_sees_what_it_left_and_main_what_is_merged() {
     assert_eq!(contents(&on_branch), ["one, revised", "two", "three"]);
     assert_eq!(contents(&on_main), ["one", "two"]);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), ..MergeRequest::default() };
-    let merged = writer(&f.path).merge(&request).expect("merged");
+    let merged = merge::merge(&mut writer(&f.path), &request).expect("merged");
     assert!(matches!(merged, MergeResult::Done(_)), "counts never conflict: {merged:?}");
     assert_eq!(contents(&on_main), ["one, revised", "two", "three"]);
     f.assert_whole();
@@ -134,14 +135,14 @@ fn a_branch_sees_what_it_left_and_main_what_is_merged() {
 #[test]
 fn of_revisions_that_contest_each_other_the_newest_counts() {
     let f = Fixture::new();
-    let on_main = CapsuleFactStore::new(home(&f));
+    let on_main = CapsuleFactStore::new(location(&f));
     on_main.store(&fact("f1", "port 1")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
-    CapsuleFactStore::new(home(&f).on("idea")).update(&fact("f1", "port 2")).expect("updated");
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
+    CapsuleFactStore::new(location(&f).on("idea")).update(&fact("f1", "port 2")).expect("updated");
     on_main.update(&fact("f1", "port 3")).expect("updated");
     let rule = Some(Choice::Contested);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(writer(&f.path).merge(&request).expect("merged"), MergeResult::Done(_)));
+    assert!(matches!(merge::merge(&mut writer(&f.path), &request).expect("merged"), MergeResult::Done(_)));
     assert_eq!(f.texts("port").len(), 2, "both are visible as memories");
     let found = on_main.query(&FactQuery::default()).expect("asked");
     assert_eq!(fact_ids(&found), ["f1"], "one fact, one answer");
@@ -152,16 +153,16 @@ fn of_revisions_that_contest_each_other_the_newest_counts() {
 fn a_capsule_that_is_not_there_holds_nothing_until_something_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("new.kapsa");
-    let home = CapsuleHome::new(&path, WriteOptions::new(clock));
-    let facts = CapsuleFactStore::new(home.clone());
+    let location = StoreLocation::new(&path, WriteOptions::new(clock));
+    let facts = CapsuleFactStore::new(location.clone());
     assert_eq!(facts.query(&FactQuery::default()).expect("asked"), []);
     assert_eq!(facts.get("f1").expect("asked"), None);
     facts.delete("f1").expect("nothing to delete");
-    assert_eq!(CapsuleInsightStore::new(home.clone()).find_similar("cro", "a b c").expect("asked"), None);
+    assert_eq!(CapsuleInsightStore::new(location.clone()).find_similar("cro", "a b c").expect("asked"), None);
     assert!(!path.exists(), "no question makes a file");
     facts.store(&fact("f1", "x")).expect("stored");
     assert!(path.exists());
-    let missing = CapsuleEpisodicStore::new(home.on("missing"));
+    let missing = CapsuleEpisodicStore::new(location.on("missing"));
     assert!(matches!(missing.query(&EpisodeQuery::of("cro")), Err(Error::BranchNotFound { .. })));
     assert!(matches!(missing.store(&episode("e", 1)), Err(Error::BranchNotFound { .. })));
 }
@@ -176,7 +177,7 @@ fn records_of_other_tools_are_no_facts_unless_they_say_so() {
     let secret = NewRecord { access: Some(Access::level(Classification::Confidential)), ..named("fact/secret", "a secret one") };
     w.put(NewRecord { kind: "fact".into(), ..secret }).expect("put");
     drop(w);
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     let found = facts.query(&FactQuery::default()).expect("asked");
     assert_eq!(fact_ids(&found), ["bare", "secret"]);
     let levels: Vec<Classification> = found.iter().map(|fact| fact.classification).collect();
@@ -188,12 +189,12 @@ fn records_of_other_tools_are_no_facts_unless_they_say_so() {
 fn threads_and_stores_share_one_capsule() {
     let f = Fixture::new();
     let patient = WriteOptions { lock_timeout: Duration::from_secs(30), ..WriteOptions::new(clock) };
-    let home = CapsuleHome::new(&f.path, patient);
+    let location = StoreLocation::new(&f.path, patient);
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            let home = home.clone();
+            let location = location.clone();
             scope.spawn(move || {
-                let (facts, insights) = (CapsuleFactStore::new(home.clone()), CapsuleInsightStore::new(home));
+                let (facts, insights) = (CapsuleFactStore::new(location.clone()), CapsuleInsightStore::new(location));
                 for n in 0..5 {
                     facts.store(&fact(&format!("f{thread}-{n}"), "x")).expect("stored");
                     facts.touch(&[&format!("f{thread}-{n}")], DAY).expect("counted");
@@ -202,7 +203,7 @@ fn threads_and_stores_share_one_capsule() {
             });
         }
     });
-    let facts = CapsuleFactStore::new(home);
+    let facts = CapsuleFactStore::new(location);
     let found = facts.query(&FactQuery { limit: 100, ..FactQuery::default() }).expect("asked");
     assert_eq!(found.len(), 20);
     assert!(found.iter().all(|fact| fact.access_count == 1), "{found:?}");
@@ -212,7 +213,7 @@ fn threads_and_stores_share_one_capsule() {
 #[test]
 fn more_that_have_the_words_than_are_put_in_order() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     // The first ones are long: a search by words, which puts the short ones first, does not come to them.
     let long = |n: usize| fact(&format!("f{n}"), &format!("What all have in common is {}", "much ".repeat(50)));
     facts.store_many(&[long(0), long(1), long(2)]).expect("stored");
@@ -236,7 +237,7 @@ fn levels_of_facts_are_those_of_records() {
         named: named.iter().map(ToString::to_string).collect(),
         ..fact(id, &format!("Acme is {id}"))
     };
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     let all = [
         of("public", "hr", Classification::Public, &[]),
         of("internal", "revenue", Classification::Internal, &[]),
@@ -246,8 +247,8 @@ fn levels_of_facts_are_those_of_records() {
     ];
     facts.store_many(&all).expect("stored");
     let own = Episode { domain: "revenue".into(), classification: Classification::Confidential, ..episode("e1", 1) };
-    CapsuleEpisodicStore::new(home(&f)).store(&own).expect("stored");
-    CapsuleInsightStore::new(home(&f))
+    CapsuleEpisodicStore::new(location(&f)).store(&own).expect("stored");
+    CapsuleInsightStore::new(location(&f))
         .store(&Insight { domain: "revenue".into(), classification: Classification::Restricted, ..insight("i1", "x") })
         .expect("stored");
     for settled in [false, true] {
@@ -257,7 +258,7 @@ fn levels_of_facts_are_those_of_records() {
             (Classification::Restricted, vec!["public", "internal", "secret", "board"], 1),
         ] {
             let profile = ClearanceProfile::new("cfo").with("revenue", level);
-            let guarded = home(&f).as_principal(profile.clone());
+            let guarded = location(&f).as_principal(profile.clone());
             let seen = CapsuleFactStore::new(guarded.clone());
             assert_eq!(fact_ids(&seen.query(&FactQuery::default()).expect("asked")), known, "{settled} {level}");
             let narrowed = FactQuery { clearance: Some(profile.clone()), ..FactQuery::default() };
@@ -274,7 +275,7 @@ fn levels_of_facts_are_those_of_records() {
             assert_eq!(insights.get("cro", "i1").expect("asked"), None);
         }
         optimize(&f.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
-        assert!(!settled || f.reader().stats(false).expect("counted").segment_count > 0);
+        assert!(!settled || stats(&f.reader(), false).expect("counted").segment_count > 0);
     }
 }
 
@@ -282,10 +283,10 @@ fn levels_of_facts_are_those_of_records() {
 fn a_principal_writes_what_it_may_know_and_nothing_else() {
     let f = Fixture::new();
     let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..fact("secret", "x") };
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     facts.store(&secret).expect("stored");
     let guarded =
-        CapsuleFactStore::new(home(&f).as_principal(ClearanceProfile::new("cro").with("revenue", Classification::Internal)));
+        CapsuleFactStore::new(location(&f).as_principal(ClearanceProfile::new("cro").with("revenue", Classification::Internal)));
     let is_denied = |result: Result<(), Error>| matches!(result, Err(Error::AccessDenied { .. }));
     let told = |id: &str| Fact { domain: "revenue".into(), ..fact(id, "told by cro") };
     guarded.store(&told("f1")).expect("stored");
@@ -308,20 +309,20 @@ fn a_principal_writes_what_it_may_know_and_nothing_else() {
 fn two_times_are_asked_for_apart() {
     let f = Fixture::new();
     let (june, july) = (DAY * 150, DAY * 180);
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     facts.store(&Fact { valid_from: Some(june), ..fact("price", "It costs 10") }).expect("stored");
-    let monday = f.reader().stats(false).expect("counted").record_count;
+    let monday = stats(&f.reader(), false).expect("counted").record_count;
     let until = Fact { valid_from: Some(june), valid_to: Some(july), ..fact("price", "It cost 12") };
     facts.update(&until).expect("updated");
-    let believed = |home: CapsuleHome, valid_at| -> Vec<String> {
+    let believed = |location: StoreLocation, valid_at| -> Vec<String> {
         let query = FactQuery { valid_at: Some(valid_at), ..FactQuery::default() };
-        CapsuleFactStore::new(home).query(&query).expect("asked").into_iter().map(|fact| fact.content).collect()
+        CapsuleFactStore::new(location).query(&query).expect("asked").into_iter().map(|fact| fact.content).collect()
     };
-    let then = home(&f).at(AsOf::Sequence(monday));
+    let then = location(&f).at(AsOf::Sequence(monday));
     assert_eq!(believed(then.clone(), june), ["It costs 10"]);
     assert_eq!(believed(then.clone(), july), ["It costs 10"], "on Monday nobody knew of its end");
-    assert_eq!(believed(home(&f), june), ["It cost 12"]);
-    assert_eq!(believed(home(&f), july), [""; 0]);
+    assert_eq!(believed(location(&f), june), ["It cost 12"]);
+    assert_eq!(believed(location(&f), july), [""; 0]);
     assert_eq!(believed(then.clone(), june - 1), [""; 0]);
     let past = CapsuleFactStore::new(then);
     past.touch(&["price"], DAY).expect("not counted");
@@ -333,7 +334,7 @@ fn two_times_are_asked_for_apart() {
 #[test]
 fn parts_of_long_texts_are_found_too() {
     let f = Fixture::new();
-    let facts = CapsuleFactStore::new(home(&f));
+    let facts = CapsuleFactStore::new(location(&f));
     let long = format!("{} needle {}", "hay ".repeat(1000), "hay ".repeat(1000));
     facts.store_many(&[fact("long", &long), fact("short", "a Needle too"), fact("none", "nothing")]).expect("stored");
     for settled in [false, true] {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, CapsuleHome, Context, ContextOptions, Episode, Fact, FactStore, Insight,
-    InsightStatus, LIKELY_MAX, Scope, Section, WorkspaceMemory,
+    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, Context, ContextOptions, Episode, Fact, FactStore, Insight, InsightStatus,
+    LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, optimize};
+use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, branch, merge, optimize};
 
 use super::{DAY, fact, insight, strings, writer};
 use crate::Fixture;
@@ -17,8 +17,8 @@ fn now() -> i64 {
     3 * DAY
 }
 
-fn home(f: &Fixture) -> CapsuleHome {
-    CapsuleHome::new(&f.path, WriteOptions::new(now))
+fn location(f: &Fixture) -> StoreLocation {
+    StoreLocation::new(&f.path, WriteOptions::new(now))
 }
 
 /// A memory with a team, in memory and in a capsule, there in the tail of the index and within it.
@@ -28,9 +28,9 @@ fn each(fill: impl Fn(&AgentMemory, &WorkspaceMemory), check: impl Fn(&AgentMemo
     fill(&memory, &workspace);
     check(&memory);
     let f = Fixture::new();
-    let home = home(&f);
-    let workspace = Arc::new(WorkspaceMemory::in_capsule(home.clone(), now));
-    let memory = AgentMemory::in_capsule("cro", &home, now).with_workspace(Arc::clone(&workspace));
+    let location = location(&f);
+    let workspace = Arc::new(WorkspaceMemory::in_capsule(location.clone(), now));
+    let memory = AgentMemory::in_capsule("cro", &location, now).with_workspace(Arc::clone(&workspace));
     fill(&memory, &workspace);
     check(&memory);
     optimize(&f.path, &WriteOptions::new(now), &mut |_, _| {}).expect("optimised");
@@ -319,16 +319,16 @@ fn what_may_not_be_known_contests_nothing() {
 #[test]
 fn revisions_that_contest_each_other_are_marked() {
     let f = Fixture::new();
-    let home = home(&f);
-    let facts = |home: CapsuleHome| CapsuleFactStore::new(home);
-    facts(home.clone()).store(&public("f1", "port 1")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
-    facts(home.on("idea")).update(&public("f1", "port 2")).expect("updated");
-    facts(home.clone()).update(&public("f1", "port 3")).expect("updated");
+    let location = location(&f);
+    let facts = |location: StoreLocation| CapsuleFactStore::new(location);
+    facts(location.clone()).store(&public("f1", "port 1")).expect("stored");
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
+    facts(location.on("idea")).update(&public("f1", "port 2")).expect("updated");
+    facts(location.clone()).update(&public("f1", "port 3")).expect("updated");
     let rule = Some(Choice::Contested);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(writer(&f.path).merge(&request).expect("merged"), MergeResult::Done(_)));
-    let ws = WorkspaceMemory::in_capsule(home, now);
+    assert!(matches!(merge::merge(&mut writer(&f.path), &request).expect("merged"), MergeResult::Done(_)));
+    let ws = WorkspaceMemory::in_capsule(location, now);
     let told = ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled");
     assert_eq!(told.lines.len(), 1, "{told:?}");
     assert!(told.lines[0].contested && told.lines[0].text.ends_with(" (contested)"), "{told:?}");
@@ -463,7 +463,7 @@ fn lines_stay_lines_and_tell_where_they_come_from() {
 #[test]
 fn many_facts_are_not_all_weighed() {
     let f = Fixture::new();
-    let ws = WorkspaceMemory::in_capsule(home(&f), now);
+    let ws = WorkspaceMemory::in_capsule(location(&f), now);
     let many =
         |n: usize| Fact { importance: if n == 0 { 1.0 } else { 0.1 }, ..public(&format!("f{n:04}"), &format!("number {n}")) };
     ws.store().store_many(&(0..2000).map(many).collect::<Vec<_>>()).expect("stored");
@@ -482,7 +482,7 @@ fn many_facts_are_not_all_weighed() {
 #[test]
 fn a_frequent_word_counts_where_a_rare_one_finds_little() {
     let f = Fixture::new();
-    let ws = WorkspaceMemory::in_capsule(home(&f), now);
+    let ws = WorkspaceMemory::in_capsule(location(&f), now);
     let many = |n: usize| public(&format!("f{n:04}"), if n < 100 { "The customer pays" } else { "Something else" });
     ws.store().store_many(&(0..500).map(many).collect::<Vec<_>>()).expect("stored");
     ws.store_fact(&Fact { importance: 0.1, ..public("rare", "A zebra") }).expect("stored");
@@ -501,8 +501,8 @@ fn a_frequent_word_counts_where_a_rare_one_finds_little() {
 #[test]
 fn a_context_reads_and_counts_nothing() {
     let f = Fixture::new();
-    let home = home(&f);
-    let ws = WorkspaceMemory::in_capsule(home.clone(), now);
+    let location = location(&f);
+    let ws = WorkspaceMemory::in_capsule(location.clone(), now);
     ws.store_fact(&public("f1", "x")).expect("stored");
     let _locked = writer(&f.path);
     ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled, whoever writes");

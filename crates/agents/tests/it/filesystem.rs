@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, CapsuleHome, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
-    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TraceAction,
+    AgentMemory, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
+    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, StoreLocation, TRACES_MAX, TraceAction,
     WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
@@ -24,9 +24,9 @@ fn noon() -> i64 {
 fn each(check: impl Fn(AgentMemory)) {
     check(AgentMemory::new("cro", noon).with_workspace(Arc::new(WorkspaceMemory::new(noon))));
     let f = Fixture::new();
-    let home = CapsuleHome::new(&f.path, WriteOptions::new(noon));
-    let workspace = Arc::new(WorkspaceMemory::in_capsule(home.clone(), noon));
-    check(AgentMemory::in_capsule("cro", &home, noon).with_workspace(workspace));
+    let location = StoreLocation::new(&f.path, WriteOptions::new(noon));
+    let workspace = Arc::new(WorkspaceMemory::in_capsule(location.clone(), noon));
+    check(AgentMemory::in_capsule("cro", &location, noon).with_workspace(workspace));
     f.assert_whole();
 }
 
@@ -272,11 +272,11 @@ fn what_does_not_count_or_belongs_to_others_is_not_there() {
         assert_eq!(fs.read("/knowledge/marketing/new").expect("read"), "", "of another domain");
     });
     let f = Fixture::new();
-    let home = CapsuleHome::new(&f.path, WriteOptions::new(noon));
-    let cmo = AgentMemory::in_capsule("cmo", &home, noon);
+    let location = StoreLocation::new(&f.path, WriteOptions::new(noon));
+    let cmo = AgentMemory::in_capsule("cmo", &location, noon);
     cmo.record_episode(episode("ep1", NOON)).expect("recorded");
     cmo.store_insight(insight("ins1", "Mine")).expect("stored");
-    let fs = MemoryFilesystem::new(AgentMemory::in_capsule("cro", &home, noon));
+    let fs = MemoryFilesystem::new(AgentMemory::in_capsule("cro", &location, noon));
     assert_eq!((names(&fs, "/knowledge"), names(&fs, "/experience")), (Vec::new(), Vec::new()));
     assert_eq!(fs.read("/experience/2026-02-17/ep1").expect("read"), "");
     assert_eq!((fs.read("/knowledge/_/ins1").expect("read"), hits(&fs, "mine", "/").len()), (String::new(), 0));

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kapsa_agents::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleHome, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore,
-    InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore, InMemoryEpisodicStore,
+    InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore, StoreLocation,
 };
-use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create, optimize};
+use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, optimize};
 
 static NOW: AtomicI64 = AtomicI64::new(1_767_225_600_000_000);
 
@@ -88,7 +88,7 @@ pub struct World {
     pub facts: Box<dyn FactStore>,
     pub episodes: Box<dyn EpisodicStore>,
     pub insights: Box<dyn InsightStore>,
-    capsule: Option<(Fixture, CapsuleHome)>,
+    capsule: Option<(Fixture, StoreLocation)>,
 }
 
 impl World {
@@ -103,27 +103,27 @@ impl World {
             },
             Place::Capsule => {
                 let f = Fixture::new();
-                let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
-                World::in_capsule("capsule", f, home)
+                let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+                World::in_capsule("capsule", f, location)
             }
             Place::Branch => {
                 let f = Fixture::new();
-                f.writer().create_branch("team/red", "main", None).expect("made");
-                let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
-                disturb(&home);
-                let home = home.on("team/red");
-                World::in_capsule("capsule on a branch", f, home)
+                branch::create(&mut f.writer(), "team/red", "main", None).expect("made");
+                let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+                disturb(&location);
+                let location = location.on("team/red");
+                World::in_capsule("capsule on a branch", f, location)
             }
         }
     }
 
-    fn in_capsule(name: &'static str, fixture: Fixture, home: CapsuleHome) -> World {
+    fn in_capsule(name: &'static str, fixture: Fixture, location: StoreLocation) -> World {
         World {
             name,
-            facts: Box::new(CapsuleFactStore::new(home.clone())),
-            episodes: Box::new(CapsuleEpisodicStore::new(home.clone())),
-            insights: Box::new(CapsuleInsightStore::new(home.clone())),
-            capsule: Some((fixture, home)),
+            facts: Box::new(CapsuleFactStore::new(location.clone())),
+            episodes: Box::new(CapsuleEpisodicStore::new(location.clone())),
+            insights: Box::new(CapsuleInsightStore::new(location.clone())),
+            capsule: Some((fixture, location)),
         }
     }
 
@@ -141,9 +141,9 @@ impl World {
         let World { name, facts, episodes, insights, capsule } = self;
         match capsule {
             None => World { name, facts, episodes, insights, capsule },
-            Some((fixture, home)) => {
+            Some((fixture, location)) => {
                 drop((facts, episodes, insights));
-                World::in_capsule(name, fixture, home)
+                World::in_capsule(name, fixture, location)
             }
         }
     }
@@ -163,13 +163,13 @@ impl World {
 }
 
 /// On `main`, after the branch has left it: nothing of it may be seen there.
-fn disturb(home: &CapsuleHome) {
-    let facts = CapsuleFactStore::new(home.clone());
+fn disturb(location: &StoreLocation) {
+    let facts = CapsuleFactStore::new(location.clone());
     for id in ["f0", "f1", "f2"] {
         facts.store(&fact(id, "Acme was seen from main")).expect("stored");
     }
-    CapsuleEpisodicStore::new(home.clone()).store(&episode("e0", 1)).expect("stored");
-    CapsuleInsightStore::new(home.clone()).store(&insight("i0", "Acme was seen from main")).expect("stored");
+    CapsuleEpisodicStore::new(location.clone()).store(&episode("e0", 1)).expect("stored");
+    CapsuleInsightStore::new(location.clone()).store(&insight("i0", "Acme was seen from main")).expect("stored");
 }
 
 pub fn writer(path: &std::path::Path) -> Writer {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, CapsuleHome, Episode, FactQuery, INSIGHT_CHARS_MAX, InMemoryEpisodicStore, InMemoryInsightStore, Insight,
-    InsightQuery, InsightStatus, REFLECTED_EPISODES_MAX, ReflectError, Reflection, WorkspaceMemory,
+    AgentMemory, Episode, FactQuery, INSIGHT_CHARS_MAX, InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery,
+    InsightStatus, REFLECTED_EPISODES_MAX, ReflectError, Reflection, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
@@ -247,10 +247,10 @@ fn two_agents_publish_under_the_same_id() {
 #[test]
 fn all_of_it_in_a_capsule() {
     let f = Fixture::new();
-    let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
+    let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
     let open = || {
-        let ws = Arc::new(WorkspaceMemory::in_capsule(home.clone(), clock));
-        AgentMemory::in_capsule("cro", &home, clock).with_workspace(ws)
+        let ws = Arc::new(WorkspaceMemory::in_capsule(location.clone(), clock));
+        AgentMemory::in_capsule("cro", &location, clock).with_workspace(ws)
     };
     let mem = open();
     for n in 0..3 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{CapsuleHome, Fact, FactQuery, InMemoryFactStore, Preset, Resolution, Verdict, WorkspaceMemory};
+use kapsa_agents::{Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, WorkspaceMemory};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
 
@@ -23,7 +23,7 @@ fn port(id: &str, value: u32, source: &str) -> Fact {
 fn each(check: impl Fn(&WorkspaceMemory)) {
     check(&WorkspaceMemory::new(clock));
     let f = Fixture::new();
-    check(&WorkspaceMemory::in_capsule(CapsuleHome::new(&f.path, WriteOptions::new(clock)), clock));
+    check(&WorkspaceMemory::in_capsule(StoreLocation::new(&f.path, WriteOptions::new(clock)), clock));
     f.assert_whole();
 }
 
@@ -229,18 +229,18 @@ fn somebody_says_what_supersedes_and_what_contests() {
 #[test]
 fn facts_do_not_name_what_may_not_be_known() {
     let f = Fixture::new();
-    let home = CapsuleHome::new(&f.path, WriteOptions::new(clock));
-    let ws = WorkspaceMemory::in_capsule(home.clone(), clock);
+    let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+    let ws = WorkspaceMemory::in_capsule(location.clone(), clock);
     contested(&ws);
     ws.store_fact(&Fact { classification: Classification::Restricted, ..get(&ws, "f2") }).expect("stored");
     let anybody = ClearanceProfile::new("x");
     assert_eq!(told(&live(&ws)), [("f1", None, vec!["f3"]), ("f3", None, vec!["f1"])]);
-    let guarded = WorkspaceMemory::in_capsule(home.as_principal(anybody.clone()), clock);
+    let guarded = WorkspaceMemory::in_capsule(location.as_principal(anybody.clone()), clock);
     assert_eq!(get(&guarded, "f1").contested_with, ["f3"]);
-    let record =
-        |reader: kapsa_memory::Reader| reader.get(&crate::uri("fact/f1")).expect("there").metadata["contested_with"].to_string();
-    assert_eq!(record(f.reader().as_principal(anybody)), r#"["f3"]"#);
-    assert_eq!(record(f.reader()), r#"["f2","f3"]"#);
+    let others = |record: kapsa_memory::Record| record.metadata["contested_with"].to_string();
+    let known = f.reader().as_principal(anybody).get(&crate::uri("fact/f1")).expect("there");
+    assert_eq!(others(known), r#"["f3"]"#);
+    assert_eq!(others(f.reader().get(&crate::uri("fact/f1")).expect("there")), r#"["f2","f3"]"#);
 }
 
 fn said(ws: &WorkspaceMemory, known: &str, again: &str) -> Verdict {
@@ -334,12 +334,12 @@ fn who_corrects_itself_contests_no_more() {
     });
 }
 
-/// Writers in processes of their own, as far as stores tell: each has its home.
+/// Writers that are as if in processes of their own: each has its own location.
 #[test]
 fn what_is_decided_at_once_is_not_lost() {
     let f = Fixture::new();
     let patient = || WriteOptions { lock_timeout: std::time::Duration::from_secs(60), ..WriteOptions::new(clock) };
-    let ws = || WorkspaceMemory::in_capsule(CapsuleHome::new(&f.path, patient()), clock);
+    let ws = || WorkspaceMemory::in_capsule(StoreLocation::new(&f.path, patient()), clock);
     ws().store_fact(&port("f0", 0, "ops")).expect("stored");
     let others: Vec<String> = (1..9).map(|n| format!("f{n}")).collect();
     for (n, id) in others.iter().enumerate() {

@@ -12,6 +12,7 @@ mod harness;
 mod replicate;
 mod seeded;
 mod undo;
+mod unlocked;
 
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,8 @@ use kapsa_agents::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CO
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 
-use super::{EmbedWhen, Level, object};
+use super::values::object;
+use super::{EmbedWhen, Level};
 use crate::examples;
 use crate::moment;
 

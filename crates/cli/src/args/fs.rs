@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use kapsa_agents::{ENTRIES_DEFAULT, HITS_DEFAULT};
 
-use super::{EmbedWhen, Level, Owner, bounded};
+use super::values::bounded;
+use super::{EmbedWhen, Level, Owner};
 use crate::examples;
 
 /// Most entries of a folder, and most hits.

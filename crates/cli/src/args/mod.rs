@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::examples;
 use crate::moment;
+use values::{bounded, object};
 
 mod agent;
 mod clearance;
@@ -24,6 +25,7 @@ mod role;
 mod run;
 mod search;
 mod transfer;
+mod values;
 mod versions;
 
 pub(crate) use agent::{
@@ -42,6 +44,7 @@ pub(crate) use run::{
 };
 pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
 pub(crate) use transfer::{Export, Gc, Import};
+pub(crate) use values::tag;
 pub(crate) use versions::{
     Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit, EventArgs, EventVerb, EventsArgs,
     Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
@@ -564,24 +567,6 @@ fn batch_size(text: &str) -> Result<usize, String> {
 
 fn hit_count(text: &str) -> Result<usize, String> {
     bounded(text, 1, FIND_K_MAX)
-}
-
-fn bounded(text: &str, min: usize, max: usize) -> Result<usize, String> {
-    let number = text.parse::<usize>().ok().filter(|n| (min..=max).contains(n));
-    number.ok_or_else(|| format!("not a number from {min} to {max}"))
-}
-
-/// Reads `name=value`, or a bare `name` whose value is empty.
-pub(crate) fn tag(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    if name.is_empty() {
-        return Err("a tag needs a name before the `=`".to_string());
-    }
-    Ok((name.to_string(), value.to_string()))
-}
-
-fn object(text: &str) -> Result<Map<String, Value>, String> {
-    crate::json_input::object(text.as_bytes()).map_err(|fault| fault.message)
 }
 
 #[cfg(test)]

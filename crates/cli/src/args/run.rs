@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use kapsa_runs::{Role, RunId, TaskId};
+use kapsa_runs::{Layer, Role, RunId, TaskId};
 
-use super::{EmbedWhen, bounded};
+use super::EmbedWhen;
+use super::values::bounded;
 use crate::examples;
 
 #[derive(Debug, Args)]
@@ -64,6 +65,22 @@ pub(crate) enum ContextFormat {
     Json,
     /// A section of Markdown
     Markdown,
+    /// A whole prompt: the role, the task and the layers of --layer, with this context as the last one
+    Prompt,
+}
+
+/// A layer of a prompt, and the file that has its text.
+#[derive(Clone, Debug)]
+pub(crate) struct LayerFile {
+    pub(crate) layer: Layer,
+    pub(crate) file: PathBuf,
+}
+
+fn layer_file(text: &str) -> Result<LayerFile, String> {
+    let names = || Layer::ALL.map(Layer::name).join(", ");
+    let (name, file) = text.split_once('=').ok_or("expected NAME=FILE")?;
+    let layer = Layer::named(name).ok_or_else(|| format!("the layers are {}", names()))?;
+    Ok(LayerFile { layer, file: PathBuf::from(file) })
 }
 
 /// How much is merged.
@@ -190,6 +207,9 @@ pub(crate) struct RunContext {
     /// Output format; --json means json
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ContextFormat,
+    /// Text of a layer of the prompt, from a file; for --format prompt
+    #[arg(long = "layer", value_name = "NAME=FILE", value_parser = layer_file)]
+    pub(crate) layers: Vec<LayerFile>,
     /// Include earlier runs of this repository
     #[arg(long)]
     pub(crate) past_runs: bool,

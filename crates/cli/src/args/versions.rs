@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::object;
+use super::values::object;
 use crate::examples;
 
 // The state that a reading verb looks at.

@@ -12,7 +12,7 @@ use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
-use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
+use crate::wire::care::{self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
 use crate::{escape, locate};
 
 /// Line of `stats` that the counts come before.
@@ -21,8 +21,8 @@ const COUNTS_AT: usize = 7;
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let reader = app.reader_when(&args.when)?;
-    let (stats, coverage) = (reader.stats(args.count)?, reader.coverage()?);
+    let reader = app.owner_reader_when(&args.when)?;
+    let (stats, coverage) = (kapsa_memory::stats(&reader, args.count)?, reader.coverage()?);
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
@@ -151,7 +151,7 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {
-    out.line(&format!("{}: {}", path.display(), crate::wire::status(findings)))?;
+    out.line(&format!("{}: {}", path.display(), wire::status(findings)))?;
     for found in findings {
         out.line(&format!("  {} ({}): {}", level_name(found.level), found.code, found.message))?;
         if let Some(hint) = &found.hint {
@@ -232,9 +232,9 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         app.out.note("nothing was erased");
         return Ok(());
     }
-    let revisions = app.writer(&path, None)?.purge(&uri)?;
+    let revisions = kapsa_memory::purge(&mut app.owner_writer(&path, None)?, &uri)?;
     if app.out.is_json() {
-        return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
+        return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }
     app.out.line(&format!("{}  {} marked for erasure; kapsa compact erases", uri.short(), counted(revisions, "revision")))
 }

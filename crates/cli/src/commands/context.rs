@@ -10,7 +10,7 @@ use crate::args::ContextArgs;
 use crate::error::Result;
 use crate::moment;
 use crate::role_config::Declared;
-use crate::wire::agent::context;
+use crate::wire::agent::ContextOut;
 
 /// `kapsa context`.
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
         Some(agent) => {
             memory(app, agent, as_of)?.with_clearance(Declared::find()?.effective(app, agent)?).context(&scope, &options)?
         }
-        None => WorkspaceMemory::in_capsule(app.home_when(as_of)?, moment::now).context(None, &scope, &options)?,
+        None => WorkspaceMemory::in_capsule(app.location_when(as_of)?, moment::now).context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
 }
@@ -45,7 +45,7 @@ fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
 
 fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&context(agent, told, budget));
+        return app.out.json(&ContextOut::of(agent, told, budget));
     }
     if told.lines.is_empty() && told.left_out == 0 {
         app.out.note("nothing to show");

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use kapsa_memory::document;
+use kapsa_memory::put_source;
 
 use crate::app::App;
 use crate::commands::put::{Answer, Defaults, open_once, tell_one};
@@ -46,16 +47,17 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain
     let documents = gather(sources)?;
     let capsule = app.capsule()?;
     let mut writer = None;
-    let mut tally = Tally { sources: Some(0), skipped: Some(0), ..Tally::default() };
+    let mut tally = Tally { source_count: Some(0), skipped: Some(0), ..Tally::default() };
     let mut progress = Progress::new("remembering documents", &app.out);
     for (at, document) in documents.iter().enumerate() {
         let Some(text) = text_or_skip(app, document, &mut tally).map_err(|error| stored_so_far(error, &tally))? else { continue };
         let passages = document::cut(&document.name, &text).into_iter().map(|p| defaults.fill_passage(p)).collect();
         let writer = open_once(&mut writer, app, &capsule, defaults)?;
-        let report = writer.put_source(&document.name, passages).map_err(|error| stored_so_far(error.into(), &tally))?;
+        let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
+            .map_err(|error| stored_so_far(error.into(), &tally))?;
         let puts = || report.puts.iter().chain(&report.forgotten);
         tally.count(puts());
-        tally.sources = tally.sources.map(|count| count + 1);
+        tally.source_count = tally.source_count.map(|count| count + 1);
         progress.set(at as u64 + 1, Some(documents.len() as u64));
         if each {
             puts().try_for_each(|put| tell_one(&mut app.out, put))?;
@@ -78,7 +80,7 @@ fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result
 }
 
 fn stored_so_far(error: CliError, tally: &Tally) -> CliError {
-    error.field("committed", tally.records)
+    error.field("committed", tally.record_count)
 }
 
 /// Every document that the sources mean, in order, each with its name.

@@ -9,7 +9,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{EpisodeOut, episodes};
+use crate::wire::agent::{EpisodeOut, EpisodesOut};
 
 /// `kapsa episode`.
 pub(crate) fn run(app: &mut App, verb: EpisodeVerb) -> Result<()> {
@@ -42,9 +42,9 @@ pub(super) fn writing_agent(app: &App, owner: &Owner) -> Result<String> {
 
 /// The memory of an agent, and what its team shares.
 pub(super) fn memory(app: &App, agent: &str, as_of: Option<&str>) -> Result<AgentMemory> {
-    let home = app.home_when(as_of)?;
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
-    Ok(AgentMemory::in_capsule(agent, &home, moment::now).with_workspace(workspace.into()))
+    let location = app.location_when(as_of)?;
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
+    Ok(AgentMemory::in_capsule(agent, &location, moment::now).with_workspace(workspace.into()))
 }
 
 fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
@@ -94,7 +94,7 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&episodes(&agent, found, more));
+        return app.out.json(&EpisodesOut::of(&agent, found, more));
     }
     found.iter().try_for_each(|episode| line(app, episode))?;
     if found.is_empty() {

@@ -1,6 +1,6 @@
 //! `events` and `event emit`: what happened.
 
-use kapsa_memory::{Event, EventRequest, EventType, NewEvent};
+use kapsa_memory::{Event, EventRequest, EventType, NewEvent, checkpoint, event};
 
 use crate::app::App;
 use crate::args::{Emit, EventsArgs};
@@ -12,9 +12,9 @@ use crate::wire::versions::{EventOut, EventsOut, Filters};
 
 /// `kapsa events`.
 pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
-    let reader = app.reader_when(&args.when)?;
+    let reader = app.owner_reader_when(&args.when)?;
     let after = match &args.since_checkpoint {
-        Some(name) => Some(reader.checkpoint(name)?.sequence),
+        Some(name) => Some(checkpoint::named(&reader, name)?.sequence),
         None => None,
     };
     let request = EventRequest {
@@ -26,11 +26,14 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
         audit_only: args.audit_only,
         curated_only: args.curated_only,
         all_branches: args.all,
-        limit: args.limit,
+        limit: args.limit.map(|limit| limit.saturating_add(1)),
     };
-    let events = reader.events(&request)?;
+    let mut events = event::list(&reader, &request)?;
+    // The newest are wanted: what is too many is the first.
+    let beyond = args.limit.map_or(0, |limit| events.len().saturating_sub(limit));
+    events.drain(..beyond);
     if app.out.is_json() {
-        return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
+        return app.out.json(&EventsOut::of(&events, beyond > 0, Filters::of(&args)));
     }
     if events.is_empty() {
         app.out.note("no events match");
@@ -91,10 +94,10 @@ fn try_emit(app: &mut App, args: Emit) -> Result<()> {
         payload: args.payload.unwrap_or_default(),
         ..NewEvent::new(event_type)
     };
-    let events = app.writer(&path, Some(&event.run))?.emit(vec![event])?;
+    let events = event::emit(&mut app.owner_writer(&path, Some(&event.run))?, vec![event])?;
     for event in &events {
         if app.out.is_json() {
-            app.out.json(&EventOut::of(event))?;
+            app.out.json(&EventOut::from(event))?;
         } else {
             app.out.line(&format!("{}  #{}", event.uri.short(), event.sequence))?;
         }

@@ -10,14 +10,14 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, ToldOut, facts, listed};
+use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
     match verb {
         FactVerb::Add(args) => add(app, *args),
         FactVerb::Get(args) => {
-            let store = CapsuleFactStore::new(app.home_when(args.as_of.as_deref())?);
+            let store = CapsuleFactStore::new(app.location_when(args.as_of.as_deref())?);
             let fact = store.get(&args.id)?.ok_or_else(|| missing(&args.id))?;
             if app.out.is_json() {
                 return app.out.json(&FactOut::from(&fact));
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
         FactVerb::Supersede(args) => {
             let new = New::begin(app, args.embed)?;
-            let old = CapsuleFactStore::new(app.home()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
+            let old = CapsuleFactStore::new(app.location()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
             let tags = if args.tags.is_empty() { old.tags } else { args.tags };
             let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let (verdict, reason) = ("supersedes", "it was said to");
             answer(
                 app,
-                &ToldOut { verdict, reason, other: Some(&args.old), likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: Some(&args.old), similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             )
         }
@@ -69,7 +69,7 @@ pub(super) fn named(verb: &FactVerb) -> Option<&str> {
 }
 
 fn workspace(app: &App) -> Result<WorkspaceMemory> {
-    Ok(WorkspaceMemory::in_capsule(app.home()?, moment::now))
+    Ok(WorkspaceMemory::in_capsule(app.location()?, moment::now))
 }
 
 fn missing(id: &str) -> CliError {
@@ -80,7 +80,7 @@ fn missing(id: &str) -> CliError {
 /// A fact as it was typed; what is not said of one that is known stays as it is.
 fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Result<(Fact, bool)> {
     let known = match &id {
-        Some(id) => CapsuleFactStore::new(app.home()?).get(id)?,
+        Some(id) => CapsuleFactStore::new(app.location()?).get(id)?,
         None => None,
     };
     let now = moment::now();
@@ -132,21 +132,21 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
             let (verdict, reason) = ("stored", "it was not compared with anything");
             return answer(
                 app,
-                &ToldOut { verdict, reason, other: None, likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: None, similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             );
         }
     };
     let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
     let embedding = new.end(app);
-    let mut told = ToldOut::of(&remembered.comparison, &remembered.fact, embedding);
+    let mut told = RememberedOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {
         (told.verdict, told.reason) = ("revised", "the id exists: its previous content is in its history");
     }
     answer(app, &told, &remembered.fact)
 }
 
-fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
+fn answer(app: &mut App, told: &RememberedOut<'_>, fact: &Fact) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(told);
     }
@@ -162,7 +162,7 @@ fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
 }
 
 fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
-    let store = CapsuleFactStore::new(app.home_when(filters.as_of.as_deref())?);
+    let store = CapsuleFactStore::new(app.location_when(filters.as_of.as_deref())?);
     let found = store.query(&FactQuery {
         entity: filters.within.entity,
         attribute: filters.attribute,
@@ -179,7 +179,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     let more = found.len() > filters.limit;
     let found = &found[..found.len().min(filters.limit)];
     if app.out.is_json() {
-        return app.out.json(&listed(found, more));
+        return app.out.json(&FactsOut::of(found, more));
     }
     tell_all(app, found)?;
     if found.is_empty() {
@@ -192,7 +192,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
 
 fn tell_all(app: &mut App, all: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(all));
+        return app.out.json(&FactsOut::of(all, false));
     }
     all.iter().try_for_each(|fact| line(app, fact))
 }

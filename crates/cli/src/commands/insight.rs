@@ -15,7 +15,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment;
-use crate::wire::agent::{InsightOut, facts, insights, reflected};
+use crate::wire::agent::{FactsOut, InsightOut, InsightsOut, ReflectedOut};
 
 /// `kapsa insight`.
 pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
@@ -27,7 +27,7 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
         InsightVerb::Retire(args) => {
             change(app, &args, |memory| memory.retire(&args.id))?;
             let published = format!("pub_{}", args.id);
-            if CapsuleFactStore::new(app.home()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
+            if CapsuleFactStore::new(app.location()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
                 app.out.note(&format!("its published fact remains; kapsa forget fact/{published} withdraws it"));
             }
             Ok(())
@@ -150,7 +150,7 @@ fn list(app: &mut App, args: InsightList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&insights(&agent, found, more));
+        return app.out.json(&InsightsOut::of(&agent, found, more));
     }
     found.iter().try_for_each(|insight| line(app, insight))?;
     if found.is_empty() {
@@ -169,7 +169,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
     })?;
     new.end(app);
     if app.out.is_json() {
-        return app.out.json(&reflected(agent, &learned.new, &learned.strengthened));
+        return app.out.json(&ReflectedOut::of(agent, &learned));
     }
     tell_learned(app, &learned, "nothing new: an insight needs the same result of the same action three times")
 }
@@ -207,7 +207,7 @@ fn publish(app: &mut App, args: Publish) -> Result<()> {
 /// Tells which facts the team knows now.
 pub(super) fn tell_published(app: &mut App, published: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(published));
+        return app.out.json(&FactsOut::of(published, false));
     }
     for fact in published {
         app.out.strong(&escape::line(&fact.id))?;

@@ -9,8 +9,8 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_memory::merge::{MergeItem, Outcome};
-use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri};
+use kapsa_memory::merge::{MergeItem, MergeOutcome};
+use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch, merge};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -20,7 +20,7 @@ use crate::error::{CliError, Result};
 use crate::escape;
 use crate::output::ErrorStyle;
 use crate::render::counted;
-use crate::wire::versions::{MergeOut, choice_name, outcome_name};
+use crate::wire::merge::{MergeOut, PlanOut, choice_name, outcome_name};
 use crate::{conflict, editor};
 
 /// Largest review file that is read.
@@ -42,14 +42,14 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
         request.note.clone_from(note);
     }
     if args.dry_run || args.plan.is_some() {
-        let plan = app.whole_reader()?.plan_merge(&request)?;
+        let plan = merge::plan(&app.whole_reader()?, &request)?;
         return match &args.plan {
             Some(file) => write_plan(app, &plan, &request, file),
             None => show(app, &plan),
         };
     }
     loop {
-        let result = app.keeper(&path)?.merge(&request)?;
+        let result = merge::merge(&mut app.keeper(&path)?, &request)?;
         let plan = match result {
             MergeResult::Done(merged) => {
                 if app.out.is_json() {
@@ -90,7 +90,7 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 }
 
 fn parent_of(app: &App, from: &str) -> Result<String> {
-    let branch = app.whole_reader()?.branch_info(from)?;
+    let branch = branch::named(&app.whole_reader()?, from)?;
     branch.parent.ok_or_else(|| {
         CliError::user("invalid_operation", "main has no parent to merge into").hint("name the target with --to BRANCH")
     })
@@ -115,7 +115,7 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
         app.out.text(&format!("{:<10} ", outcome_name(item.outcome)))?;
         app.out.strong(&escape::line(item.uri.short()))?;
         app.out.line(&decided)?;
-        if item.outcome == Outcome::Conflict {
+        if item.outcome == MergeOutcome::Conflict {
             sides(app, item)?;
         }
     }
@@ -221,7 +221,7 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         Value::Object(side)
     };
     let item = |item: &MergeItem| {
-        let decision = if item.outcome == Outcome::Conflict { Value::Null } else { "take".into() };
+        let decision = if item.outcome == MergeOutcome::Conflict { Value::Null } else { "take".into() };
         json!({ "uri": item.uri.as_str(), "outcome": outcome_name(item.outcome), "decision": decision, "note": "",
             "theirs": side(&item.theirs), "ours": item.ours.as_ref().map(side), "base": item.base.as_ref().map(side) })
     };
@@ -230,14 +230,17 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         "items": plan.items.iter().map(item).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&whole).map_err(|error| CliError::io("write the plan", &error.into()))?;
     fs::write(file, format!("{text}\n")).map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
-    let conflicts = plan.conflicts().count() as u64;
+    let conflicts = plan.conflicts().count();
     if app.out.is_json() {
-        return app
-            .out
-            .json(&json!({ "plan": file.display().to_string(), "items": plan.items.len(), "conflict_count": conflicts }));
+        let (plan_path, count) = (file.display().to_string(), plan.items.len());
+        return app.out.json(&PlanOut { plan_path, count, conflict_count: conflicts });
     }
     let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
-    app.out.line(&format!("{} and {}; {apply}", counted(plan.items.len() as u64, "record"), counted(conflicts, "conflict")))
+    app.out.line(&format!(
+        "{} and {}; {apply}",
+        counted(plan.items.len() as u64, "record"),
+        counted(conflicts as u64, "conflict")
+    ))
 }
 
 #[derive(Deserialize)]

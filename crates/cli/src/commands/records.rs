@@ -1,14 +1,15 @@
 //! `get`, `timeline`, `history` and `forget`: records by name and by time.
 
 use kapsa_memory::request::TimelineRequest;
-use kapsa_memory::{Reader, Record, Uri};
+use kapsa_memory::{Record, Uri};
 
-use crate::app::{self, App};
+use crate::app::{self, AnyReader, App};
 use crate::args::{Get, OneUri, Timeline};
 use crate::commands::{find, put};
 use crate::error::{CliError, Result};
 use crate::render;
-use crate::wire::{RecordOut, Records};
+use crate::wire::record::HistoryOut;
+use crate::wire::{self, RecordOut, Records};
 
 /// `kapsa get`.
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
@@ -36,7 +37,7 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
 }
 
 /// Prints the other sides of a contested record.
-fn rivals(app: &mut App, reader: &Reader, record: &Record) -> Result<()> {
+fn rivals(app: &mut App, reader: &AnyReader, record: &Record) -> Result<()> {
     for sequence in &record.conflicts_with {
         let rival = reader.record(*sequence)?;
         app.out.text("\n")?;
@@ -62,13 +63,12 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     let limit = args.limit.saturating_add(1);
     let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
     let mut records = app.reader_when(&args.when)?.timeline(&request)?;
-    let more = records.len() > args.limit;
-    records.truncate(args.limit);
+    let more = wire::cut(&mut records, args.limit);
     if newest != args.reverse {
         records.reverse();
     }
     if app.out.is_json() {
-        return app.out.json(&Records::of(None, &records));
+        return app.out.json(&Records::of(&records, more));
     }
     if records.is_empty() {
         app.out.note("no records match");
@@ -87,7 +87,7 @@ pub(crate) fn history(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let revisions = app.reader()?.history(&uri)?;
     if app.out.is_json() {
-        return app.out.json(&Records::of(Some(uri.as_str()), &revisions));
+        return app.out.json(&HistoryOut::of(&uri, &revisions));
     }
     list(app, &revisions)
 }

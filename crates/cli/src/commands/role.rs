@@ -22,8 +22,8 @@ use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::language_models::{self, Choice};
 use crate::role_config::Declared;
-use crate::wire::agent::reflected;
-use crate::wire::role::{answered, permission, ran, role_out, roles_out};
+use crate::wire::agent::ReflectedOut;
+use crate::wire::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
 use crate::{escape, json_input, moment, render};
 
 /// Largest state, in bytes (16 MiB).
@@ -46,7 +46,7 @@ fn can(app: &mut App, declared: &Declared, role: &str, action: &str) -> Result<S
         .map_err(|error| declared.wrong(role, &error.to_string()))?;
     let may = role.can_act(action);
     if app.out.is_json() {
-        app.out.json(&permission(role.id(), action, may))?;
+        app.out.json(&PermissionOut::of(role.id(), action, may))?;
     } else {
         app.out.line(may.name())?;
     }
@@ -69,10 +69,7 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
                 app.out.note(&format!("learned nothing: {problem}"));
             }
             if app.out.is_json() {
-                let mut value = reflected(&args.role.id, &learned.new, &learned.strengthened);
-                (value["tokens_in"], value["tokens_out"]) = (learned.usage.tokens_in.into(), learned.usage.tokens_out.into());
-                value["problem"] = learned.problem.into();
-                return app.out.json(&value);
+                return app.out.json(&ReflectedOut::of(&args.role.id, &learned));
             }
             tell_learned(app, &learned, "nothing new")
         }
@@ -129,16 +126,16 @@ impl Acting {
 }
 
 fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
-    let home = app.home()?;
-    let workspace = WorkspaceMemory::in_capsule(home.clone(), moment::now);
-    let memory = AgentMemory::in_capsule(&clearance.principal, &home, moment::now).with_workspace(workspace.into());
+    let location = app.location()?;
+    let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
+    let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now).with_workspace(workspace.into());
     Ok(memory.with_clearance(clearance))
 }
 
 fn list(app: &mut App, declared: &Declared) -> Result<()> {
     let specs: Vec<RoleSpec> = declared.ids().map(|id| declared.spec(id)).collect::<Result<_>>()?;
     if app.out.is_json() {
-        return app.out.json(&roles_out(declared.file.as_deref(), &specs));
+        return app.out.json(&RolesOut::of(declared.file.as_deref(), &specs));
     }
     for spec in &specs {
         app.out.strong(&escape::line(&spec.id))?;
@@ -162,7 +159,7 @@ fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
     let clearance = declared.effective(app, id)?;
     let (model, _) = declared.model(id)?;
     if app.out.is_json() {
-        return app.out.json(&role_out(&spec, model, Some(&clearance)));
+        return app.out.json(&RoleOut::of(&spec, model, Some(&clearance)));
     }
     app.out.strong(&escape::line(id))?;
     app.out.line(&format!("  {}", escape::body(&spec.soul)))?;
@@ -250,7 +247,7 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
     };
     if app.out.is_json() && broken.is_none() {
         let costs: Vec<Option<f64>> = runs.iter().map(|run| acting.cost(run.usage)).collect();
-        app.out.json(&ran(id, &target.operator, &runs, &costs, &state))?;
+        app.out.json(&RanOut::of(id, &target.operator, &runs, &costs, &state))?;
     }
     runs.iter().try_for_each(|run| told(app, &acting, run))?;
     app.out.flush()?;
@@ -298,7 +295,7 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
     let cost = acting.cost(said.usage);
     acting.end(app);
     if app.out.is_json() {
-        return app.out.json(&answered(&args.role.id, &said, cost));
+        return app.out.json(&AnsweredOut::of(&args.role.id, &said, cost));
     }
     app.out.line(&said.text)?;
     took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())?;

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::{Micros, Mode, WriteOptions};
 use kapsa_runs::{
-    Context, ContextRequest, Finish, Finished, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, Role, RunId, RunInfo,
-    RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role,
+    RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::{App, Status};
 use crate::args::{
@@ -31,7 +31,9 @@ use crate::error::{CliError, Kind, Result};
 use crate::output::{self, ErrorStyle};
 use crate::render::counted;
 use crate::run_config::{self, Setup, layout_name, mode_name};
-use crate::wire::run::{self as wire, ContextOut};
+use crate::wire::run::{
+    ArchivedOut, ConfigOut, ContextOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunsOut, StartedOut, StatusOut,
+};
 use crate::wire::{ErrorOut, show};
 use crate::{escape, locate, models, moment};
 
@@ -154,7 +156,7 @@ const MISUSES: [&str; 2] = ["usage", "merge_conflicts"];
 
 fn off(app: &mut App) -> Result<Status> {
     if app.out.is_json() {
-        app.out.json(&json!({ "ok": false, "enabled": false }))?;
+        app.out.json(&OffOut::OFF)?;
     }
     Ok(Status::Done)
 }
@@ -168,7 +170,7 @@ fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
         return Ok(());
     }
     output::error(error, ErrorStyle::Json);
-    app.out.json(&json!({ "ok": false, "error": ErrorOut::from(error).error }))
+    app.out.json(&FailedOut::from(ErrorOut::from(error).error))
 }
 
 fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
@@ -222,7 +224,7 @@ fn start_task(app: &mut App, runs: &Runs, args: &RunTaskStart) -> Result<Status>
 
 fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, started: &Started) -> Result<Status> {
     if app.out.is_json() {
-        app.out.json(&wire::started(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
+        app.out.json(&StartedOut::of(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
         return Ok(Status::Done);
     }
     app.out.line(task.map_or_else(|| run.as_str(), TaskId::as_str))?;
@@ -257,15 +259,8 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
     app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
     let embedding = New::one(args.embed, put.sequence).end(app);
     if app.out.is_json() {
-        let mut value = json!({ "ok": true, "run": run.as_str(), "role": role.as_str(), "uri": put.uri.as_str(),
-            "sequence": put.sequence });
-        if let Some(task) = args.task.get() {
-            value["task"] = task.as_str().into();
-        }
-        if let Some(embedding) = embedding {
-            value["embedding"] = embedding.into();
-        }
-        app.out.json(&value)?;
+        let task = args.task.get().map(TaskId::as_str);
+        app.out.json(&RecordedOut::of(run.as_str(), task, role.as_str(), &put, embedding))?;
         return Ok(Status::Done);
     }
     app.out.line(&format!("{}  #{}", put.uri.short(), put.sequence))?;
@@ -286,6 +281,9 @@ pub(super) fn text_of(source: &Path) -> Result<String> {
 
 fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     let as_json = args.format == ContextFormat::Json;
+    if !args.layers.is_empty() && args.format != ContextFormat::Prompt {
+        return Err(CliError::usage("layers are parts of a prompt").hint("--format prompt"));
+    }
     if as_json {
         app.out.say_json();
     }
@@ -306,11 +304,12 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
         deadline: Some(moment::now().saturating_add(timeout)),
     };
     let context = runs.store.context(&run, &request)?;
-    tell_context(app, &run, args, request.role, &context)?;
+    print_context(app, runs, &run, args, &context)?;
     Ok(Status::Done)
 }
 
-fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<()> {
+fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
+    let role = role_of(&args.role)?;
     for skipped in &context.skipped {
         app.out.note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
     }
@@ -320,9 +319,25 @@ fn tell_context(app: &mut App, run: &RunId, args: &RunContext, role: &Role, cont
     }
     let text = match args.format {
         ContextFormat::Markdown => context.markdown(),
+        ContextFormat::Prompt => Some(prompt(runs, run, args, role, context)?),
         ContextFormat::Text | ContextFormat::Json => context.text(),
     };
     text.map_or(Ok(()), |text| app.out.text(&text))
+}
+
+/// The prompt of a role: who it is, its task, the layers that were given, and what siblings found out.
+fn prompt(runs: &Runs, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<String> {
+    let siblings = context.text();
+    let mut layers = PromptLayers::new().with(Layer::Role, Some(&role.title())).with(Layer::SiblingMemory, siblings.as_deref());
+    if let (Some(id), Some(info)) = (args.task.get(), runs.store.status(run)?)
+        && let Some(task) = info.tasks.into_iter().find(|task| task.id == *id)
+    {
+        layers = layers.with(Layer::Task, Some(&format!("{}\n\n{}", task.title, task.description)));
+    }
+    for given in &args.layers {
+        layers = layers.with(given.layer, Some(&text_of(&given.file)?));
+    }
+    Ok(layers.render())
 }
 
 fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
@@ -371,7 +386,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
 
 fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&wire::finished(run.as_str(), task.map(TaskId::as_str), finished));
+        return app.out.json(&FinishedOut::of(run.as_str(), task.map(TaskId::as_str), finished));
     }
     let what = task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
     app.out.line(&format!("{what}: {}", finished.status.name()))?;
@@ -397,7 +412,7 @@ fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status
     };
     runs.store.archive(&run)?;
     if app.out.is_json() {
-        app.out.json(&json!({ "ok": true, "run": run.as_str(), "status": RunStatus::Archived.name() }))?;
+        app.out.json(&ArchivedOut::of(run.as_str()))?;
     } else {
         app.out.line(&format!("run {run}: archived"))?;
     }
@@ -417,9 +432,9 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
     let info = runs.store.status(&run)?.ok_or_else(|| {
         CliError::user("run_not_found", format!("no run {run}")).hint("kapsa run list shows the runs").field("run", run.as_str())
     })?;
-    let place = runs.store.place(&run, None);
+    let place = runs.store.location(&run, None);
     if app.out.is_json() {
-        return app.out.json(&wire::status(&info, runs.layout(), &place));
+        return app.out.json(&StatusOut::of(&info, runs.layout(), &place));
     }
     headline(app, &info)?;
     let width = info.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0);
@@ -441,11 +456,7 @@ fn headline(app: &mut App, info: &RunInfo) -> Result<()> {
 fn list(app: &mut App, args: &args::RunList) -> Result<()> {
     let runs = Runs::open(app, &args.place)?.store.runs()?;
     if app.out.is_json() {
-        let listed = |(run, info): &(RunId, Result<RunInfo, kapsa_memory::Error>)| match info {
-            Ok(info) => wire::listed(info),
-            Err(error) => json!({ "run": run.as_str(), "error": error.to_string() }),
-        };
-        return app.out.json(&json!({ "runs": runs.iter().map(listed).collect::<Vec<Value>>() }));
+        return app.out.json(&RunsOut::of(&runs));
     }
     if runs.is_empty() {
         app.out.note("no runs yet; start one with kapsa run start");
@@ -476,10 +487,7 @@ fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
     ];
     let file = setup.file.as_deref().map(show);
     if app.out.is_json() {
-        let mut value: serde_json::Map<String, Value> =
-            pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-        value.insert("file".to_string(), json!(file));
-        return app.out.json(&value);
+        return app.out.json(&config_out(&setup, file));
     }
     match file {
         Some(file) => app.out.line(&format!("# {file}"))?,
@@ -490,4 +498,22 @@ fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
         app.out.line(&format!("{name} = {value}"))?;
     }
     Ok(())
+}
+
+/// The settings, for programs.
+fn config_out(setup: &Setup, file: Option<String>) -> ConfigOut {
+    let config = &setup.config;
+    ConfigOut {
+        enabled: config.enabled,
+        layout: layout_name(config.layout),
+        dir: show(&config.dir),
+        repo_root_path: show(&setup.root),
+        timeout_seconds: config.timeout.as_secs_f64(),
+        sibling_max_chunks: config.sibling_max_chunks,
+        search_mode: mode_name(config.search_mode),
+        context_tokens: config.context_tokens,
+        python_path: show(&config.python_path),
+        svc_dir: show(&config.svc_dir),
+        file,
+    }
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo};
+use kapsa_memory::{
+    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch, checkpoint, history, merge,
+};
 use similar::{ChangeTag, TextDiff};
 
 use crate::app::{self, App};
@@ -15,9 +17,10 @@ use crate::moment::{self, readable};
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
-    BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    SwitchedBranch,
 };
-use crate::{escape, locate, log_graph};
+use crate::{escape, locate, log_graph, wire};
 
 /// Columns before the rest of a broken line of the log.
 const LOG_INDENT: usize = 4;
@@ -46,7 +49,7 @@ pub(crate) fn branch(app: &mut App, args: BranchArgs) -> Result<()> {
 fn list_branches(app: &mut App, all: bool) -> Result<()> {
     let path = app.capsule()?;
     let current = app.branch(&path)?.unwrap_or_else(|| MAIN.to_string());
-    let mut branches = Reader::open(&path)?.branches()?;
+    let mut branches = branch::list(&Reader::open(&path)?)?;
     branches.retain(|branch| all || !branch.archived);
     if app.out.is_json() {
         return app.out.json(&BranchesOut::of(&current, &branches));
@@ -72,7 +75,7 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
         None => app.branch(&path)?.unwrap_or_else(|| MAIN.to_string()),
     };
     let mut writer = app.keeper(&path)?;
-    let made = writer.create_branch(name, &parent, as_of.map(moment::as_of).as_ref())?;
+    let made = branch::create(&mut writer, name, &parent, as_of.map(moment::as_of).as_ref())?;
     drop(writer);
     if switch {
         locate::set_current_branch(&path, &made.name)?;
@@ -86,9 +89,9 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
 
 fn archive(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
-    app.keeper(&path)?.archive_branch(name)?;
+    branch::archive(&mut app.keeper(&path)?, name)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": name, "archived": true }));
+        return app.out.json(&ArchivedBranch { branch: name, archived: true });
     }
     app.out.line(&format!("archived {name}"))
 }
@@ -98,7 +101,7 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
     let branch = Reader::open(&path)?.on(name, None)?.branch()?;
     locate::set_current_branch(&path, &branch)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": branch, "switched": true }));
+        return app.out.json(&SwitchedBranch { branch: &branch, switched: true });
     }
     app.out.line(&format!("switched to {branch}"))
 }
@@ -115,7 +118,7 @@ pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
         git_commit: args.git_commit.unwrap_or_default(),
         force: args.force,
     };
-    let made = app.writer(&path, Some(&new.run))?.checkpoint(&new)?;
+    let made = checkpoint::make(&mut app.owner_writer(&path, Some(&new.run))?, &new)?;
     if app.out.is_json() {
         return app.out.json(&MadeCheckpoint::of(&made));
     }
@@ -124,7 +127,7 @@ pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
 
 /// `kapsa checkpoints`.
 pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()> {
-    let found = app.reader()?.checkpoints(args.all)?;
+    let found = checkpoint::list(&app.owner_reader()?, args.all)?;
     if app.out.is_json() {
         return app.out.json(&CheckpointsOut::of(&found));
     }
@@ -159,7 +162,7 @@ pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
     let side = |text: &str| view_of(&reader, text, &current);
     let a = side(&args.a)?;
     let b = args.b.as_deref().map_or_else(|| Ok(reader.on(&current, None)?), side)?;
-    let found = a.differences(&b)?;
+    let found = history::differences(&a, &b)?;
     if app.out.is_json() {
         return app.out.json(&DiffOut::of(&found, args.names));
     }
@@ -244,14 +247,15 @@ fn diff_line(app: &mut App, sign: &str, look: Look, text: &str) -> Result<()> {
 
 /// `kapsa log`.
 pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
-    let reader = app.reader_when(&args.when)?;
-    let records = reader.log(args.limit, args.all || args.graph)?;
+    let reader = app.owner_reader_when(&args.when)?;
+    let mut records = history::log(&reader, args.limit.saturating_add(1), args.all || args.graph)?;
+    let more = wire::cut(&mut records, args.limit);
     let mut lines = Vec::with_capacity(records.len());
     for record in records {
         lines.push((reader.branch_of(&record)?, record));
     }
     if app.out.is_json() {
-        return app.out.json(&LogOut::of(&lines));
+        return app.out.json(&LogOut::of(&lines, more));
     }
     let drawn = if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
     let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
@@ -286,7 +290,7 @@ fn what_it_did(record: &Record) -> String {
 /// `kapsa blame`.
 pub(crate) fn blame(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
-    let lives = app.reader()?.blame(&uri)?;
+    let lives = history::blame(&app.owner_reader()?, &uri)?;
     if app.out.is_json() {
         return app.out.json(&BlameOut::of(&uri, &lives));
     }
@@ -338,11 +342,16 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
         (_, Some(source), _) => Undo::Source(source),
         (.., Some(commit)) => match moment::as_of(&commit) {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
-            _ => Undo::Commit(app.reader()?.checkpoint(&commit)?.sequence),
+            _ => Undo::Commit(checkpoint::named(&app.owner_reader()?, &commit)?.sequence),
         },
         _ => return Err(CliError::usage("nothing to revert").hint("give a sequence, --run or --source")),
     };
-    let undone = app.writer(&path, None)?.revert(&undo, &args.why.by.unwrap_or_default(), &args.why.note.unwrap_or_default())?;
+    let undone = history::revert(
+        &mut app.owner_writer(&path, None)?,
+        &undo,
+        &args.why.by.unwrap_or_default(),
+        &args.why.note.unwrap_or_default(),
+    )?;
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
@@ -360,7 +369,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let path = app.capsule()?;
     let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
-    let put = app.writer(&path, None)?.cherry_pick(&uri, &args.from, &by, &note)?;
+    let put = merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -368,7 +377,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
 pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
     let path = app.capsule()?;
     let (old, new) = (app::uri(&args.old)?, app::uri(&args.new)?);
-    let put = app.writer(&path, None)?.alias(&old, &new)?;
+    let put = app.owner_writer(&path, None)?.alias(&old, &new)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -383,7 +392,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     }
     if app.out.is_json() {
         let end = (0..=PREVIEW_BYTES.min(content.len())).rev().find(|&at| content.is_char_boundary(at)).unwrap_or(0);
-        let out_path = args.out.as_ref().map(|out| out.display().to_string());
+        let output_path = args.out.as_ref().map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
             uri: record.uri.as_str(),
@@ -391,8 +400,8 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             as_of,
             sequence: record.sequence,
             size_bytes: content.len(),
-            content_preview: &content[..end],
-            out_path,
+            preview: &content[..end],
+            output_path,
         });
     }
     if args.out.is_some() { Ok(()) } else { app.out.exact(&content) }

@@ -2,7 +2,8 @@
 
 use clap::Arg;
 use kapsa_memory::Record;
-use kapsa_memory::branch::RUN_PREFIX;
+use kapsa_memory::branch::{self, RUN_PREFIX};
+use kapsa_memory::checkpoint;
 use kapsa_memory::request::TimelineRequest;
 
 use crate::app::App;
@@ -70,13 +71,13 @@ impl CapsuleNames {
     }
 
     fn branches(&self) -> Result<Vec<String>> {
-        let branches = App::new(self.held.clone()).whole_reader()?.branches()?;
+        let branches = branch::list(&App::new(self.held.clone()).whole_reader()?)?;
         Ok(branches.into_iter().filter(|branch| !branch.archived).map(|branch| branch.name).collect())
     }
 
     /// Labels of the checkpoints, newest first.
     fn checkpoints(&self) -> Result<Vec<String>> {
-        let checkpoints = App::new(self.held.clone()).reader()?.checkpoints(false)?;
+        let checkpoints = checkpoint::list(&App::new(self.held.clone()).owner_reader()?, false)?;
         Ok(checkpoints.into_iter().rev().map(|checkpoint| checkpoint.label).collect())
     }
 

@@ -12,6 +12,7 @@ mod documents;
 mod fs;
 mod help;
 mod init;
+mod json;
 mod knowledge;
 mod lock;
 mod meaning;

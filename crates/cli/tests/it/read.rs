@@ -156,7 +156,7 @@ fn stats_count_and_info_is_the_same() {
 fn a_whole_capsule_verifies_and_a_damaged_one_is_located() {
     let sandbox = stocked();
     let report = sandbox.json(&["verify"]);
-    assert_eq!((&report["ok"], &report["records"]), (&true.into(), &3.into()));
+    assert_eq!((&report["ok"], &report["record_count"]), (&true.into(), &3.into()));
     assert!(sandbox.ok(&["verify"]).starts_with("intact: "));
     assert_eq!(sandbox.json(&["doctor"])["status"], "ok");
     let mut bytes = crate::support::bytes(&sandbox.capsule());
@@ -198,7 +198,7 @@ fn purge_must_be_confirmed_and_erases_at_the_next_compaction() {
     sandbox.fails(&["purge", "note/secret"], 1, "confirmation_required");
     assert_eq!(sandbox.json(&["get", "note/secret"])["text"], "xyzzy-canary");
     let purged = sandbox.json(&["purge", "note/secret", "--yes"]);
-    assert_eq!((&purged["uri"], &purged["revisions"]), (&"mv2://default/note/secret".into(), &1.into()));
+    assert_eq!((&purged["uri"], &purged["revision_count"]), (&"mv2://default/note/secret".into(), &1.into()));
     sandbox.fails(&["get", "note/secret"], 1, "uri_not_found");
     assert!(sandbox.json(&["compact"])["purged"].as_u64() >= Some(1));
     let bytes = crate::support::bytes(&sandbox.capsule());

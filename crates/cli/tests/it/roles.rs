@@ -83,10 +83,10 @@ fn warned(run: &Run) -> (Option<i32>, &str) {
 fn a_node_runs_over_a_state_and_is_remembered() {
     let sandbox = team();
     let ran = sandbox.json(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", "after.json"]);
-    let run = &ran["runs"][0];
+    let run = &ran["nodes"][0];
     assert_eq!((&ran["role"], &ran["operator"], &run["node"]), (&json!("cro"), &json!("revenue_ops"), &json!("qualify")));
     assert_eq!((&run["output"], &run["tokens_in"], &run["tokens_out"]), (&json!({"score": 85}), &json!(1000), &json!(200)));
-    assert_eq!((&run["cost"], &run["answered"], &run["steps"]), (&json!(0.006), &json!(true), &json!(1)));
+    assert_eq!((&run["cost"], &run["answered"], &run["step_count"]), (&json!(0.006), &json!(true), &json!(1)));
     assert_eq!(ran["state"], json!({"lead": "acme", "score": {"score": 85}}));
     let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
     assert_eq!(written, ran["state"]);
@@ -106,10 +106,10 @@ fn a_node_runs_over_a_state_and_is_remembered() {
 fn an_agent_node_uses_the_roles_memory() {
     let sandbox = team();
     let ran = sandbox.json(&["role", "run", "cro", "research.look", "--state", "state.json"]);
-    assert_eq!((&ran["runs"][0]["output"], &ran["runs"][0]["steps"]), (&json!("They pay late."), &json!(3)));
+    assert_eq!((&ran["nodes"][0]["output"], &ran["nodes"][0]["step_count"]), (&json!("They pay late."), &json!(3)));
     let insights = sandbox.json(&["insight", "list", "--agent", "cro"]);
     let insight = &insights["insights"][0];
-    assert_eq!((&insight["content"], &insight["classification"]), (&json!("Acme is slow"), &json!("confidential")));
+    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Acme is slow"), &json!("confidential")));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_role_answers_learns_and_tells() {
     sandbox.ok(&["role", "run", "cro", "qualify", "--state", "state.json"]);
     let learned = sandbox.json(&["role", "reflect", "cro"]);
     let insight = &learned["new"][0];
-    assert_eq!((&insight["content"], &insight["classification"]), (&json!("Late payers churn"), &json!("confidential")));
+    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Late payers churn"), &json!("confidential")));
     let published = sandbox.json(&["role", "publish", "cro", "--min-confidence", "0.7"]);
     assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
     assert_eq!(
@@ -167,7 +167,7 @@ fn a_role_without_a_model_learns_by_counting() {
         sandbox.ok(&["episode", "add", "late", "--agent", "intern", "--action", "pay", "--id", &format!("e{n}")]);
     }
     let learned = sandbox.json(&["role", "reflect", "intern"]);
-    assert_eq!(learned["new"][0]["content"], "pay came to the same result again and again: late");
+    assert_eq!(learned["new"][0]["text"], "pay came to the same result again and again: late");
     let again = sandbox.run(&["role", "reflect", "intern"]);
     assert_eq!(warned(&again), (Some(0), "nothing new\n"));
 }
@@ -353,8 +353,8 @@ fn a_service_answers_and_its_key_stays_with_it() {
     let run = ask(&args);
     assert_eq!(warned(&run), (Some(0), ""));
     let ran: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&ran["state"]["score"], &ran["runs"][0]["tokens_in"]), (&json!({"score": 70}), &json!(12)));
-    assert_eq!(ran["runs"][0].get("cost"), None, "the price is that of another model");
+    assert_eq!((&ran["state"]["score"], &ran["nodes"][0]["tokens_in"]), (&json!({"score": 70}), &json!(12)));
+    assert_eq!(ran["nodes"][0].get("cost"), None, "the price is that of another model");
     let asked = &server.requests()[0];
     assert_eq!((asked.path.as_str(), asked.header("authorization")), ("/v1/chat/completions", Some(&*format!("Bearer {KEY}"))));
     assert_eq!((&asked.body["model"], &asked.body["temperature"]), (&json!("gpt-x"), &json!(0.2)));

@@ -131,6 +131,15 @@ impl VectorsBuilder {
         Ok(())
     }
 
+    /// Moves the vectors of the records from `from` on, so that those of `from` are of `to`. The records that were said to be
+    /// covered are not moved.
+    pub fn renumber(&mut self, from: u64, to: u64) {
+        assert!(from <= to, "records are only ever added before the new ones");
+        for entry in self.entries.iter_mut().filter(|entry| entry.seq >= from) {
+            entry.seq += to - from;
+        }
+    }
+
     /// Number of vectors so far.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -1,59 +1,42 @@
-//! How does a crate with kinds of its own write what follows from what is there? It looks and collects, and all of it is one commit.
+//! What is to change, collected first and written in one commit: for crates with kinds of records of their own, whose changes
+//! follow from what is there. Knows nothing of who writes.
 
-use super::pending::Pending;
-use super::writer::Writer;
-use crate::error::Result;
-use crate::records::codec::{Envelope, Operation};
 use crate::records::record::NewRecord;
-use crate::records::request::Put;
 use crate::records::uri::Uri;
-use crate::view::raw::RawView;
 
 /// What is to be written in one commit.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Batch {
-    all: Vec<Pending>,
-    envelope: Envelope,
+    pub(super) all: Vec<BatchItem>,
+}
+
+/// One change of a [`Batch`].
+#[derive(Debug)]
+pub(super) enum BatchItem {
+    Put(Box<NewRecord>),
+    Forget(Uri),
+    Note(Box<NewRecord>),
+    RemoveNote(Uri),
 }
 
 impl Batch {
-    /// Puts a memory, as [`Writer::put`].
+    /// Puts a memory.
     pub fn put(&mut self, record: NewRecord) {
-        self.all.push(Pending::put(record, self.envelope.clone()));
+        self.all.push(BatchItem::Put(Box::new(record)));
     }
 
-    /// Forgets the memory under a URI, as [`Writer::forget`].
+    /// Forgets the memory under a URI.
     pub fn forget(&mut self, uri: Uri) {
-        self.all.push(Pending::bury(Operation::Tombstone, uri, self.envelope.clone()));
+        self.all.push(BatchItem::Forget(uri));
     }
 
-    /// Puts a record that the crate itself notes beside a memory: nobody needs a clearance for it, and no list shows it.
+    /// Adds a note of the memory's own, as [`crate::Transaction::note`].
     pub fn note(&mut self, record: NewRecord) {
-        let envelope = Envelope { system: true, ..self.envelope.clone() };
-        self.all.push(Pending::put(record, envelope));
+        self.all.push(BatchItem::Note(Box::new(record)));
     }
 
-    /// Forgets such a note.
+    /// Removes such a note.
     pub fn forget_note(&mut self, uri: Uri) {
-        let envelope = Envelope { system: true, ..self.envelope.clone() };
-        self.all.push(Pending::bury(Operation::Tombstone, uri, envelope));
-    }
-}
-
-impl Writer {
-    /// Writes what `change` makes of the branch as it is, in one commit; in none when that is nothing. A principal must be allowed to
-    /// put and to forget those memories, and `change` sees what the principal may know.
-    ///
-    /// # Errors
-    /// What `change` says; as [`Writer::put`] and [`Writer::forget`]. Then nothing was written.
-    pub fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<Vec<Put>> {
-        let envelope = Envelope { branch: self.branch_id(), ..Envelope::default() };
-        let mut batch = Batch { all: Vec::new(), envelope };
-        let guarded = match self.principal() {
-            Some(profile) => Some(self.view()?.guarded(profile)),
-            None => None,
-        };
-        change(RawView::of(guarded.as_ref().map_or(self.view(), Ok)?), &mut batch)?;
-        self.write_noted(batch.all)
+        self.all.push(BatchItem::RemoveNote(uri));
     }
 }

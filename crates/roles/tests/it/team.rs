@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, CapsuleHome, Fact, Insight, InsightQuery};
+use kapsa_agents::{AgentMemory, Fact, Insight, InsightQuery, StoreLocation};
 use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};
@@ -20,7 +20,7 @@ fn each(check: impl Fn(&dyn Fn() -> TeamMemories)) {
     let team = TeamMemories::new(clock);
     check(&|| team.clone());
     let f = Fixture::new();
-    check(&|| TeamMemories::in_capsule(&CapsuleHome::new(&f.path, WriteOptions::new(clock)), clock));
+    check(&|| TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock));
     f.assert_whole();
 }
 
@@ -132,7 +132,7 @@ fn what_is_learned_from_secrets_stays_secret() {
 #[test]
 fn a_team_goes_on_after_a_restart() {
     let f = Fixture::new();
-    let team = || TeamMemories::in_capsule(&CapsuleHome::new(&f.path, WriteOptions::new(clock)), clock);
+    let team = || TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock);
     let insights = r#"[{"content": "Late payers churn", "confidence": 0.9, "domain": "revenue"}]"#;
     let model = Arc::new(ScriptedModel::new().rule("reflecting", ChatReply::text(insights)).rule("", reply("85", 10, 20)));
     {

@@ -76,13 +76,13 @@ fn ended<'a>(line: &'a str, most: &'a str) -> &'a str {
     &most[..sentence.or(word).unwrap_or(most.len())]
 }
 
-/// Words with which agents tell what others have to go by.
+/// Words with which agents state what others have to go by.
 const DECISION_WORDS: [&str; 14] = [
     "decided", "decision", "must", "never", "always", "chose", "chosen", "settled", "agreed", "instead", "learned", "rejected",
     "not done", "requires",
 ];
 
-/// Whether a text tells of a decision. Other languages than English are not looked at: for them nothing changes.
+/// Whether a text states a decision. Other languages than English are not looked at: for them nothing changes.
 pub(super) fn decides(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_word = |at: usize, word: &str| {

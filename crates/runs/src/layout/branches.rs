@@ -5,24 +5,23 @@
 
 use std::path::PathBuf;
 
-use kapsa_memory::CapsuleError;
+use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
+use crate::names::{RunId, TaskId};
+use crate::records;
+use crate::state::refuse_archived;
+use crate::steps::{Finish, MergedInto};
 
-use super::home::{Home, Place, Sibling, Siblings};
-use super::names::{RunId, TaskId};
-use super::records;
-use super::store::{Finish, MergedInto, refuse_archived};
 use kapsa_memory::Reader;
-use kapsa_memory::branch::Branch;
-use kapsa_memory::branch::{MAIN, RUN_PREFIX};
-use kapsa_memory::merge::{MergeRequest, MergeResult, Mode, Selector};
+use kapsa_memory::branch::{self, Branch, MAIN, RUN_PREFIX};
+use kapsa_memory::merge::{self, MergeRequest, MergeResult, Mode, Selector};
 use kapsa_memory::{BranchId, NewRecord};
 use kapsa_memory::{Error, Result};
 use kapsa_memory::{WriteOptions, Writer, create};
 
 #[derive(Debug)]
-pub(super) struct Branches {
-    pub(super) capsule: PathBuf,
-    pub(super) options: WriteOptions,
+pub(crate) struct Branches {
+    pub(crate) capsule: PathBuf,
+    pub(crate) options: WriteOptions,
 }
 
 impl Branches {
@@ -44,27 +43,18 @@ impl Branches {
         let (by, note) = (finish.by.clone(), finish.note.clone());
         let request = MergeRequest { from: from.clone(), to: to.clone(), mode, exclude, by, note, ..MergeRequest::default() };
         let mut writer = self.writer()?;
-        let plan = writer.reader()?.plan_merge(&request)?;
+        let plan = merge::plan(&writer.reader()?, &request)?;
         let conflicts: Vec<_> = plan.conflicts().map(|item| item.uri.clone()).collect();
         let mut merged = MergedInto { from, to, written: 0, conflicts };
         // A merge that brings nothing would leave a checkpoint all the same.
         if plan.items.is_empty() || !merged.conflicts.is_empty() {
             return Ok(merged);
         }
-        match writer.merge(&request)? {
+        match merge::merge(&mut writer, &request)? {
             MergeResult::Done(done) => merged.written = done.written,
             MergeResult::Conflicts(plan) => merged.conflicts = plan.conflicts().map(|item| item.uri.clone()).collect(),
         }
         Ok(merged)
-    }
-}
-
-/// The answer, or none when the capsule is not there yet.
-pub(super) fn unless_missing<T>(opened: Result<T>) -> Result<Option<T>> {
-    match opened {
-        Ok(opened) => Ok(Some(opened)),
-        Err(Error::Capsule(CapsuleError::NotFound { .. })) => Ok(None),
-        Err(error) => Err(error),
     }
 }
 
@@ -93,8 +83,8 @@ fn together(reader: &Reader, all: Vec<RunBranch>) -> Siblings {
     Siblings { all: all.into_iter().map(sibling).collect(), together: Some(together) }
 }
 
-impl Home for Branches {
-    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+impl Layout for Branches {
+    fn location(&self, run: &RunId, task: Option<&TaskId>) -> String {
         task.map_or_else(|| run.branch(), |task| task.branch(run))
     }
 
@@ -113,7 +103,7 @@ impl Home for Branches {
         let branch = run.branch();
         let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
         if is_new {
-            writer.create_branch(&branch, MAIN, None)?;
+            branch::create(&mut writer, &branch, MAIN, None)?;
         }
         writer.switch(&branch)?;
         Ok((writer, is_new))
@@ -123,19 +113,19 @@ impl Home for Branches {
         let branch = task.branch(run);
         let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
         if is_new {
-            writer.create_branch_with(&branch, &run.branch(), None, Some(record))?;
+            branch::create_with(writer, &branch, &run.branch(), None, Some(record))?;
         } else {
             writer.put(record)?;
         }
         Ok(is_new)
     }
 
-    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>> {
         let Some(mut writer) = unless_missing(self.writer())? else { return Ok(None) };
         if !unless_no_branch(writer.switch(&run.branch()))? {
             return Ok(None);
         }
-        let own = writer.own_reader()?;
+        let own = branch::own(&mut writer)?;
         let of_run = own.raw().known(&records::run_uri(run)?)?;
         let of_task = task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
         // What has room and no record was made by hand, or by a start that was cut short; it is started again.
@@ -147,7 +137,7 @@ impl Home for Branches {
         {
             return Ok(None);
         }
-        Ok(Some(Place { writer, title }))
+        Ok(Some(OpenStore { writer, title }))
     }
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
@@ -174,7 +164,7 @@ impl Home for Branches {
         let mut all = Vec::new();
         let mut runs: Vec<RunId> = Vec::new();
         // A branch comes after the one that it left, so that the newest branches are not all of the newest runs.
-        for branch in reader.branches()?.into_iter().rev() {
+        for branch in branch::list(&reader)?.into_iter().rev() {
             let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
             if !runs.contains(&id) && runs.len() == runs_max {
                 continue;
@@ -190,7 +180,7 @@ impl Home for Branches {
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
         let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
-        let runs = reader.branches()?.into_iter().filter_map(named);
+        let runs = branch::list(&reader)?.into_iter().filter_map(named);
         Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
     }
 
@@ -206,7 +196,7 @@ impl Home for Branches {
         let mut writer = self.writer()?;
         writer.switch(&run.branch())?;
         let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]).collect();
-        writer.archive_branches(branches, record)
+        branch::archive_all(&mut writer, branches, record)
     }
 }
 

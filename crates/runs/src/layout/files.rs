@@ -6,7 +6,7 @@
 //! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status, tasks: {id: status}
 //! ```
 //!
-//! Invariants: every file of a run lies in the folder of that run. `meta.json` tells what the capsules say and is replaced as a whole,
+//! Invariants: every file of a run lies in the folder of that run. `meta.json` says what the capsules say and is replaced as a whole,
 //! while the writer of `run.kapsa` is held. A store that cannot be read takes nothing from the others.
 
 use std::collections::HashMap;
@@ -14,14 +14,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::{Layout, OpenStore, Sibling, Siblings, unless_missing};
+use crate::names::{RunId, TaskId};
+use crate::records::{self, RunInfo, Status};
+use crate::state::{archived, kind_request};
+use crate::steps::{Finish, MergedInto};
+
 use kapsa_memory::{CapsuleError, FileSystem, Volume};
 use serde_json::{Map, Value, json};
 
-use super::branches::unless_missing;
-use super::home::{Home, Place, Sibling, Siblings};
-use super::names::{RunId, TaskId};
-use super::records::{self, RunInfo, Status};
-use super::store::{Finish, MergedInto, archived};
 use kapsa_memory::Reader;
 use kapsa_memory::merge::{Mode, UNCURATED_KINDS, as_new};
 use kapsa_memory::record::{Micros, NewRecord, Record};
@@ -36,14 +37,14 @@ const MERGE_RECORDS_MAX: usize = 1 << 20;
 const EXTENSION: &str = "kapsa";
 
 #[derive(Debug)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// Holds a folder for each run.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Capsule that finished runs are merged into.
-    pub(super) workspace: PathBuf,
-    pub(super) options: WriteOptions,
+    pub(crate) workspace: PathBuf,
+    pub(crate) options: WriteOptions,
     /// How a time is written.
-    pub(super) stamp: fn(Micros) -> String,
+    pub(crate) stamp: fn(Micros) -> String,
 }
 
 impl Files {
@@ -186,12 +187,6 @@ fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Sta
     Ok(if earlier { Standing::New } else { Standing::Changed })
 }
 
-/// A request for records of one kind.
-pub(super) fn kind_request(kind: &str) -> TimelineRequest {
-    let filter = kapsa_memory::request::Filter { kinds: vec![kind.to_string()], ..kapsa_memory::request::Filter::default() };
-    TimelineRequest { filter, ..TimelineRequest::default() }
-}
-
 fn failed(operation: &'static str, path: &Path, source: io::Error) -> Error {
     Error::Capsule(CapsuleError::Io { operation, path: path.to_path_buf(), source })
 }
@@ -211,8 +206,8 @@ fn names_in(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-impl Home for Files {
-    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String {
+impl Layout for Files {
+    fn location(&self, run: &RunId, task: Option<&TaskId>) -> String {
         self.capsule(run, task).display().to_string()
     }
 
@@ -238,14 +233,14 @@ impl Home for Files {
         Ok(create(&path, &self.options)? == kapsa_memory::Created::New)
     }
 
-    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>> {
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>> {
         let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else { return Ok(None) };
         let Some(own) = self.own_record(run, &reader)? else { return Ok(None) };
         if records::run_info(&own, run).status == Status::Archived {
             return Err(archived(run));
         }
         let Some(task) = task else {
-            return Ok(Some(Place { writer: self.writer(&self.run_store(run))?, title: own.title }));
+            return Ok(Some(OpenStore { writer: self.writer(&self.run_store(run))?, title: own.title }));
         };
         let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
         let title = match title {
@@ -254,7 +249,7 @@ impl Home for Files {
             title => title?,
         };
         let opened = unless_missing(self.writer(&self.task_store(run, task)))?;
-        Ok(opened.map(|writer| Place { writer, title }))
+        Ok(opened.map(|writer| OpenStore { writer, title }))
     }
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
@@ -283,7 +278,7 @@ impl Home for Files {
         runs.sort();
         let mut all = Vec::new();
         for (_, other) in runs.into_iter().rev().take(runs_max) {
-            // A folder that is a copy of another run's, or lost its tasks, tells what it can.
+            // A folder that is a copy of another run's, or lost its tasks, shows what it has.
             let own = self.sibling(&other, None);
             let own = Sibling { reader: own.reader.and_then(|reader| self.own_record(&other, &reader).map(|_| reader)), ..own };
             if own.reader.is_ok() {
@@ -294,11 +289,11 @@ impl Home for Files {
         Ok(Siblings { all, together: None })
     }
 
-    fn is_told(&self) -> bool {
+    fn publishes_state(&self) -> bool {
         true
     }
 
-    fn changed(&self, info: &RunInfo) -> Result<()> {
+    fn publish_state(&self, info: &RunInfo) -> Result<()> {
         let path = self.meta(&info.id);
         let mut tasks = Map::new();
         tasks.extend(info.tasks.iter().map(|task| (task.id.to_string(), task.status.name().into())));

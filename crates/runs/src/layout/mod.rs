@@ -3,17 +3,21 @@
 use std::fmt::Debug;
 use std::path::PathBuf;
 
+use kapsa_memory::merge::Mode;
+use kapsa_memory::{CapsuleError, Error, NewRecord, Reader, Result, Writer};
+
 use super::names::{RunId, TaskId};
 use super::records::{RunInfo, Status};
-use super::store::{Finish, MergedInto};
-use kapsa_memory::Reader;
-use kapsa_memory::Result;
-use kapsa_memory::Writer;
-use kapsa_memory::merge::Mode;
-use kapsa_memory::record::NewRecord;
+use super::steps::{Finish, MergedInto};
+
+mod branches;
+mod files;
+
+pub(crate) use branches::Branches;
+pub(crate) use files::Files;
 
 /// A writer of one run, or of one task of it, and the title of that.
-pub(super) struct Place {
+pub(super) struct OpenStore {
     pub(super) writer: Writer,
     pub(super) title: String,
 }
@@ -25,7 +29,7 @@ pub(super) struct Sibling {
     pub(super) run: RunId,
     /// None for the run's own store.
     pub(super) task: Option<TaskId>,
-    /// What it holds, or why that cannot be told.
+    /// What it holds, or why it cannot be read.
     pub(super) reader: Result<Reader>,
 }
 
@@ -37,10 +41,10 @@ pub(super) struct Siblings {
     pub(super) together: Option<Reader>,
 }
 
-/// A layout.
-pub(super) trait Home: Debug + Send + Sync {
-    /// Where a run, or a task of it, lies, for people.
-    fn place(&self, run: &RunId, task: Option<&TaskId>) -> String;
+/// A layout of runs: as branches of one capsule, or as files.
+pub(super) trait Layout: Debug + Send + Sync {
+    /// Where a run, or a task of it, is kept, for people.
+    fn location(&self, run: &RunId, task: Option<&TaskId>) -> String;
 
     /// The capsule that holds a run's own records, or those of a task of it.
     fn capsule(&self, run: &RunId, task: Option<&TaskId>) -> PathBuf;
@@ -52,7 +56,7 @@ pub(super) trait Home: Debug + Send + Sync {
     fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool>;
 
     /// Opens what a run's or a task's outputs go to. None when that has no room yet.
-    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<Place>>;
+    fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>>;
 
     /// The run's own records. None when there is no such run.
     fn run(&self, run: &RunId) -> Result<Option<Reader>>;
@@ -66,13 +70,13 @@ pub(super) trait Home: Debug + Send + Sync {
     /// The stores of other runs and of their tasks, the newest `runs_max` runs.
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings>;
 
-    /// Whether other tools are told how a run is, by [`Home::changed`].
-    fn is_told(&self) -> bool {
+    /// Whether [`Layout::publish_state`] writes anything.
+    fn publishes_state(&self) -> bool {
         false
     }
 
-    /// Called with the state of a run after it changed, while its writer is held.
-    fn changed(&self, _info: &RunInfo) -> Result<()> {
+    /// Writes the state of a run for other tools, after it changed and while its writer is held.
+    fn publish_state(&self, _info: &RunInfo) -> Result<()> {
         Ok(())
     }
 
@@ -85,11 +89,20 @@ pub(super) trait Home: Debug + Send + Sync {
     /// Brings what a run recorded to the memory of the workspace.
     fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
 
-    /// How far tasks are by the file that tells it to other tools, where the layout has one that can be read.
+    /// The status of tasks by the file that other tools read and write, where the layout has one that can be read.
     fn statuses(&self, _run: &RunId) -> Option<Vec<(TaskId, Status)>> {
         None
     }
 
     /// Closes a run and its tasks, and puts the run's record, which says so.
     fn archive(&self, run: &RunId, tasks: &[TaskId], record: NewRecord) -> Result<()>;
+}
+
+/// The answer, or none when the capsule is not there yet.
+pub(super) fn unless_missing<T>(opened: Result<T>) -> Result<Option<T>> {
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Error::Capsule(CapsuleError::NotFound { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -1,0 +1,44 @@
+//! What does a fact say of other facts, and what of that may its reader know?
+
+use kapsa_memory::{Error, Result};
+
+use super::types::Fact;
+
+/// Leaves out of a fact the others that are not `known`.
+pub(crate) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    for one in [&mut fact.supersedes, &mut fact.superseded_by] {
+        if let Some(id) = one
+            && !known(id)?
+        {
+            *one = None;
+        }
+    }
+    let mut left = Vec::new();
+    for id in std::mem::take(&mut fact.contested_with) {
+        if known(&id)? {
+            left.push(id);
+        }
+    }
+    fact.contested_with = left;
+    Ok(())
+}
+
+/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does not see them cannot undo it.
+pub(crate) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+    let mut hidden = |id: &Option<String>| match id {
+        Some(id) => Ok::<_, Error>(!known(id)?),
+        None => Ok(false),
+    };
+    if hidden(&old.superseded_by)? {
+        fact.superseded_by.clone_from(&old.superseded_by);
+    }
+    if fact.supersedes.is_none() && hidden(&old.supersedes)? {
+        fact.supersedes.clone_from(&old.supersedes);
+    }
+    for id in &old.contested_with {
+        if !fact.contested_with.contains(id) && hidden(&Some(id.clone()))? {
+            fact.contested_with.push(id.clone());
+        }
+    }
+    Ok(())
+}
