@@ -516,7 +516,7 @@ Examples:
   kapsa run task start task-1 --title \"Choose the port\"
   kapsa run record --task task-1 --role builder --text \"Decided: port 5433.\"
   kapsa run context --task task-2 --role builder        what task 2 should know before it begins
-  kapsa run finish --merge curated                      merge what proved right into main
+  kapsa run finish --merge curated                      merge the results into main
 
 A failing memory never fails a run: it warns and exits with 0, unless --strict is given. Runs \
 are stored in one of two layouts: branches of the workspace's capsule, or a folder of capsules \

@@ -161,10 +161,10 @@ fn refused(error: DecryptError) -> CliError {
         DecryptError::Io(error) => unreadable(error),
         DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys => {
             CliError::user("invalid_passphrase", "wrong passphrase")
-                .hint("check the passphrase; a file with changed first lines fails the same way")
+                .hint("check the passphrase; a damaged header fails the same way")
         }
         DecryptError::ExcessiveWork { required, .. } => {
-            let message = format!("the file asks for work 2^{required} to open it, more than 2^{WORK_MAX}");
+            let message = format!("opening the file takes 2^{required} steps of work, and the limit is 2^{WORK_MAX}");
             CliError::user("sealed_too_costly", message).hint("it was not encrypted by kapsa; the age tool may open it")
         }
         _ => damaged(),

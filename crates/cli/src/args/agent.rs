@@ -108,7 +108,7 @@ pub(crate) struct Within {
     /// Only of this domain
     #[arg(long)]
     pub(crate) domain: Option<String>,
-    /// Only with this tag; of several, any
+    /// Only with this tag; with several tags, any of them
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
 }

@@ -27,13 +27,13 @@ pub(crate) enum RunVerb {
     /// Record what an agent did
     #[command(after_help = examples::RUN_RECORD)]
     Record(RunRecord),
-    /// Print what the sibling agents know for an agent about to begin
+    /// Print what sibling tasks recorded, for an agent about to begin
     #[command(after_help = examples::RUN_CONTEXT)]
     Context(RunContext),
     /// Show a run and its tasks
     #[command(after_help = examples::RUN_STATUS)]
     Status(RunStatus),
-    /// Finish a task or a run, and merge what proved right
+    /// Finish a task or a run, and merge its results
     #[command(after_help = examples::RUN_FINISH)]
     Finish(RunFinish),
     /// List runs, newest first
@@ -183,7 +183,7 @@ pub(crate) struct RunRecord {
     /// Name of the agent
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// When to embed it [default: now, when it is short]
+    /// When to embed it [default: now, if it is short]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
@@ -246,7 +246,7 @@ pub(crate) struct RunFinish {
     /// Reason
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
-    /// When to embed what is merged [default: now, when it is little]
+    /// When to embed what is merged [default: now, if it is short]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]

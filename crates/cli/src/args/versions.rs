@@ -90,7 +90,7 @@ pub(crate) struct Checkpoint {
 
 #[derive(Debug, Args)]
 pub(crate) struct Checkpoints {
-    /// List those of every branch
+    /// Include every branch
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -118,7 +118,7 @@ pub(crate) struct EventsArgs {
     /// Only events that a curated merge takes along
     #[arg(long)]
     pub(crate) curated_only: bool,
-    /// List those of every branch, not just this one and what was merged into it
+    /// Include events of every branch, not just this one and what was merged into it
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of events, newest kept
@@ -239,7 +239,7 @@ pub(crate) struct Log {
     /// Draw the branches as a graph
     #[arg(long)]
     pub(crate) graph: bool,
-    /// List those of every branch
+    /// Include every branch
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of entries

@@ -85,7 +85,7 @@ fn add(app: &mut App, args: InsightAdd) -> Result<()> {
     if classification < secrets.level() {
         let least = secrets.level();
         return Err(CliError::usage(format!(
-            "an episode that it comes from is {least}: it cannot spread as if it were {classification}"
+            "it comes from an episode that is {least}, so it cannot be {classification}"
         ))
         .hint(format!("--classification {least}, or a higher one")));
     }
@@ -130,7 +130,7 @@ fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
         [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
         _ => "--classification restricted keeps it for the agent alone".to_string(),
     };
-    let message = format!("its episodes hold secrets of {}: in {} it must stay with the agent", of.join(" and "), named(domain));
+    let message = format!("its episodes contain secrets of {}: in {} only the agent may read it", of.join(" and "), named(domain));
     CliError::usage(message).hint(hint)
 }
 
@@ -171,7 +171,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&ReflectedOut::of(agent, &learned));
     }
-    tell_learned(app, &learned, "nothing new: an insight takes the same result of the same action three times")
+    tell_learned(app, &learned, "nothing new: an insight needs the same result of the same action three times")
 }
 
 /// Tells people what was learned, or that it was nothing.

@@ -188,7 +188,7 @@ impl Defaults {
         if self.uri.is_none() && self.fields.title.is_none() {
             return Ok(());
         }
-        Err(CliError::usage(format!("{flag} fits one record, not {what}")).hint("documents name their passages themselves"))
+        Err(CliError::usage(format!("{flag} applies to one record, not {what}")).hint("documents name their passages themselves"))
     }
 
     /// Fills in what the record does not bring itself.
@@ -285,7 +285,7 @@ fn parse(defaults: &Defaults, piece: &Piece<'_>, seen: u64) -> Result<NewRecord>
     let record = json_input::record(piece.bytes).map_err(at)?;
     if seen > 1 && record.uri.is_none() && defaults.uri.is_some() {
         let fault =
-            Fault::new("invalid_record", "--uri fits one record, and this is another").hint("give each record its own `uri`");
+            Fault::new("invalid_record", "--uri applies to one record, and this is a second one").hint("give each record its own `uri`");
         return Err(located(piece.line, fault));
     }
     let record = defaults.fill(record);

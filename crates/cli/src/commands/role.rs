@@ -210,7 +210,7 @@ impl Target {
         }
         if meant.len() > 1 {
             let names: Vec<String> = meant.into_iter().map(|(name, _)| name).collect();
-            let message = format!("`{name}` is more than one of them: {}", names.join(", "));
+            let message = format!("`{name}` is ambiguous: {}", names.join(", "));
             return Err(CliError::user("ambiguous_node", message).hint("name one of these in full"));
         }
         meant.pop().map(|(_, target)| target).ok_or_else(|| {

@@ -375,7 +375,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
             let message = format!("{from} was not merged into {to}: both changed {}", conflicts.join(", "));
             let hint = match runs.setup.config.layout {
                 LayoutKind::Branches => format!("kapsa merge --from {} decides conflicts; then finish again", merged.from),
-                LayoutKind::Files => format!("put what is right into {from} and {to} alike (kapsa put --uri), then finish again"),
+                LayoutKind::Files => format!("put the correct text into both {from} and {to} (kapsa put --uri), then finish again"),
             };
             app.out.flush()?;
             Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", conflicts.len()))

@@ -121,7 +121,7 @@ fn what_is_meant_is_found_or_asked_for() {
         sandbox.fails(&run.each_ref().map(String::as_str), 1, code)
     };
     let error = fails("grade", "ambiguous_node");
-    assert_eq!(error["message"], "`grade` is more than one of them: revenue_ops.grade, research.grade");
+    assert_eq!(error["message"], "`grade` is ambiguous: revenue_ops.grade, research.grade");
     let error = fails("score", "node_not_found");
     assert_eq!(error["hint"], "it has revenue_ops.qualify, revenue_ops.grade, research.look, research.grade");
     let error = fails("revenue_ops.grade", "missing_keys");
