@@ -1,4 +1,4 @@
-//! How are facts, episodes and insights kept in a capsule, where they survive, branch and have a history?
+//! Facts, episodes and insights in a capsule, where they survive, branch and have a history.
 //!
 //! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every query is about the capsule as it is at
 //! that moment, so that stores in different processes see what each other wrote. What a query costs is stated in [`super::kind_index`].
@@ -211,7 +211,7 @@ impl FactStore for CapsuleFactStore {
 
     fn touch(&self, ids: &[&str], at: Micros) -> Result<()> {
         if self.location.is_past() {
-            // What was read of the past is no reading of what is there now.
+            // What was read of the past does not count as reading what is there now.
             return Ok(());
         }
         let mut unsaved = lock(&self.unsaved);

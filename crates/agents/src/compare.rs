@@ -1,7 +1,7 @@
-//! Is what is about to be written known already? One comparer, without a model: the same facts get the same answer.
+//! Compares a new fact with the known ones. One comparer, without a model: the same facts get the same answer.
 //!
-//! Two facts are compared when the same people may know them: same domain, same level, same names. What one may know and another may
-//! not is told to each for itself, and no answer gives away what its reader may not know.
+//! Two facts are compared when the same people may know them: same domain, same level, same names. What only one of two readers may
+//! know is kept for each by itself, and no answer gives away what its reader may not know.
 //!
 //! Texts are compared by their words, folded. Their likeness is the share of the words of both that both have (Jaccard). Likeness alone
 //! would call `listens on port 5433` and `listens on port 5434` the same; a restatement must therefore also keep the numbers, the
@@ -309,8 +309,8 @@ fn hold_at_once(a: &Fact, b: &Fact) -> bool {
 struct Text {
     order: Vec<String>,
     set: BTreeSet<String>,
-    /// What words leave out and what says something all the same: signs that are no punctuation, and words whose capitals are no
-    /// beginning.
+    /// What words leave out although it says something: signs that are not punctuation, and words whose capitals do not begin a
+    /// sentence.
     marks: Vec<String>,
 }
 

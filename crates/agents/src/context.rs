@@ -1,4 +1,4 @@
-//! What should an agent know before its next step, within how many tokens? What it learned, what the team knows, and what it did last, the
+//! What an agent should know before its next step, within a number of tokens: what it learned, what the team knows, and what it did last, the
 //! most valuable first, one thing a line.
 //!
 //! Invariants: what may not be known, was superseded, has retired or does not hold now is never shown; the same memory at the same moment

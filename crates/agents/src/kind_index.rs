@@ -1,4 +1,4 @@
-//! Which records of one kind fit a query, exactly, and without reading all of them where the index knows better?
+//! Finds the records of one kind that fit a query, exactly, and without reading all of them where the index knows better.
 //!
 //! The index only ever narrows: what it lets through is decoded and asked again by the rule that all stores share
 //! (`super::matching`). A clause goes to the index when every record that fits the rule has the term. What that costs:

@@ -1,4 +1,4 @@
-//! Where do stores keep what they are given? On a branch of a capsule, read at its newest commit, written in turns.
+//! Where stores keep their records: on a branch of a capsule, read at its newest commit and written in turns.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What does one agent have for itself: what it lived through, what it learned, and how does it share that?
+//! What one agent has for itself: its episodes, its insights, and how it shares them.
 //!
 //! Whatever is recorded here belongs to the agent, whoever it says it is of, and nothing of another agent is ever recalled.
 
@@ -324,7 +324,7 @@ impl AgentMemory {
 
 /// The first interface, which knew texts under keys.
 impl AgentMemory {
-    /// Keeps a value as an insight of full confidence under this key. What is no text is kept as JSON.
+    /// Keeps a value as an insight of full confidence under this key. A value that is not a text is kept as JSON.
     ///
     /// A namespace is the agent's own id; any other is a part of its memory, which no other agent sees.
     ///

@@ -1,4 +1,4 @@
-//! What do a fact, an episode and an insight look like as records? The only module that knows their kinds, URIs, tags and metadata.
+//! Facts, episodes and insights as records. The only module that knows their kinds, URIs, tags and metadata.
 //!
 //! Fields that a record has itself (entity, domain, confidence, agent, tags, time) stand there, so that they can be searched and
 //! filtered by; all else is metadata, where what has its default is left out. What comes back equals what went in.

@@ -1,4 +1,4 @@
-//! What does an agent learn from what it lived through? With a model, by asking it once; without one, by counting.
+//! What an agent learns from its episodes. With a model, by asking it once; without one, by counting.
 //!
 //! The model's reply is data that nobody vouches for: only its insights are taken, each field is checked, and it decides neither how
 //! far an insight may spread nor whether that is the agent's. Since it has read all the episodes that it was shown, an insight has the
@@ -79,7 +79,7 @@ impl AgentMemory {
     /// With a model it is asked once, and once more when the reply holds no JSON; a reply that cannot be read then teaches nothing. Its
     /// insights are new, or strengthen one that says about the same ([`super::InsightStore::find_similar`]): confidence up by
     /// [`CONFIRMED_RISE`] to at most 1, seen once more, confirmed now. An insight is strengthened once a reflection, and only by
-    /// episodes that it does not rest on yet: thinking twice about the same is no second experience.
+    /// episodes that it does not rest on yet: thinking twice about the same thing is not a second experience.
     ///
     /// Without a model there is one rule: when the same action about the same entity and domain came to the same result
     /// [`REPEATED_MIN`] times or more, that is an insight, with confidence `n / (n + 2)`. Results are the same when their texts are but

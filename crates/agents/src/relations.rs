@@ -1,4 +1,4 @@
-//! What does a fact say of other facts, and what of that may its reader know?
+//! What a fact says of other facts, and what of that its reader may know.
 
 use kapsa_memory::{Error, Result};
 

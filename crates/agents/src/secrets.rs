@@ -1,4 +1,4 @@
-//! How far may something spread that comes of what was disclosed? Knows levels and domains, and nothing of who learned what.
+//! How far something may spread that comes of what was disclosed. Knows levels and domains, and nothing of who learned what.
 //!
 //! A record is known to whoever is cleared for its own domain. So what comes of a secret of another domain is restricted: in its own
 //! domain its level would open it to people who may not know the secret.

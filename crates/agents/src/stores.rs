@@ -1,4 +1,4 @@
-//! What must a store of facts, episodes or insights be able to do? Whoever implements these traits passes one suite of tests
+//! What a store of facts, episodes or insights must be able to do. Whoever implements these traits passes one suite of tests
 //! (`tests/it/agent`), so that all stores answer alike.
 //!
 //! Rules of every query: filters are joined by "and"; tags match when one of them does; text is looked for as a part of the content,
@@ -124,7 +124,7 @@ pub trait FactStore: Send + Sync {
         work()
     }
 
-    /// Removes a fact; a missing one is no error.
+    /// Removes a fact; a missing one is not an error.
     ///
     /// # Errors
     /// What the store says.

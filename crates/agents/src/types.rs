@@ -1,4 +1,4 @@
-//! What is a fact, an episode, an insight, a trace? Plain values; nothing here stores anything.
+//! Facts, episodes, insights and traces: plain values. Nothing here stores anything.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What does a team share, and what of it may whom know?
+//! What a team shares, and who may know which part of it.
 //!
 //! The level of a fact is asked in the store, before any limit: a reader of low clearance gets as many facts as any other, and what
 //! it may not know is neither returned nor counted as read.
@@ -270,7 +270,7 @@ impl WorkspaceMemory {
         let mut changed = Vec::new();
         for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
             if resolution == Resolution::Holds {
-                // What the superseded one contested besides is no matter of this one.
+                // What the superseded one contested besides does not concern this one.
                 let besides = std::mem::take(&mut other.contested_with);
                 let besides: Vec<String> = besides.into_iter().filter(|id| !with.contains(id)).collect();
                 changed.extend(self.without(&besides, &gone)?);
@@ -340,7 +340,7 @@ fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
 fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     let mut fact = known.clone();
     fact.evidence_count = fact.evidence_count.saturating_add(1);
-    // Who repeats itself is no second witness; of whom nothing is known may be one.
+    // A source that repeats itself is not a second witness; an unknown source may be one.
     if again.source.is_empty() || again.source != known.source {
         fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
     }

@@ -1,4 +1,4 @@
-//! What did a model answer: a JSON value or a text? A text that merely holds JSON somewhere is a text.
+//! Whether the answer of a model is a JSON value or a text. A text that merely holds JSON somewhere is a text.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! May a role act on its own? Knows lists of actions, and nothing of who asks or what an action does.
+//! Whether a role may act on its own. Knows lists of actions, and nothing of who asks or what an action does.
 
 use std::fmt;
 

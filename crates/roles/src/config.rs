@@ -1,4 +1,4 @@
-//! How is a role described where no code is written? Plain data, checked when a role is made of it; which file it comes from is not
+//! Roles described without code. Plain data, checked when a role is made of it; which file it comes from is not
 //! known here.
 
 use std::collections::BTreeMap;
@@ -215,7 +215,7 @@ fn clearance(spec: &RoleSpec) -> Result<ClearanceProfile, RoleError> {
     for (domain, level) in &spec.clearance {
         let Some(level) = Classification::named(level) else {
             let known = Classification::ALL.map(|level| level.name().to_owned());
-            let reason = format!("`{level}` for `{domain}` is no level; there are {}", quoted(&known));
+            let reason = format!("`{level}` for `{domain}` is not a level; there are {}", quoted(&known));
             return Err(RoleError::invalid(format!("role `{}`", spec.id), reason));
         };
         profile = profile.with(domain, level);

@@ -1,4 +1,4 @@
-//! What does a role need of a memory? Four abilities, each a trait; how a memory keeps or finds anything is not known here.
+//! What a role needs of a memory: four abilities, each a trait; how a memory keeps or finds anything is not known here.
 
 use std::sync::Arc;
 

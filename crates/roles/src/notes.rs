@@ -1,4 +1,4 @@
-//! What does a role know that has notes and no memory of its own? The first kind of memory that roles had: texts under a key.
+//! Notes, for a role without a memory of its own. The first kind of memory that roles had: texts under a key.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What can an operator do? A set of named nodes, each a question to a model; who asks, and with which memory, is not known here.
+//! An operator: a set of named nodes, each a question to a model; who asks, and with which memory, is not known here.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -143,7 +143,7 @@ fn problem_of(tools: &[Arc<dyn Tool>]) -> Option<String> {
     for name in tools.iter().map(|tool| tool.spec().name.as_str()) {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(is_plain) {
-            return Some(format!("`{}` is no name for a tool: letters, digits, `_` and `-`", name.escape_debug()));
+            return Some(format!("`{}` is not a name for a tool: letters, digits, `_` and `-`", name.escape_debug()));
         }
         if !names.insert(name) {
             return Some(format!("two of its tools are called `{name}`"));

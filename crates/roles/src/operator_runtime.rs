@@ -1,4 +1,4 @@
-//! How does an operator run? Brings its nodes together with a model, a memory and a clock; where those come from is not known here.
+//! Runs an operator. Brings its nodes together with a model, a memory and a clock; where those come from is not known here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl OperatorRuntime {
         if self.assembler.is_some() || self.recorder.is_some() {
             let (scope, lacks) = node.scope.as_ref().map(|scope| scope.fill(state)).unwrap_or_default();
             call.scope = scope;
-            // For the episode alone a part that is not known is no reason to fail.
+            // A part that is unknown only to the episode is not a reason to fail.
             missing.extend(lacks.into_iter().filter(|_| self.assembler.is_some()));
         }
         MissingKeys::check(missing)?;

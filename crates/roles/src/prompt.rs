@@ -1,4 +1,4 @@
-//! How does a system prompt come together? From paragraphs in a fixed order; the same parts always make the same prompt.
+//! Puts a system prompt together from paragraphs in a fixed order; the same parts always make the same prompt.
 
 use kapsa_memory::tokens::one_line;
 

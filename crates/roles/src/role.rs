@@ -1,4 +1,4 @@
-//! Who is a role, what may it do, and what does it say? Knows the role's parts; how nodes run is not known here.
+//! A role: who it is, what it may do, and what it says. Knows the role's parts; how nodes run is not known here.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How do roles run together? Each gets what it does not have of what they share.
+//! Roles that run together: each gets what it does not have of what they share.
 
 use std::sync::Arc;
 

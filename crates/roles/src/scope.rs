@@ -1,4 +1,4 @@
-//! Which part of a memory does a node need? Knows a node's state, and nothing of how a memory is kept or searched.
+//! The part of a memory that a node needs. Knows a node's state, and nothing of how a memory is kept or searched.
 
 use std::fmt;
 use std::sync::Arc;

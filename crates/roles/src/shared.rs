@@ -1,4 +1,4 @@
-//! What do the roles of a runtime have in common?
+//! What the roles of a runtime have in common.
 
 use std::sync::Arc;
 

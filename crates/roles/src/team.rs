@@ -1,4 +1,4 @@
-//! How does an agent's memory serve a role, and how do the roles of a team each get theirs? Knows no prompt and no model.
+//! An agent's memory as the memory of a role, and a memory for each role of a team. Knows no prompt and no model.
 
 use std::fmt;
 use std::sync::Arc;

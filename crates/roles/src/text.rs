@@ -1,4 +1,4 @@
-//! How does a text depend on a state? Templates and functions; nothing here knows what the text is for.
+//! Texts that depend on a state: templates and functions; nothing here knows what the text is for.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What may a node's model call? The host's functions, each with the description that the model gets.
+//! What a node's model may call: the host's functions, each with the description that the model gets.
 
 use std::sync::Arc;
 

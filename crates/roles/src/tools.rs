@@ -1,4 +1,4 @@
-//! What of an agent's memory may a model ask for by itself? Tools that search, read and write it within the agent's clearance.
+//! The part of an agent's memory that a model may ask for by itself: tools that search, read and write it within the agent's clearance.
 //!
 //! What they give is bounded, and marks what a model writes: an insight has at least the level of what was disclosed to a model of this memory,
 //! and is restricted in another domain than that of its secrets, so that nothing becomes more open by being written down again.

@@ -1,4 +1,4 @@
-//! How does a model come to an answer with tools? A conversation of limited length; what it is about is not known here.
+//! How a model comes to an answer with tools: a conversation of limited length; what it is about is not known here.
 
 use std::sync::Arc;
 

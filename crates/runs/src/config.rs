@@ -1,4 +1,4 @@
-//! How is run memory set up? Plain values with the defaults of the contract; where they are written down is the caller's business.
+//! The settings of run memory. Plain values with the defaults of the contract; where they are written down is the caller's business.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How does a role's prompt come together? From seven layers in a fixed order, each of which may be missing and none of which may grow
+//! Puts a role's prompt together from seven layers in a fixed order, each of which may be missing and none of which may grow
 //! beyond its budget. The same layers always make the same prompt.
 
 use kapsa_memory::tokens;

@@ -1,4 +1,4 @@
-//! What do a run, a task, a plan and an output look like as records? The only module that knows their kinds, URIs and metadata.
+//! Runs, tasks, plans and outputs as records. The only module that knows their kinds, URIs and metadata.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Where is the root that all working trees of a repository share? Read from the files that git itself keeps; git is not called.
+//! The root that all working trees of a repository share. Read from the files that git itself keeps; git is not called.
 
 use std::fs::{self, File};
 use std::io::Read;

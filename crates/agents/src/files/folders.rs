@@ -1,4 +1,4 @@
-//! What is in a folder? Lists, counts, and the text of its index.
+//! What is in a folder: its list, counts, and the text of its index.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How does an agent look around in its memory? As in a file system: it lists folders, reads, searches and writes files, and each call
+//! The memory of an agent as a file system: it lists folders, reads, searches and writes files, and each call
 //! leaves a trace that others may observe.
 //!
 //! | path | what it is | |
@@ -105,7 +105,7 @@ impl MemoryFilesystem {
     /// What is in a folder. Insights and facts come the surest first, days and episodes the newest first, and all else by name.
     ///
     /// # Errors
-    /// [`FileError`]; a domain or a day of which there is nothing is no folder.
+    /// [`FileError`]; a domain or a day of which there is nothing is not a folder.
     pub fn browse(&self, path: &str) -> Result<Listing, FileError> {
         self.tree(path, 1)
     }
@@ -133,7 +133,7 @@ impl MemoryFilesystem {
     /// What is in a file; nothing when there is no such file.
     ///
     /// # Errors
-    /// [`FileError`]; a folder is no file.
+    /// [`FileError`]; a folder is not a file.
     pub fn read(&self, path: &str) -> Result<String, FileError> {
         match self.open(path) {
             Err(FileError::NoSuchFile { .. }) => Ok(String::new()),

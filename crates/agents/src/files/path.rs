@@ -1,4 +1,4 @@
-//! What does a path name? The only module that knows their syntax; whether something is there is not known here.
+//! What a path names. The only module that knows the syntax of paths; whether something is there is not known here.
 //!
 //! Parts are names as they are, but for what a name cannot hold, which is escaped as in URIs: `a/b` is `a%2Fb`. What is printed is
 //! canonical: each thing has one path. `_` is what has no domain, and a domain that is called so is `%5F`.

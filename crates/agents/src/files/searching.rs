@@ -1,4 +1,4 @@
-//! Which files have these words? Knows how well a text fits; where texts are is known to the folders.
+//! Search for words in files. Knows how well a text fits; where texts are is known to the folders.
 
 use super::MemoryFilesystem;
 use super::error::FileError;

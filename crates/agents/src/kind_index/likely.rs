@@ -1,4 +1,4 @@
-//! Which few of the many records of one kind are worth weighing, without reading all of them? Those with most of some words, and those
+//! Finds the few records of one kind that are worth weighing, without reading all of them: those with most of some words, and those
 //! that were written last; what they are worth is not known here.
 //!
 //! It does not read all that there is: the words are a ranked search or two, first by the few that say most; the newest are one walk back

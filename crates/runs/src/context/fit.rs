@@ -1,4 +1,4 @@
-//! Which lines fit into a budget, and in which order do they stand?
+//! Fits lines into a budget, and puts them in order.
 
 use std::collections::{HashMap, HashSet};
 

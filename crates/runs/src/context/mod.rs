@@ -1,4 +1,4 @@
-//! What do siblings know that matters to an agent that is about to begin? Searched in every store of the run but the agent's own, weighed
+//! What siblings know that matters to an agent that is about to begin. Searched in every store of the run but the agent's own, weighed
 //! alike wherever it lies, and shown in whole lines within a budget, each with where it comes from.
 //!
 //! Invariants: never the task's own output; a store that cannot be read is listed and takes nothing from the others; the same stores and

@@ -1,4 +1,4 @@
-//! Which parts of an agent's text say what is asked for? A text is cut at its lines into passages that fit a prompt, and each passage is
+//! The parts of an agent's text that say what is asked for. A text is cut at its lines into passages that fit a prompt, and each passage is
 //! weighed by the words of the query that it has.
 
 use std::ops::Range;

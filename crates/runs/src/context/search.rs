@@ -1,4 +1,4 @@
-//! What is found in each store of a run? All at once where they lie in one capsule, one by one else.
+//! Searches the stores of a run: all at once where they lie in one capsule, otherwise one by one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Which passages of what was found are worth most? By how their records were found and by the words of the query that they have.
+//! Weighs the passages of what was found: by how their records were found and by the words of the query that they have.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What must a layout be able to do for runs to be kept in it?
+//! What a layout must be able to do for runs to be kept in it.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
