@@ -1,12 +1,14 @@
 //! Facts, episodes and insights in a capsule, where they survive, branch and have a history.
 //!
-//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every query is about the capsule as it is at
-//! that moment, so that stores in different processes see what each other wrote. What a query costs is stated in [`super::kind_index`].
+//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every
+//! query is about the capsule as it is at that moment, so that stores in different processes see
+//! what each other wrote. What a query costs is stated in [`super::kind_index`].
 //!
-//! How often a fact was read is counted beside it, under `access/<id>`: reading must neither rewrite what is read nor cost a commit of
-//! its own. Counts are gathered in memory and go to the disk with the next write, after [`TOUCHES_UNSAVED_MAX`] reads, or when the
-//! store is dropped; a crash loses at most those. They belong to the branch on which was read, no merge carries them over, and none
-//! can conflict because of them.
+//! How often a fact was read is counted beside it, under `access/<id>`: reading must neither
+//! rewrite what is read nor cost a commit of its own. Counts are gathered in memory and go to the
+//! disk with the next write, after [`TOUCHES_UNSAVED_MAX`] reads, or when the store is dropped; a
+//! crash loses at most those. They belong to the branch on which was read, no merge carries them
+//! over, and none can conflict because of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,8 +77,8 @@ impl CapsuleFactStore {
         Ok(())
     }
 
-    /// The reader that a query's clearance asks for. Who is guarded by another profile already is by both: the rule asks the one of the
-    /// query.
+    /// The reader that a query's clearance asks for. Who is guarded by another profile already is
+    /// by both: the rule asks the one of the query.
     fn cleared(&self, reader: Reader, query: &FactQuery) -> Reader {
         match (self.location.principal(), &query.clearance) {
             (None, Some(profile)) => reader.as_principal(profile.clone()),
@@ -84,7 +86,8 @@ impl CapsuleFactStore {
         }
     }
 
-    /// The facts as they are now, and the reads that they do not know of. Both are of one moment: no read is counted twice or not at all.
+    /// The facts as they are now, and the reads that they do not know of. Both are of one moment:
+    /// no read is counted twice or not at all.
     fn now(&self) -> Result<Option<(Reader, UnsavedReads)>> {
         let unsaved = lock(&self.unsaved);
         Ok(self.location.reader()?.map(|reader| (reader, unsaved.clone())))
@@ -222,7 +225,8 @@ impl FactStore for CapsuleFactStore {
         if unsaved.count < TOUCHES_UNSAVED_MAX {
             return Ok(());
         }
-        // Counts are hints: what was read was read, whether they can be saved now or, as after so many more reads, later.
+        // Counts are hints: what was read was read, whether they can be saved now or, as after so
+        // many more reads, later.
         let _saved_now_or_later = self.save(&mut unsaved);
         Ok(())
     }

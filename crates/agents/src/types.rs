@@ -14,7 +14,8 @@ pub struct Fact {
     pub content: String,
     /// What it is about, may be empty.
     pub entity: String,
-    /// Which property of the entity it states, may be empty. Two live facts of one entity and attribute that differ contest each other.
+    /// Which property of the entity it states, may be empty. Two live facts of one entity and
+    /// attribute that differ contest each other.
     pub attribute: String,
     /// Field of knowledge, may be empty.
     pub domain: String,

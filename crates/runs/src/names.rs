@@ -1,5 +1,6 @@
-//! The names of runs, tasks and roles. Each name is brought into one form when it comes in, and used in that form in every path and
-//! record, so that two runs never share anything and one run never falls apart.
+//! The names of runs, tasks and roles. Each name is brought into one form when it comes in, and
+//! used in that form in every path and record, so that two runs never share anything and one run
+//! never falls apart.
 
 use std::fmt;
 

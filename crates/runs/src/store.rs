@@ -1,4 +1,5 @@
-//! The steps of a run: start, start a task, record, ask, finish, archive. The same for every layout.
+//! The steps of a run: start, start a task, record, ask, finish, archive. The same for every
+//! layout.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -30,7 +31,8 @@ impl RunStore {
         RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
-    /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`. `stamp` writes a time as ISO 8601.
+    /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
+    /// `stamp` writes a time as ISO 8601.
     #[must_use]
     pub fn files(folder: &Path, workspace: &Path, options: WriteOptions, stamp: fn(Micros) -> String) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
@@ -38,7 +40,8 @@ impl RunStore {
         RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
-    /// Failures beside steps that were done, since the last call: other tools may not know of those steps.
+    /// Failures beside steps that were done, since the last call: other tools may not know of those
+    /// steps.
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
@@ -150,7 +153,8 @@ impl RunStore {
         Ok(writer)
     }
 
-    /// Records what an agent did: one put. Starts the run and the task when nobody has, so that nothing is lost.
+    /// Records what an agent did: one put. Starts the run and the task when nobody has, so that
+    /// nothing is lost.
     ///
     /// # Errors
     /// As [`RunStore::start`].
@@ -186,10 +190,12 @@ impl RunStore {
         open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
     }
 
-    /// What matters to an agent that is about to begin. Empty when there is nothing, also when there is no such run.
+    /// What matters to an agent that is about to begin. Empty when there is nothing, also when
+    /// there is no such run.
     ///
     /// # Errors
-    /// When the run itself cannot be read. A sibling that cannot be read is listed in [`Context::skipped`].
+    /// When the run itself cannot be read. A sibling that cannot be read is listed in
+    /// [`Context::skipped`].
     pub fn context(&self, run: &RunId, request: &ContextRequest<'_>) -> Result<Context> {
         context::gather(self.layout.as_ref(), self.options.clock, run, request)
     }
@@ -197,7 +203,8 @@ impl RunStore {
     /// A run with its tasks; `None` when there is none.
     ///
     /// # Errors
-    /// When the run itself cannot be read. A task whose store cannot be read has no count of outputs.
+    /// When the run itself cannot be read. A task whose store cannot be read has no count of
+    /// outputs.
     pub fn status(&self, run: &RunId) -> Result<Option<RunInfo>> {
         let Some(reader) = self.layout.run(run)? else { return Ok(None) };
         let Some(mut info) = run_in(&reader, run)? else { return Ok(None) };
@@ -221,7 +228,8 @@ impl RunStore {
         Ok(Some(info))
     }
 
-    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with its error.
+    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with
+    /// its error.
     ///
     /// # Errors
     /// When the place of the runs cannot be read.
@@ -236,9 +244,10 @@ impl RunStore {
         Ok(runs)
     }
 
-    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. The summary of a
-    /// task that failed is recorded in any case: why it did is what others need most. A task that nobody has started is started when
-    /// there is something to record of it.
+    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what
+    /// was planned, a summary. The summary of a task that failed is recorded in any case: why it
+    /// did is what others need most. A task that nobody has started is started when there is
+    /// something to record of it.
     ///
     /// # Errors
     /// `InvalidOperation` when there is no such task and nothing to record; as [`RunStore::start`].
@@ -292,7 +301,8 @@ impl RunStore {
         Ok(Some(self.put_output(run, output, false)?))
     }
 
-    /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it first.
+    /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it
+    /// first.
     ///
     /// # Errors
     /// `InvalidOperation` when there is no such run, or it is archived; what the disk says.
@@ -318,7 +328,8 @@ impl RunStore {
         Ok(Finished { status, recorded, merged, left })
     }
 
-    /// Merges tasks into their run and that into the memory of the workspace, up to the first conflict.
+    /// Merges tasks into their run and that into the memory of the workspace, up to the first
+    /// conflict.
     fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
         for task in tasks {
@@ -361,7 +372,8 @@ impl RunStore {
         Ok(())
     }
 
-    /// Publishes the state of the run for other tools, while its writer is held. The step is done even where that fails.
+    /// Publishes the state of the run for other tools, while its writer is held. The step is done
+    /// even where that fails.
     fn publish_state(&self, writer: &mut Writer, run: &RunId) {
         if !self.layout.publishes_state() {
             return;
