@@ -135,8 +135,9 @@ impl Files {
         };
         let mut all = Vec::new();
         let mut writer = self.writer(to)?;
+        let target = writer.reader()?;
         for record in source.timeline(&request)?.into_iter().filter(wanted) {
-            match standing(&source, &record, &mut writer)? {
+            match standing(&source, &record, &target)? {
                 Standing::New => all.push(brought(&record, task)),
                 Standing::Same => {}
                 Standing::Changed => merged.conflicts.push(record.uri),
@@ -171,9 +172,8 @@ enum Standing {
     Changed,
 }
 
-fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Standing> {
+fn standing(source: &Reader, record: &Record, target: &Reader) -> Result<Standing> {
     let says = |record: &Record| (record.title.clone(), record.text.clone());
-    let target = target.reader()?;
     let Some(there) = target.raw().known(&record.uri)? else {
         let known = match target.history(&record.uri) {
             Err(Error::UriNotFound { .. }) => Vec::new(),
