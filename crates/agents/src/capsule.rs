@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use kapsa_memory::{Batch, Micros, RawView, Reader, Record, Result};
+use kapsa_memory::{Micros, RawView, Reader, Record, Result, WriteSet};
 
 use super::kind_index::{Clauses, KindIndex, Placed};
 use super::location::{StoreLocation, lock};
@@ -71,7 +71,7 @@ impl CapsuleFactStore {
     fn save(&self, unsaved: &mut UnsavedReads) -> Result<()> {
         unsaved.count = 0;
         if !unsaved.by_id.is_empty() {
-            self.location.write(|view, batch| count(view, batch, &unsaved.by_id))?;
+            self.location.write(|view, writes| count(view, writes, &unsaved.by_id))?;
             unsaved.by_id.clear();
         }
         Ok(())
@@ -112,8 +112,8 @@ impl FactStore for CapsuleFactStore {
         // A fact that is stored brings its counts.
         let mut others = unsaved.by_id.clone();
         others.retain(|id, _| facts.iter().all(|fact| fact.id != *id));
-        self.location.write(|view, batch| {
-            count(view, batch, &others)?;
+        self.location.write(|view, writes| {
+            count(view, writes, &others)?;
             for fact in each_once(facts) {
                 let uri = records::fact_uri(&fact.id)?;
                 let old = view.known(&uri)?.filter(|record| record.kind == FACT);
@@ -121,8 +121,8 @@ impl FactStore for CapsuleFactStore {
                 if let Some(old) = old.as_ref().filter(|_| view.is_guarded()).and_then(records::fact) {
                     keep_hidden(&mut fact, &old, |id| Ok(view.known(&records::fact_uri(id)?)?.is_some()))?;
                 }
-                batch.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
-                forget_count(view, batch, &fact.id)?;
+                writes.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
+                forget_count(view, writes, &fact.id)?;
             }
             Ok(())
         })?;
@@ -203,12 +203,12 @@ impl FactStore for CapsuleFactStore {
         if self.location.reader()?.is_none() {
             return Ok(());
         }
-        self.location.write(|view, batch| {
+        self.location.write(|view, writes| {
             if view.known(&uri)?.is_none_or(|record| record.kind != FACT) {
                 return Ok(());
             }
-            batch.forget(uri);
-            forget_count(view, batch, id)
+            writes.forget(uri);
+            forget_count(view, writes, id)
         })
     }
 
@@ -266,22 +266,22 @@ fn each_once(facts: &[Fact]) -> Vec<&Fact> {
 }
 
 /// Adds these reads to the counts of facts that are there.
-fn count(view: RawView<'_>, batch: &mut Batch, unsaved: &BTreeMap<String, Reads>) -> Result<()> {
+fn count(view: RawView<'_>, writes: &mut WriteSet, unsaved: &BTreeMap<String, Reads>) -> Result<()> {
     for (id, reads) in unsaved {
         let Ok(uri) = records::fact_uri(id) else { continue };
         let Some(fact) = view.known(&uri)?.as_ref().and_then(records::fact) else { continue };
         let mut access = saved(view, &fact)?;
         access.add(*reads);
-        batch.note(records::of_access(id, access)?);
+        writes.note(records::of_access(id, access)?);
     }
     Ok(())
 }
 
 /// Forgets a fact's counts, if it has any.
-fn forget_count(view: RawView<'_>, batch: &mut Batch, id: &str) -> Result<()> {
+fn forget_count(view: RawView<'_>, writes: &mut WriteSet, id: &str) -> Result<()> {
     let uri = records::access_uri(id)?;
     if view.noted(&uri)?.is_some_and(|record| record.kind == ACCESS) {
-        batch.forget_note(uri);
+        writes.forget_note(uri);
     }
     Ok(())
 }
@@ -365,10 +365,10 @@ impl InsightStore for CapsuleInsightStore {
     fn store(&self, insight: &Insight) -> Result<()> {
         records::of_insight(insight, None)?.check()?;
         let uri = records::agent_uri(INSIGHT, &insight.agent_id, &insight.id)?;
-        self.location.write(|view, batch| {
+        self.location.write(|view, writes| {
             let old = view.known(&uri)?.filter(|record| record.kind == INSIGHT);
             let record = records::of_insight(insight, old.map(|record| records::place(&record)))?;
-            batch.put(record);
+            writes.put(record);
             Ok(())
         })
     }

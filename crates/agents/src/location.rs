@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer, create};
+use kapsa_memory::{AsOf, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, WriteSet, Writer, create};
 
 /// A capsule, and the branch of it, that stores keep their records in. Copies share one queue of
 /// writes; writers of other processes are waited for as the options say.
@@ -113,7 +113,7 @@ impl StoreLocation {
     }
 
     /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.
-    pub(crate) fn write(&self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<()> {
+    pub(crate) fn write(&self, change: impl FnOnce(RawView<'_>, &mut WriteSet) -> Result<()>) -> Result<()> {
         if self.as_of.is_some() {
             return Err(Error::InvalidOperation { reason: "nothing can be written to a moment that is past".to_string() });
         }
@@ -163,8 +163,8 @@ impl StoreLocation {
 
     pub(crate) fn put(&self, record: NewRecord) -> Result<()> {
         record.check()?;
-        self.write(|_, batch| {
-            batch.put(record);
+        self.write(|_, writes| {
+            writes.put(record);
             Ok(())
         })
     }

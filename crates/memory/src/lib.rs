@@ -62,14 +62,14 @@ pub use versions::{branch, checkpoint, event, graph, merge, policy};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;
-pub use view::raw::{NO_LIMIT, RawView, ScanFilter, Wanted};
+pub use view::raw::{Accept, NO_LIMIT, RawView, ScanFilter};
 pub use view::vectors::Coverage;
-pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
 pub use write::shared::SharedWriter;
+pub use write::write_set::WriteSet;
 pub use write::writer::{
     BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
     WriteOptions, Writer, create, create_unlocked,

@@ -114,10 +114,11 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn start_task(&self, run: &RunId, task: &TaskId, new: &NewTask) -> Result<Started> {
-        let given = TaskInfo { title: new.title.clone(), description: new.description.clone(), ..self.new_task(task) };
+        let given =
+            TaskInfo { title: new.title.clone(), description: new.description.clone(), ..new_task(task, (self.options.clock)()) };
         records::task_record(&given, run)?.check()?;
         let mut writer = self.running(run)?;
-        let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
+        let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
         info.status = Status::Running;
         for (known, given) in [(&mut info.title, &new.title), (&mut info.description, &new.description)] {
             if !given.trim().is_empty() {
@@ -127,19 +128,6 @@ impl RunStore {
         let is_new = self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
-    }
-
-    fn new_task(&self, task: &TaskId) -> TaskInfo {
-        let now = (self.options.clock)();
-        TaskInfo {
-            id: task.clone(),
-            title: String::new(),
-            description: String::new(),
-            status: Status::Running,
-            started_at: now,
-            changed_at: now,
-            outputs: None,
-        }
     }
 
     /// The writer of a run, which is started when nobody has.
@@ -222,7 +210,7 @@ impl RunStore {
             match info.tasks.iter_mut().find(|task| task.id == *id) {
                 Some(task) => task.outputs = counted,
                 // A store that another tool made, or a start that was cut short.
-                None => info.tasks.push(TaskInfo { outputs: counted, ..self.new_task(id) }),
+                None => info.tasks.push(TaskInfo { outputs: counted, ..new_task(id, (self.options.clock)()) }),
             }
         }
         Ok(Some(info))
@@ -255,7 +243,7 @@ impl RunStore {
         let recorded = self.record_end(run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
-        let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
+        let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
         self.publish_state(&mut writer, run);
@@ -401,4 +389,17 @@ fn own_record(writer: &mut Writer, run: &RunId) -> Result<Option<Record>> {
 fn task_in(writer: &mut Writer, run: &RunId, task: &TaskId) -> Result<Option<TaskInfo>> {
     let record = writer.own_reader()?.raw().known(&records::task_uri(run, task)?)?;
     Ok(record.as_ref().and_then(records::task_info))
+}
+
+/// A task that begins now.
+fn new_task(task: &TaskId, now: Micros) -> TaskInfo {
+    TaskInfo {
+        id: task.clone(),
+        title: String::new(),
+        description: String::new(),
+        status: Status::Running,
+        started_at: now,
+        changed_at: now,
+        outputs: None,
+    }
 }

@@ -30,7 +30,7 @@ pub struct ScanFilter {
 }
 
 /// Asked of each visible record that a scan comes to, by its sequence: whether it counts.
-pub type Wanted<'a> = &'a mut dyn FnMut(u64) -> Result<bool>;
+pub type Accept<'a> = &'a mut dyn FnMut(u64) -> Result<bool>;
 
 /// A view as it is stored: records with everything that is in them.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// What the disk or a damaged file says, or `wanted`.
-    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| searcher.oldest(filter, limit, None, accept))
     }
 
@@ -101,7 +101,7 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| searcher.newest(filter, limit, None, accept))
     }
 
@@ -109,7 +109,7 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| {
             Ok(searcher.search(query, filter, limit, accept)?.into_iter().map(|hit| hit.seq).collect())
         })
@@ -178,7 +178,7 @@ impl<'a> RawView<'a> {
     fn scan(
         &self,
         filter: &ScanFilter,
-        wanted: Wanted<'_>,
+        wanted: Accept<'_>,
         search: impl FnOnce(&Searcher, &kapsa_index::Filter, &mut dyn FnMut(Candidate<'_>) -> bool) -> kapsa_index::Result<Vec<u64>>,
     ) -> Result<Vec<u64>> {
         let mut visibility = Visibility::of(self.view);

@@ -11,12 +11,12 @@ use crate::view::raw::RawView;
 
 /// What is to be written in one commit.
 #[derive(Debug)]
-pub struct Batch {
+pub struct WriteSet {
     all: Vec<Pending>,
     envelope: Envelope,
 }
 
-impl Batch {
+impl WriteSet {
     /// Puts a memory, as [`Writer::put`].
     pub fn put(&mut self, record: NewRecord) {
         self.all.push(Pending::put(record, self.envelope.clone()));
@@ -46,14 +46,14 @@ impl Writer {
     ///
     /// # Errors
     /// What `change` says; as [`Writer::put`] and [`Writer::forget`]. Then nothing was written.
-    pub fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<Vec<Put>> {
+    pub fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut WriteSet) -> Result<()>) -> Result<Vec<Put>> {
         let envelope = Envelope { branch: self.branch_id(), ..Envelope::default() };
-        let mut batch = Batch { all: Vec::new(), envelope };
+        let mut writes = WriteSet { all: Vec::new(), envelope };
         let guarded = match self.principal() {
             Some(profile) => Some(self.view()?.guarded(profile)),
             None => None,
         };
-        change(RawView::of(guarded.as_ref().map_or(self.view(), Ok)?), &mut batch)?;
-        self.write_noted(batch.all)
+        change(RawView::of(guarded.as_ref().map_or(self.view(), Ok)?), &mut writes)?;
+        self.write_noted(writes.all)
     }
 }
