@@ -9,6 +9,8 @@
 //! [`WorkspaceMemory`] is what a team shares, behind clearances; [`AgentMemory`] is what one agent
 //! has for itself.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod capsule;
 mod compare;
 mod context;

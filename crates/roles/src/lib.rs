@@ -32,6 +32,8 @@
 //! # Ok::<(), kapsa_roles::RoleError>(())
 //! ```
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod answer;
 mod authority;
 mod config;

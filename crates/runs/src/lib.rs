@@ -11,6 +11,8 @@
 //! about to begin. [`RunMemory`] is the same for a host that must go on when its memory fails:
 //! every failure is reported, none is returned.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod config;
 mod context;
 mod layout;
