@@ -192,7 +192,7 @@ fn workers(kept: &[Kept<'_>; 2]) -> Result<Table> {
         let status: serde_json::Value = serde_json::from_str(&kept.run(&["status", "--run", RUN])?.stdout)?;
         let tasks = status["tasks"].as_array().context("a run has tasks")?.iter();
         let crowd = tasks.filter(|task| task["task"].as_str().is_some_and(|id| id.starts_with("crowd-")));
-        let found: u64 = crowd.filter_map(|task| task["outputs"].as_u64()).sum();
+        let found: u64 = crowd.filter_map(|task| task["output_count"].as_u64()).sum();
         let layout = if kept.layout == Layout::Branches { "branches" } else { "files" };
         table.row([String::new(), layout.to_owned(), (WORKERS * EACH).to_string(), found.to_string(), figure(ms)]);
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use kapsa_memory::stats;
 use kapsa_memory::Reader;
 use kapsa_memory::request::FindRequest;
 use tantivy::collector::TopDocs;
@@ -42,7 +43,7 @@ pub fn measure(tools: &Tools, dataset: &Dataset, rebuild: bool) -> Result<Vec<Ta
     Engine::Kapsa.prepare(tools, dataset, rebuild)?;
     let store = dataset.store(Engine::Kapsa.store_name());
     let reader = Reader::open(&store)?;
-    let segments = reader.stats(false)?.segment_count.max(1);
+    let segments = stats(&reader, false)?.segment_count.max(1);
     let bare = Bare::open(&tantivy_with(tools, dataset, segments)?)?;
     let queries = dataset.queries()?;
     Ok(vec![searches(&reader, &bare, &queries, dataset.n, segments)?, reads(&reader, &store, dataset.n)?])

@@ -8,9 +8,11 @@ mod fuzz;
 mod harness;
 mod kill;
 mod model;
+mod mutants;
 mod powercut;
 mod recall;
 mod scheduled;
+mod schema;
 mod tidy;
 mod torture;
 
@@ -24,6 +26,8 @@ Check
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
+  mutants [--file GLOB...]
+                     mutate the capsule, and list what no test notices
   scheduled [NAME...]
                      list the checks that take long, or run them
 
@@ -39,6 +43,7 @@ Measure
 Build
   dist               build the static program
   model [--write]    convert the bundled model again, and compare
+  schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill and powercut.";
 
@@ -56,6 +61,8 @@ fn main() -> ExitCode {
         ("dist", []) => chore(dist::run(&repository())),
         ("fuzz", rest) => chore(fuzz::run(&repository(), rest)),
         ("model", rest) => chore(model::run(&repository(), rest)),
+        ("mutants", rest) => chore(mutants::run(&repository(), rest)),
+        ("schema", []) => chore(schema::run(&repository())),
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),

@@ -14,8 +14,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Mutex;
 
-use kapsa_memory::{Micros, RawView, Reader, Record, Result, WriteSet};
+use kapsa_memory::{Batch, Micros, RawView, Record, Result};
 
+use super::acting::ActingReader;
 use super::kind_index::{Clauses, KindIndex, Placed};
 use super::location::{StoreLocation, lock};
 use super::matching::{Likeness, Rule, counts, words};
@@ -71,24 +72,15 @@ impl CapsuleFactStore {
     fn save(&self, unsaved: &mut UnsavedReads) -> Result<()> {
         unsaved.count = 0;
         if !unsaved.by_id.is_empty() {
-            self.location.write(|view, writes| count(view, writes, &unsaved.by_id))?;
+            self.location.write(|view, batch| count(view, batch, &unsaved.by_id))?;
             unsaved.by_id.clear();
         }
         Ok(())
     }
 
-    /// The reader that a query's clearance asks for. Who is guarded by another profile already is
-    /// by both: the rule asks the one of the query.
-    fn cleared(&self, reader: Reader, query: &FactQuery) -> Reader {
-        match (self.location.principal(), &query.clearance) {
-            (None, Some(profile)) => reader.as_principal(profile.clone()),
-            _ => reader,
-        }
-    }
-
     /// The facts as they are now, and the reads that they do not know of. Both are of one moment:
     /// no read is counted twice or not at all.
-    fn now(&self) -> Result<Option<(Reader, UnsavedReads)>> {
+    fn now(&self) -> Result<Option<(ActingReader, UnsavedReads)>> {
         let unsaved = lock(&self.unsaved);
         Ok(self.location.reader()?.map(|reader| (reader, unsaved.clone())))
     }
@@ -112,8 +104,8 @@ impl FactStore for CapsuleFactStore {
         // A fact that is stored brings its counts.
         let mut others = unsaved.by_id.clone();
         others.retain(|id, _| facts.iter().all(|fact| fact.id != *id));
-        self.location.write(|view, writes| {
-            count(view, writes, &others)?;
+        self.location.write(|view, batch| {
+            count(view, batch, &others)?;
             for fact in each_once(facts) {
                 let uri = records::fact_uri(&fact.id)?;
                 let old = view.known(&uri)?.filter(|record| record.kind == FACT);
@@ -121,8 +113,8 @@ impl FactStore for CapsuleFactStore {
                 if let Some(old) = old.as_ref().filter(|_| view.is_guarded()).and_then(records::fact) {
                     keep_hidden(&mut fact, &old, |id| Ok(view.known(&records::fact_uri(id)?)?.is_some()))?;
                 }
-                writes.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
-                forget_count(view, writes, &fact.id)?;
+                batch.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
+                forget_count(view, batch, &fact.id)?;
             }
             Ok(())
         })?;
@@ -132,7 +124,8 @@ impl FactStore for CapsuleFactStore {
 
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>> {
         let Some((reader, unsaved)) = self.now()? else { return Ok(Vec::new()) };
-        let reader = self.cleared(reader, query);
+        // A principal's reader is guarded by its own profile, and the rule applies the query's.
+        let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
@@ -165,7 +158,8 @@ impl FactStore for CapsuleFactStore {
     /// Without how often they were read: nobody chooses by it.
     fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
-        let reader = self.cleared(reader, query);
+        // A principal's reader is guarded by its own profile, and the rule applies the query's.
+        let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &Record| {
@@ -203,12 +197,12 @@ impl FactStore for CapsuleFactStore {
         if self.location.reader()?.is_none() {
             return Ok(());
         }
-        self.location.write(|view, writes| {
+        self.location.write(|view, batch| {
             if view.known(&uri)?.is_none_or(|record| record.kind != FACT) {
                 return Ok(());
             }
-            writes.forget(uri);
-            forget_count(view, writes, id)
+            batch.forget(uri);
+            forget_count(view, batch, id)
         })
     }
 
@@ -266,22 +260,22 @@ fn each_once(facts: &[Fact]) -> Vec<&Fact> {
 }
 
 /// Adds these reads to the counts of facts that are there.
-fn count(view: RawView<'_>, writes: &mut WriteSet, unsaved: &BTreeMap<String, Reads>) -> Result<()> {
+fn count(view: RawView<'_>, batch: &mut Batch, unsaved: &BTreeMap<String, Reads>) -> Result<()> {
     for (id, reads) in unsaved {
         let Ok(uri) = records::fact_uri(id) else { continue };
         let Some(fact) = view.known(&uri)?.as_ref().and_then(records::fact) else { continue };
         let mut access = saved(view, &fact)?;
         access.add(*reads);
-        writes.note(records::of_access(id, access)?);
+        batch.note(records::of_access(id, access)?);
     }
     Ok(())
 }
 
 /// Forgets a fact's counts, if it has any.
-fn forget_count(view: RawView<'_>, writes: &mut WriteSet, id: &str) -> Result<()> {
+fn forget_count(view: RawView<'_>, batch: &mut Batch, id: &str) -> Result<()> {
     let uri = records::access_uri(id)?;
     if view.noted(&uri)?.is_some_and(|record| record.kind == ACCESS) {
-        writes.forget_note(uri);
+        batch.forget_note(uri);
     }
     Ok(())
 }
@@ -365,10 +359,10 @@ impl InsightStore for CapsuleInsightStore {
     fn store(&self, insight: &Insight) -> Result<()> {
         records::of_insight(insight, None)?.check()?;
         let uri = records::agent_uri(INSIGHT, &insight.agent_id, &insight.id)?;
-        self.location.write(|view, writes| {
+        self.location.write(|view, batch| {
             let old = view.known(&uri)?.filter(|record| record.kind == INSIGHT);
             let record = records::of_insight(insight, old.map(|record| records::place(&record)))?;
-            writes.put(record);
+            batch.put(record);
             Ok(())
         })
     }

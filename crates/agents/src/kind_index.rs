@@ -25,7 +25,7 @@ use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
 use super::types::Fact;
 use kapsa_memory::access::{Access, index_terms};
 use kapsa_memory::query::{Query, TOKEN_BYTES_MAX};
-use kapsa_memory::{Error, Micros, NO_LIMIT, RawView, Record, Result, ScanFilter};
+use kapsa_memory::{Error, LIMIT_NONE, Micros, RawView, Record, Result, ScanFilter};
 
 /// Most words of a text that others are looked for by.
 const WORDS_ALIKE_MAX: usize = 64;
@@ -153,7 +153,7 @@ impl KindIndex<'_> {
         let never_revised = ScanFilter { none: vec![revised.clone()], ..filter.clone() };
         let revised = ScanFilter { all: [filter.all.clone(), vec![vec![revised]]].concat(), ..filter.clone() };
         let mut found = Vec::new();
-        for (filter, limit) in [(never_revised, limit), (revised, NO_LIMIT)] {
+        for (filter, limit) in [(never_revised, limit), (revised, LIMIT_NONE)] {
             self.view.oldest(&filter, limit, &mut |sequence| self.keep(sequence, read, &mut found))?;
         }
         Ok(found)

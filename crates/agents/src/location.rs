@@ -7,7 +7,9 @@ use std::thread::{self, ThreadId};
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, WriteSet, Writer, create};
+use kapsa_memory::{AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer, create};
+
+use super::acting::{ActingReader, ActingWriter};
 
 /// A capsule, and the branch of it, that stores keep their records in. Copies share one queue of
 /// writes; writers of other processes are waited for as the options say.
@@ -24,7 +26,7 @@ pub struct StoreLocation {
     /// The capsule as it was read last: whoever asks next need not read and check the same again.
     last: Arc<Mutex<Option<Reader>>>,
     /// The writer of a turn that is not over, and the thread whose turn it is.
-    held: Arc<Mutex<Option<(ThreadId, Writer)>>>,
+    held: Arc<Mutex<Option<(ThreadId, ActingWriter)>>>,
 }
 
 /// Ends a turn, however its work ended.
@@ -66,11 +68,6 @@ impl StoreLocation {
         StoreLocation { as_of: Some(as_of), held: Arc::default(), ..self.clone() }
     }
 
-    /// Who looks and writes; none for the owner.
-    pub(crate) fn principal(&self) -> Option<&ClearanceProfile> {
-        self.principal.as_ref()
-    }
-
     /// Whether it is at a past moment.
     pub(crate) fn is_past(&self) -> bool {
         self.as_of.is_some()
@@ -85,11 +82,9 @@ impl StoreLocation {
     }
 
     /// What the branch holds now, or held then; none when there is no capsule yet.
-    pub(crate) fn reader(&self) -> Result<Option<Reader>> {
-        let Some(mut reader) = self.whole()? else { return Ok(None) };
-        if let Some(profile) = &self.principal {
-            reader = reader.as_principal(profile.clone());
-        }
+    pub(crate) fn reader(&self) -> Result<Option<ActingReader>> {
+        let Some(reader) = self.whole()? else { return Ok(None) };
+        let reader = ActingReader::new(reader, self.principal.as_ref());
         if self.branch == MAIN && self.as_of.is_none() {
             return Ok(Some(reader));
         }
@@ -113,16 +108,16 @@ impl StoreLocation {
     }
 
     /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.
-    pub(crate) fn write(&self, change: impl FnOnce(RawView<'_>, &mut WriteSet) -> Result<()>) -> Result<()> {
+    pub(crate) fn write(&self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<()> {
         if self.as_of.is_some() {
             return Err(Error::InvalidOperation { reason: "nothing can be written to a moment that is past".to_string() });
         }
         if let Some((_, writer)) = lock(&self.held).as_mut().filter(|(whose, _)| *whose == thread::current().id()) {
-            return writer.change(change).map(drop);
+            return writer.change(change);
         }
         let _turn = lock(&self.queue);
         let mut writer = self.acting()?;
-        writer.change(change).map(drop)
+        writer.change(change)
     }
 
     /// Has the capsule's lock to itself while `work` reads and writes: nobody changes in between
@@ -141,11 +136,8 @@ impl StoreLocation {
     }
 
     /// A writer of the branch, as it is for who acts.
-    fn acting(&self) -> Result<Writer> {
-        let mut writer = self.writer()?;
-        if let Some(profile) = &self.principal {
-            writer = writer.as_principal(profile.clone());
-        }
+    fn acting(&self) -> Result<ActingWriter> {
+        let mut writer = ActingWriter::new(self.writer()?, self.principal.as_ref());
         if self.branch != MAIN {
             writer.switch(&self.branch)?;
         }
@@ -163,8 +155,8 @@ impl StoreLocation {
 
     pub(crate) fn put(&self, record: NewRecord) -> Result<()> {
         record.check()?;
-        self.write(|_, writes| {
-            writes.put(record);
+        self.write(|_, batch| {
+            batch.put(record);
             Ok(())
         })
     }

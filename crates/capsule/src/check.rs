@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
+use crate::format::commit_pointer::{CommitPointer, POINTER_BYTES, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
-use crate::format::hint::{HINT_BYTES, Hint, SLOTS};
 use crate::format::manifest::Manifest;
 use crate::format::segment::{Layout, decode_sections};
 use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, sum};
@@ -79,10 +79,10 @@ pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64,
         Err(error) => return Err(error),
     };
     let mut checker = Checker::new(storage, path, header, report)?;
-    let hints = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
-    checker.hints = hints.collect();
+    let pointers = SLOTS.iter().filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
+    checker.pointers = pointers.collect();
     checker.check_log(progress)?;
-    checker.check_hints(&prefix);
+    checker.check_pointers(&prefix);
     checker.report.problems.sort_by_key(|problem| problem.offset);
     Ok(checker.report)
 }
@@ -99,13 +99,13 @@ struct Checker<'a> {
     report: Report,
     head: Head,
     transaction: Open,
-    /// Digest and sum of the head of each segment and annex seen, by offset.
+    /// Digest and sum of the head of each segment seen, by offset.
     segments: HashMap<u64, (Hash, u64)>,
     /// Offsets of those that are damaged.
     damaged: HashSet<u64>,
     folded: Option<Bytes>,
-    /// The valid hints; those whose commits were met go.
-    hints: Vec<Hint>,
+    /// The valid commit pointers; those whose commits were met go.
+    pointers: Vec<CommitPointer>,
 }
 
 /// The transaction being read.
@@ -135,7 +135,7 @@ impl<'a> Checker<'a> {
             segments: HashMap::new(),
             damaged: HashSet::new(),
             folded: None,
-            hints: Vec::new(),
+            pointers: Vec::new(),
         };
         match located {
             Ok(located) => match expect_torn(&*checker.storage, path, &located) {
@@ -162,16 +162,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The hint of a commit goes to the disk with the next commit at the latest, so a slot can be unused only until then.
-    fn check_hints(&mut self, prefix: &[u8]) {
-        for hint in std::mem::take(&mut self.hints) {
-            self.problem(hint.slot(), None, "the hint names a commit that is not there");
+    /// A commit's pointer goes to the disk with the next commit at the latest, so a slot can be unused only until then.
+    fn check_pointers(&mut self, prefix: &[u8]) {
+        for pointer in std::mem::take(&mut self.pointers) {
+            self.problem(pointer.slot(), None, "the commit pointer names a commit that is not there");
         }
         for (slot, first_serial) in SLOTS.into_iter().zip([2, 1]) {
             let Some(page) = prefix.get(slot as usize..(slot + 4096) as usize) else { continue };
-            let unused = all_zero(&page[..HINT_BYTES]) && self.head.commit.serial <= first_serial;
-            if !unused && Hint::decode(page, slot, &self.header).is_none() || !all_zero(&page[HINT_BYTES..]) {
-                self.problem(slot, None, "the hint is damaged; the next two commits mend it");
+            let unused = all_zero(&page[..POINTER_BYTES]) && self.head.commit.serial <= first_serial;
+            if !unused && CommitPointer::decode(page, slot, &self.header).is_none() || !all_zero(&page[POINTER_BYTES..]) {
+                self.problem(slot, None, "the commit pointer is damaged; the next two commits mend it");
             }
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
     fn check_log(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let mut offset = LOG_START;
         while offset < self.end {
-            offset = match self.frame_at(offset)? {
+            let next = match self.frame_at(offset)? {
                 Ok(frame) => {
                     self.check_frame(&frame)?;
                     frame.end()
@@ -189,6 +189,8 @@ impl<'a> Checker<'a> {
                     self.resume_after(offset)?
                 }
             };
+            assert!(next > offset, "the check goes forward");
+            offset = next;
             self.report.bytes = offset.min(self.file_len);
             progress(self.report.bytes, self.file_len);
         }
@@ -222,6 +224,7 @@ impl<'a> Checker<'a> {
     }
 
     fn check_frame(&mut self, frame: &Frame) -> Result<()> {
+        debug_assert!(frame.offset >= self.head.end, "frames are checked in the order of the file");
         let number = self.report.frames;
         self.report.frames += 1;
         let found = if frame.kind == Kind::Segment { self.check_segment(frame)? } else { self.check_payload(frame)? };
@@ -266,7 +269,7 @@ impl<'a> Checker<'a> {
             // Only for its unpacking: dictionaries come before the records that use them.
             let head = Head { end: self.end, ..Head::empty() };
             let located =
-                crate::log::Located { header: self.header, head, named: false, hinted_end: LOG_START, file_len: self.file_len };
+                crate::log::Located { header: self.header, head, named: false, pointed_end: LOG_START, file_len: self.file_len };
             self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
         }
         let snapshot = self.snapshot.clone().expect("made above");
@@ -289,7 +292,8 @@ impl<'a> Checker<'a> {
             Ok(commit) if payload.len() == COMMIT_BYTES => commit,
             _ => return Ok(Err("its fields contradict each other".to_string())),
         };
-        self.hints.retain(|hint| (hint.offset, hint.end, hint.digest) != (frame.offset, frame.end(), frame.digest));
+        self.pointers
+            .retain(|pointer| (pointer.offset, pointer.end, pointer.digest) != (frame.offset, frame.end(), frame.digest));
         let broken = self.transaction.broken;
         let result = if broken { Ok(()) } else { self.check_transaction(&commit) };
         let manifest = self.check_manifest(&commit)?;
@@ -347,11 +351,11 @@ impl<'a> Checker<'a> {
             Ok(_) => return Ok(Err("its manifest is another frame".to_string())),
             Err(what) => return Ok(Err(what.to_string())),
         };
-        self.name_annexes(&manifest.annexes);
+        self.name_derived(&manifest.derived);
         Ok(self.expect_parts(&manifest))
     }
 
-    /// Whether a manifest's segments and annexes are there, as it says or damaged.
+    /// Whether the segments that a manifest names, index and derived, are there, as it says or damaged.
     fn expect_parts(&self, manifest: &Manifest) -> Result<(), String> {
         let missing = |meta: &&SegmentMeta| {
             let as_named = self.segments.get(&meta.frame_offset) == Some(&(meta.digest, meta.head_sum));
@@ -360,19 +364,19 @@ impl<'a> Checker<'a> {
         if manifest.segments.iter().any(|segment| missing(&segment)) {
             return Err("its manifest names segments that are not there".to_string());
         }
-        match manifest.annexes.iter().find(missing) {
-            Some(annex) => Err(format!("its manifest names {}, which is not there", annex_name(annex))),
+        match manifest.derived.iter().find(missing) {
+            Some(derived) => Err(format!("its manifest names {}, which is not there", derived_name(derived))),
             None => Ok(()),
         }
     }
 
-    /// Only the manifest tells an annex from a segment: names the damaged ones among those met so far.
-    fn name_annexes(&mut self, annexes: &[SegmentMeta]) {
+    /// Only the manifest distinguishes derived segments from index segments: names the damaged ones among those met so far.
+    fn name_derived(&mut self, derived: &[SegmentMeta]) {
         for problem in &mut self.report.problems {
             if let Some(what) = problem.what.strip_prefix("segment frame: ")
-                && let Some(annex) = annexes.iter().find(|annex| annex.frame_offset == problem.offset)
+                && let Some(derived) = derived.iter().find(|derived| derived.frame_offset == problem.offset)
             {
-                problem.what = format!("{}: {what}", annex_name(annex));
+                problem.what = format!("{}: {what}", derived_name(derived));
             }
         }
     }
@@ -412,6 +416,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-fn annex_name(annex: &SegmentMeta) -> String {
-    format!("annex {} of records {} to {}", annex.id, annex.first_sequence, annex.next_sequence - 1)
+fn derived_name(derived: &SegmentMeta) -> String {
+    format!("derived segment {} of records {} to {}", derived.id, derived.first_sequence, derived.next_sequence - 1)
 }

@@ -34,6 +34,7 @@ fn read_aligned(direct: &File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     let whole = len.next_multiple_of(ALIGN);
     let mut memory = vec![0; whole + ALIGN];
     let from = memory.as_ptr().align_offset(ALIGN);
+    assert!(start.is_multiple_of(ALIGN as u64) && from < ALIGN, "offset and memory of a direct read are aligned");
     let buffer = &mut memory[from..from + whole];
     let mut filled = 0;
     while filled < len {

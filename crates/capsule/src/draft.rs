@@ -8,12 +8,12 @@ use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Coding, Head as RecordsHead, Stored, encode_plain};
+use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
 use crate::format::{
-    ANNEXES_MAX, COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta,
+    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SegmentMeta,
 };
-use crate::log::{Head, corrupt};
+use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
 
@@ -46,9 +46,9 @@ pub struct SegmentDraft {
     pub sections: Vec<(Tag, Vec<u8>)>,
 }
 
-/// A new annex, to be appended by a transaction: data derived from a range of records, which other annexes may cover too.
+/// A new derived segment, to be appended by a transaction: data derived from a range of records, which other derived segments may cover too.
 #[derive(Clone, Debug)]
-pub struct AnnexDraft {
+pub struct DerivedDraft {
     /// First record it covers.
     pub first_sequence: u64,
     /// Sequence after the last record it covers.
@@ -76,8 +76,25 @@ pub(crate) struct Draft {
     next_sequence: u64,
     manifest: Manifest,
     manifest_changed: bool,
+    /// Offset of the dictionary that this transaction learned, or of the one in force before it; 0 for none.
+    dictionary_offset: u64,
     pub(crate) history_offset: u64,
     buffers: Buffers,
+    /// Whether bytes past the base may be in the file.
+    spilled: bool,
+    /// Whether a write failed, or is under way: then records that were counted may be missing.
+    incomplete: bool,
+}
+
+/// A transaction that is ready to be published.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// The bytes still to be written.
+    pub(crate) bytes: Vec<u8>,
+    /// Where they go.
+    pub(crate) offset: u64,
+    /// The head that they make.
+    pub(crate) head: Head,
 }
 
 #[derive(Debug)]
@@ -97,6 +114,8 @@ impl Pending {
 
 impl Draft {
     pub(crate) fn new(path: &Path, header: &Header, base: &Head, manifest: Manifest, buffers: Buffers) -> Draft {
+        assert_eq!(manifest.indexed(), base.commit.indexed, "a transaction goes on from the manifest of its base");
+        assert!(base.end >= LOG_START && base.end.is_multiple_of(8), "a transaction begins where a frame can");
         Draft {
             path: path.to_path_buf(),
             header: *header,
@@ -113,8 +132,11 @@ impl Draft {
             next_sequence: base.commit.next_sequence,
             manifest,
             manifest_changed: false,
+            dictionary_offset: base.commit.dictionary_offset,
             history_offset: base.commit.history_offset,
             buffers,
+            spilled: false,
+            incomplete: false,
         }
     }
 
@@ -126,9 +148,9 @@ impl Draft {
         self.lengths.len()
     }
 
-    /// Whether anything was written to the file already.
+    /// Whether anything was written to the file already, or is about to be.
     pub(crate) fn spilled(&self) -> bool {
-        self.buffer_offset > self.base.end
+        self.spilled
     }
 
     /// What will be in force.
@@ -136,8 +158,12 @@ impl Draft {
         &self.manifest
     }
 
-    /// Nobody can read a commit that counts beyond the limit, so none is built on one that a stranger made to be near it.
-    fn expect_room(&self) -> Result<()> {
+    /// Whether the transaction can go on. A failed write lost records that are counted; and a commit that counts beyond
+    /// the limit could never be read, so none is built on one that a stranger made to be near it.
+    pub(crate) fn expect_usable(&self) -> Result<()> {
+        if self.incomplete {
+            return Err(Error::Misuse { reason: "a write of this transaction failed; begin another one" });
+        }
         let Commit { serial, number, next_sequence, tail_bytes, .. } = self.base.commit;
         if [serial, number, next_sequence, tail_bytes].into_iter().all(|count| count <= COUNT_MAX / 2) {
             return Ok(());
@@ -151,7 +177,7 @@ impl Draft {
             Stored::Body(body) => (body, false),
             Stored::Purged(hash) => (hash.as_slice(), true),
         };
-        self.expect_room()?;
+        self.expect_usable()?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
         }
@@ -168,17 +194,15 @@ impl Draft {
 
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
+        self.expect_usable()?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
         }
+        self.incomplete = true;
         let total = std::mem::take(&mut self.pending_bytes);
         if packer.wants_dictionary(total) {
-            let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
-            if let Some(dictionary) = packer.train(&samples) {
-                let offset = self.push(Kind::Dictionary, &dictionary);
-                packer.adopt(offset, &dictionary);
-            }
+            self.push_dictionary(&pending, packer);
         }
         let mut first = self.next_sequence - pending.len() as u64;
         for group in group(&pending, packer.target_bytes(total)) {
@@ -187,10 +211,25 @@ impl Draft {
             first += group.len() as u64;
             self.spill(storage)?;
         }
+        assert_eq!(first, self.next_sequence, "every record that was counted is in a frame");
+        self.incomplete = false;
         Ok(())
     }
 
+    /// Learns a dictionary from the records, where they allow one, and packs with it from now on.
+    fn push_dictionary(&mut self, pending: &[Pending], packer: &mut Packer) {
+        let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
+        if let Some(dictionary) = packer.train(&samples) {
+            let offset = self.push(Kind::Dictionary, &dictionary);
+            packer.adopt(offset, &dictionary);
+            self.dictionary_offset = offset;
+        }
+    }
+
     fn push_records(&mut self, first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) {
+        assert!((1..=RECORDS_PER_FRAME_MAX).contains(&records.len()), "a frame holds one record at least, and not too many");
+        let known = packer.dictionary_offset();
+        assert!(known == 0 || known == self.dictionary_offset, "records are packed with a dictionary that the commit names");
         let plain = encode_plain(records);
         let packed = packer.pack(&plain, total);
         let head = RecordsHead {
@@ -204,6 +243,8 @@ impl Draft {
         head.encode(&mut payload);
         payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
         let frame_offset = self.push(Kind::Records, &payload);
+        let ascends = self.places.last().is_none_or(|p| p.first_sequence < first_sequence && p.frame_offset < frame_offset);
+        debug_assert!(ascends, "records lie in the file in the order of their sequences");
         self.places.push(RecordsPlace { first_sequence, frame_offset });
     }
 
@@ -213,14 +254,19 @@ impl Draft {
         let frame = push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
+        debug_assert_eq!(frame.end(), self.buffer_offset + self.buffer.len() as u64, "the buffer ends with its last frame");
         frame.offset
     }
 
     /// Writes the buffer out when it is full. Nothing of it exists before the commit frame does.
     pub(crate) fn spill(&mut self, storage: &dyn Storage) -> Result<()> {
         if self.buffer.len() >= self.buffers.spill_bytes {
+            debug_assert!(self.buffer.len().is_multiple_of(8), "whole frames are written out");
+            self.spilled = true;
+            let was_incomplete = std::mem::replace(&mut self.incomplete, true);
             let written = write_all_at(storage, &self.buffer, self.buffer_offset);
             written.map_err(Error::io("write", &self.path))?;
+            self.incomplete = was_incomplete;
             self.buffer_offset += self.buffer.len() as u64;
             self.buffer.clear();
         }
@@ -229,62 +275,60 @@ impl Draft {
 
     /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
     pub(crate) fn add_segment(&mut self, draft: SegmentDraft, committed: Vec<RecordsPlace>) -> Result<()> {
-        self.expect_room()?;
+        self.expect_usable()?;
         let range = draft.first_sequence..draft.next_sequence;
-        let (from, to) = self.replaced(&range)?;
+        let misuse = |reason| Error::Misuse { reason };
+        if range.is_empty() || range.end > self.next_sequence {
+            return Err(misuse("a segment covers records that do not exist"));
+        }
+        let replaced = self.manifest.replaced(&range).map_err(misuse)?;
         let mut places = committed;
         places.extend_from_slice(&self.places);
         let directory = encode_directory(select(&places, range.start, range.end));
         let mut sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         sections.push((RECORD_DIRECTORY, &directory));
         let meta = self.push_segment(range, &sections);
-        self.manifest.segments.splice(from..to, [meta]);
+        self.manifest.segments.splice(replaced, [meta]);
         self.manifest_changed = true;
+        assert!(self.manifest.indexed() <= self.next_sequence, "segments cover records that exist");
         Ok(())
     }
 
-    /// Adds an annex in place of those named by `replaces`.
-    pub(crate) fn add_annex(&mut self, draft: AnnexDraft, replaces: &[u64]) -> Result<()> {
-        self.expect_room()?;
+    /// Adds a derived segment in place of those named by `replaces`.
+    pub(crate) fn add_derived(&mut self, draft: DerivedDraft, replaces: &[u64]) -> Result<()> {
+        self.expect_usable()?;
         let misuse = |reason| Err(Error::Misuse { reason });
         let range = draft.first_sequence..draft.next_sequence;
         if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
-            return misuse("an annex covers records that do not exist");
+            return misuse("a derived segment covers records that do not exist");
         }
         if draft.sections.len() > SECTIONS_MAX {
-            return misuse("an annex has too many sections");
+            return misuse("a derived segment has too many sections");
         }
         if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
-            return misuse("an annex has a section that is the capsule's own");
+            return misuse("a derived segment has a section that is the capsule's own");
         }
-        let mut annexes = self.annexes_without(replaces)?;
-        if annexes.len() >= ANNEXES_MAX {
-            return misuse("there are too many annexes");
+        let mut derived = self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
+        if derived.len() >= DERIVED_SEGMENTS_MAX {
+            return misuse("there are too many derived segments");
         }
         let sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        annexes.push(self.push_segment(range, &sections));
-        self.manifest.annexes = annexes;
+        derived.push(self.push_segment(range, &sections));
+        debug_assert!(derived.is_sorted_by(|one, other| one.id < other.id), "the newest derived segment has the highest id");
+        self.manifest.derived = derived;
         self.manifest_changed = true;
         Ok(())
     }
 
-    /// Takes the annexes with these ids out of force.
-    pub(crate) fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
-        self.expect_room()?;
-        self.manifest.annexes = self.annexes_without(ids)?;
+    /// Takes the derived segments with these ids out of force.
+    pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
+        self.expect_usable()?;
+        self.manifest.derived = self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
         self.manifest_changed |= !ids.is_empty();
         Ok(())
     }
 
-    fn annexes_without(&self, ids: &[u64]) -> Result<Vec<SegmentMeta>> {
-        let annexes = &self.manifest.annexes;
-        if ids.iter().any(|id| annexes.binary_search_by_key(id, |annex| annex.id).is_err()) {
-            return Err(Error::Misuse { reason: "no annex in force has this id" });
-        }
-        Ok(annexes.iter().filter(|annex| !ids.contains(&annex.id)).copied().collect())
-    }
-
-    /// Appends the frame of a segment or annex, whose id is the frame's offset.
+    /// Appends the frame of a segment, index or derived,, whose id is the frame's offset.
     fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
         let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
         let Encoded { payload, head_sum } = encode(sections, payload_offset);
@@ -304,34 +348,18 @@ impl Draft {
         }
     }
 
-    /// Which of the segments in force a new one over `range` takes the place of.
-    fn replaced(&self, range: &Range<u64>) -> Result<(usize, usize)> {
-        let Manifest { segments, .. } = &self.manifest;
-        let indexed = self.manifest.indexed();
-        let misuse = |reason| Err(Error::Misuse { reason });
-        if range.is_empty() || range.end > self.next_sequence {
-            return misuse("a segment covers records that do not exist");
-        }
-        let from = segments.partition_point(|s| s.first_sequence < range.start);
-        let to = segments.partition_point(|s| s.first_sequence < range.end);
-        let starts = segments.get(from).map_or(indexed, |s| s.first_sequence) == range.start;
-        let ends = range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
-        if !starts || !ends {
-            return misuse("a segment does not join the ones in force");
-        }
-        if segments.len() - (to - from) >= SEGMENTS_MAX {
-            return misuse("there are too many segments");
-        }
-        Ok((from, to))
-    }
-
-    /// Ends the transaction: the manifest if it changed, then the commit frame. Returns the bytes still to be
-    /// written, where, and the head they make.
-    pub(crate) fn finish(mut self, end: Ending, committed_tail: Tail<'_>, dictionary: u64) -> (Vec<u8>, u64, Head) {
+    /// Ends the transaction: the manifest if it changed, then the commit frame.
+    pub(crate) fn finish(&mut self, end: Ending, committed_tail: Tail<'_>) -> Finished {
+        assert!(self.pending.is_empty() && !self.incomplete, "a transaction is flushed before it ends");
+        let new = self.next_sequence - self.base.commit.next_sequence;
+        assert!(self.hashes.len() as u64 == new && self.lengths.len() as u64 == new, "every new record has its hash and length");
         let mut commit = self.commit_fields(&end, committed_tail);
-        commit.dictionary_offset = dictionary;
+        commit.dictionary_offset = self.dictionary_offset;
         if self.manifest_changed {
-            commit.manifest_offset = self.push(Kind::Manifest, &self.manifest.encode());
+            let manifest = self.manifest.encode();
+            commit.manifest_offset = self.push(Kind::Manifest, &manifest);
+            let read = Manifest::decode(&manifest, &commit);
+            debug_assert_eq!(read.as_ref(), Ok(&self.manifest), "whoever opens the file accepts the manifest");
         }
         commit.frames_hash = *self.frames.finalize().as_bytes();
         commit.frame_count = self.frame_count;
@@ -340,9 +368,14 @@ impl Draft {
         if commit.indexed == commit.next_sequence {
             commit.tail_offset = end;
         }
-        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &commit.encode());
+        let encoded = commit.encode();
+        debug_assert_eq!(Commit::decode(&encoded), Ok(commit), "whoever opens the file reads the commit that was written");
+        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &encoded);
         assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
-        (self.buffer, self.buffer_offset, Head { commit, offset, end, digest: frame.digest })
+        assert!(follows(&self.base, &commit), "whoever opens the file finds this commit after its base");
+        let bytes = std::mem::take(&mut self.buffer);
+        self.spilled = true;
+        Finished { bytes, offset: self.buffer_offset, head: Head { commit, offset, end, digest: frame.digest } }
     }
 
     fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {
@@ -360,20 +393,17 @@ impl Draft {
             ..Commit::default()
         };
         match *end {
-            Ending::Next { time_us } => self.chain_on(&mut commit, time_us),
+            Ending::Next { time_us } => {
+                commit.prev_chain = previous.chain;
+                (commit.number, commit.chain) = (self.number(), self.chain(time_us));
+                commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
+            }
             Ending::Base { number, time_us, chain } => {
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
         }
         self.tail_fields(&mut commit, tail);
         commit
-    }
-
-    fn chain_on(&self, commit: &mut Commit, time_us: i64) {
-        let previous = &self.base.commit;
-        commit.prev_chain = previous.chain;
-        (commit.number, commit.chain) = (self.number(), self.chain(time_us));
-        commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
     }
 
     /// The number of the commit that the transaction makes.

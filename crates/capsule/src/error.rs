@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::lock::Holder;
+use crate::holder::Holder;
 
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

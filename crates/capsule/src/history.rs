@@ -47,6 +47,7 @@ impl Snapshot {
         }
         let mut commits = if is_base(&head.commit) { folded(self, &head)? } else { Vec::new() };
         commits.extend(newest_first.into_iter().rev());
+        assert_eq!(commits.len() as u64, self.commit().number, "commits with records are numbered without gaps");
         Ok(commits)
     }
 
@@ -68,6 +69,10 @@ impl Snapshot {
         let mut descent = Descent::new(self);
         let newest_first = (from..=self.commit().number).rev().map(|number| descent.chain(number));
         let mut chains = newest_first.collect::<Result<Vec<_>>>()?;
+        debug_assert!(
+            from != 0 || chains.last().is_none_or(|chain| *chain == [0; 32]),
+            "before the first commit there is no chain"
+        );
         chains.reverse();
         Ok(chains)
     }
@@ -161,6 +166,7 @@ pub(crate) fn folded_spans(base: &Commit, past: &[PastCommit]) -> Result<Vec<Com
         next_sequence = first_sequence.checked_add(past.records).filter(|&next| next > first_sequence).ok_or(UNACCOUNTED)?;
         spans.push(CommitSpan { number, time_us: past.time_us, first_sequence, next_sequence });
     }
+    debug_assert!(spans.iter().all(|span| span.records() > 0), "every folded commit has records");
     let whole = !spans.is_empty() && spans.len() as u64 == base.number && next_sequence == base.next_sequence;
     if whole { Ok(spans) } else { Err(UNACCOUNTED) }
 }
@@ -208,6 +214,7 @@ impl<'a> FoldedChains<'a> {
             Some(open) => open,
             None => self.begin()?,
         };
+        assert!(missing > 0, "an open commit still lacks a record");
         chain.record(hash);
         if missing > 1 {
             self.open = Some((chain, missing - 1));
@@ -219,6 +226,7 @@ impl<'a> FoldedChains<'a> {
     }
 
     fn begin(&self) -> Result<(ChainHasher, u64), Damage> {
+        debug_assert!(self.open.is_none(), "one commit is open at a time");
         let span = self.rest.first().ok_or(UNACCOUNTED)?;
         let prev = self.done.last().copied().unwrap_or_default();
         Ok((ChainHasher::new(&prev, span.number, span.time_us, span.first_sequence, span.records()), span.records()))

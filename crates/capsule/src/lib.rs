@@ -1,4 +1,4 @@
-//! One append-only, crash-safe file of records, and the index segments and annexes that belong to them.
+//! One append-only, crash-safe file of records, and the index segments and derived segments that belong to them.
 //! Knows nothing of text, JSON, search or branches: what a record or a segment says is the caller's business.
 //!
 //! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its commit returns, and
@@ -31,6 +31,7 @@ mod draft;
 mod error;
 mod format;
 mod history;
+mod holder;
 mod lock;
 mod log;
 mod map;
@@ -44,18 +45,20 @@ mod storage;
 mod writer;
 
 pub use check::{PROBLEMS_MAX, Problem, Report, verify, verify_in};
-pub use draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, SegmentDraft};
+pub use draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, SegmentDraft};
 pub use error::{Error, Result};
 pub use format::{
-    ANNEXES_MAX, BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX, READER_FEATURES,
-    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
+    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX,
+    READER_FEATURES, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag,
+    WRITER_FEATURES,
 };
 pub use history::{CommitSpan, common};
-pub use lock::{Holder, LockState, lock_path, lock_state};
+pub use holder::Holder;
+pub use lock::{LockState, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
 pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
-pub use writer::{NewCapsule, Rewrite, Transaction, Writer, WriterOptions, create, create_unlocked, temporary_path};
+pub use writer::{NewCapsule, Rewrite, Transaction, Unlocked, Writer, WriterOptions, create, create_unlocked, temporary_path};

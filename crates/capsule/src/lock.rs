@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::holder::Holder;
 
 /// Bytes of the record in the lock file: always the same, so that writing it never changes the file's length.
 const RECORD_BYTES: usize = 1024;
@@ -19,29 +20,6 @@ const VALUE_CHARS_MAX: usize = 96;
 /// First and longest pause between two tries for the lock.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
 const SCHEMA_VERSION: u32 = 1;
-
-/// Who holds, or last held, the writer's lock. Written for people; never used to decide anything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Holder {
-    /// Process id in the holder's own pid namespace; 0 when unreadable.
-    pub pid: u32,
-    /// Host name.
-    pub host: String,
-    /// User name.
-    pub user: String,
-    /// When the lock was taken, RFC 3339.
-    pub started_at: String,
-    /// Pid namespace that the pid belongs to, where the system has such things.
-    pub pid_namespace: Option<String>,
-    /// When that process started, in a form that only this system understands: pids are used again.
-    pub process_start: Option<String>,
-    /// Run the writer works for.
-    pub run_id: Option<String>,
-    /// Spec the writer works for.
-    pub spec_id: Option<String>,
-    /// Branch written to.
-    pub branch: Option<String>,
-}
 
 /// What the lock file tells without taking the lock for longer than the look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,6 +159,7 @@ fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
     }
     out.push('}');
     let mut bytes = out.into_bytes();
+    assert!(bytes.len() < RECORD_BYTES && bytes.is_ascii(), "values are cut so that the record fits");
     bytes.resize(RECORD_BYTES - 1, b' ');
     bytes.push(b'\n');
     bytes

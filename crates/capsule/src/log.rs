@@ -1,14 +1,14 @@
-//! Where is the newest commit? The hint, then a walk over frame lengths; never a search for patterns.
+//! Where is the newest commit? The commit pointer, then a walk over frame lengths; never a search for patterns.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit};
+use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC as FRAME_MAGIC, header_bytes};
 use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
-use crate::format::hint::Hint;
 use crate::format::{Hash, LOG_START, aligned};
-use crate::seeded::{self, Seeded};
+use crate::seeded::{Seeded, holds};
 use crate::storage::{Storage, read_exact_at, read_up_to};
 
 /// Bytes read at once by a walk.
@@ -41,10 +41,10 @@ impl Head {
 pub(crate) struct Located {
     pub(crate) header: Header,
     pub(crate) head: Head,
-    /// Whether a hint says that the file's name is on disk.
+    /// Whether a commit pointer says that the file's name is on disk.
     pub(crate) named: bool,
-    /// End of the newest commit known to be on disk; [`LOG_START`] when no hint is valid.
-    pub(crate) hinted_end: u64,
+    /// End of the newest commit known to be on disk; [`LOG_START`] when no commit pointer is valid.
+    pub(crate) pointed_end: u64,
     pub(crate) file_len: u64,
 }
 
@@ -53,26 +53,31 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     let prefix = read_up_to(storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
     let header = read_header(&prefix, path)?;
     let file_len = storage.len().map_err(Error::io("read the length of", path))?;
-    let hint = Hint::newest(&prefix, &header);
+    let pointer = CommitPointer::newest(&prefix, &header);
     if file_len < LOG_START {
         return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: LOG_START });
     }
-    let (mut head, hinted_end) = match hint {
+    let (mut head, pointed_end) = match pointer {
         None => (Head::empty(), LOG_START),
-        Some(hint) => (hinted_head(storage, path, &header, &hint, file_len)?, hint.end),
+        Some(pointer) => (pointed_head(storage, path, &header, &pointer, file_len)?, pointer.end),
     };
     let mut walk = Walk::new(storage, &header, file_len);
     while let Some(next) = walk.next_commit(&head).map_err(Error::io("read", path))? {
         head = next;
     }
-    let named = hint.is_some_and(|hint| hint.named);
-    let located = Located { header, head, named, hinted_end, file_len };
+    let named = pointer.is_some_and(|pointer| pointer.named);
+    let located = Located { header, head, named, pointed_end, file_len };
+    assert!(
+        pointed_end <= head.end && head.end <= file_len,
+        "the newest commit is the one that a pointer names or a later one, and whole"
+    );
+    assert!(head.end.is_multiple_of(8), "a frame can follow the newest commit");
     if file_len > head.end {
-        // Compaction gives a file its name when its first commit and the hint of it are on disk.
-        if hint.is_none() && header.generation > 1 && head.offset == 0 {
+        // Compaction gives a file its name when its first commit and the pointer to it are on disk.
+        if pointer.is_none() && header.generation > 1 && head.offset == 0 {
             return Err(corrupt(path, head.end, "the first commit of this compacted file cannot be read"));
         }
-        if hint.is_none() {
+        if pointer.is_none() {
             expect_torn(storage, path, &located)?;
         }
     }
@@ -83,6 +88,7 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
 /// frame of the commit after the next one is written only once the next one was acknowledged.
 pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located) -> Result<()> {
     let Located { header, head, file_len, .. } = located;
+    assert!(head.end <= *file_len, "the newest commit lies in the file");
     let mut offset = head.end;
     while offset < *file_len {
         let window =
@@ -129,32 +135,32 @@ fn foreign(prefix: &[u8]) -> &'static str {
     }
 }
 
-fn hinted_head(storage: &dyn Storage, path: &Path, header: &Header, hint: &Hint, file_len: u64) -> Result<Head> {
-    if hint.end > file_len {
-        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: hint.end });
+fn pointed_head(storage: &dyn Storage, path: &Path, header: &Header, pointer: &CommitPointer, file_len: u64) -> Result<Head> {
+    if pointer.end > file_len {
+        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: pointer.end });
     }
-    let damaged = |what| corrupt(path, hint.offset, what);
+    let damaged = |what| corrupt(path, pointer.offset, what);
     let len = (FRAME_HEADER_BYTES as usize) + COMMIT_BYTES;
-    if hint.offset < LOG_START || hint.offset.checked_add(len as u64) != Some(hint.end) {
-        return Err(damaged("the hint names a place where no commit can be"));
+    if pointer.offset < LOG_START || pointer.offset.checked_add(len as u64) != Some(pointer.end) {
+        return Err(damaged("the commit pointer names a place where no commit can be"));
     }
     let mut bytes = vec![0; len];
-    read_exact_at(storage, &mut bytes, hint.offset).map_err(Error::io("read", path))?;
-    let frame = Frame::decode(&bytes, hint.offset, header).map_err(damaged)?;
+    read_exact_at(storage, &mut bytes, pointer.offset).map_err(Error::io("read", path))?;
+    let frame = Frame::decode(&bytes, pointer.offset, header).map_err(damaged)?;
     let payload = &bytes[FRAME_HEADER_BYTES as usize..];
     if frame.kind != Kind::Commit
-        || frame.digest != hint.digest
+        || frame.digest != pointer.digest
         || crate::format::hash(payload) != frame.digest
-        || frame.end() != hint.end
+        || frame.end() != pointer.end
     {
         return Err(damaged("the newest commit is not the one that was written"));
     }
     let commit = Commit::decode(payload).map_err(damaged)?;
-    // The next commit's hint is told from this one by the serial alone.
-    if commit.serial != hint.serial {
-        return Err(damaged("the hint is another commit's"));
+    // Only the serial distinguishes the pointer of this commit from the next one's.
+    if commit.serial != pointer.serial {
+        return Err(damaged("the commit pointer is another commit's"));
     }
-    Ok(Head { commit, offset: hint.offset, end: hint.end, digest: frame.digest })
+    Ok(Head { commit, offset: pointer.offset, end: pointer.end, digest: frame.digest })
 }
 
 pub(crate) fn corrupt(path: &Path, offset: u64, what: impl Into<String>) -> Error {
@@ -208,6 +214,7 @@ impl<'a> Walk<'a> {
             return Ok(None);
         }
         let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else { return Ok(None) };
+        debug_assert!(frame.offset >= head.end && frame.end() <= self.file_len, "a walk goes forward, and stays in the file");
         let follows = follows(head, &commit) && commit.frames_hash == frames_hash && commit.frame_count == frames;
         Ok(follows.then_some(Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest }))
     }
@@ -232,11 +239,15 @@ impl<'a> Walk<'a> {
             hasher.update(self.bytes(offset, len)?);
             offset += len as u64;
         }
-        Ok(*hasher.finalize().as_bytes() == frame.digest || seeded::on(Seeded::PayloadUnchecked))
+        Ok(holds(Seeded::PayloadUnchecked, *hasher.finalize().as_bytes() == frame.digest))
     }
 
     /// `len` bytes at `offset`, at most a window; fewer never: the caller checked the file's length.
     fn bytes(&mut self, offset: u64, len: usize) -> std::io::Result<&[u8]> {
+        assert!(
+            len <= WINDOW_BYTES && offset + len as u64 <= self.file_len,
+            "whoever reads ahead checked the length of the file"
+        );
         let inside = offset >= self.window_offset && offset + len as u64 <= self.window_offset + self.window.len() as u64;
         if !inside {
             let available = (self.file_len - offset).min(WINDOW_BYTES as u64) as usize;
@@ -251,17 +262,15 @@ impl<'a> Walk<'a> {
 
 /// Whether `commit` continues the history that ends at `head`.
 pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
-    if seeded::on(Seeded::NoChain) {
-        return true;
-    }
     let previous = &head.commit;
     let base = previous.serial == 0 && commit.history_offset != 0;
     let continues = commit.number == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
         && commit.prev_chain == previous.chain
         && commit.first_sequence == previous.next_sequence;
-    commit.serial == previous.serial + 1
+    let follows = commit.serial == previous.serial + 1
         && commit.prev_offset == head.offset
         && commit.prev_digest == head.digest
         && commit.begin == head.end
-        && (base || continues)
+        && (base || continues);
+    holds(Seeded::NoChain, follows)
 }

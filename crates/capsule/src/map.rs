@@ -16,10 +16,11 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
         return Ok(Bytes::new());
     }
     // SAFETY: a map must not change or shrink while it is read. The range mapped ends at a commit that is hinted,
-    // and no writer of this crate writes or cuts below the end of a hinted commit (the hints themselves lie in the
+    // and no writer of this crate writes or cuts below the end of a commit that a pointer names (the pointers themselves lie in the
     // first 12 KiB, which nobody reads through the map). A stranger that edits the file in place is outside of
     // what memory mapping can bear, as for every engine that maps files; `docs/format.md` says so.
     let map = unsafe { MmapOptions::new().len(len).map(file)? };
+    assert_eq!(map.len(), len, "a map is as long as it was asked for");
     // Read-ahead around each random probe of an index costs more than it brings (measured: ten times on a cold cache).
     // Advice that is refused changes the speed only.
     let _refused_is_fine = map.advise(Advice::Random);
@@ -50,6 +51,10 @@ pub(crate) fn is_in_memory(part: &[u8]) -> bool {
     let pages = (part.as_ptr() as usize + part.len()).div_ceil(page) - start / page;
     let pages = pages.min(PAGES_MAX);
     let mut present = [0u8; PAGES_MAX];
+    assert!(
+        start.is_multiple_of(page) && pages <= present.len(),
+        "the system answers for whole pages, each in a byte of its own"
+    );
     // SAFETY: the call only writes one byte for each page, and there are as many; the address is that of a page and need
     // not even be mapped. When it fails nothing is known, and to wait is no harm.
     let failed = unsafe { libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0 };

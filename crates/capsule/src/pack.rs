@@ -5,7 +5,7 @@
 
 use zstd::bulk::Compressor;
 
-use crate::format::DICTIONARY_BYTES_MAX;
+use crate::format::{BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, LOG_START};
 
 /// From how many bytes on a batch is worth a dictionary's set-up.
 const BULK_BYTES: usize = 64 << 10;
@@ -47,6 +47,7 @@ impl Packer {
 
     /// Uses the dictionary stored at `offset` from now on.
     pub(crate) fn adopt(&mut self, offset: u64, dictionary: &[u8]) {
+        assert!(offset >= LOG_START, "a dictionary lies in the log");
         self.dictionary = Some((offset, dictionary.to_vec()));
         self.bulk = None;
     }
@@ -80,6 +81,7 @@ impl Packer {
     /// The packed form of a block in a batch of `total` bytes; none when it does not pay.
     pub(crate) fn pack(&mut self, plain: &[u8], total: usize) -> Option<Vec<u8>> {
         let bulk = total >= BULK_BYTES;
+        debug_assert!(plain.len() as u64 <= BODY_BYTES_MAX, "whoever unpacks the block accepts its length");
         if !bulk && plain.len() < SMALL_BYTES {
             return None;
         }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use crate::check::{PROBLEMS_MAX, Problem};
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit};
+use crate::format::commit_pointer::{CommitPointer, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC};
 use crate::format::header::{HEADER_BYTES, Header};
-use crate::format::hint::{Hint, SLOTS};
-use crate::format::records::{Head as RecordsHead, Stored};
+use crate::format::records::{RecordsHead, Stored};
 use crate::format::{LOG_START, aligned, hash, history};
 use crate::log::{Head, Located, read_header};
 use crate::snapshot::{Snapshot, open_storage};
@@ -27,7 +27,7 @@ const WINDOW_BYTES: u64 = 1 << 20;
 
 /// A readable records frame.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FoundFrame {
     first_sequence: u64,
     count: u64,
     serial: u64,
@@ -58,7 +58,7 @@ pub enum Salvaged<'a> {
 pub struct Salvage {
     path: PathBuf,
     snapshot: Snapshot,
-    places: Vec<Place>,
+    places: Vec<FoundFrame>,
     /// Sequence after the last record and time of each commit, ascending.
     commits: Vec<(u64, i64)>,
     problems: Vec<Problem>,
@@ -85,12 +85,12 @@ impl Salvage {
         };
         let file_len = storage.len().map_err(Error::io("read the length of", path))?;
         let head = Head { end: file_len, ..Head::empty() };
-        let located = Located { header, head, named: false, hinted_end: LOG_START, file_len };
+        let located = Located { header, head, named: false, pointed_end: LOG_START, file_len };
         let snapshot = Snapshot::of(path, Arc::clone(&storage), &located)?;
-        let hinted = SLOTS.iter().filter_map(|&slot| Hint::decode(prefix.get(slot as usize..)?, slot, &header));
-        let hinted = hinted.map(|hint| hint.serial).max().unwrap_or(0);
+        let pointed = SLOTS.iter().filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
+        let pointed = pointed.map(|pointer| pointer.serial).max().unwrap_or(0);
         let mut scan =
-            Scan { storage, path, header, file_len, hinted, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
+            Scan { storage, path, header, file_len, pointed, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
         scan.run(progress)?;
         Ok(scan.finish(snapshot))
     }
@@ -107,7 +107,7 @@ impl Salvage {
         self.unfinished
     }
 
-    /// Whether a hint names a newer commit than any that was found: nobody knows how many records are gone with it.
+    /// Whether a commit pointer names a newer commit than any that was found: nobody knows how many records are gone with it.
     #[must_use]
     pub fn misses_newest(&self) -> bool {
         self.misses_newest
@@ -131,6 +131,7 @@ impl Salvage {
             let Ok(block) = block else { continue };
             lose(&mut next, place.first_sequence, &mut commits, visit)?;
             for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
+                debug_assert!(sequence >= next, "records are reported in the order of their sequences");
                 visit(Salvaged::Record { sequence, stored })?;
                 next = sequence + 1;
                 end_commits(next, &mut commits, visit)?;
@@ -158,6 +159,7 @@ fn lose<E>(
 ) -> Result<(), E> {
     while *next < until {
         let end = commits.peek().map_or(until, |commit| commit.0.clamp(*next + 1, until));
+        assert!(*next < end && end <= until, "salvage goes forward, and reports nothing twice");
         visit(Salvaged::Lost(*next..end))?;
         *next = end;
         end_commits(end, commits, visit)?;
@@ -173,15 +175,15 @@ fn end_commits<E>(next: u64, commits: &mut Commits<'_>, visit: &mut dyn FnMut(Sa
     Ok(())
 }
 
-/// The header of a capsule whose own does not check out: as a hint gives it, or as it stands if the first frame agrees.
+/// The header of a capsule whose own does not check out: as a commit pointer gives it, or as it stands if the first frame agrees.
 /// None when this is no capsule of ours, or one of a newer format.
 fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
     let page = prefix.get(..HEADER_BYTES)?;
     if Header::decode(page).is_ok() {
         return None;
     }
-    let mut hints = SLOTS.iter().filter_map(|&slot| Hint::owner(prefix.get(slot as usize..)?));
-    hints.next().or_else(|| {
+    let mut pointers = SLOTS.iter().filter_map(|&slot| CommitPointer::owner(prefix.get(slot as usize..)?));
+    pointers.next().or_else(|| {
         let header = Header::decode_unchecked(page);
         let frame = read_up_to(storage, LOG_START, FRAME_HEADER_BYTES as usize).ok()?;
         Frame::decode(&frame, LOG_START, &header).ok().map(|_| header)
@@ -194,11 +196,11 @@ struct Scan<'a> {
     path: &'a Path,
     header: Header,
     file_len: u64,
-    /// Highest serial that a hint names.
-    hinted: u64,
+    /// Highest serial that a commit pointer names.
+    pointed: u64,
     /// Highest serial of a commit that was found.
     newest: u64,
-    places: Vec<Place>,
+    places: Vec<FoundFrame>,
     commits: Vec<(u64, i64)>,
     problems: Vec<Problem>,
 }
@@ -218,6 +220,7 @@ impl Scan<'_> {
                     self.resume_after(offset)?
                 }
             };
+            assert!(next > offset, "the scan goes forward");
             offset = next.min(self.file_len);
             progress(offset, self.file_len);
         }
@@ -278,7 +281,7 @@ impl Scan<'_> {
 
     fn note_records(&mut self, frame: &Frame, payload: &[u8]) {
         match RecordsHead::decode(payload) {
-            Ok(head) => self.places.push(Place {
+            Ok(head) => self.places.push(FoundFrame {
                 first_sequence: head.first_sequence,
                 count: u64::from(head.count),
                 serial: frame.serial,
@@ -304,8 +307,8 @@ impl Scan<'_> {
     }
 
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
-        let made_until = self.newest.max(self.hinted);
-        let made = |place: &Place| place.serial <= made_until;
+        let made_until = self.newest.max(self.pointed);
+        let made = |place: &FoundFrame| place.serial <= made_until;
         let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
         let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
         self.places.retain(|place| place.serial <= made_until && place.first_sequence.saturating_add(place.count) <= limit);
@@ -313,7 +316,7 @@ impl Scan<'_> {
         self.commits.retain(|commit| commit.0 <= limit);
         self.commits.sort_unstable();
         self.commits.dedup_by_key(|commit| commit.0);
-        let misses_newest = self.hinted > self.newest;
+        let misses_newest = self.pointed > self.newest;
         let Scan { path, places, commits, mut problems, file_len, .. } = self;
         if misses_newest {
             let what = "the newest commit is gone, and perhaps records with it".to_string();

@@ -1,4 +1,4 @@
-//! Is this part of a segment or annex what was written? Each block is checked once, when it is first needed.
+//! Is this part of a segment, index or derived, what was written? Each block is checked once, when it is first needed.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::format::segment::{BLOCK_BYTES, Layout, SectionEntry, Tag, decode_sections};
 use crate::format::{SegmentMeta, sum};
 use crate::log::corrupt;
-use crate::seeded::{self, Seeded};
+use crate::seeded::{Seeded, holds};
 use crate::storage::Storage;
 
 /// A segment's payload, its head checked, and which blocks of its content have been.
@@ -30,7 +30,7 @@ pub(crate) struct Payload {
     frame_offset: u64,
 }
 
-/// A section of a segment or annex. Its bytes may be damaged until [`Section::check`] has said otherwise of the part in question.
+/// A section of a segment, index or derived,. Its bytes may be damaged until [`Section::check`] has said otherwise of the part in question.
 #[derive(Clone)]
 pub struct Section {
     payload: Arc<Payload>,
@@ -118,11 +118,12 @@ impl Payload {
         on_disk: Option<Arc<dyn Storage>>,
         path: PathBuf,
     ) -> Result<Payload> {
+        assert_eq!(bytes.len() as u64, meta.payload_len, "all bytes of the payload are given");
         let damaged = |what: &str| corrupt(&path, meta.frame_offset, what);
         let layout = Layout::decode(&bytes, payload_offset, meta.payload_len).map_err(damaged)?;
         let head = &bytes[..layout.head_len() as usize];
         if sum(head) != meta.head_sum {
-            return Err(damaged("the head of a segment or annex does not match its sum"));
+            return Err(damaged("the head of a segment, index or derived, does not match its sum"));
         }
         let sections = decode_sections(head, &layout, meta.payload_len).map_err(damaged)?;
         let mut checked = Vec::new();
@@ -135,6 +136,7 @@ impl Payload {
     pub(crate) fn section(self: &Arc<Self>, tag: Tag) -> Option<Section> {
         let entry = self.sections.iter().find(|s| s.tag == tag)?;
         let range = entry.offset as usize..(entry.offset + entry.len) as usize;
+        assert!(range.end <= self.bytes.len(), "sections were checked to lie in the payload");
         Some(Section { payload: self.clone(), range })
     }
 
@@ -153,7 +155,9 @@ impl Payload {
         if blocks.end - first > 1 {
             self.read_ahead(first..blocks.end);
         }
-        (first..blocks.end).filter(|&block| !self.is_checked(block)).try_for_each(|block| self.check_block(block))
+        (first..blocks.end).filter(|&block| !self.is_checked(block)).try_for_each(|block| self.check_block(block))?;
+        debug_assert_eq!(self.first_unchecked(&blocks), None, "a part that was checked is known to be");
+        Ok(())
     }
 
     /// Whether something was asked for that is yet to be checked.
@@ -168,6 +172,7 @@ impl Payload {
     /// Asks for many pages at once, unless they are in memory: without it each is a page fault that waits for the disk.
     fn read_ahead(&self, blocks: Range<u64>) -> bool {
         let Some(storage) = &self.on_disk else { return false };
+        debug_assert!(!blocks.is_empty() && blocks.end <= self.layout.blocks(), "there are such blocks");
         let range = self.layout.block(blocks.start).start..self.layout.block(blocks.end - 1).end;
         storage.will_read(self.layout.payload_offset() + range.start, range.end - range.start);
         true
@@ -185,9 +190,9 @@ impl Payload {
     fn check_block(&self, index: u64) -> Result<()> {
         let block = self.layout.block(index);
         let sum = sum(&self.bytes[block.start as usize..block.end as usize]);
-        if sum != self.layout.sum_of(&self.bytes, index) && !seeded::on(Seeded::SegmentUnchecked) {
+        if !holds(Seeded::SegmentUnchecked, sum == self.layout.sum_of(&self.bytes, index)) {
             let offset = self.layout.payload_offset() + block.start;
-            return Err(corrupt(&self.path, offset, "a block of a segment or annex does not match its sum"));
+            return Err(corrupt(&self.path, offset, "a block of a segment, index or derived, does not match its sum"));
         }
         self.checked[(index / 64) as usize].fetch_or(1 << (index % 64), Ordering::Relaxed);
         Ok(())

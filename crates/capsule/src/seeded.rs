@@ -1,38 +1,23 @@
-//! Faults put into the store on purpose, so that the tests can prove that they find such faults.
+//! Faults planted in the store on purpose, so that the tests can prove that they find such faults.
 //!
-//! Without the feature `seeded-faults` none of it is compiled: [`on`] is then the constant `false`.
+//! Only what no disk can do is planted here: a reader that does not hold bytes to their checksum, a writer that does not
+//! take back what a failed transaction changed in memory. Every other fault (a sync left out, a rename too early) is a
+//! disk that lies, `kapsa_testkit::Lie`, and has no branch in this crate. Without the feature `seeded-faults` none of it is
+//! compiled: [`on`] is the constant `false`.
 
-/// A mistake that a store could have.
+/// A mistake that a store could make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seeded {
-    /// A commit is acknowledged without a sync.
-    NoSync,
-    /// The hint is written before the sync.
-    HintBeforeSync,
-    /// A write that was done in part counts as done.
-    ShortWriteIgnored,
-    /// A failed sync is tried again, and its second answer believed.
-    SyncRetried,
-    /// After a failed commit the file is cut back, but the cut is not synced.
-    CutNotSynced,
-    /// A writer whose cut failed goes on.
-    FailedCutIgnored,
-    /// A writer appends without cutting a torn tail.
-    TailNotCut,
-    /// A writer builds on a commit of which nobody knows whether its sync returned.
-    UnhintedTrusted,
-    /// A transaction given up leaves the bytes it had written.
+    /// A transaction that failed or was given up leaves the bytes it had written.
     SpillLeft,
-    /// A new file gets its name before its content is synced.
-    RenameBeforeSync,
-    /// A new file's name is not synced.
-    FolderNotSynced,
+    /// A transaction that failed or was given up leaves its dictionary in use.
+    DictionaryKept,
     /// A payload is believed without its hash.
     PayloadUnchecked,
     /// A frame header is believed without its sum.
     FrameSumUnchecked,
-    /// A hint is believed without its sum.
-    HintSumUnchecked,
+    /// A commit pointer is believed without its sum.
+    PointerSumUnchecked,
     /// The header is believed without its sum.
     HeaderSumUnchecked,
     /// A segment's blocks are believed without their sums.
@@ -43,25 +28,21 @@ pub enum Seeded {
 
 impl Seeded {
     /// All of them.
-    pub const ALL: [Seeded; 17] = [
-        Seeded::NoSync,
-        Seeded::HintBeforeSync,
-        Seeded::ShortWriteIgnored,
-        Seeded::SyncRetried,
-        Seeded::CutNotSynced,
-        Seeded::FailedCutIgnored,
-        Seeded::TailNotCut,
-        Seeded::UnhintedTrusted,
+    pub const ALL: [Seeded; 8] = [
         Seeded::SpillLeft,
-        Seeded::RenameBeforeSync,
-        Seeded::FolderNotSynced,
+        Seeded::DictionaryKept,
         Seeded::PayloadUnchecked,
         Seeded::FrameSumUnchecked,
-        Seeded::HintSumUnchecked,
+        Seeded::PointerSumUnchecked,
         Seeded::HeaderSumUnchecked,
         Seeded::SegmentUnchecked,
         Seeded::NoChain,
     ];
+}
+
+/// Whether what a reader checks holds; a planted fault makes it believe that it does.
+pub(crate) fn holds(fault: Seeded, held: bool) -> bool {
+    held || on(fault)
 }
 
 /// Whether the store has this fault now.
@@ -85,7 +66,7 @@ mod chosen {
         static CHOSEN: Cell<Option<Seeded>> = const { Cell::new(None) };
     }
 
-    /// Gives the store a fault, on this thread only, or takes it away.
+    /// Plants a fault in the store, on this thread only, or removes it.
     pub fn seed(fault: Option<Seeded>) {
         CHOSEN.set(fault);
     }

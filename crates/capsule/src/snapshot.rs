@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Block, Coding, HEAD_BYTES, Head as RecordsHead, Stored};
+use crate::format::records::{Block, Coding, HEAD_BYTES, RecordsHead, Stored};
 use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
 use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
 use crate::section::{Payload, Section};
-use crate::seeded::{self, Seeded};
+use crate::seeded::{Seeded, holds};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
 /// Bytes read at once for a frame of unknown length: enough for a packed block of records.
@@ -67,12 +67,12 @@ struct Inner {
     storage: Arc<dyn Storage>,
     header: Header,
     head: Head,
-    hinted_end: u64,
+    pointed_end: u64,
     file_len: u64,
     manifest: Manifest,
-    /// Of the segments, then of the annexes.
+    /// Of the index segments, then of the derived ones.
     payloads: Vec<OnceLock<Arc<Payload>>>,
-    /// Whether a mapped segment or annex is on the disk and not in memory: asked once, by its first pages.
+    /// Whether a mapped segment, index or derived, is on the disk and not in memory: asked once, by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
@@ -129,12 +129,13 @@ impl Snapshot {
     }
 
     pub(crate) fn of(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Result<Snapshot> {
+        assert!(located.head.end <= located.file_len, "a view ends in the file");
         let mut inner = Inner {
             path: path.to_path_buf(),
             storage,
             header: located.header,
             head: located.head,
-            hinted_end: located.hinted_end,
+            pointed_end: located.pointed_end,
             file_len: located.file_len,
             manifest: Manifest::default(),
             payloads: Vec::new(),
@@ -146,10 +147,16 @@ impl Snapshot {
             recent: Mutex::default(),
         };
         inner.manifest = inner.read_manifest()?;
-        let count = inner.manifest.segments.len() + inner.manifest.annexes.len();
+        let count = inner.manifest.segments.len() + inner.manifest.derived.len();
         inner.payloads.resize_with(count, OnceLock::new);
         inner.on_disk.resize_with(count, OnceLock::new);
         Ok(Snapshot { inner: Arc::new(inner) })
+    }
+
+    /// Whether this is the view of a file that ends with its newest commit, as found there.
+    pub(crate) fn is_of(&self, located: &Located) -> bool {
+        let Inner { header, head, pointed_end, file_len, .. } = &*self.inner;
+        (header, head, *pointed_end, *file_len) == (&located.header, &located.head, located.pointed_end, located.head.end)
     }
 
     /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when nothing was committed since; else a
@@ -206,10 +213,10 @@ impl Snapshot {
         &self.inner.manifest.segments
     }
 
-    /// The annexes in force, oldest first: over any ranges of records up to the newest.
+    /// The derived segments in force, oldest first: over any ranges of records up to the newest.
     #[must_use]
-    pub fn annexes(&self) -> &[SegmentMeta] {
-        &self.inner.manifest.annexes
+    pub fn derived(&self) -> &[SegmentMeta] {
+        &self.inner.manifest.derived
     }
 
     /// Sequence of the first record that no segment covers: where the tail begins.
@@ -243,14 +250,14 @@ impl Snapshot {
         Ok(self.inner.segment(index)?.section(tag))
     }
 
-    /// A section of the annex at `index` of [`Snapshot::annexes`], as [`Snapshot::section`] gives those of segments.
+    /// A section of the derived segment at `index` of [`Snapshot::derived`], as [`Snapshot::section`] gives those of segments.
     ///
     /// # Errors
     /// As [`Snapshot::section`].
     ///
     /// # Panics
-    /// When there is no such annex.
-    pub fn annex_section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
+    /// When there is no such derived segment.
+    pub fn derived_section(&self, index: usize, tag: Tag) -> Result<Option<Section>> {
         Ok(self.inner.segment(self.segments().len() + index)?.section(tag))
     }
 
@@ -259,8 +266,8 @@ impl Snapshot {
         self.inner.will_read(index, bytes);
     }
 
-    /// Says the same of the annex at `index`.
-    pub fn will_read_annex(&self, index: usize, bytes: u64) {
+    /// Says the same of the derived segment at `index`.
+    pub fn will_read_derived(&self, index: usize, bytes: u64) {
         self.inner.will_read(self.segments().len() + index, bytes);
     }
 
@@ -272,7 +279,9 @@ impl Snapshot {
         let block = self.block_of(sequence)?;
         let index = sequence.checked_sub(block.first_sequence).filter(|&i| i < block.len());
         let index = index.ok_or_else(|| self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))?;
-        Ok(StoredRecord { block, index: index as usize })
+        let record = StoredRecord { block, index: index as usize };
+        debug_assert_eq!(record.sequence(), sequence, "the record that was asked for is given");
+        Ok(record)
     }
 
     /// Every record from `from` on, ascending.
@@ -415,9 +424,10 @@ impl Inner {
         }
         bytes.truncate(total);
         let payload = Bytes::from(bytes).slice(FRAME_HEADER_BYTES as usize..);
-        if hash(&payload) != frame.digest && !seeded::on(Seeded::PayloadUnchecked) {
+        if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {
             return Err(self.corrupt(offset, format!("the {} frame's hash does not match", kind.name())));
         }
+        debug_assert!(frame.kind == kind && frame.payload_len as usize <= payload.len(), "a whole frame is given");
         Ok((frame, payload.slice(..frame.payload_len as usize)))
     }
 
@@ -491,15 +501,16 @@ impl Inner {
         self.segment(index)?.section(RECORD_DIRECTORY).ok_or_else(missing)
     }
 
-    /// A segment by its index, or an annex by its own after the segments'.
+    /// A segment by its index, or a derived segment by its own after the segments'.
     fn meta(&self, index: usize) -> &SegmentMeta {
-        let Manifest { segments, annexes } = &self.manifest;
-        segments.get(index).unwrap_or_else(|| &annexes[index - segments.len()])
+        let Manifest { segments, derived } = &self.manifest;
+        segments.get(index).unwrap_or_else(|| &derived[index - segments.len()])
     }
 
-    /// The payload of a segment or annex: mapped where that is safe, else read.
+    /// The payload of a segment, index or derived,: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
-        let cell = self.payloads.get(index).expect("an index of a segment or annex");
+        debug_assert_eq!(self.payloads.len(), self.on_disk.len(), "each segment has both, index and derived");
+        let cell = self.payloads.get(index).expect("an index of a segment, index or derived");
         if let Some(ready) = cell.get() {
             return Ok(ready);
         }
@@ -555,8 +566,9 @@ impl Inner {
         if let Some(map) = self.map.get() {
             return Ok(map.as_ref());
         }
-        let len = self.hinted_end.min(self.head.end);
+        let len = self.pointed_end.min(self.head.end);
         let map = self.storage.map(len).map_err(Error::io("map", &self.path))?;
+        debug_assert!(map.as_ref().is_none_or(|map| map.len() as u64 <= len), "nothing that may be cut is mapped");
         Ok(self.map.get_or_init(|| map).as_ref())
     }
 
@@ -614,11 +626,13 @@ impl Inner {
 
     fn read_window(&self, range: &Range<u64>) -> Result<(u64, Bytes)> {
         const WINDOW_BYTES: u64 = 1 << 20;
+        assert!(LOG_START <= range.start && range.start <= range.end, "the log is read forward");
         let len = (range.end - range.start).min(WINDOW_BYTES) as usize;
         Ok((range.start, Bytes::from(self.read(range.start, len)?)))
     }
 
     fn frame_header(&self, offset: u64, (start, window): &(u64, Bytes)) -> Result<Frame> {
+        debug_assert!(offset >= *start, "a walk goes forward from its window");
         let at = (offset - start) as usize;
         let decoded = match window.get(at..at + FRAME_HEADER_BYTES as usize) {
             Some(bytes) => Frame::decode(bytes, offset, &self.header),
@@ -634,7 +648,7 @@ impl Inner {
             return Ok(self.frame(frame.offset, frame.kind)?.1);
         }
         let payload = window.slice(at..at + filled);
-        if hash(&payload) != frame.digest && !seeded::on(Seeded::PayloadUnchecked) {
+        if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {
             return Err(self.corrupt(frame.offset, "the records frame's hash does not match"));
         }
         Ok(payload.slice(..frame.payload_len as usize))

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::seeded::{self, Seeded};
 use crate::{direct, map};
 
 /// One open file.
@@ -94,6 +93,7 @@ pub(crate) fn read_exact_at(storage: &dyn Storage, mut buffer: &mut [u8], mut of
         match storage.read_at(buffer, offset) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => {
+                assert!(n <= buffer.len(), "a storage reads no more than it is asked for");
                 buffer = &mut buffer[n..];
                 offset += n as u64;
             }
@@ -115,6 +115,7 @@ pub(crate) fn read_up_to(storage: &dyn Storage, offset: u64, len: usize) -> io::
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
+        assert!(filled <= len, "a storage reads no more than it is asked for");
     }
     buffer.truncate(filled);
     Ok(buffer)
@@ -125,8 +126,8 @@ pub(crate) fn write_all_at(storage: &dyn Storage, mut bytes: &[u8], mut offset: 
     while !bytes.is_empty() {
         match storage.write_at(bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(_) if seeded::on(Seeded::ShortWriteIgnored) => return Ok(()),
             Ok(n) => {
+                assert!(n <= bytes.len(), "a storage writes no more than it is given");
                 bytes = &bytes[n..];
                 offset += n as u64;
             }

@@ -1,18 +1,19 @@
-//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the hint.
+//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the commit pointer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::draft::{AnnexDraft, Buffers, COMMIT_RECORDS_MAX, Draft, Ending, SegmentDraft, Tail};
+use crate::draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail};
 use crate::error::{Error, Result};
+use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
-use crate::format::hint::Hint;
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
-use crate::lock::{Holder, Lock};
+use crate::holder::Holder;
+use crate::lock::Lock;
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
@@ -75,14 +76,12 @@ fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&P
     let header = Header::new(new.capsule_id, new.created_us, 1);
     let temporary = temporary_path(path);
     let storage = start_file(volume, &temporary, &header)?;
-    if !seeded::on(Seeded::RenameBeforeSync) {
-        storage.sync().map_err(Error::io("sync", &temporary))?;
-    }
+    storage.sync().map_err(Error::io("sync", &temporary))?;
     publish(volume, &temporary, path)?;
     Ok(true)
 }
 
-/// A new file that holds a header, empty hints and nothing else; not synced.
+/// A new file that holds a header, empty commit pointers and nothing else; not synced.
 fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<dyn Storage>> {
     volume.remove(path).map_err(Error::io("remove", path))?;
     let storage = volume.create_new(path).map_err(Error::io("create", path))?;
@@ -100,9 +99,6 @@ fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<d
 /// Gives a finished, synced file its name.
 fn publish(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
     volume.rename(from, to).map_err(Error::io("rename", from))?;
-    if seeded::on(Seeded::FolderNotSynced) {
-        return Ok(());
-    }
     volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
 }
 
@@ -130,11 +126,11 @@ struct Core {
     storage: Arc<dyn Storage>,
     header: Header,
     head: Head,
-    hinted_end: u64,
+    pointed_end: u64,
     packer: Packer,
     /// Whether the file ends at the head, and head and name are known to be on disk.
     clean: bool,
-    /// Whether the name is. A hint says so too: it is written by those only who know.
+    /// Whether the name is. A commit pointer says so too: only a writer that knows writes one.
     named: bool,
     poisoned: bool,
     snapshot: Option<Snapshot>,
@@ -160,13 +156,23 @@ impl Writer {
         Writer::open_in(volume, path, None)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
     fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
-        let path = &volume.resolve(path).map_err(Error::io("resolve", path))?;
+        let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
-        let mut storage = open_storage(&*volume, path, true)?;
-        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", path))?;
-        may_write(&read_header(&page, path)?, path)?;
+        let storage = open_storage(&*volume, &path, true)?;
+        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", &path))?;
+        may_write(&read_header(&page, &path)?, &path)?;
+        Writer::lock_opened(volume, &path, storage, options)
+    }
+
+    /// Takes the lock of a file that is open already, and finds its newest commit once it is held.
+    #[expect(clippy::disallowed_methods, reason = "the time is waited for, not stored")]
+    fn lock_opened(
+        volume: Arc<dyn Volume>,
+        path: &Path,
+        mut storage: Arc<dyn Storage>,
+        options: Option<&WriterOptions>,
+    ) -> Result<Writer> {
         let mut lock = None;
         if let Some(options) = options {
             let start = Instant::now();
@@ -194,11 +200,13 @@ impl Writer {
     /// Makes everything committed durable, and every later commit by itself again.
     ///
     /// # Errors
-    /// What the system says; then the file must be given up.
+    /// What the system says; then the file must be given up: a second sync would succeed and prove nothing.
     pub fn sync(&mut self) -> Result<()> {
-        self.core.storage.sync().map_err(Error::io("sync", &self.core.path))?;
-        self.core.deferred = false;
-        Ok(())
+        self.core.expect_usable()?;
+        let synced = self.core.storage.sync().map_err(Error::io("sync", &self.core.path));
+        self.core.poisoned = synced.is_err();
+        self.core.deferred &= synced.is_err();
+        synced
     }
 
     /// Changes how much of a transaction is held in memory; smaller ones need less and pack worse.
@@ -219,23 +227,30 @@ impl Writer {
     /// # Errors
     /// `Poisoned` after a failure that could not be undone, `Replaced`, or what the system says.
     pub fn begin(&mut self) -> Result<Transaction<'_>> {
-        if self.core.storage.identity() != self.volume.identity(&self.core.path) {
-            return Err(Error::Replaced { path: self.core.path.clone() });
-        }
+        self.expect_same_file()?;
         self.core.prepare(&*self.volume)?;
         let manifest = match self.core.head.commit.manifest_offset {
-            0 => Manifest::default(),
+            0 if self.core.head.commit.indexed == 1 => Manifest::default(),
             _ => self.core.snapshot()?.manifest().clone(),
         };
         let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, manifest, self.core.buffers);
-        Ok(Transaction { core: &mut self.core, draft: Some(draft) })
+        Ok(Transaction { core: &mut self.core, draft, published: false })
+    }
+
+    /// What is written to a file that lost its name is lost, and a file put in another one's place destroys that one.
+    fn expect_same_file(&self) -> Result<()> {
+        if self.core.storage.identity() == self.volume.identity(&self.core.path) {
+            return Ok(());
+        }
+        Err(Error::Replaced { path: self.core.path.clone() })
     }
 
     /// Begins a new file beside this one that is to take its place: every record must be appended again, in order.
     ///
     /// # Errors
-    /// What the system says.
+    /// As [`Writer::begin`]; `Misuse` for a file with several names.
     pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
+        self.expect_same_file()?;
         if self.volume.names(&self.core.path).map_err(Error::io("look at", &self.core.path))? > 1 {
             return Err(Error::Misuse {
                 reason: "the capsule has several names (hard links); a new file would take the place of one only",
@@ -251,12 +266,12 @@ impl Writer {
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
             return Err(Error::LockedByWriter { path: temporary, holder: None, waited: Duration::ZERO });
         }
-        let located = Located { header, head: Head::empty(), named: false, hinted_end: LOG_START, file_len: LOG_START };
+        let located = Located { header, head: Head::empty(), named: false, pointed_end: LOG_START, file_len: LOG_START };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
         let draft = Draft::new(&temporary, &header, &core.head, Manifest::default(), core.buffers);
-        Ok(Rewrite { writer: self, core: Some(core), draft: Some(draft), old })
+        Ok(Rewrite { writer: self, core: Some(core), draft, old })
     }
 }
 
@@ -266,6 +281,52 @@ impl Drop for Writer {
             // Snapshots may keep the file open for long. Closing it is what is left when this fails.
             let _closing_gives_it_back = self.core.storage.unlock();
         }
+    }
+}
+
+/// A capsule whose file is open for writing and whose lock is not taken yet: what is to be written can be worked out from
+/// what it holds while others still write to it.
+#[derive(Debug)]
+pub struct Unlocked {
+    volume: Arc<dyn Volume>,
+    storage: Arc<dyn Storage>,
+    snapshot: Snapshot,
+}
+
+impl Unlocked {
+    /// Opens the file of the capsule at `path`.
+    ///
+    /// # Errors
+    /// As [`Snapshot::open`]; `VersionMismatch` when this program may only read it.
+    pub fn open(path: &Path) -> Result<Unlocked> {
+        let volume: Arc<dyn Volume> = Arc::new(FileSystem);
+        let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
+        let storage = open_storage(&*volume, &path, true)?;
+        let located = locate(&*storage, &path)?;
+        may_write(&located.header, &path)?;
+        let snapshot = Snapshot::of(&path, storage.clone(), &located)?;
+        Ok(Unlocked { volume, storage, snapshot })
+    }
+
+    /// The view of the commit that was the newest when the file was opened.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Takes the lock, waiting for another writer up to the timeout. The file is not opened again unless it was replaced in
+    /// the meantime; the writer goes on with what the snapshot has read when nothing was committed since.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn lock(self, options: &WriterOptions) -> Result<Writer> {
+        let path = self.snapshot.path().to_path_buf();
+        let opened = self.storage.clone();
+        let mut writer = Writer::lock_opened(self.volume, &path, self.storage, Some(options))?;
+        if Arc::ptr_eq(&opened, &writer.core.storage) && self.snapshot.is_of(&writer.core.located()) {
+            writer.core.snapshot = Some(self.snapshot);
+        }
+        Ok(writer)
     }
 }
 
@@ -303,14 +364,15 @@ fn may_write(header: &Header, path: &Path) -> Result<()> {
 
 impl Core {
     fn new(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Core {
+        assert!(located.pointed_end <= located.head.end, "the newest commit is the one that a pointer names or a later one");
         Core {
             path: path.to_path_buf(),
             storage,
             header: located.header,
             head: located.head,
-            hinted_end: located.hinted_end,
+            pointed_end: located.pointed_end,
             packer: Packer::default(),
-            clean: located.named && located.file_len == located.head.end && located.hinted_end == located.head.end,
+            clean: located.named && located.file_len == located.head.end && located.pointed_end == located.head.end,
             named: located.named,
             poisoned: false,
             snapshot: None,
@@ -320,7 +382,13 @@ impl Core {
     }
 
     fn located(&self) -> Located {
-        Located { header: self.header, head: self.head, named: self.named, hinted_end: self.hinted_end, file_len: self.head.end }
+        Located {
+            header: self.header,
+            head: self.head,
+            named: self.named,
+            pointed_end: self.pointed_end,
+            file_len: self.head.end,
+        }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot> {
@@ -332,20 +400,17 @@ impl Core {
         Ok(snapshot)
     }
 
+    fn expect_usable(&self) -> Result<()> {
+        if self.poisoned { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
+    }
+
     /// Makes the file end at the head, and head and name durable, before anything is built on them.
     fn prepare(&mut self, volume: &dyn Volume) -> Result<()> {
-        if self.poisoned {
-            return Err(Error::Poisoned { path: self.path.clone() });
-        }
+        self.expect_usable()?;
         if self.clean {
             return Ok(());
         }
-        if seeded::on(Seeded::UnhintedTrusted) {
-            return Ok(());
-        }
-        if !seeded::on(Seeded::TailNotCut) {
-            self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
-        }
+        self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
         self.storage.sync().map_err(Error::io("sync", &self.path))?;
         if self.rewrite_missing()? {
             self.storage.sync().map_err(Error::io("sync", &self.path))?;
@@ -355,19 +420,20 @@ impl Core {
             volume.sync_folder(&self.path).map_err(Error::io("sync the folder of", &self.path))?;
             self.named = true;
         }
-        // A hint that names the head already is not written again: a torn one would name nothing.
-        if self.hinted_end < self.head.end {
-            self.write_hint();
+        // A commit pointer that names the head already is not written again: a torn one would name nothing.
+        if self.pointed_end < self.head.end {
+            self.write_pointer();
         }
         self.clean = true;
+        assert!(self.named && !self.poisoned, "a transaction is built on a file whose name is on disk");
         Ok(())
     }
 
-    /// Writes those commits after the hint again that are in the cache only: whoever wrote them may have died after a sync
+    /// Writes those commits after the commit pointer again that are in the cache only: whoever wrote them may have died after a sync
     /// that failed and left pages that only seem clean. What is on the medium is left alone: writing it again would put
     /// records that were acknowledged at the risk of a torn sector. Returns whether anything was written.
     fn rewrite_missing(&self) -> Result<bool> {
-        let mut offset = self.hinted_end;
+        let mut offset = self.pointed_end;
         let mut written = false;
         while offset < self.head.end {
             let len = (self.head.end - offset).min(COPY_BYTES) as usize;
@@ -383,57 +449,58 @@ impl Core {
         Ok(written)
     }
 
-    /// Names the head, whose sync has returned. A hint that is not written costs the next open a longer walk, no more.
-    fn write_hint(&mut self) {
+    /// Names the head, whose sync has returned. A commit pointer that is not written costs the next open a longer walk, no more.
+    fn write_pointer(&mut self) {
         let Head { commit, offset, end, digest } = self.head;
         if commit.serial == 0 {
             return;
         }
-        let hint = Hint { serial: commit.serial, offset, end, digest, named: self.named };
-        if write_all_at(&*self.storage, &hint.encode(&self.header), hint.slot()).is_ok() {
-            self.hinted_end = self.head.end;
+        let pointer = CommitPointer { serial: commit.serial, offset, end, digest, named: self.named };
+        assert!(self.pointed_end <= end, "a commit pointer never goes back");
+        if write_all_at(&*self.storage, &pointer.encode(&self.header), pointer.slot()).is_ok() {
+            self.pointed_end = self.head.end;
         }
     }
 
-    /// Publishes a finished draft.
-    fn publish(&mut self, bytes: &[u8], offset: u64, head: Head) -> Result<()> {
+    /// Publishes a finished draft: from here on it exists, or the file is cut back to where it was.
+    fn publish(&mut self, finished: &Finished) -> Result<()> {
+        let Finished { bytes, offset, head } = finished;
+        assert!(self.clean && !self.poisoned, "only a writer that prepared the file publishes");
+        assert!(*offset >= self.head.end, "nothing that was acknowledged is overwritten");
+        assert_eq!(offset + bytes.len() as u64, head.end, "a transaction ends with its commit frame");
         self.clean = false;
-        let written = write_all_at(&*self.storage, bytes, offset).map_err(Error::io("write", &self.path));
-        if seeded::on(Seeded::HintBeforeSync) {
-            let before = std::mem::replace(&mut self.head, head);
-            self.write_hint();
-            self.head = before;
-        }
+        let written = write_all_at(&*self.storage, bytes, *offset).map_err(Error::io("write", &self.path));
         let synced = written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
         if let Err(error) = synced {
             self.cut_back();
             return Err(if self.poisoned { Error::Poisoned { path: self.path.clone() } } else { error });
         }
-        self.head = head;
+        self.head = *head;
         self.clean = true;
         self.snapshot = None;
-        self.write_hint();
+        self.write_pointer();
         Ok(())
     }
 
+    /// Never tried twice: after a failure the system believes that there is nothing left to sync.
     fn sync_commit(&self) -> std::io::Result<()> {
-        if self.deferred || seeded::on(Seeded::NoSync) {
-            return Ok(());
-        }
-        let synced = self.storage.sync();
-        if seeded::on(Seeded::SyncRetried) { synced.or_else(|_| self.storage.sync()) } else { synced }
+        if self.deferred { Ok(()) } else { self.storage.sync() }
     }
 
     /// After a failed write or sync: back to the last acknowledged end, durably, or never write again.
     fn cut_back(&mut self) {
-        let mut cut = self.storage.set_len(self.head.end);
-        if !seeded::on(Seeded::CutNotSynced) {
-            cut = cut.and_then(|()| self.storage.sync());
+        let cut = self.storage.set_len(self.head.end).and_then(|()| self.storage.sync());
+        self.clean = cut.is_ok();
+        self.poisoned = cut.is_err();
+    }
+
+    /// Takes back what a transaction that was not published changed here: the packer knows no dictionary that may be cut
+    /// away, and what was spilled past the head is cut before anything is built on it.
+    fn undo(&mut self, spilled: bool) {
+        if !seeded::on(Seeded::DictionaryKept) {
+            self.packer.reset();
         }
-        let went_well = cut.is_ok() || seeded::on(Seeded::FailedCutIgnored);
-        self.clean = went_well;
-        self.poisoned = !went_well;
-        self.packer.reset();
+        self.clean &= !spilled || seeded::on(Seeded::SpillLeft);
     }
 
     /// Makes the dictionary in force known to the packer.
@@ -451,13 +518,10 @@ impl Core {
         CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
     }
 
-    /// Ends `draft` and publishes it.
-    fn commit(&mut self, mut draft: Draft, end: Ending) -> Result<CommitInfo> {
+    /// Ends `draft` and publishes it. Its owner undoes it when this fails.
+    fn commit(&mut self, draft: &mut Draft, end: Ending) -> Result<CommitInfo> {
+        draft.expect_usable()?;
         draft.flush(&mut self.packer, &*self.storage)?;
-        let dictionary = match self.packer.dictionary_offset() {
-            0 => self.head.commit.dictionary_offset,
-            offset => offset,
-        };
         let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
         let (mut places, mut lengths) = (Vec::new(), Vec::new());
@@ -469,8 +533,9 @@ impl Core {
             }
         }
         let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
-        let (bytes, offset, head) = draft.finish(end, tail, dictionary);
-        self.publish(&bytes, offset, head)?;
+        let finished = draft.finish(end, tail);
+        self.publish(&finished)?;
+        assert_eq!(self.head.commit.next_sequence, draft.next_sequence(), "every record that was promised exists");
         Ok(self.info())
     }
 
@@ -486,9 +551,9 @@ impl Core {
         draft.spill(&*self.storage)
     }
 
-    fn add_annex(&mut self, draft: &mut Draft, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+    fn add_derived(&mut self, draft: &mut Draft, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
-        draft.add_annex(annex, replaces)?;
+        draft.add_derived(derived, replaces)?;
         draft.spill(&*self.storage)
     }
 
@@ -507,35 +572,36 @@ fn stored_len(stored: Stored<'_>) -> u32 {
     }
 }
 
-/// Records, segments and annexes that will exist together or not at all.
+/// Records, segments and derived segments that will exist together or not at all.
+///
+/// It is the guard of what it changes in the writer: unless it was published, dropping it takes that back, however it
+/// ends: given up, failed at any step, or unwound by a panic.
 #[derive(Debug)]
 #[must_use = "a transaction leaves nothing unless it is committed"]
 pub struct Transaction<'w> {
     core: &'w mut Core,
-    draft: Option<Draft>,
+    draft: Draft,
+    /// Whether the commit is durable.
+    published: bool,
 }
 
 impl Transaction<'_> {
-    fn draft(&mut self) -> (&mut Core, &mut Draft) {
-        (self.core, self.draft.as_mut().expect("present until the commit"))
-    }
-
     /// Sequence that the next record will have.
     #[must_use]
     pub fn next_sequence(&self) -> u64 {
-        self.draft.as_ref().expect("present until the commit").next_sequence()
+        self.draft.next_sequence()
     }
 
     /// The segments that will be in force.
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
-        &self.draft.as_ref().expect("present until the commit").manifest().segments
+        &self.draft.manifest().segments
     }
 
-    /// The annexes that will be in force, oldest first.
+    /// The derived segments that will be in force, oldest first.
     #[must_use]
-    pub fn annexes(&self) -> &[SegmentMeta] {
-        &self.draft.as_ref().expect("present until the commit").manifest().annexes
+    pub fn derived(&self) -> &[SegmentMeta] {
+        &self.draft.manifest().derived
     }
 
     /// Adds a record and returns its sequence.
@@ -551,11 +617,10 @@ impl Transaction<'_> {
     /// # Errors
     /// As [`Transaction::append`].
     pub fn append_stored(&mut self, record: Stored<'_>) -> Result<u64> {
-        let (core, draft) = self.draft();
-        if draft.record_count() >= COMMIT_RECORDS_MAX {
+        if self.draft.record_count() >= COMMIT_RECORDS_MAX {
             return Err(Error::TooLarge { what: "a transaction's number of records", limit: COMMIT_RECORDS_MAX as u64 });
         }
-        core.append(draft, record)
+        self.core.append(&mut self.draft, record)
     }
 
     /// Adds an index segment: after the ones in force, or in place of a run of them.
@@ -563,39 +628,35 @@ impl Transaction<'_> {
     /// # Errors
     /// `Misuse` when it does not join the others; what the system says.
     pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
-        let (core, draft) = self.draft();
-        core.add_segment(draft, segment)
+        self.core.add_segment(&mut self.draft, segment)
     }
 
-    /// Adds an annex in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
+    /// Adds a derived segment in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
     /// of this transaction, whatever the others cover.
     ///
     /// # Errors
-    /// `Misuse` when it covers a record that does not exist, when no annex in force has one of the ids, when there would be
-    /// more than [`crate::ANNEXES_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
-    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
-        let (core, draft) = self.draft();
-        core.add_annex(draft, annex, replaces)
+    /// `Misuse` when it covers a record that does not exist, when no derived segment in force has one of the ids, when there would be
+    /// more than [`crate::DERIVED_SEGMENTS_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
+    pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
+        self.core.add_derived(&mut self.draft, derived, replaces)
     }
 
-    /// Takes the annexes with these ids out of force.
+    /// Takes the derived segments with these ids out of force.
     ///
     /// # Errors
-    /// `Misuse` when no annex in force has one of the ids.
-    pub fn drop_annexes(&mut self, ids: &[u64]) -> Result<()> {
-        let (_, draft) = self.draft();
-        draft.drop_annexes(ids)
+    /// `Misuse` when no derived segment in force has one of the ids.
+    pub fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
+        self.draft.drop_derived(ids)
     }
 
     /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says; `Misuse` when an earlier call of this transaction failed to write.
     pub fn commit(mut self, time_us: i64) -> Result<CommitInfo> {
-        let draft = self.draft.take().expect("present until the commit");
-        let committed = self.core.commit(draft, Ending::Next { time_us });
-        self.core.clean &= committed.is_ok();
-        committed
+        let info = self.core.commit(&mut self.draft, Ending::Next { time_us })?;
+        self.published = true;
+        Ok(info)
     }
 
     /// Repeats a commit of another capsule: as [`Transaction::commit`], if the chain after it comes out as
@@ -605,9 +666,8 @@ impl Transaction<'_> {
     /// `ChainMismatch` when it would be another commit: nothing of the transaction exists, as if it had been dropped.
     /// Otherwise what the system says.
     pub fn commit_as(self, time_us: i64, expected_chain: &Hash) -> Result<CommitInfo> {
-        let draft = self.draft.as_ref().expect("present until the commit");
-        if draft.chain(time_us) != *expected_chain {
-            return Err(Error::ChainMismatch { number: draft.number() });
+        if self.draft.chain(time_us) != *expected_chain {
+            return Err(Error::ChainMismatch { number: self.draft.number() });
         }
         self.commit(time_us)
     }
@@ -615,9 +675,8 @@ impl Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        if let Some(draft) = self.draft.take() {
-            self.core.packer.reset();
-            self.core.clean &= !draft.spilled() || seeded::on(Seeded::SpillLeft);
+        if !self.published {
+            self.core.undo(self.draft.spilled());
         }
     }
 }
@@ -627,8 +686,9 @@ impl Drop for Transaction<'_> {
 #[must_use = "nothing changes unless it is finished"]
 pub struct Rewrite<'w> {
     writer: &'w mut Writer,
+    /// Of the new file; taken when it has its name.
     core: Option<Core>,
-    draft: Option<Draft>,
+    draft: Draft,
     old: Snapshot,
 }
 
@@ -640,8 +700,7 @@ impl Rewrite<'_> {
     }
 
     fn parts(&mut self) -> (&mut Core, &mut Draft) {
-        let core = self.core.as_mut().expect("present until the end");
-        (core, self.draft.as_mut().expect("present until the end"))
+        (self.core.as_mut().expect("present until the end"), &mut self.draft)
     }
 
     /// Appends the next record, whole or purged; sequences go on from 1.
@@ -662,13 +721,13 @@ impl Rewrite<'_> {
         core.add_segment(draft, segment)
     }
 
-    /// Adds an annex, as [`Transaction::add_annex`]; none of the old file's is in force here.
+    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force here.
     ///
     /// # Errors
-    /// As [`Transaction::add_annex`], the records being those that were appended.
-    pub fn add_annex(&mut self, annex: AnnexDraft, replaces: &[u64]) -> Result<()> {
+    /// As [`Transaction::add_derived`], the records being those that were appended.
+    pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         let (core, draft) = self.parts();
-        core.add_annex(draft, annex, replaces)
+        core.add_derived(draft, derived, replaces)
     }
 
     /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.
@@ -678,22 +737,21 @@ impl Rewrite<'_> {
     pub fn finish(mut self) -> Result<CommitInfo> {
         let history = crate::history::past_commits(&self.old)?;
         let base = self.old.head().commit;
-        let mut draft = self.draft.take().expect("present until the end");
-        if draft.next_sequence() != base.next_sequence {
+        if self.draft.next_sequence() != base.next_sequence {
             return Err(Error::Misuse { reason: "a rewritten capsule must hold every record" });
         }
-        let core = self.core.as_mut().expect("present until the end");
+        let (core, draft) = self.parts();
         if base.number > 0 {
             draft.flush(&mut core.packer, &*core.storage)?;
             draft.history_offset = draft.push(Kind::History, &crate::format::history::encode(&history));
             core.commit(draft, Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain })?;
         }
-        if !seeded::on(Seeded::RenameBeforeSync) {
-            core.storage.sync().map_err(Error::io("sync", &core.path))?;
-        }
-        let path = self.writer.core.path.clone();
-        publish(&*self.writer.volume, &core.path, &path)?;
+        core.storage.sync().map_err(Error::io("sync", &core.path))?;
+        let (temporary, path) = (core.path.clone(), self.writer.core.path.clone());
+        publish(&*self.writer.volume, &temporary, &path)?;
         let mut core = self.core.take().expect("present until the end");
+        let (new, clean) = (core.head.commit, core.clean);
+        assert!(new.chain == base.chain && new.number == base.number && clean, "the new file goes on from the same history");
         core.path = path;
         core.snapshot = None;
         core.named = true;

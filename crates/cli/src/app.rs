@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::{MAIN, branch_name};
+use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
 use kapsa_memory::transfer::{Mounts, mount_path};
-use kapsa_memory::{Error, Holder, Reader, Record, Uri, WriteOptions, Writer};
+use kapsa_memory::{
+    AsOf, Coverage, Error, Holder, NewRecord, NewVectors, PrincipalReader, PrincipalWriter, Reader, Record, UnlockedWriter, Uri,
+    WriteOptions, Writer,
+};
+use kapsa_model::Embedder;
 
 use crate::args::{Global, When};
 use crate::error::{CliError, Result};
@@ -36,6 +41,128 @@ impl Status {
     }
 }
 
+/// A reader of whoever acts. This crate decides here, and nowhere else, which of the two it is.
+pub(crate) enum AnyReader {
+    Owner(Reader),
+    Principal(PrincipalReader),
+}
+
+impl AnyReader {
+    pub(crate) fn get(&self, uri: &Uri) -> Result<Record, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.get(uri),
+            AnyReader::Principal(reader) => reader.get(uri),
+        }
+    }
+
+    pub(crate) fn record(&self, sequence: u64) -> Result<Record, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.record(sequence),
+            AnyReader::Principal(reader) => reader.record(sequence),
+        }
+    }
+
+    pub(crate) fn branch_of(&self, record: &Record) -> Result<String, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.branch_of(record),
+            AnyReader::Principal(reader) => reader.branch_of(record),
+        }
+    }
+
+    pub(crate) fn branch(&self) -> Result<String, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.branch(),
+            AnyReader::Principal(reader) => reader.branch(),
+        }
+    }
+
+    pub(crate) fn history(&self, uri: &Uri) -> Result<Vec<Record>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.history(uri),
+            AnyReader::Principal(reader) => reader.history(uri),
+        }
+    }
+
+    pub(crate) fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.find_with(request, embedder),
+            AnyReader::Principal(reader) => reader.find_with(request, embedder),
+        }
+    }
+
+    pub(crate) fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.timeline(request),
+            AnyReader::Principal(reader) => reader.timeline(request),
+        }
+    }
+
+    pub(crate) fn coverage(&self) -> Result<Coverage, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.coverage(),
+            AnyReader::Principal(reader) => reader.coverage(),
+        }
+    }
+}
+
+/// A writer of whoever acts.
+pub(crate) enum AnyWriter {
+    Owner(Writer),
+    Principal(PrincipalWriter),
+}
+
+impl AnyWriter {
+    pub(crate) fn put(&mut self, record: NewRecord) -> Result<Put, Error> {
+        match self {
+            AnyWriter::Owner(writer) => writer.put(record),
+            AnyWriter::Principal(writer) => writer.put(record),
+        }
+    }
+
+    pub(crate) fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>, Error> {
+        match self {
+            AnyWriter::Owner(writer) => writer.put_many(records),
+            AnyWriter::Principal(writer) => writer.put_many(records),
+        }
+    }
+
+    /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one commit.
+    pub(crate) fn put_embedded(&mut self, records: Vec<NewRecord>, vectors: NewVectors) -> Result<Vec<Put>, Error> {
+        let unpublished = match self {
+            AnyWriter::Owner(writer) => {
+                let mut transaction = writer.transaction();
+                records.into_iter().try_for_each(|record| transaction.put(record))?;
+                transaction.prepare()?
+            }
+            AnyWriter::Principal(writer) => {
+                let mut transaction = writer.transaction();
+                records.into_iter().try_for_each(|record| transaction.put(record))?;
+                transaction.prepare()?
+            }
+        };
+        unpublished.publish_with_vectors(vectors)
+    }
+
+    pub(crate) fn forget(&mut self, uri: &Uri) -> Result<Put, Error> {
+        match self {
+            AnyWriter::Owner(writer) => writer.forget(uri),
+            AnyWriter::Principal(writer) => writer.forget(uri),
+        }
+    }
+
+    /// The owner's writer, for a part of a verb that principals may use in other ways.
+    pub(crate) fn owner(&mut self, app: &App, what: &'static str) -> Result<&mut Writer> {
+        app.refuse_principals(what)?;
+        match self {
+            AnyWriter::Owner(writer) => Ok(writer),
+            AnyWriter::Principal(_) => unreachable!("a principal acts, and was refused"),
+        }
+    }
+}
+
+/// What places a reader on a branch, as of then.
+type OnBranch<R> = fn(&R, &str, Option<&AsOf>) -> Result<R, Error>;
+
 /// One call of the command line.
 pub(crate) struct App {
     pub(crate) global: Global,
@@ -44,7 +171,7 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(global: Global) -> App {
-        let out = Output::new(global.json);
+        let out = Output::new(global.json, global.color);
         App { global, out }
     }
 
@@ -54,8 +181,22 @@ impl App {
     }
 
     /// A reader of the branch that is meant.
-    pub(crate) fn reader(&self) -> Result<Reader> {
+    pub(crate) fn reader(&self) -> Result<AnyReader> {
         self.reader_as_of(None)
+    }
+
+    /// As [`App::reader`], for what only the owner may ask.
+    pub(crate) fn owner_reader(&self) -> Result<Reader> {
+        self.refuse_principals("use this verb")?;
+        self.placed(Reader::open(&self.capsule()?)?, None, Reader::on)
+    }
+
+    /// Denies a principal what belongs to the owner.
+    fn refuse_principals(&self, what: &'static str) -> Result<()> {
+        match self.principal() {
+            Some(principal) => Err(Error::AccessDenied { principal: principal.to_string(), what }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Who acts; none for the owner.
@@ -68,23 +209,27 @@ impl App {
         if self.principal().is_none_or(|name| !name.trim().is_empty()) {
             return Ok(());
         }
-        let hint = "without --as, and with KAPSA_PRINCIPAL unset, the owner acts";
-        Err(CliError::usage("the principal that acts has no name").hint(hint))
+        let hint = "leave out --as and unset KAPSA_PRINCIPAL to act as the owner";
+        Err(CliError::usage("the name of the principal is empty").hint(hint))
     }
 
-    /// A reader as it is for who acts.
-    fn guarded(&self, reader: Reader) -> Result<Reader> {
-        let Some(principal) = self.principal() else { return Ok(reader) };
-        let profile = reader.clearance(principal)?;
-        Ok(reader.as_principal(profile))
-    }
-
-    /// A reader of what a reading verb is told to look at.
-    pub(crate) fn reader_when(&self, when: &When) -> Result<Reader> {
-        if let (Some(_), Some(principal)) = (&when.mount, self.principal()) {
-            return Err(Error::AccessDenied { principal: principal.to_string(), what: "read mounts" }.into());
+    /// A reader of what a reading verb is to look at.
+    pub(crate) fn reader_when(&self, when: &When) -> Result<AnyReader> {
+        if self.principal().is_none() {
+            return Ok(AnyReader::Owner(self.owner_reader_when(when)?));
         }
-        let Some(mount) = &when.mount else { return self.reader_as_of(when.as_of.as_deref()) };
+        if when.mount.is_some() {
+            self.refuse_principals("read mounts")?;
+        }
+        self.reader_as_of(when.as_of.as_deref())
+    }
+
+    /// As [`App::reader_when`], for what only the owner may ask.
+    pub(crate) fn owner_reader_when(&self, when: &When) -> Result<Reader> {
+        self.refuse_principals("use this verb")?;
+        let Some(mount) = &when.mount else {
+            return self.placed(Reader::open(&self.capsule()?)?, when.as_of.as_deref(), Reader::on);
+        };
         // A mount has no current branch.
         let branch = self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
         let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
@@ -92,7 +237,7 @@ impl App {
     }
 
     /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for in what was imported.
-    pub(crate) fn record(&mut self, uri: &Uri, when: &When) -> Result<(Reader, Record)> {
+    pub(crate) fn record(&mut self, uri: &Uri, when: &When) -> Result<(AnyReader, Record)> {
         let reader = self.reader_when(when)?;
         let missing = match reader.get(uri) {
             Ok(record) => return Ok((reader, record)),
@@ -108,7 +253,7 @@ impl App {
         }
         if let Some((name, reader, record)) = self.in_mounts(uri) {
             self.out.note(&format!("from the mount {name}"));
-            return Ok((reader, record));
+            return Ok((AnyReader::Owner(reader), record));
         }
         Err(missing.into())
     }
@@ -118,52 +263,88 @@ impl App {
         let mounts = Mounts::of(&self.capsule().ok()?).list().map_err(|error| self.out.note(&error.to_string())).ok()?;
         mounts.into_iter().find_map(|mount| {
             let opened = Reader::open(&mount.path);
-            let reader =
-                opened.map_err(|error| self.out.note(&format!("the mount {} is passed over: {error}", mount.name))).ok()?;
+            let reader = opened.map_err(|error| self.out.note(&format!("skipped the mount {}: {error}", mount.name))).ok()?;
             let record = reader.get(uri).ok()?;
             Some((mount.name, reader, record))
         })
     }
 
-    /// A reader of the capsule that is meant, whatever the branch.
+    /// A reader of the capsule that is meant, whatever the branch, for what only the owner may ask.
     pub(crate) fn whole_reader(&self) -> Result<Reader> {
-        self.guarded(Reader::open(&self.capsule()?)?)
+        self.refuse_principals("use this verb")?;
+        Ok(Reader::open(&self.capsule()?)?)
     }
 
     /// A reader of the branch that is meant, as of then.
-    pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<Reader> {
-        let path = self.capsule()?;
-        let reader = self.guarded(Reader::open(&path)?)?;
-        let branch = self.branch(&path)?;
+    pub(crate) fn reader_as_of(&self, as_of: Option<&str>) -> Result<AnyReader> {
+        let reader = Reader::open(&self.capsule()?)?;
+        let Some(principal) = self.principal() else {
+            return Ok(AnyReader::Owner(self.placed(reader, as_of, Reader::on)?));
+        };
+        let guarded = reader.as_principal(reader.clearance(principal)?);
+        Ok(AnyReader::Principal(self.placed(guarded, as_of, PrincipalReader::on)?))
+    }
+
+    /// A reader on the branch that is meant, as of then; `on` places it there.
+    fn placed<R>(&self, reader: R, as_of: Option<&str>, on: OnBranch<R>) -> Result<R> {
+        let branch = self.branch(&self.capsule()?)?;
         if branch.is_none() && as_of.is_none() {
             return Ok(reader);
         }
         let as_of = as_of.map(moment::as_of);
-        Ok(reader.on(branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
+        Ok(on(&reader, branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
     }
 
     /// The writer of the branch that is meant, in the capsule at `path`; waits its turn.
-    pub(crate) fn writer(&self, path: &Path, run: Option<&str>) -> Result<Writer> {
+    pub(crate) fn writer(&self, path: &Path, run: Option<&str>) -> Result<AnyWriter> {
         let branch = self.branch(path)?;
+        let writer = Writer::open(path, self.branch_options(run, branch.as_deref()))?;
+        self.acting(writer, branch)
+    }
+
+    /// The capsule at `path`, opened for the writer of the branch that is meant before its turn has come.
+    pub(crate) fn unlocked(&self, path: &Path, run: Option<&str>) -> Result<UnlockedWriter> {
+        let branch = self.branch(path)?;
+        Ok(UnlockedWriter::open(path, self.branch_options(run, branch.as_deref()))?)
+    }
+
+    /// The writer of a capsule that is open already; waits its turn.
+    pub(crate) fn lock(&self, unlocked: UnlockedWriter, path: &Path) -> Result<AnyWriter> {
+        let branch = self.branch(path)?;
+        self.acting(unlocked.lock()?, branch)
+    }
+
+    fn branch_options(&self, run: Option<&str>, branch: Option<&str>) -> WriteOptions {
         let mut options = self.write_options(run);
-        options.holder.branch.clone_from(&branch);
-        let mut writer = self.acting(Writer::open(path, options)?)?;
-        if let Some(branch) = branch {
-            writer.switch(&branch)?;
+        options.holder.branch = branch.map(str::to_string);
+        options
+    }
+
+    /// The writer as it is for whoever acts, on a branch.
+    fn acting(&self, mut writer: Writer, branch: Option<String>) -> Result<AnyWriter> {
+        let Some(principal) = self.principal() else {
+            branch.map_or(Ok(()), |branch| writer.switch(&branch))?;
+            return Ok(AnyWriter::Owner(writer));
+        };
+        let profile = writer.reader()?.clearance(principal)?;
+        let mut writer = writer.as_principal(profile);
+        branch.map_or(Ok(()), |branch| writer.switch(&branch))?;
+        Ok(AnyWriter::Principal(writer))
+    }
+
+    /// As [`App::writer`], for what only the owner may write.
+    pub(crate) fn owner_writer(&self, path: &Path, run: Option<&str>) -> Result<Writer> {
+        self.refuse_principals("use this verb")?;
+        match self.writer(path, run)? {
+            AnyWriter::Owner(writer) => Ok(writer),
+            AnyWriter::Principal(_) => unreachable!("refused above"),
         }
-        Ok(writer)
     }
 
-    /// The writer of a capsule as a whole, whatever the branch.
+    /// The writer of a capsule as a whole, whatever the branch, for what only the owner may write.
     pub(crate) fn keeper(&self, path: &Path) -> Result<Writer> {
-        self.acting(Writer::open(path, self.write_options(None))?)
-    }
-
-    /// A writer as it is for who acts.
-    fn acting(&self, writer: Writer) -> Result<Writer> {
-        let Some(principal) = self.principal() else { return Ok(writer) };
-        let profile = Reader::open(writer.path())?.clearance(principal)?;
-        Ok(writer.as_principal(profile))
+        self.refuse_principals("use this verb")?;
+        Ok(Writer::open(path, self.write_options(None))?)
     }
 
     /// The branch that is meant: the one asked for, else the capsule's current one; none for `main`.

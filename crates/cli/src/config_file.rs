@@ -73,7 +73,7 @@ pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     let failed = |error| CliError::io(&format!("read {}", path.display()), &error);
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(CliError::user("not_a_file", format!("cannot read {}: it is no regular file", path.display())));
+        return Err(CliError::user("not_a_file", format!("cannot read {}: not a regular file", path.display())));
     }
     let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(failed)?;
     if read as u64 > bytes_max {

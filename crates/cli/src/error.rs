@@ -1,4 +1,4 @@
-//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable code, its message and what mends it?
+//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable code, its message and how to fix it?
 
 use std::io;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::holder;
 /// Result of a command.
 pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
 
-/// Whose failure it is.
+/// Who can fix a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The caller can mend it: exit code 1.
+    /// The caller can fix it: exit code 1.
     User,
     /// The machine, the disk or the file: exit code 2.
     System,
@@ -106,14 +106,14 @@ impl Place {
     }
 }
 
-const HINT_DISK_FULL: &str = "free some space; what was stored before is safe";
+const HINT_DISK_FULL: &str = "free some space; everything stored before is safe";
 
 impl From<Error> for CliError {
     fn from(error: Error) -> CliError {
         let message = error.to_string();
         match error {
             Error::Capsule(cause) => capsule(cause, message),
-            Error::Index(_) => CliError::system("index", message).hint("kapsa verify finds what is damaged"),
+            Error::Index(_) => CliError::system("index", message).hint("kapsa verify shows what is damaged"),
             Error::QueryTooLong { .. } => CliError::user("query_too_long", message),
             Error::InvalidUri { .. } => {
                 CliError::user("invalid_uri", message).hint("a URI is a path such as note/locks or mv2://default/note/locks")
@@ -121,52 +121,61 @@ impl From<Error> for CliError {
             Error::InvalidRecord { field, .. } => CliError::user("invalid_record", message).field("field", field),
             Error::UriNotFound { uri } => not_found(uri, message),
             Error::DamagedRecord { sequence, .. } => {
-                CliError::system("damaged_record", message).hint("kapsa verify").field("sequence", sequence)
+                CliError::system("damaged_record", message).hint("kapsa verify shows what is damaged").field("sequence", sequence)
             }
             Error::BranchNotFound { name } => {
-                let hint = format!("kapsa branch lists them, kapsa branch create {name} makes it");
+                let hint = format!("kapsa branch lists the branches, kapsa branch create {name} creates this one");
                 CliError::user("branch_not_found", message).hint(hint).field("branch", name)
             }
             Error::UnknownAsOf { branch, .. } => CliError::user("unknown_moment", message)
-                .hint("kapsa checkpoints lists them, kapsa log the sequences")
+                .hint("kapsa checkpoints lists the checkpoints, kapsa log the sequences")
                 .field("branch", branch),
             Error::OtherModel { .. } => {
-                CliError::user("other_model", message).hint("`kapsa reembed --model NAME` changes the model")
+                CliError::user("other_model", message).hint("kapsa reembed --model NAME changes the model")
             }
             Error::Embedding(cause) => crate::models::failed(cause),
-            Error::NoVectors => {
-                CliError::user("no_vectors", message).hint("`kapsa embed` makes them; --mode lex searches by words")
-            }
+            Error::NoVectors => CliError::user("no_vectors", message).hint("run kapsa embed, or search by words with --mode lex"),
             Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
-                .hint("choose another label, or --force")
+                .hint("choose another label, or reuse this one with --force")
                 .field("error_code", "DUPLICATE_LABEL")
                 .field("label", label),
-            Error::AccessDenied { .. } => {
-                CliError::user("access_denied", message).hint("the owner sets what it may with kapsa clearance")
-            }
+            Error::AccessDenied { what, .. } => CliError::user("access_denied", message).hint(access_hint(what)),
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
             Error::TargetExists { path } => CliError::user("exists", message)
-                .hint("--force replaces it, unless it is a folder that is no export; --out names another place")
+                .hint("--force replaces it, unless it is a folder that is not an export; --out sets another target")
                 .field("path", path.display().to_string()),
-            Error::InvalidMountName { .. } => CliError::user("invalid_mount_name", message).hint("--mount-as NAME"),
+            Error::InvalidMountName { .. } => {
+                CliError::user("invalid_mount_name", message).hint("choose a name with --mount-as NAME")
+            }
             Error::MountNotFound { name } => {
-                CliError::user("mount_not_found", message).hint("kapsa mounts lists them").field("mount", name)
+                CliError::user("mount_not_found", message).hint("kapsa mounts lists the mounts").field("mount", name)
             }
             Error::MountHashConflict { name } => {
                 CliError::user("mount_hash_conflict", message).hint("choose another name with --mount-as").field("mount", name)
             }
-            Error::MountsRegistry { .. } => CliError::system("mounts_registry", message).hint("mend the file, or import anew"),
-            Error::VerificationFailed { .. } => CliError::system("verification_failed", message)
-                .hint("nothing was mounted; copy the file again from where it was made"),
+            Error::MountsRegistry { .. } => CliError::system("mounts_registry", message).hint("fix the file, or import again"),
+            Error::VerificationFailed { .. } => {
+                CliError::system("verification_failed", message).hint("nothing was mounted; copy the file again from its source")
+            }
             Error::Source { .. } => CliError::user("source_unreadable", message),
             _ => CliError::system("internal", message),
         }
     }
 }
 
+/// What makes a denied operation possible. Clearance decides only about levels and domains.
+fn access_hint(what: &str) -> &'static str {
+    match what {
+        "write at this level in this domain" => "the owner can raise its level: kapsa clearance set PRINCIPAL DOMAIN=LEVEL",
+        "let this spread further than it does" => "classify it at least as high as what it replaces or comes from",
+        "write in the name of another agent" | "write into the memory of another agent" => "a principal writes only as itself",
+        _ => "only the owner may: leave out --as and unset KAPSA_PRINCIPAL",
+    }
+}
+
 fn not_found(uri: String, message: String) -> CliError {
     let short = Uri::parse(&uri).map_or_else(|_| uri.clone(), |parsed| parsed.short().to_string());
-    let hint = format!("kapsa history {short} shows whether it was forgotten, kapsa find looks for it by words");
+    let hint = format!("kapsa history {short} shows whether it was forgotten, kapsa find searches by words");
     CliError::user("uri_not_found", message).hint(hint).field("uri", uri)
 }
 
@@ -174,23 +183,25 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
     let full = cause.is_disk_full();
     match cause {
         CapsuleError::NotFound { .. } => {
-            CliError::user("capsule_not_found", message).hint("kapsa init makes one here, kapsa create PATH elsewhere")
+            CliError::user("capsule_not_found", message).hint("kapsa init creates one here, kapsa create PATH elsewhere")
         }
         CapsuleError::NotACapsule { .. } => {
-            CliError::user("not_a_capsule", message).hint("it was not touched; choose another path")
+            CliError::user("not_a_capsule", message).hint("the file was not touched; choose another path")
         }
         CapsuleError::VersionMismatch { .. } => CliError::system("version_mismatch", message).hint("upgrade kapsa"),
         CapsuleError::LockedByWriter { path, holder, .. } => locked(&path, holder.as_deref(), message),
-        CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor"),
-        CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message).hint("kapsa verify").field("offset", offset),
+        CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor shows how to fix it"),
+        CapsuleError::Corrupt { offset, .. } => {
+            CliError::system("corrupt", message).hint("kapsa verify shows what is damaged").field("offset", offset)
+        }
         CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
         CapsuleError::ChainMismatch { number } => {
-            CliError::system("chain_mismatch", message).hint("kapsa verify").field("commit", number)
+            CliError::system("chain_mismatch", message).hint("kapsa verify shows what is damaged").field("commit", number)
         }
         CapsuleError::Misuse { .. } => CliError::user("invalid_operation", message),
         CapsuleError::TooLarge { .. } => CliError::user("too_large", message),
-        CapsuleError::Replaced { .. } => CliError::system("replaced", message).hint("try again; it will be opened anew"),
-        CapsuleError::Poisoned { .. } => CliError::system("poisoned", message).hint("kapsa verify, then try again"),
+        CapsuleError::Replaced { .. } => CliError::system("replaced", message).hint("try again"),
+        CapsuleError::Poisoned { .. } => CliError::system("poisoned", message).hint("run kapsa verify, then try again"),
         CapsuleError::Io { .. } if full => CliError::system("disk_full", message).hint(HINT_DISK_FULL),
         CapsuleError::Io { .. } => CliError::system("io", message),
         _ => CliError::system("internal", message),
@@ -199,16 +210,16 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
 
 fn locked(capsule: &Path, holder: Option<&Holder>, message: String) -> CliError {
     let error = CliError::system("locked_by_writer", message);
-    let Some(holder) = holder else { return error.hint("wait for it, or wait longer with --lock-timeout SECONDS") };
+    let Some(holder) = holder else { return error.hint("wait for it to finish, or wait longer with --lock-timeout SECONDS") };
     let fate = holder::fate(holder, &kapsa_memory::lock_path(capsule));
     let error = error.hint(fate.hint(holder)).field("holder", fate.name());
     let error = error
         .field("pid", holder.pid)
         .field("host", holder.host.clone())
         .field("user", holder.user.clone())
-        .field("since", holder.started_at.clone());
+        .field("started_at", holder.started_at.clone());
     match &holder.run_id {
-        Some(run_id) => error.field("run_id", run_id.clone()),
+        Some(run) => error.field("run", run.clone()),
         None => error,
     }
 }
@@ -234,7 +245,7 @@ mod tests {
         let error = CliError::from(Error::Capsule(cause));
         assert_eq!((error.exit_code(), error.code), (2, "locked_by_writer"));
         assert_eq!(error.fields["pid"], 7);
-        assert_eq!(error.fields["run_id"], "r");
+        assert_eq!(error.fields["run"], "r");
     }
 
     #[test]

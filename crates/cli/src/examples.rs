@@ -2,28 +2,29 @@
 
 pub(crate) const TOP: &str = "\
 Examples:
-  kapsa tour                            see it work
-  kapsa init                            make a capsule in this folder
+  kapsa tour                            watch it work
+  kapsa init                            create a capsule in this folder
   kapsa put --text \"the build needs cmake 3.28\" --kind fact
   kapsa put README.md docs/
   kapsa find \"what does the build need\"
 
-Exit codes: 0 done, 1 something you can mend, 2 the system failed.
-`kapsa help VERB` says more about a verb.";
+Exit codes: 0 success, 1 an error you can fix, 2 a failure of the system or the file (`kapsa \
+svc`: usage errors). `kapsa help VERB` describes a verb.";
 
 pub(crate) const INIT: &str = "\
 Examples:
   kapsa init
-  kapsa init --force         start anew, keep the old one as workspace.kapsa.bak
+  kapsa init --force         start over, keep the old one as workspace.kapsa.bak
 
-The folder gets a .gitignore, so that the capsule is not committed by accident.";
+The .kapsa folder gets a .gitignore, so that the capsule is not committed by accident.";
 
 pub(crate) const CREATE: &str = "\
 Examples:
   kapsa create team.kapsa
   kapsa --capsule team.kapsa put --text \"shared by the team\"
 
-A capsule that is there already is left as it is; any other file is refused untouched.";
+An existing capsule is left unchanged; any other file is refused and not touched. In a git \
+working tree the lock file of the capsule is added to .git/info/exclude.";
 
 pub(crate) const PUT: &str = "\
 Examples:
@@ -34,14 +35,16 @@ Examples:
   kapsa put --each - < records.jsonl
   git log -1 --format=%B | kapsa put --plain --title \"last commit\"
 
-JSON fields: text (required), title, kind, label, uri, tags (object, or array of \"name=value\"),
-metadata (object), entity, domain, agent, run, confidence, created_at (RFC 3339, or microseconds).
+JSON fields: text (required), title, kind, label, uri, tags (object, or array of \
+\"name=value\"), metadata (object), entity, domain, agent, run, confidence, created_at (RFC \
+3339, or microseconds).
 
-Bulk: one commit per batch, durable before the next is read. A bad line drops its batch only;
-the error says which line it is, how many records are stored and where to go on.
+Bulk: one commit per batch, durable before the next batch is read. A bad line loses only its \
+batch; the error reports the line, how many records are stored and where to resume.
 
-Documents (Markdown and plain text) are cut at headings and paragraphs. Putting one again adds
-only what changed, and forgets passages it no longer holds.";
+Documents (Markdown and plain text) are split at headings and paragraphs. Storing one again \
+adds only what changed and forgets passages it no longer contains. The vectors that search by \
+meaning needs are made at once for small puts; see kapsa embed.";
 
 pub(crate) const GET: &str = "\
 Examples:
@@ -55,21 +58,24 @@ Examples:
   kapsa find '\"torn tail\" +recovery -salvage' -k 3
   kapsa find deploy --kind decision --since 7d
   kapsa find label:builder cmake --tag ci=green --json
-  kapsa find why do builds break --mode explain      each hit says why it is one
+  kapsa find why do builds break --mode explain      show why each hit matched
   kapsa find trip plans --group session  the best hit of each conversation
+  kapsa find port --as-of 120           as the capsule was at record #120
   kapsa find -- -stale lock             a query that begins with a dash";
 
 pub(crate) const TIMELINE: &str = "\
 Examples:
   kapsa timeline
-  kapsa timeline --reverse --limit 5    the newest five
+  kapsa timeline --reverse --limit 5    the newest five, newest first
+  kapsa timeline --oldest               the oldest fifty
   kapsa timeline --agent builder --since 2026-11-01 --until 2026-12-01";
 
 pub(crate) const FORGET: &str = "\
 Examples:
   kapsa forget note/locks
 
-The history stays readable (kapsa history, kapsa get --seq). To erase it for good: kapsa purge.";
+The history stays readable (kapsa history, kapsa get --seq). To erase a record for good: kapsa \
+purge.";
 
 pub(crate) const HISTORY: &str = "\
 Examples:
@@ -93,34 +99,36 @@ Examples:
   kapsa doctor
   kapsa --capsule old.kapsa doctor --json
 
-Changes nothing. Exit code 2 when something does not work; each finding names the step that mends it.";
+Changes nothing. Exit code 2 when something does not work; each finding names the step that \
+fixes it.";
 
 pub(crate) const SALVAGE: &str = "\
 Examples:
   kapsa salvage rescued.kapsa                          from the capsule of this folder
   kapsa --capsule broken.kapsa salvage rescued.kapsa --json
 
-The damaged file is not touched. Every record that checks out is copied under the sequence that it had; one that is lost
-leaves an empty place. Exit code 2 when anything was lost.";
+The damaged file is not touched. Every intact record is copied with its sequence; a lost one \
+leaves a gap. Exit code 2 when anything was lost.";
 
 pub(crate) const COMPACT: &str = "\
 Examples:
   kapsa compact
 
-Writes a new file beside the old one and renames it into place. What was purged is gone after this.";
+Writes a new file beside the old one and renames it into place. Purged records are gone \
+afterwards.";
 
 pub(crate) const OPTIMIZE: &str = "\
 Examples:
   kapsa optimize
 
-Searches get a little faster; nothing else changes.";
+Searches become a little faster; nothing else changes.";
 
 pub(crate) const PURGE: &str = "\
 Examples:
   kapsa purge note/secret               asks first
   kapsa purge note/secret --yes && kapsa compact
 
-The bytes leave the file at the next compaction. There is no way back.";
+The bytes leave the file at the next compaction. This cannot be undone.";
 
 pub(crate) const TOUR: &str = "\
 Examples:
@@ -133,8 +141,10 @@ Examples:
   echo '{\"title\":\"T1\",\"label\":\"builder\",\"text\":\"done\"}' | kapsa svc put run/tasks/t1.mv2
   kapsa svc find 'run/tasks/*.mv2' --query \"what was built\" --k 3
 
-Answers are one JSON line. A failure is {\"error\": message} on standard error and exit code 1;
-a wrong call is exit code 2. `kapsa -m MODULE create …` means `kapsa svc create …`.";
+Each answer is one JSON line. A failure prints {\"error\": message} to standard error and \
+exits with 1; a usage error exits with 2, as the clients of this interface expect (other verbs \
+exit with 1 on usage errors). `kapsa -m MODULE create …` is the same as `kapsa svc create \
+…`.";
 
 pub(crate) const SVC_CREATE: &str = "\
 Examples:
@@ -166,20 +176,24 @@ Examples:
   printf '%s\\n' 'put --text \"tests pass\"' /stats | kapsa shell
   kapsa shell --stop --json < script.txt
 
-A line is a verb and its arguments, with or without a `/` before it, in words and quotes as in sh.
---capsule, --branch, --json and --lock-timeout hold for every line that does not give its own.
+A line is a verb and its arguments, with or without a `/` before it, in words and quotes as in \
+sh. The global options given to the shell apply to every line that does not set its own.
 
-When standard input is no terminal it is a script: empty lines and lines that begin with # are
-passed over, every line is run, and the exit code is that of the first one that failed.
+When standard input is not a terminal it is a script: empty lines and lines that begin with # \
+are skipped, every line is run, and the exit code is that of the first line that failed.
 
-The history of a terminal is kept in $XDG_STATE_HOME/kapsa/history, or in .local/state below the
-home folder, for its owner only; a line that begins with a space is not kept.";
+The history of a terminal is stored in $XDG_STATE_HOME/kapsa/history, or in .local/state below \
+the home folder, readable by its owner only; a line that begins with a space is not stored.";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
-  kapsa completions bash > ~/.local/share/bash-completion/completions/kapsa
-  kapsa completions zsh > ~/.zfunc/_kapsa
-  kapsa completions fish > ~/.config/fish/completions/kapsa.fish";
+  source <(kapsa completions bash)                in ~/.bashrc
+  source <(kapsa completions zsh)                 in ~/.zshrc, after compinit
+  kapsa completions fish | source                 in ~/.config/fish/config.fish
+
+Tab then completes verbs, options and files, and branches, labels, runs and URIs of the \
+capsule that the line names. Load the script when the shell starts, as above: it changes with \
+the version of kapsa.";
 
 pub(crate) const MAN: &str = "\
 Examples:
@@ -189,20 +203,23 @@ Examples:
 pub(crate) const BRANCH: &str = "\
 Examples:
   kapsa branch                          list; * marks the current one
-  kapsa branch create run/17 --switch   make it and write to it from now on
-  kapsa branch create try --as-of v1    leave at a checkpoint
+  kapsa branch create run/17 --switch   create it and switch to it
+  kapsa branch create try --as-of v1    fork from a checkpoint
   kapsa --branch run/17 put --text \"only this run knows\"
   kapsa branch switch main
   kapsa branch archive run/17
 
-Which branch: --branch, else KAPSA_BRANCH, else the one switched to, else main. A branch sees what its
-parent had when it left. Making one costs what a put costs.";
+The branch is --branch, else KAPSA_BRANCH, else the one switched to, else main. A branch sees \
+what its parent had at the fork point. Creating one costs as much as a put.";
 
-pub(crate) const COMMIT: &str = "\
+pub(crate) const CHECKPOINT: &str = "\
 Examples:
-  kapsa commit --label v1
+  kapsa checkpoint --label v1
   kapsa find \"which port\" --as-of v1
-  kapsa commit --stage implement --spec S-12 --run 17 --git-commit $(git rev-parse HEAD)";
+  kapsa checkpoint --stage implement --spec S-12 --run 17 --git-commit $(git rev-parse HEAD)
+
+Every put is committed by itself; a checkpoint gives the current state a name that --as-of, \
+diff and branch take. kapsa checkpoints lists them.";
 
 pub(crate) const CHECKPOINTS: &str = "\
 Examples:
@@ -223,25 +240,28 @@ Examples:
       --payload '{\"gate_name\":\"tests\",\"outcome\":\"Pass\",\"stage\":\"review\",\"blocking\":true}'
   kapsa event emit DebugTrace --payload '{\"note\":\"x\"}' --best-effort
 
-The payload is checked against its type; an error names the field.";
+The payload is checked against the type; an error names the field.";
 
 pub(crate) const MERGE: &str = "\
 Examples:
-  kapsa merge --from run/17 --dry-run
-  kapsa merge --from run/17                      conflicts: asked on a terminal, else exit code 1
-  kapsa merge --from run/17 --theirs --note \"newer\" --by ana
-  kapsa merge --from run/17 --include 'decision/*' --exclude kind:note
-  kapsa merge --from run/17 --plan review.json   decide in the file, then
+  kapsa merge run/17 --dry-run
+  kapsa merge run/17                      asks about conflicts on a terminal, else exits with 1
+  kapsa merge run/17 --theirs --note \"newer\" --by ana
+  kapsa merge run/17 --include 'decision/*' --exclude kind:note
+  kapsa merge run/17 --plan review.json   decide in the file, then
   kapsa merge --apply review.json
 
-Changed on one side wins; changed on both is a conflict. Nothing is written while one is open.";
+A record changed on one side is taken; one changed on both is a conflict. Nothing is written \
+until every conflict is resolved. `edit` opens both texts in $VISUAL or $EDITOR.";
 
 pub(crate) const DIFF: &str = "\
 Examples:
   kapsa diff main run/17
   kapsa diff v1                    what changed since the checkpoint v1
   kapsa diff main@2026-11-01 main --names
-  kapsa diff 120 --json            what changed since #120";
+  kapsa diff 120 --json            what changed since #120
+
+A sequence is a plain number, or '#120' in quotes: in a shell a bare # starts a comment.";
 
 pub(crate) const LOG: &str = "\
 Examples:
@@ -258,9 +278,9 @@ pub(crate) const REVERT: &str = "\
 Examples:
   kapsa revert --run 17 --note \"it measured the wrong host\"
   kapsa revert --source session-4.jsonl
-  kapsa revert 120                 all that was committed together with #120
+  kapsa revert 120                 everything committed together with #120
 
-History keeps everything; what somebody changed since stays as it is and is listed.";
+History keeps everything; records changed since stay as they are and are listed.";
 
 pub(crate) const CHERRY_PICK: &str = "\
 Examples:
@@ -283,28 +303,30 @@ Examples:
   kapsa clone backup.kapsa
   kapsa clone ../other-machine/.kapsa/workspace.kapsa
 
-The copy is checked, byte for byte, before it gets its name.";
+The copy is verified byte for byte before it gets its name.";
 
 pub(crate) const PULL: &str = "\
 Examples:
   kapsa pull ../other/.kapsa/workspace.kapsa
   kapsa push backup.kapsa
-  kapsa pull ana.kapsa --name ana && kapsa merge --from ana/main
+  kapsa pull ana.kapsa --name ana && kapsa merge ana/main
 
-Only what is missing is copied, and the chain proves that both have the same history up to there. Where both
-went on, the other's records come as branches NAME/main, NAME/run/17 and so on; merging them is up to you.";
+Only missing records are copied; the hash chain proves that both share the history up to \
+there. Where the histories diverge, the other's records arrive as branches NAME/main, \
+NAME/run/17 and so on, for you to merge.";
 
 pub(crate) const EXPORT: &str = "\
 Examples:
   kapsa export                               everything, to exports/capsule.kapsa
-  kapsa export --spec S-12 --run 17          one run, sealed with a passphrase
+  kapsa export --spec S-12 --run 17          one run, encrypted with a passphrase
   kapsa export --run 17 --no-encrypt --out run17.kapsa
   kapsa export --format jsonl --out all.jsonl && kapsa put - < all.jsonl
   kapsa export --format markdown --as-of v1 --out notes
 
-The same content makes the same bytes. Whole model calls, debug traces and the folders of sources stay behind
-unless --unsafe. A capsule holds every revision, the other formats what is remembered now. A run is exported
-whole, also what is on its branch only. The passphrase comes from KAPSA_PASSPHRASE or the terminal.";
+The same content makes the same bytes. Whole model calls, debug traces and the folders of \
+sources are left out unless --unsafe is given. A capsule holds every revision, the other \
+formats the current ones. A run is exported whole, including what is only on its branch. The \
+passphrase comes from KAPSA_PASSPHRASE or the terminal.";
 
 pub(crate) const IMPORT: &str = "\
 Examples:
@@ -312,9 +334,10 @@ Examples:
   kapsa import ../other/exports/capsule.kapsa --mount-as other
   kapsa find \"what was decided\" --mount other
 
-Every byte is checked before the copy gets its name in mounts/ beside the capsule; a file that does not pass
-leaves nothing behind, and the exit code is 2. The same file again changes nothing. Mounts are only read;
-get and resolve-uri look into them for what the capsule itself never knew.";
+Every byte is verified before the copy gets its name in mounts/ beside the capsule; a file \
+that fails leaves nothing behind, and the exit code is 2. Importing the same file again \
+changes nothing. Mounts are read-only; get and resolve-uri look into them for URIs that the \
+capsule itself never had.";
 
 pub(crate) const MOUNTS: &str = "\
 Examples:
@@ -327,19 +350,19 @@ Examples:
   kapsa gc --retention-days 7
   touch .kapsa/exports/capsule.kapsa.pin     keeps that export
 
-Only exports in exports/ beside the capsule go, and the temporary folders of exports and imports that ended
-early. Symbolic links are never followed.";
+Deletes only exports in exports/ beside the capsule, and temporary folders of interrupted \
+exports and imports. Symbolic links are never followed.";
 
 pub(crate) const POLICY: &str = "\
 Examples:
   kapsa policy validate policy.json
-  kapsa policy capture policy.json          when it changed: a snapshot, and an event that names it
+  kapsa policy capture policy.json          if it changed: a snapshot, and an event that names it
   kapsa policy list
   kapsa policy show current
   kapsa policy diff 0s61gvp80f1fw current
 
-A policy is a JSON object with source_files, model_config, weights, prompts, governance. The checkpoint of a stage
-names the policy that held.";
+A policy is a JSON object with source_files, model_config, weights, prompts, governance. The \
+checkpoint of a stage names the policy in effect.";
 
 pub(crate) const GRAPH: &str = "\
 Examples:
@@ -348,7 +371,7 @@ Examples:
   kapsa graph query --uri component/parser --direction out --depth 2
   kapsa graph query --type component
 
-A fact with a key that is there already stands beside the other: none is overwritten.";
+A fact whose key exists already is kept beside the other; none is overwritten.";
 
 pub(crate) const REPLAY: &str = "\
 Examples:
@@ -356,73 +379,83 @@ Examples:
   kapsa replay run --run 17 --type GateDecision --json
   kapsa replay verify --run 17";
 
-pub(crate) const EMBED: &str = "Examples:
-  kapsa embed                            all that lacks vectors, with the model in force
-  kapsa embed --limit 1000               about a thousand records; again goes on
+pub(crate) const EMBED: &str = "\
+Examples:
+  kapsa embed                            every record without vectors, with the capsule's model
+  kapsa embed --limit 1000               about a thousand records; run it again to continue
 
-Search by meaning sees records that have vectors. Small puts make them at once; what a large one, a pull or an older
-program left out is made here. Each step is kept: it may be stopped at any time.";
+Search by meaning finds records that have vectors. Small puts make them at once; this makes \
+those that a large put, a pull or an older program left out. Each step is stored: stop it at \
+any time and run it again.";
 
-pub(crate) const REEMBED: &str = "Examples:
+pub(crate) const REEMBED: &str = "\
+Examples:
   kapsa reembed --model local:all-MiniLM-L6-v2
-  kapsa reembed --model ollama:nomic-embed-text      a service; KAPSA_EMBED_URL sets its address
-  kapsa reembed --model bundled                      back to the one that comes with kapsa
+  kapsa reembed --model ollama:nomic-embed-text      a service at KAPSA_EMBED_URL
+  kapsa reembed --model bundled                      back to the model that comes with kapsa
 
-The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY is sent to OpenAI itself only.
+The key of a service is KAPSA_EMBED_KEY; OPENAI_API_KEY is sent only to OpenAI itself.
 
-Searches use the old model until the new one has all; then the old vectors go. It may be stopped, and goes on.";
+Searches use the old model until every record has vectors of the new one; then the old vectors \
+are dropped. Stop it at any time and run it again to continue.";
 
-pub(crate) const MODEL: &str = "Examples:
+pub(crate) const MODEL: &str = "\
+Examples:
   kapsa model list
   kapsa model add ./all-MiniLM-L6-v2     a folder with config.json, vocab.txt and model.safetensors
-  kapsa model info                       the one in force in this capsule
+  kapsa model info                       the model of this capsule
   kapsa model remove all-MiniLM-L6-v2";
 
-pub(crate) const CLEARANCE: &str = "Examples:
+pub(crate) const CLEARANCE: &str = "\
+Examples:
   kapsa clearance set cro revenue=confidential hr=internal
-  kapsa clearance set ana =restricted         what has no domain as well
+  kapsa clearance set ana =restricted         records without a domain
   kapsa put --domain revenue --classification confidential --text \"Acme pays late\"
   kapsa find acme --as cro                    or KAPSA_PRINCIPAL=cro for every call
   kapsa clearance list
 
-Deny by default: a principal without clearance knows what is public. Restricted records need the level and the name
-(--named). Whoever can read the file itself can read everything in it: clearance binds agents that go through kapsa.";
+Deny by default: a principal without clearance can read only public records. Restricted \
+records need the level and the name (--named). Whoever can read the file itself can read \
+everything in it: clearance binds agents that use kapsa.";
 
 pub(crate) const FACT: &str = "\
 Examples:
-  kapsa fact add \"Acme pays within 30 days\" --entity acme --attribute payment --domain revenue
-  kapsa fact add \"Acme pays within 60 days\" --entity acme --attribute payment --domain revenue --source erp
-  kapsa fact list --contested                   two sources disagree, and no rule decides
-  kapsa fact resolve f_1f0c6b3a --json          this one holds
+  kapsa fact add \"Acme pays within 30 days\" --entity acme --attribute payment
+  kapsa fact add \"Acme pays within 60 days\" --entity acme --attribute payment --source erp
+  kapsa fact list --contested                   sources disagree, and no rule decides
+  kapsa fact resolve f_1f0c6b3a --json          this one is right
   kapsa fact supersede f_1f0c6b3a \"Acme pays at once\" --valid-from 2027-01-01
   kapsa fact query pays --entity acme --valid-at 2026-06-15 --as-of 2026-11-23
 
-What is told is compared with what is known of the same entity, domain and level: told in the same words, nothing is written;
-restated, it was told once more; another value of the same attribute supersedes the old one when it is newer, of the same source and no less
-sure, or holds from a later moment on, and else the two contest each other; all else is new. The answer says which, and why.
+A new fact is compared with the known ones of the same entity, domain and level. The same \
+words write nothing; a restatement is counted; another value of the same attribute supersedes \
+the old one when it is newer, from the same source and no less certain, or valid from a later \
+time, and otherwise contests it; anything else is new. The answer shows which, and why.
 
-With --id a known fact is revised; what is not said anew stays. `-` is standard input. Facts are records (`fact/ID`): find,
-get, history, forget, branches and merges know them. --valid-at asks what holds then, --as-of what was known then.";
+--id revises an existing fact; omitted fields keep their values. `-` reads standard input. \
+Facts are records (`fact/ID`): find, get, history, forget, branches and merges work on them. \
+--valid-at asks what was valid then, --as-of what was known.";
 
 pub(crate) const EPISODE: &str = "\
 Examples:
-  kapsa episode add \"score 85, warm\" --agent cro --action qualify_lead --entity acme --domain revenue
-  kapsa episode add \"lost\" --agent cro --action close --outcome '{\"reason\":\"price\"}' --classification confidential
+  kapsa episode add \"score 85, warm\" --agent cro --action qualify_lead --entity acme
+  kapsa episode add \"lost\" --agent cro --action close --outcome '{\"reason\":\"price\"}'
   kapsa episode list --agent cro --since 7d
   KAPSA_AGENT=cro kapsa episode list --entity acme --json
 
-An episode belongs to one agent. Whoever acts as a principal (--as) records its own and nobody else's.";
+An episode belongs to one agent. A principal (--as) records only its own.";
 
 pub(crate) const INSIGHT: &str = "\
 Examples:
-  kapsa insight add \"A VP as sponsor predicts a deal\" --agent cro --confidence 0.6 --domain revenue
+  kapsa insight add \"A VP as sponsor predicts a deal\" --agent cro --confidence 0.6
   kapsa insight list sponsor --agent cro
-  kapsa insight confirm ins_1f0c6b3a --agent cro         seen again: surer by 0.1
+  kapsa insight confirm ins_1f0c6b3a --agent cro         seen again: confidence + 0.1
   kapsa insight retire ins_1f0c6b3a --agent cro          hidden from recall; its history stays
-  kapsa insight reflect --agent cro                      the same result three times is an insight
+  kapsa insight reflect --agent cro                      learn from repeated results
   kapsa insight publish --agent cro --min-confidence 0.7
 
-A published insight is a fact (`pub_ID`) with the level of what it was learned from, or a higher one, never a lower one.";
+A published insight is a fact (`pub_ID`), classified at least as high as what it was learned \
+from.";
 
 pub(crate) const CONTEXT: &str = "\
 Examples:
@@ -430,15 +463,16 @@ Examples:
   kapsa context --domain revenue --budget 500 --uris
   kapsa context --as cro --tag lead --json
 
-Up to 5 insights, 10 facts and 3 episodes, the most valuable first, in whole lines. What was superseded, has retired or does not hold
-now is left out; what is contested is marked. Reading counts nothing and waits for nobody. An agent is told the facts that its
-clearance allows (`kapsa clearance`; what kapsa.toml declares of a role narrows it, and holds where nothing else is set).";
+Prints up to 5 insights, 10 facts and 3 episodes in whole lines, the most valuable first. \
+Superseded, retired and no longer valid entries are left out; contested ones are marked. \
+Reading takes no lock. An agent gets the facts that its clearance allows (`kapsa clearance`; \
+the clearance of a role in kapsa.toml narrows it, and applies where nothing else is set).";
 
 pub(crate) const ROLE: &str = "\
 Examples:
   kapsa role run cro qualify --state state.json --out state.json
   kapsa role respond cro \"what do we know of acme?\" --model ollama:llama3.1
-  kapsa role reflect cro                         without a model: the same result three times is an insight
+  kapsa role reflect cro                         without a model: from repeated results
   kapsa role publish cro --min-confidence 0.7
   kapsa role can cro send_offer --json
 
@@ -457,82 +491,97 @@ In kapsa.toml:
   output = \"score\"
   scope = { entity = \"{lead}\", domain = \"revenue\" }
 
-Keys come from the environment alone: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY, which go only to their own
-provider. KAPSA_LLM_URL sets another address, KAPSA_LLM a model for roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the
-role's memory by itself.";
+Keys come only from the environment: KAPSA_LLM_KEY, else ANTHROPIC_API_KEY or OPENAI_API_KEY, \
+which go only to their own provider. KAPSA_LLM_URL sets another address, KAPSA_LLM the model of \
+roles that declare none. A node with tools (memory_search, memory_read, memory_write) uses the \
+memory of the role by itself.";
 
 pub(crate) const FS: &str = "\
 Examples:
-  kapsa fs ls --agent cro                                what is there
+  kapsa fs ls --agent cro                                list the top folders
   kapsa fs tree /knowledge --agent cro --depth 2
   kapsa fs cat /knowledge/revenue/vp-sponsor --agent cro
   kapsa fs search vp sponsor --in /knowledge --agent cro --trace
   kapsa fs write /knowledge/revenue/leads/vp-sponsor \"A VP as sponsor predicts a deal\" --agent cro
   git log -1 --format=%B | kapsa fs write /experience/last-commit - --agent cro
 
-/knowledge/DOMAIN/ID are insights, /experience/DAY/ID episodes, /references/DOMAIN/ID facts of the
-team, as far as the agent's clearance goes. `_` is no domain, and .directory in each folder tells
-what is in it. Folders between the domain and the id of an insight that is written are its tags.
-All but insights and the experience of today is read-only.";
+/knowledge/DOMAIN/ID are insights, /experience/DAY/ID episodes, /references/DOMAIN/ID facts of \
+the team that the agent's clearance allows. `_` stands for no domain; .directory in each \
+folder lists its content. Folders between the domain and the id of a written insight become \
+its tags. Everything but insights and today's episodes is read-only.";
 
-pub(crate) const RUN: &str = "Examples:
+pub(crate) const RUN: &str = "\
+Examples:
   export KAPSA_RUN=$(kapsa run start --title \"The service\" --plan plan.md)
   kapsa run task start task-1 --title \"Choose the port\"
   kapsa run record --task task-1 --role builder --text \"Decided: port 5433.\"
   kapsa run context --task task-2 --role builder        what task 2 should know before it begins
-  kapsa run finish --merge curated                      what proved right comes to main
+  kapsa run finish --merge curated                      merge what proved right into main
 
-A failing memory never fails a run: it warns and exits 0, unless --strict is given. Where runs are kept is one of two layouts,
-branches of the workspace's capsule or a folder of capsules each. Settings: [run] in kapsa.toml, see `kapsa run config`.";
+A failing memory never fails a run: it warns and exits with 0, unless --strict is given. Runs \
+are stored in one of two layouts: branches of the workspace's capsule, or a folder of capsules \
+per run. Settings: [run] in kapsa.toml, see `kapsa run config`.";
 
-pub(crate) const RUN_START: &str = "Examples:
+pub(crate) const RUN_START: &str = "\
+Examples:
   kapsa run start --title \"The service\"                prints a new id
   kapsa run start --run 17 --plan plan.md               this id; the plan from a file
-  cat plan.md | kapsa run start --run 17 --plan -       a run that is there goes on";
+  cat plan.md | kapsa run start --run 17 --plan -       continue an existing run";
 
-pub(crate) const RUN_TASK: &str = "Examples:
+pub(crate) const RUN_TASK: &str = "\
+Examples:
   kapsa run task start task-1 --title \"Choose the port\"
-  kapsa run task start task-2 --run 17 --title \"Write the client\" --description \"in src/client.rs, for the service's port\"";
+  kapsa run task start task-2 --title \"Write the client\" --description \"in src/client.rs\"";
 
-pub(crate) const RUN_RECORD: &str = "Examples:
+pub(crate) const RUN_RECORD: &str = "\
+Examples:
   kapsa run record --task task-1 --role builder --confidence 0.9 --text \"Decided: port 5433.\"
   some-agent | kapsa run record --task task-1 --role reviewer
   kapsa run record --role planner plan.md               a plan of the run
 
-A run or a task that nobody started is started, so that nothing is lost.";
+A run or a task that was not started is started, so that nothing is lost.";
 
-pub(crate) const RUN_CONTEXT: &str = "Examples:
+pub(crate) const RUN_CONTEXT: &str = "\
+Examples:
   kapsa run context --task task-2 --role builder
   kapsa run context --task task-2 --role reviewer --format markdown --budget 500
   kapsa run context --task task-2 --role builder --format prompt --layer project-rules=AGENTS.md
-  kapsa run context --task plan-2 --role planner --past-runs --query \"what went wrong with the port\" --json
+  kapsa run context --task plan-2 --role planner --past-runs --query \"what went wrong\" --json
 
-The plan (but not for reviewers and planners) and what other tasks recorded, never the task's own; one line each with where
-it is from. Prints nothing when there is nothing to tell.";
+Prints the plan (except for reviewers and planners) and what other tasks recorded, one line \
+each with its origin; the task's own records are left out. Prints nothing when there is \
+nothing to show.";
 
-pub(crate) const RUN_STATUS: &str = "Examples:
+pub(crate) const RUN_STATUS: &str = "\
+Examples:
   kapsa run status
   kapsa run status --run 17 --json";
 
-pub(crate) const RUN_FINISH: &str = "Examples:
+pub(crate) const RUN_FINISH: &str = "\
+Examples:
   kapsa run finish --task task-1
   kapsa run finish --task task-2 --failed --summary \"the tests need a network\"
-  kapsa run finish --task task-1 --merge curated        the task's records come to its run
-  kapsa run finish --merge curated --by ana             finished tasks to the run, the run to main
+  kapsa run finish --task task-1 --merge curated        merge the task's records into its run
+  kapsa run finish --merge curated --by ana             finished tasks, then the run into main
 
-Where both sides changed the same record, nothing is merged and the exit code is 1; kapsa merge decides.";
+Where both sides changed the same record, nothing is merged and the exit code is 1; resolve it \
+with kapsa merge.";
 
-pub(crate) const RUN_LIST: &str = "Examples:
+pub(crate) const RUN_LIST: &str = "\
+Examples:
   kapsa run list
   kapsa run list --layout files --dir .swarm/memory --json";
 
-pub(crate) const RUN_ARCHIVE: &str = "Examples:
+pub(crate) const RUN_ARCHIVE: &str = "\
+Examples:
   kapsa run archive --run 17";
 
-pub(crate) const RUN_CONFIG: &str = "Examples:
+pub(crate) const RUN_CONFIG: &str = "\
+Examples:
   kapsa run config
   KAPSA_RUN_ENABLED=false kapsa run config --json
 
-Keys of [run] in kapsa.toml, each also KAPSA_RUN_<KEY> in the environment: enabled, layout (branches, files), dir,
-repo_root_path, timeout_seconds, sibling_max_chunks, search_mode (auto, lex, sem), context_tokens, python_path, svc_dir.
-The last two are for clients of `kapsa svc` and are only handed on.";
+Keys of [run] in kapsa.toml, also KAPSA_RUN_<KEY> in the environment: enabled, layout \
+(branches, files), dir, repo_root_path, timeout_seconds, sibling_max_chunks, search_mode \
+(auto, lex, sem), context_tokens, python_path, svc_dir. The last two are for clients of `kapsa \
+svc` and are only passed on.";

@@ -113,9 +113,9 @@ fn expect_object(bytes: &[u8], what: &str) -> Result<(), Fault> {
     };
     let hint = match first {
         Some(b'[') => "jq -c '.[]' turns an array into one object per line",
-        _ => "text that is no JSON goes in with --plain or --text",
+        _ => "store plain text with --plain or --text",
     };
-    Err(Fault::new("invalid_json", format!("{what} must be a JSON object, but there is {found}")).hint(hint))
+    Err(Fault::new("invalid_json", format!("{what} must be a JSON object, but found {found}")).hint(hint))
 }
 
 fn check_depth(bytes: &[u8]) -> Result<(), Fault> {

@@ -72,8 +72,8 @@ fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
         let path = Path::new(path);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if folder.is_some() && !is_inside {
-            return Err(CliError::user("invalid_config", format!("`{name}`: it must be a relative path without `..`"))
-                .hint("--model scripted:PATH may lead elsewhere"));
+            return Err(CliError::user("invalid_config", format!("`{name}` must be a relative path without `..`"))
+                .hint("--model scripted:PATH may be any path"));
         }
         return Ok(Box::new(script(&folder.map_or_else(|| path.to_path_buf(), |folder| folder.join(path)))?));
     }

@@ -10,12 +10,16 @@
 mod app;
 mod args;
 mod commands;
+mod completion;
 mod config_file;
+mod conflict;
+mod editor;
 mod error;
 mod escape;
 mod examples;
 #[doc(hidden)]
 pub mod fuzzing;
+mod git_exclude;
 mod holder;
 mod json_input;
 mod language_models;
@@ -29,6 +33,8 @@ mod progress;
 mod render;
 mod role_config;
 mod run_config;
+#[doc(hidden)]
+pub mod schema;
 mod sealed;
 mod services;
 mod shell;
@@ -49,7 +55,7 @@ use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Args, Command, CommandFactory, FromArgMatches};
+use clap::{Args, ColorChoice, Command, FromArgMatches, ValueEnum};
 
 use crate::app::{App, Status};
 use crate::args::{Cli, Global, RunArgs, RunVerb, Verb};
@@ -63,6 +69,11 @@ const EXIT_USAGE_SVC: u8 = 2;
 #[must_use]
 pub fn main() -> ExitCode {
     sys::ignore_file_size_signal();
+    match completion::answer() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return ExitCode::from(fail(&error, ErrorStyle::People)),
+    }
     let typed = arguments(std::env::args_os().skip(1));
     let style = error_style(&typed);
     let parsed = parse(&typed);
@@ -76,7 +87,7 @@ pub fn main() -> ExitCode {
 #[doc(hidden)]
 #[must_use]
 pub fn command() -> Command {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     command
 }
@@ -86,7 +97,7 @@ fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
         return Ok(cli);
     }
     // Taking the tree of commands apart would cost a short call as much as reading the arguments does; the process ends soon anyway.
-    let mut command = ManuallyDrop::new(Cli::command());
+    let mut command = ManuallyDrop::new(args::command());
     let mut matches = command.try_get_matches_from_mut(typed)?;
     Cli::from_arg_matches_mut(&mut matches)
 }
@@ -96,9 +107,9 @@ fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
 fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
     let (verb, arguments) = typed.get(1..)?.split_first()?;
     match verb.to_str()? {
-        "put" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
+        "put" | "add" => parse_alone(arguments, |put| Verb::Put(Box::new(put))),
         "get" => parse_alone(arguments, Verb::Get),
-        "find" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
+        "find" | "search" => parse_alone(arguments, |find| Verb::Find(Box::new(find))),
         "context" => parse_alone(arguments, |context| Verb::Context(Box::new(context))),
         "run" => parse_run(arguments),
         _ => None,
@@ -125,7 +136,7 @@ fn parse_alone<A: Args>(arguments: &[OsString], verb: impl FnOnce(A) -> Verb) ->
 
 fn run(cli: Cli) -> Result<Status> {
     let Some(verb) = cli.verb else {
-        output::help(&Cli::command().render_help())?;
+        output::help(&args::command().render_help(), cli.global.color)?;
         return Ok(Status::Done);
     };
     let mut app = App::new(cli.global);
@@ -146,7 +157,7 @@ fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     all
 }
 
-/// How failures are told, known before the call is understood, since that may be what fails.
+/// How failures are reported, known before the call is parsed, since that may be what fails.
 fn error_style(typed: &[OsString]) -> ErrorStyle {
     let mut flags = typed.iter().skip(1).take_while(|arg| *arg != "--");
     if typed.get(1).is_some_and(|verb| verb == "svc") {
@@ -158,7 +169,18 @@ fn error_style(typed: &[OsString]) -> ErrorStyle {
     }
 }
 
-/// Tells of a failure. Gives the exit code.
+/// When to use colour, known before the call is parsed, for help and errors.
+fn color_choice(typed: &[OsString]) -> ColorChoice {
+    let mut words = typed.iter().skip(1).take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+    let mut choice = ColorChoice::Auto;
+    while let Some(word) = words.next() {
+        let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };
+        choice = value.and_then(|value| ColorChoice::from_str(value, false).ok()).unwrap_or(choice);
+    }
+    choice
+}
+
+/// Reports a failure. Returns the exit code.
 fn fail(error: &CliError, style: ErrorStyle) -> u8 {
     if error.kind == error::Kind::Quiet {
         return 0;
@@ -170,10 +192,10 @@ fn fail(error: &CliError, style: ErrorStyle) -> u8 {
     }
 }
 
-/// Answers a call that is no command: help, version, or a mistake. Gives the exit code.
+/// Answers a call that is not a command: help, version, or a mistake. Returns the exit code.
 fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Place) -> u8 {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::help(&error.render()).map_or_else(|error| fail(&error, style), |()| 0);
+        return output::help(&error.render(), color_choice(typed)).map_or_else(|error| fail(&error, style), |()| 0);
     }
     let text = error.render().to_string();
     let placed = place.before(&text);
@@ -186,16 +208,16 @@ fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Pla
     if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 }
 }
 
-/// How the verb of `svc` that was typed is called.
+/// The usage of the verb of `svc` that was typed.
 fn svc_usage(typed: &[OsString]) -> String {
-    let mut command = Cli::command();
+    let mut command = args::command();
     command.build();
     let verb = typed.get(2).and_then(|verb| verb.to_str()).unwrap_or_default();
     let usage = command.find_subcommand_mut("svc").and_then(|svc| svc.find_subcommand_mut(verb)).map(clap::Command::render_usage);
     usage.map_or_else(|| "Usage: kapsa svc <COMMAND>".to_string(), |usage| usage.to_string())
 }
 
-/// The first paragraph of what the parser says is the message; how the verb is called is the hint.
+/// The first paragraph of the parser's text is the message; the usage of the verb is the hint.
 fn usage_error(text: &str) -> CliError {
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
     let message = first.trim().trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
@@ -225,6 +247,19 @@ mod tests {
         assert_eq!(error_style(&typed(&["find", "--", "--json"])), ErrorStyle::People);
     }
 
+    #[test]
+    fn the_colour_is_known_from_the_words_alone() {
+        for (args, want) in [
+            (&["find", "x"][..], ColorChoice::Auto),
+            (&["--color", "always", "find", "x"], ColorChoice::Always),
+            (&["find", "x", "--color=never"], ColorChoice::Never),
+            (&["find", "--", "--color=never"], ColorChoice::Auto),
+            (&["find", "--color", "loud"], ColorChoice::Auto),
+        ] {
+            assert_eq!(color_choice(&typed(args)), want, "{args:?}");
+        }
+    }
+
     /// The short way and the whole tree read the same calls alike, and the short way leaves the odd ones alone.
     #[test]
     fn frequent_calls_are_read_as_the_whole_tree_reads_them() {
@@ -234,12 +269,14 @@ mod tests {
             "kapsa put --text x --json --capsule a.kapsa --tag a=b --lock-timeout 3",
             "kapsa put a.md docs --kind doc",
             "kapsa get note/x --seq 3 --json",
+            "kapsa search which port -k 3 --color never",
+            "kapsa add --text x",
             "kapsa find which port -k 3 --kind fact --since 7d",
             "kapsa run record --task t --role builder --text x --run 17",
             "kapsa run context --role builder --budget 99 --format json",
         ];
         for call in calls {
-            let mut matches = Cli::command().try_get_matches_from(words(call)).expect("valid");
+            let mut matches = args::command().try_get_matches_from(words(call)).expect("valid");
             let whole = Cli::from_arg_matches_mut(&mut matches).expect("valid");
             let short = parse_frequent(&words(call)).expect("read");
             // A relative time is read twice, at two moments.

@@ -9,7 +9,7 @@ use crate::json_input::{Fault, Nesting};
 
 /// Longest line, and longest object over several lines, in bytes (64 MiB).
 pub const LINE_BYTES_MAX: usize = 64 << 20;
-const HINT_ONE_PER_LINE: &str = "several records go one object per line, as jq -c writes them";
+const HINT_ONE_PER_LINE: &str = "write several records one object per line, as jq -c does";
 
 /// One record's JSON, and the line of the stream that it begins on.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<R: BufRead> Pieces<R> {
         match self.form {
             Form::OnePerLine => Ok(()),
             Form::OneInAll => {
-                let fault = Fault::new("invalid_json", "there is more after the object").hint(HINT_ONE_PER_LINE);
+                let fault = Fault::new("invalid_json", "unexpected content after the object").hint(HINT_ONE_PER_LINE);
                 Err(located(self.line, fault))
             }
             Form::NotKnownYet => self.read_to_the_end_of_the_first(),

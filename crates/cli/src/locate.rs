@@ -24,7 +24,7 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
     let shared = || shared_root(&here).map(|root| root.join(workspace())).filter(|path| path.exists());
     nearest(&here).or_else(shared).ok_or_else(|| {
         CliError::user("no_capsule", format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"))
-            .hint("kapsa init makes one here; --capsule PATH or KAPSA_CAPSULE names another")
+            .hint("kapsa init creates one here; --capsule PATH or KAPSA_CAPSULE selects another")
     })
 }
 
@@ -59,7 +59,9 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     let mut text = String::new();
     match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
         Ok(_) => {
-            let odd = |error| CliError::from(error).hint(format!("{} names it; kapsa branch switch main", path.display()));
+            let odd = |error| {
+                CliError::from(error).hint(format!("fix it with kapsa branch switch main ({} holds the name)", path.display()))
+            };
             Ok(Some(branch_name(&text).map_err(odd)?))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
-use kapsa_memory::Reader;
+use kapsa_memory::Coverage;
 use kapsa_model::{EmbedError, Embedder, Model};
 
 use crate::error::{CliError, Result};
@@ -22,9 +22,9 @@ const FOLDER: &str = "KAPSA_MODELS";
 pub(crate) const BUNDLED: &str = "bundled";
 
 /// The model whose vectors the capsule has, or that it is to have.
-pub(crate) fn for_capsule(reader: &Reader) -> Result<Box<dyn Embedder>> {
-    match reader.coverage()?.model {
-        Some(model) => recorded(&model),
+pub(crate) fn for_capsule(coverage: &Coverage) -> Result<Box<dyn Embedder>> {
+    match &coverage.model {
+        Some(model) => recorded(model),
         None => named(variable(MODEL)?.as_deref().unwrap_or(BUNDLED)),
     }
 }
@@ -42,8 +42,8 @@ pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
     if embedder.model() == model {
         return Ok(embedder);
     }
-    let message = format!("the model {} is another one now than the one that made this capsule's vectors", model.name);
-    Err(CliError::system("model_changed", message).hint("`kapsa reembed --model NAME` makes them anew"))
+    let message = format!("the model {} is no longer the one that made the vectors of this capsule", model.name);
+    Err(CliError::system("model_changed", message).hint("kapsa reembed --model NAME makes new vectors"))
 }
 
 /// A model by the name that a person gives it: `bundled`, `local:NAME`, `openai:MODEL` or `ollama:MODEL`.
@@ -54,13 +54,13 @@ pub(crate) fn named(name: &str) -> Result<Box<dyn Embedder>> {
             let added = added()?.into_iter().find(|added| added.name == name || added.hash == name);
             let added = added.ok_or_else(|| {
                 CliError::usage(format!("no model `{name}` was added"))
-                    .hint("`kapsa model list` shows those that were, `kapsa model add PATH` adds one")
+                    .hint("kapsa model list shows the added models, kapsa model add PATH adds one")
             })?;
             from_file(&added.hash, &added.name)
         }
         Some(("openai" | "ollama", _)) => service(name, None),
         _ => Err(CliError::usage(format!("`{name}` is not a model"))
-            .hint("bundled, local:NAME (see `kapsa model list`), openai:MODEL or ollama:MODEL")),
+            .hint("use bundled, local:NAME (see kapsa model list), openai:MODEL or ollama:MODEL")),
     }
 }
 
@@ -76,7 +76,8 @@ pub(crate) struct Added {
 /// Every model that was added, by name.
 pub(crate) fn added() -> Result<Vec<Added>> {
     let mut all = Vec::new();
-    let Ok(entries) = std::fs::read_dir(folder()?) else { return Ok(all) };
+    // Without a home folder nothing was ever added; adding says so.
+    let Some(entries) = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok()) else { return Ok(all) };
     for entry in entries.flatten() {
         let path = entry.path();
         let hash = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
@@ -93,16 +94,16 @@ pub(crate) fn added() -> Result<Vec<Added>> {
 pub(crate) fn folder() -> Result<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = || set("XDG_DATA_HOME").or_else(|| set("LOCALAPPDATA")).or_else(|| Some(set("HOME")?.join(".local/share")));
-    set(FOLDER).or_else(|| Some(data()?.join("kapsa/models"))).ok_or_else(|| {
-        CliError::system("no_home", "there is no home folder for models").hint(format!("set {FOLDER} to a folder"))
-    })
+    set(FOLDER)
+        .or_else(|| Some(data()?.join("kapsa/models")))
+        .ok_or_else(|| CliError::system("no_home", "no home folder to keep models in").hint(format!("set {FOLDER} to a folder")))
 }
 
 fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {
     let path = folder()?.join(format!("{hash}.kmodel"));
     let bytes = std::fs::read(&path).map_err(|_| {
         CliError::system("model_missing", format!("the model {name} is not on this machine")).hint(format!(
-            "`kapsa model add PATH` adds it again ({} is where it should be); searches by words work without",
+            "kapsa model add PATH adds it again (expected at {}); searches by words work without it",
             path.display()
         ))
     })?;

@@ -51,14 +51,14 @@ pub(crate) fn parse(text: &str, now: Micros) -> Result<Micros, String> {
         return Ok(stamp.as_microsecond());
     }
     if let Some(back) = span(text) {
-        return now.checked_sub(back).ok_or_else(|| "it lies too far back".to_string());
+        return now.checked_sub(back).ok_or_else(|| "too far back".to_string());
     }
     let looks_like_date = text.len() == "2026-11-01".len();
     let date = text.parse::<Date>().ok().filter(|_| looks_like_date);
     let start = date.and_then(|date| TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok());
     start
         .map(Timestamp::as_microsecond)
-        .ok_or_else(|| "it is no time; write 2026-11-01T10:00:00Z, 2026-11-01, or a span back such as 7d or 12h".to_string())
+        .ok_or_else(|| "not a time; write 2026-11-01T10:00:00Z, 2026-11-01, or an age such as 7d or 12h".to_string())
 }
 
 fn span(text: &str) -> Option<Micros> {

@@ -5,6 +5,9 @@
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use clap::ColorChoice;
 use serde::Serialize;
 use serde_json::json;
 
@@ -12,20 +15,75 @@ use crate::error::{CliError, Result};
 use crate::escape::{self, SafeJson};
 use crate::wire::ErrorOut;
 
-/// Most bytes of a message for programs, or of how a command is called: a caller may well read standard error only when standard
+/// Most bytes of a message for programs, or of a usage text: a caller may well read standard error only when standard
 /// output has ended, so all of it must fit a pipe, even when every byte of it is written as an escape.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
+
+/// Narrowest terminal that lines are fitted to, in columns; a narrower one breaks them itself.
+const COLUMNS_MIN: usize = 20;
+
+/// How a piece of text stands out where colour may be used. Never the only sign of what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Plain,
+    /// A name.
+    Strong,
+    /// What matters less.
+    Faint,
+    /// A matched word.
+    Marked,
+    /// A line that only the newer side has.
+    Added,
+    /// A line that only the older side has.
+    Removed,
+}
+
+impl Look {
+    fn style(self) -> Style {
+        match self {
+            Look::Plain => Style::new(),
+            Look::Strong | Look::Marked => Style::new().bold(),
+            Look::Faint => Style::new().dimmed(),
+            Look::Added => AnsiColor::Green.on_default(),
+            Look::Removed => AnsiColor::Red.on_default(),
+        }
+    }
+}
+
+/// Text for one line, and how it looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) look: Look,
+}
+
+impl<'a> Piece<'a> {
+    pub(crate) fn plain(text: impl Into<Cow<'a, str>>) -> Piece<'a> {
+        Piece { text: text.into(), look: Look::Plain }
+    }
+
+    pub(crate) fn strong(text: impl Into<Cow<'a, str>>) -> Piece<'a> {
+        Piece { text: text.into(), look: Look::Strong }
+    }
+
+    pub(crate) fn faint(text: impl Into<Cow<'a, str>>) -> Piece<'a> {
+        Piece { text: text.into(), look: Look::Faint }
+    }
+}
 
 /// Where a command's answer goes.
 pub(crate) struct Output {
     json: bool,
     out: BufWriter<Stdout>,
+    color: ColorChoice,
     styled: Option<bool>,
+    columns: Option<Option<usize>>,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Output {
-        Output { json, out: BufWriter::with_capacity(32 << 10, io::stdout()), styled: None }
+    pub(crate) fn new(json: bool, color: ColorChoice) -> Output {
+        let out = BufWriter::with_capacity(32 << 10, io::stdout());
+        Output { json, out, color, styled: None, columns: None }
     }
 
     /// Prints JSON from here on.
@@ -38,11 +96,22 @@ impl Output {
         self.json
     }
 
-    /// Whether standard output is a terminal that may be coloured. Looked up once, and only when asked.
+    /// Whether styles may be used: as asked, else on a terminal unless NO_COLOR is set. Looked up once, on demand.
     fn styled(&mut self) -> bool {
-        *self
-            .styled
-            .get_or_insert_with(|| io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()))
+        let color = self.color;
+        *self.styled.get_or_insert_with(|| match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        })
+    }
+
+    /// Columns of the terminal that standard output is; none when it is a file or a pipe.
+    pub(crate) fn columns(&mut self) -> Option<usize> {
+        *self.columns.get_or_insert_with(|| {
+            let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+            Some(usize::from(width.0)).filter(|columns| *columns >= COLUMNS_MIN)
+        })
     }
 
     /// Prints one JSON value and a newline.
@@ -61,26 +130,51 @@ impl Output {
         self.bytes(b"\n")
     }
 
-    /// Prints text that stands out where the terminal can.
+    /// Prints text that stands out where styles may be used.
     pub(crate) fn strong(&mut self, text: &str) -> Result<()> {
-        self.wrapped("\x1b[1m", text, "\x1b[0m", "")
+        let styled = self.with_look(&escape::body(text), Look::Strong);
+        self.bytes(styled.as_bytes())
     }
 
-    /// Prints text that stands back where the terminal can.
+    /// Prints text that stands back where styles may be used.
     pub(crate) fn faint(&mut self, text: &str) -> Result<()> {
-        self.wrapped("\x1b[2m", text, "\x1b[0m", "")
+        let styled = self.with_look(&escape::body(text), Look::Faint);
+        self.bytes(styled.as_bytes())
     }
 
-    /// Prints a matched word: bold in a terminal, `**word**` elsewhere.
-    pub(crate) fn marked(&mut self, text: &str) -> Result<()> {
-        self.wrapped("\x1b[1m", text, "\x1b[0m", "**")
+    /// Prints pieces as one line. On a terminal it is broken between words, and what follows is indented.
+    pub(crate) fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize) -> Result<()> {
+        let mut line = String::new();
+        for piece in pieces {
+            line.push_str(&self.with_look(&escape::line(&piece.text), piece.look));
+        }
+        let line = match self.columns() {
+            Some(columns) => fitted(&line, columns, &" ".repeat(indent)),
+            None => line,
+        };
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
     }
 
-    fn wrapped(&mut self, on: &str, text: &str, off: &str, plain: &str) -> Result<()> {
-        let (before, after) = if self.styled() { (on, off) } else { (plain, plain) };
-        self.bytes(before.as_bytes())?;
-        self.text(text)?;
-        self.bytes(after.as_bytes())
+    /// Prints stored text of several lines, and ends the last one. On a terminal long lines are broken between words.
+    pub(crate) fn body(&mut self, text: &str) -> Result<()> {
+        let text = escape::body(text.strip_suffix('\n').unwrap_or(text));
+        let Some(columns) = self.columns() else {
+            self.bytes(text.as_bytes())?;
+            return self.bytes(b"\n");
+        };
+        for line in text.split('\n') {
+            let margin: String = line.chars().take_while(|c| *c == ' ').collect();
+            self.bytes(fitted(line, columns, &margin).as_bytes())?;
+            self.bytes(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// The text, which is harmless already, with its style around it where styles may be used.
+    fn with_look(&mut self, text: &str, look: Look) -> String {
+        let style = look.style();
+        if self.styled() { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 
     /// Prints bytes exactly, for a file or a pipe; a terminal gets them escaped, and their last line ended: a prompt that follows
@@ -107,7 +201,7 @@ impl Output {
         self.out.flush().map_err(|error| CliError::stdout(&error))
     }
 
-    /// Tells people something that is not the answer.
+    /// Prints something for people that is not the answer, to standard error.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.json {
             complain(&format!("{}\n", escape::line(text)));
@@ -126,7 +220,43 @@ impl Output {
     }
 }
 
-/// How errors are told.
+/// A line broken between words so that it fits. A word that is too long stays whole.
+fn fitted(line: &str, columns: usize, margin: &str) -> String {
+    let options = textwrap::Options::new(columns)
+        .subsequent_indent(margin)
+        .break_words(false)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit);
+    textwrap::fill(line, options)
+}
+
+/// The beginning of a text that fits so many columns, cut after a word; the cut is shown by `…`.
+pub(crate) fn shortened_to(text: &str, columns: usize) -> String {
+    if textwrap::core::display_width(text) <= columns {
+        return text.to_string();
+    }
+    let room = columns.saturating_sub(1);
+    let mut end = 0;
+    for (at, _) in text.match_indices(' ').chain([(text.len(), "")]) {
+        if textwrap::core::display_width(&text[..at]) > room {
+            break;
+        }
+        end = at;
+    }
+    let kept = text[..end].trim_end();
+    // A single word longer than the line is cut within.
+    let kept = if kept.is_empty() { chars_that_fit(text, room) } else { kept };
+    format!("{kept}…")
+}
+
+fn chars_that_fit(text: &str, columns: usize) -> &str {
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    let end = ends.take_while(|end| textwrap::core::display_width(&text[..*end]) <= columns).last();
+    &text[..end.unwrap_or(0)]
+}
+
+/// How errors are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorStyle {
     /// `error:` and `hint:` lines.
@@ -176,9 +306,9 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{} … {}", &text[..head], &text[tail..]))
 }
 
-/// Prints help or version. Made by this program, so its styles are kept for a terminal.
-pub(crate) fn help(text: &clap::builder::StyledStr) -> Result<()> {
-    let mut output = Output::new(false);
+/// Prints help or version. Made by this program, so its styles are kept where styles may be used.
+pub(crate) fn help(text: &clap::builder::StyledStr, color: ColorChoice) -> Result<()> {
+    let mut output = Output::new(false, color);
     let text = if output.styled() { text.ansi().to_string() } else { text.to_string() };
     output.own(text.as_bytes())?;
     output.flush()
@@ -191,9 +321,9 @@ fn complain_json(value: &impl Serialize) {
     }
 }
 
-/// Writes to standard error. Nobody is left to be told when that fails.
+/// Writes to standard error. When that fails there is nowhere left to report it.
 fn complain(text: &str) {
-    let _nobody_is_left_to_be_told = io::stderr().write_all(text.as_bytes());
+    let _nowhere_left_to_report = io::stderr().write_all(text.as_bytes());
 }
 
 /// Writes one JSON value and a newline, with nothing in it that acts on a terminal.
@@ -205,6 +335,25 @@ pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(fitted("one two three four", 10, "  "), "one two\n  three\n  four");
+        assert_eq!(fitted("a averyveryverylongword b", 10, ""), "a\naveryveryverylongword\nb");
+        let styled = format!("{s}one two{s:#} three", s = Look::Strong.style());
+        assert_eq!(fitted(&styled, 13, ""), styled, "styles take no room");
+        assert_eq!(fitted("日本 語文 x", 6, ""), "日本\n語文 x");
+    }
+
+    #[test]
+    fn a_text_is_cut_after_a_word() {
+        assert_eq!(shortened_to("one two three", 13), "one two three");
+        assert_eq!(shortened_to("one two three", 12), "one two…");
+        assert_eq!(shortened_to("one two three", 8), "one two…");
+        assert_eq!(shortened_to("one two three", 7), "one…");
+        assert_eq!(shortened_to("averylongword", 5), "aver…");
+        assert_eq!(shortened_to("日本語", 5), "日本…");
+    }
 
     #[test]
     fn long_messages_lose_their_middle_and_fit_a_pipe() {

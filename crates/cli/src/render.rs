@@ -2,44 +2,64 @@
 
 use std::fmt::Write as _;
 
+use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::Hit;
-use kapsa_memory::{Decision, Origin, Record};
+use kapsa_memory::{Decision, Micros, Origin, Record};
 
 use crate::error::Result;
 use crate::escape;
 use crate::moment::readable;
-use crate::output::Output;
+use crate::output::{Look, Output, Piece, shortened_to};
+use crate::wire::record::own_tags;
 
-/// Longest preview of a text, in characters.
-const PREVIEW_CHARS_MAX: usize = 72;
+/// Longest preview of a text, in columns, where the output has no width.
+const PREVIEW_COLUMNS: usize = 72;
+/// Fewest columns worth filling with a preview beside other text.
+const PREVIEW_COLUMNS_MIN: usize = 20;
 
 /// Prints a record: a line that names it, a line for each field it has, then its text.
 pub(crate) fn record(out: &mut Output, record: &Record) -> Result<()> {
-    out.strong(&escape::line(record.uri.short()))?;
-    out.line(&format!("  #{}  {}  {}", record.sequence, state_or_kind(record), readable(record.committed_at)))?;
+    let kind = state_or_kind(record);
+    out.pieces(&[Piece::strong(record.uri.short()), Piece::plain(format!("  #{}  {kind}", record.sequence))], FIELD_COLUMNS)?;
     for (name, value) in fields(record) {
-        out.faint(&format!("{name:<10}"))?;
-        out.line(&escape::line(&value))?;
+        out.pieces(&[Piece::faint(format!("{name:<FIELD_COLUMNS$}")), Piece::plain(value)], FIELD_COLUMNS)?;
     }
     if record.tombstone || record.purged {
         return Ok(());
     }
     out.text("\n")?;
-    out.text(&record.text)?;
-    if record.text.ends_with('\n') { Ok(()) } else { out.text("\n") }
+    out.body(&record.text)
+}
+
+/// Prints a record that contests the one shown before it: which it is, by whom and on which branch, then its text.
+pub(crate) fn rival(out: &mut Output, record: &Record, branch: &str) -> Result<()> {
+    let by = if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
+    let about = format!("contested by #{} on {branch}{by}, committed {}", record.sequence, readable(record.committed_at));
+    out.pieces(&[Piece::strong(about)], FIELD_COLUMNS)?;
+    out.text("\n")?;
+    out.body(if record.tombstone { "(forgotten)" } else { &record.text })
+}
+
+/// Columns of the names of fields, with the gap after them.
+const FIELD_COLUMNS: usize = 11;
+
+/// When a record was created, where that differs from when it was committed.
+fn created_apart(record: &Record) -> Option<String> {
+    let apart = record.created_at != record.committed_at && !record.tombstone && !record.purged;
+    apart.then(|| readable(record.created_at))
 }
 
 /// Why a revision that was not simply put is what it is.
 pub(crate) fn decision(origin: &Origin) -> String {
     let what = match origin.decision {
         Decision::Merged => "merged from",
-        Decision::Theirs => "conflict decided for",
-        Decision::Ours => "conflict decided against",
-        Decision::Contested => "left contested with",
-        Decision::Edited => "conflict decided by hand with",
+        Decision::Theirs => "conflict resolved with",
+        Decision::Ours => "conflict resolved against",
+        Decision::Contested => "kept as contested, from",
+        Decision::Edited => "conflict resolved by hand with",
         Decision::Picked => "picked from",
-        Decision::Reverted => "reverted to what was before, or at,",
+        Decision::Reverted => "reverted to the state before, or at,",
     };
     let by = if origin.by.is_empty() { String::new() } else { format!("by {}: ", escape::line(&origin.by)) };
     format!("{by}{what}")
@@ -53,7 +73,8 @@ fn state_or_kind(record: &Record) -> std::borrow::Cow<'_, str> {
     }
 }
 
-fn fields(record: &Record) -> Vec<(&'static str, String)> {
+/// What a record says of itself besides its text, by name.
+pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
     let texts = [
         ("title", &record.title),
         ("label", &record.label),
@@ -63,15 +84,16 @@ fn fields(record: &Record) -> Vec<(&'static str, String)> {
         ("run", &record.run),
     ];
     let mut fields: Vec<_> = texts.into_iter().filter(|(_, v)| !v.is_empty()).map(|(n, v)| (n, v.clone())).collect();
-    if !record.tags.is_empty() {
+    if own_tags(record).next().is_some() {
         fields.push(("tags", tags(record)));
     }
     if let Some(confidence) = record.confidence {
-        fields.push(("sure", format!("{confidence}")));
+        fields.push(("confidence", format!("{confidence}")));
     }
-    if record.created_at != record.committed_at && !record.tombstone && !record.purged {
-        fields.push(("created", readable(record.created_at)));
+    if let Some(created) = created_apart(record) {
+        fields.push(("created", created));
     }
+    fields.push(("committed", readable(record.committed_at)));
     if let Some(source) = &record.source {
         fields.push(("source", place(source)));
     }
@@ -90,7 +112,7 @@ fn fields(record: &Record) -> Vec<(&'static str, String)> {
 
 fn tags(record: &Record) -> String {
     let mut text = String::new();
-    for (name, value) in &record.tags {
+    for (name, value) in own_tags(record) {
         let gap = if text.is_empty() { "" } else { ", " };
         let equals = if value.is_empty() { "" } else { "=" };
         write!(text, "{gap}{name}{equals}{value}").expect("writing to a String cannot fail");
@@ -110,16 +132,52 @@ pub(crate) fn place(source: &Source) -> String {
 /// Prints a record as one line of a list.
 pub(crate) fn list_line(out: &mut Output, record: &Record, sequence_width: usize) -> Result<()> {
     let sequence = format!("#{}", record.sequence);
-    out.text(&format!("{sequence:<width$}  {}  ", readable(record.committed_at), width = sequence_width + 1))?;
-    out.strong(&escape::line(record.uri.short()))?;
-    let rest = if record.tombstone || record.purged { state_or_kind(record).into_owned() } else { headline(record) };
-    out.line(&format!("  {rest}"))
+    let before = format!("{sequence:<width$}  {}  ", readable(record.committed_at), width = sequence_width + 1);
+    let created = created_apart(record).map(|created| format!("created {}  ", &created[..DAY_CHARS.min(created.len())]));
+    named_line(out, &before, record, &created.unwrap_or_default())
+}
+
+/// Prints a line about a record: what stands before its URI, the URI, a remark and as much of its headline as fits.
+pub(crate) fn named_line(out: &mut Output, before: &str, record: &Record, remark: &str) -> Result<()> {
+    let uri = escape::line(record.uri.short());
+    let used = [before, &uri, remark].map(textwrap::core::display_width).iter().sum::<usize>() + 2;
+    let columns = out.columns().map_or(PREVIEW_COLUMNS, |columns| columns.saturating_sub(used).max(PREVIEW_COLUMNS_MIN));
+    let rest = if record.tombstone || record.purged { state_or_kind(record).into_owned() } else { headline_in(record, columns) };
+    out.pieces(&[Piece::plain(before), Piece::strong(&*uri), Piece::faint(format!("  {remark}")), Piece::plain(rest)], 4)
+}
+
+/// Characters of a day, such as 2026-11-28.
+const DAY_CHARS: usize = 10;
+
+/// How a URI is shown in lists: without the names that stand for no spec and no run. Its sequence, shown beside it, finds it.
+pub(crate) fn listed_uri(record: &Record) -> &str {
+    let uri = record.uri.short();
+    if !record.system {
+        return uri;
+    }
+    let uri = uri.strip_prefix(SPEC_NONE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(uri);
+    uri.strip_prefix(RUN_NONE).and_then(|rest| rest.strip_prefix('/')).unwrap_or(uri)
+}
+
+/// What an event says in words, where its type alone would not: which branch was merged.
+pub(crate) fn event_in_words(event_type: &str, payload: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
+    if event_type != EventType::BranchMerged.name() {
+        return None;
+    }
+    let text = |name: &str| payload.get(name)?.as_str();
+    Some(format!("merged {} into {}", text("from_branch")?, text("to_branch")?))
 }
 
 /// The title, or the beginning of the text, fit for one line.
 pub(crate) fn headline(record: &Record) -> String {
+    headline_in(record, PREVIEW_COLUMNS)
+}
+
+fn headline_in(record: &Record, columns: usize) -> String {
     let text = if record.title.is_empty() { record.text.trim_start().lines().next().unwrap_or_default() } else { &record.title };
-    escape::line(&shortened(text, PREVIEW_CHARS_MAX)).into_owned()
+    // What is longer by far need not be looked at whole.
+    let text = text.char_indices().nth(columns * 4).map_or(text, |(at, _)| &text[..at]);
+    shortened_to(&escape::line(text), columns)
 }
 
 /// At most `chars_max` characters of a text, the cut shown by `…`.
@@ -130,23 +188,52 @@ pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// Prints a hit: where it is, what it is, and the passage with the matched words marked.
-pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit) -> Result<()> {
-    out.text(&format!("{rank:>2}. "))?;
-    out.strong(&escape::line(hit.record.uri.short()))?;
-    let score = if hit.score > 0.0 { format!("  {:.2}", hit.score) } else { String::new() };
-    let gone = superseded(&hit.record).map_or_else(String::new, |by| format!("  superseded by {}", escape::line(by)));
-    out.line(&format!("  #{}  {}{score}{gone}", hit.record.sequence, escape::line(&hit.record.kind)))?;
-    if !hit.record.title.is_empty() {
-        out.line(&format!("    {}", headline(&hit.record)))?;
+/// What a list of hits is read from, so that each shows only what differs from it.
+pub(crate) struct Reading<'a> {
+    /// The branch that is searched.
+    pub(crate) branch: &'a str,
+}
+
+/// Prints a hit: where it is, what it is, and the passage with the matched words marked. `branch` is the one it was written to.
+pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit, branch: &str, reading: &Reading<'_>) -> Result<()> {
+    let record = &hit.record;
+    let mut rest = vec![format!("#{}", record.sequence), day_of(record)];
+    if record.kind != KIND_DEFAULT {
+        rest.push(record.kind.clone());
     }
-    out.text("    ")?;
-    snippet(out, hit)?;
-    out.text("\n")?;
-    let Some(source) = &hit.record.source else { return Ok(()) };
-    out.text("    ")?;
-    out.faint(&escape::line(&place(source)))?;
-    out.text("\n")
+    if branch != reading.branch {
+        rest.push(format!("on {branch}"));
+    }
+    if hit.score > 0.0 {
+        rest.push(format!("{:.2}", hit.score));
+    }
+    rest.extend(superseded(record).map(|by| format!("superseded by {by}")));
+    let name =
+        [Piece::plain(format!("{rank:>2}. ")), Piece::strong(record.uri.short()), Piece::plain(format!("  {}", rest.join("  ")))];
+    out.pieces(&name, HIT_INDENT)?;
+    let indent = " ".repeat(HIT_INDENT);
+    if !record.title.is_empty() {
+        out.pieces(&[Piece::plain(format!("{indent}{}", headline(record)))], HIT_INDENT)?;
+    }
+    let mut passage = vec![Piece::plain(indent.as_str())];
+    passage.extend(snippet(hit));
+    out.pieces(&passage, HIT_INDENT)?;
+    let Some(source) = &record.source else { return Ok(()) };
+    out.pieces(&[Piece::plain(indent.as_str()), Piece::faint(place(source))], HIT_INDENT)
+}
+
+/// Columns before what belongs to a hit.
+const HIT_INDENT: usize = 4;
+/// Kind of a record that was given none.
+const KIND_DEFAULT: &str = "note";
+
+/// The day that a record is from: of its creation where that differs from its commit, and then it says so.
+fn day_of(record: &Record) -> String {
+    let day = |at: Micros| readable(at).chars().take(DAY_CHARS).collect::<String>();
+    match day(record.committed_at) {
+        committed if committed == day(record.created_at) => committed,
+        _ => format!("created {}", day(record.created_at)),
+    }
 }
 
 /// The fact that took a fact's place.
@@ -157,34 +244,32 @@ fn superseded(record: &Record) -> Option<&str> {
 /// Prints what speaks for a hit.
 pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
     let why = &hit.why;
-    let mut told = Vec::new();
-    told.extend(why.words.map(|(rank, score)| format!("words: rank {rank}, {score:.2}")));
-    told.extend(why.meaning.map(|(rank, cosine)| format!("meaning: rank {rank}, cosine {cosine:.2}")));
+    let mut reasons = Vec::new();
+    reasons.extend(why.words.map(|(rank, score)| format!("words: rank {rank}, {score:.2}")));
+    reasons.extend(why.meaning.map(|(rank, cosine)| format!("meaning: rank {rank}, cosine {cosine:.2}")));
     if why.meaning.is_none() {
-        told.extend(why.cosine.map(|cosine| format!("meaning: cosine {cosine:.2}")));
+        reasons.extend(why.cosine.map(|cosine| format!("meaning: cosine {cosine:.2}")));
     }
     if !why.terms.is_empty() {
-        told.push(format!("terms: {}", why.terms.iter().map(|term| escape::line(term)).collect::<Vec<_>>().join(" ")));
+        reasons.push(format!("terms: {}", why.terms.join(" ")));
     }
     if !why.points.is_empty() {
-        let points: Vec<String> = why.points.iter().map(|(what, points)| format!("{what} {points:+.2}")).collect();
-        told.push(points.join(" "));
+        let points: Vec<String> =
+            why.points.iter().map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " "))).collect();
+        reasons.push(points.join(" "));
     }
     if hit.group_hits > 1 {
-        told.push(format!("{} hits of its group", hit.group_hits));
+        reasons.push(format!("{} hits in its group", hit.group_hits));
     }
-    out.text("    ")?;
-    out.faint(&told.join("; "))?;
-    out.text("\n")
+    out.pieces(&[Piece::plain(" ".repeat(HIT_INDENT)), Piece::faint(reasons.join("; "))], HIT_INDENT)
 }
 
-/// Prints the passage of a hit on one line, its matched words marked.
-pub(crate) fn snippet(out: &mut Output, hit: &Hit) -> Result<()> {
-    for (text, matched) in pieces(hit) {
-        let text = flat(text);
-        if matched { out.marked(&text)? } else { out.text(&text)? }
-    }
-    Ok(())
+/// The passage of a hit as one line, its matched words marked.
+pub(crate) fn snippet(hit: &Hit) -> Vec<Piece<'static>> {
+    let looks = pieces(hit).into_iter();
+    looks
+        .map(|(text, matched)| Piece { text: flat(text).into(), look: if matched { Look::Marked } else { Look::Plain } })
+        .collect()
 }
 
 /// The snippet cut at its marks. Marks that overlap or fall between characters are passed over.
@@ -202,7 +287,7 @@ fn pieces(hit: &Hit) -> Vec<(&str, bool)> {
     pieces
 }
 
-/// Text with its line breaks and runs of blanks as single blanks, escaped.
+/// Text with its line breaks and runs of blanks as single blanks.
 fn flat(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -211,7 +296,7 @@ fn flat(text: &str) -> String {
             out.push(c);
         }
     }
-    escape::line(&out).into_owned()
+    out
 }
 
 /// A number of bytes for people.
@@ -289,8 +374,8 @@ mod tests {
     }
 
     #[test]
-    fn a_snippet_is_one_harmless_line() {
-        assert_eq!(flat("a\n\n b\t\x1bc"), "a b \\x1bc");
+    fn a_snippet_is_one_line() {
+        assert_eq!(flat("a\n\n b\tc"), "a b c");
     }
 
     #[test]

@@ -157,11 +157,11 @@ impl Declared {
         self.roles.get(id).ok_or_else(|| {
             let known: Vec<&str> = self.ids().collect();
             let hint = match (&self.file, known.is_empty()) {
-                (None, _) => format!("there is no {FILE} here or above; [role.{id}] in one declares it"),
+                (None, _) => format!("no {FILE} here or in any parent folder; declare the role in one as [role.{id}]"),
                 (Some(file), true) => format!("{} declares none: add a table [role.{id}]", file.display()),
                 (Some(file), false) => format!("{} declares {}", file.display(), known.join(", ")),
             };
-            CliError::user("role_not_found", format!("there is no role {id}")).hint(hint).field("role", id)
+            CliError::user("role_not_found", format!("no role {id}")).hint(hint).field("role", id)
         })
     }
 

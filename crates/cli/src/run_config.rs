@@ -94,7 +94,7 @@ fn truth(text: &str) -> Option<bool> {
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
     let Some(file) = ConfigFile::find(here, shared)? else { return Ok((None, Table::default())) };
-    let document: Document = file.parse().map_err(|error| error.hint("kapsa run config shows the keys and what holds"))?;
+    let document: Document = file.parse().map_err(|error| error.hint("kapsa run config shows the keys and their values"))?;
     Ok((Some(file.path), document.run))
 }
 
@@ -155,7 +155,7 @@ fn inside(key: &str, path: &Path) -> Result<()> {
         return Ok(());
     }
     let flag = if key == "dir" { "--dir" } else { "--root" };
-    Err(wrong(key, "a relative path without `..`").hint(format!("{flag} or {VARIABLE}{} may lead elsewhere", key.to_uppercase())))
+    Err(wrong(key, "a relative path without `..`").hint(format!("{flag} or {VARIABLE}{} may be any path", key.to_uppercase())))
 }
 
 fn set<T>(value: &mut Option<T>, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<()> {
@@ -171,7 +171,7 @@ fn set<T>(value: &mut Option<T>, name: &str, read: impl FnOnce(&str) -> Option<T
 }
 
 fn wrong(key: &str, wanted: &str) -> CliError {
-    CliError::user("invalid_config", format!("run.{key}: it must be {wanted}"))
+    CliError::user("invalid_config", format!("run.{key} must be {wanted}"))
 }
 
 /// Name of a layout, as it is written in the file.
@@ -228,11 +228,11 @@ mod tests {
         for (text, told) in [
             ("[run]\nenable = true", "unknown field `enable`"),
             ("[run]\nenabled = 1", "invalid type"),
-            ("[run]\nlayout = 'x'", "run.layout: it must be branches or files"),
-            ("[run]\nsearch_mode = 'x'", "run.search_mode: it must be auto, lex or sem"),
+            ("[run]\nlayout = 'x'", "run.layout must be branches or files"),
+            ("[run]\nsearch_mode = 'x'", "run.search_mode must be auto, lex or sem"),
             ("[run]\ntimeout_seconds = -1.0", "run.timeout_seconds"),
             ("[run]\nsibling_max_chunks = 0", "run.sibling_max_chunks"),
-            ("[run]\ndir = '../x'", "run.dir: it must be a relative path"),
+            ("[run]\ndir = '../x'", "run.dir must be a relative path"),
             ("[run]\ndir = '/x'", "run.dir"),
             ("[run]\nrepo_root_path = '/x'", "run.repo_root_path"),
             ("[run", "invalid"),

@@ -60,13 +60,13 @@ impl Passphrase {
     /// An empty variable means "not set" to most people.
     fn named(value: Option<OsString>) -> Result<Option<Passphrase>> {
         let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-        let text = value.into_string().map_err(|_| required(&format!("{VARIABLE} is no UTF-8 text")))?;
+        let text = value.into_string().map_err(|_| required(&format!("{VARIABLE} is not UTF-8 text")))?;
         Ok(Some(Passphrase(text.into())))
     }
 }
 
 fn required(message: &str) -> CliError {
-    CliError::user("passphrase_required", message).hint(format!("set {VARIABLE}, or call it on a terminal to be asked"))
+    CliError::user("passphrase_required", message).hint(format!("set {VARIABLE}, or run it on a terminal to be asked"))
 }
 
 fn ask(question: &str) -> Result<Passphrase> {
@@ -91,7 +91,7 @@ fn seal_with_work(work: u8, passphrase: &Passphrase, plain: impl Read, sealed: i
     let mut recipient = Recipient::new(passphrase.0.clone());
     recipient.set_work_factor(work);
     let encryptor = Encryptor::with_recipients(iter::once(&recipient as _))
-        .map_err(|error| CliError::system("internal", format!("cannot seal: {error}")))?;
+        .map_err(|error| CliError::system("internal", format!("cannot encrypt: {error}")))?;
     let mut writer = encryptor.wrap_output(sealed).map_err(unwritable)?;
     let bytes = copy(plain, &mut writer, |error| CliError::io("read what is to be sealed", &error))?;
     writer.finish().and_then(|mut sealed| sealed.flush()).map_err(unwritable)?;
@@ -106,7 +106,7 @@ fn seal_with_work(work: u8, passphrase: &Passphrase, plain: impl Read, sealed: i
 pub(crate) fn open(passphrase: &Passphrase, sealed: impl Read, plain: impl Write) -> Result<u64> {
     let decryptor = Decryptor::new_buffered(bounded(sealed)?).map_err(refused)?;
     if !decryptor.is_scrypt() {
-        return Err(CliError::user("sealed_for_a_key", "the file is sealed for a key, not with a passphrase")
+        return Err(CliError::user("sealed_for_a_key", "the file is encrypted for a key, not with a passphrase")
             .hint("open it with the age tool and its key"));
     }
     let mut identity = Identity::new(passphrase.0.clone());
@@ -160,19 +160,19 @@ fn refused(error: DecryptError) -> CliError {
     match error {
         DecryptError::Io(error) => unreadable(error),
         DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys => {
-            CliError::user("invalid_passphrase", "the passphrase does not open the file")
-                .hint("check the passphrase; a file whose first lines were changed says the same")
+            CliError::user("invalid_passphrase", "wrong passphrase")
+                .hint("check the passphrase; a file with changed first lines fails the same way")
         }
         DecryptError::ExcessiveWork { required, .. } => {
             let message = format!("the file asks for work 2^{required} to open it, more than 2^{WORK_MAX}");
-            CliError::user("sealed_too_costly", message).hint("it was not sealed by kapsa; the age tool may open it")
+            CliError::user("sealed_too_costly", message).hint("it was not encrypted by kapsa; the age tool may open it")
         }
         _ => damaged(),
     }
 }
 
 fn damaged() -> CliError {
-    CliError::user("sealed_damaged", "the sealed file is cut or damaged").hint("copy it again from where it was made")
+    CliError::user("sealed_damaged", "the encrypted file is truncated or damaged").hint("copy it again from its source")
 }
 
 #[cfg(test)]

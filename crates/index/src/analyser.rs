@@ -45,7 +45,7 @@ pub(crate) struct Term<'a> {
 
 /// How far a text is analysed.
 #[derive(Default)]
-pub(crate) struct Place {
+pub(crate) struct Progress {
     offset: usize,
     position: u32,
 }
@@ -137,9 +137,9 @@ impl Analyser {
 
     /// Calls `sink` with each term of `text`, in order of position. Returns the number of positions.
     pub(crate) fn analyse(&mut self, text: &str, sink: &mut impl FnMut(Term<'_>)) -> u32 {
-        let mut place = Place::default();
-        while self.step(text, &mut place, sink) {}
-        place.position
+        let mut progress = Progress::default();
+        while self.step(text, &mut progress, sink) {}
+        progress.position
     }
 
     /// Calls `sink` with the wanted terms of `text`, and perhaps with others. Returns how many terms there were besides.
@@ -152,13 +152,14 @@ impl Analyser {
 
     /// Calls `sink` with each term of the next word of `text`, if there is one.
     #[inline]
-    pub(crate) fn step(&mut self, text: &str, place: &mut Place, sink: &mut impl FnMut(Term<'_>)) -> bool {
-        let Some(run) = next_run(text, place.offset) else {
+    pub(crate) fn step(&mut self, text: &str, progress: &mut Progress, sink: &mut impl FnMut(Term<'_>)) -> bool {
+        let Some(run) = next_run(text, progress.offset) else {
             return false;
         };
-        place.offset = run.range.end;
-        let position = place.position;
-        place.position += match run.kind {
+        debug_assert!(progress.offset <= run.range.start && run.range.start < run.range.end, "a step goes forward");
+        progress.offset = run.range.end;
+        let position = progress.position;
+        progress.position += match run.kind {
             RunKind::Lower => self.lower(text, run.range, position, sink),
             RunKind::Plain => self.plain(text, run.range, position, sink),
             RunKind::Compound => self.compound(text, run.range, position, sink),
@@ -201,6 +202,7 @@ impl Analyser {
     fn compound(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         let mut parts = std::mem::take(&mut self.parts);
         split_parts(&text[range.clone()], range.start, &mut parts);
+        debug_assert!(parts.is_sorted_by(|one, other| one.end <= other.start), "the parts of a word follow each other");
         let count = match parts.as_slice() {
             [] => 0,
             [part] => self.plain(text, part.clone(), position, sink),
@@ -248,11 +250,13 @@ impl Analyser {
             send(&text[pair.clone()], position + count, pair, false, sink);
             count += 1;
         }
+        debug_assert!(count as usize == chars.saturating_sub(1).max(1), "a term for each pair, or for the only character");
         count
     }
 }
 
 fn send(term: &str, position: u32, range: Range<usize>, whole: bool, sink: &mut impl FnMut(Term<'_>)) {
+    debug_assert!(!range.is_empty(), "a term stands for some bytes of the text");
     if !term.is_empty() && term.len() <= TOKEN_BYTES_MAX {
         sink(Term { text: term, position, range, whole });
     }
@@ -351,6 +355,7 @@ fn next_run(text: &str, mut offset: usize) -> Option<Run> {
 fn unspaced_run(text: &str, start: usize) -> Run {
     let rest = &text[start..];
     let len = rest.find(|c| !is_unspaced(c)).unwrap_or(rest.len());
+    assert!(len > 0, "a character of such a script begins here");
     Run { kind: RunKind::Unspaced, range: start..start + len }
 }
 
@@ -376,6 +381,7 @@ fn word_run(text: &str, start: usize) -> Run {
         };
         end += len;
     }
+    assert!(end > start, "a word begins here");
     let kind = match (first, rest) {
         (LOWER, LOWER) => RunKind::Lower,
         (_, 0 | LOWER) | (UPPER, UPPER) | (DIGIT, DIGIT) => RunKind::Plain,
@@ -454,7 +460,7 @@ fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The same for a word of `len` bytes, given the place and the kind of each character.
+/// The same for a word of `len` bytes, given the offset and the kind of each character.
 fn split_kinds(
     kinds: impl Iterator<Item = (usize, CharKind)>,
     len: usize,
@@ -480,6 +486,7 @@ fn split_kinds(
         parts[0].end = parts[parts.len() - 1].end;
         parts.truncate(1);
     }
+    debug_assert!(parts.iter().all(|part| base <= part.start && part.end <= base + len), "the parts lie in the word");
 }
 
 fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, split_digits: bool) -> bool {

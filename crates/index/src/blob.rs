@@ -24,8 +24,8 @@ use tantivy::index::SegmentComponent;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::analyser::ANALYSER_ID;
+use crate::error::{Error, Result};
 use crate::segment_bytes::SegmentBytes;
-use crate::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"kapsalex";
 /// Version of this layout and of tantivy's inside it.
@@ -118,6 +118,7 @@ impl Blob {
 
     /// The file at `index` of [`FILES`].
     pub(crate) fn file(&self, index: usize) -> SegmentBytes {
+        assert!(index < TANTIVY_COUNT, "one of tantivy's files");
         self.part(TANTIVY + index)
     }
 
@@ -133,6 +134,7 @@ impl Blob {
     /// Least and greatest time of each zone.
     pub(crate) fn zones(&self) -> Result<Vec<(i64, i64)>> {
         let zones = self.bytes.read(self.files[ZONES].range.clone())?;
+        debug_assert!(zones.len().is_multiple_of(ZONE_BYTES), "the head was checked to have whole zones");
         Ok(zones.chunks_exact(ZONE_BYTES).map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64)).collect())
     }
 
@@ -140,6 +142,7 @@ impl Blob {
     pub(crate) fn times(&self, zones: &[(i64, i64)]) -> Times {
         let bytes = self.part(TIMES);
         let width = bytes.len() / self.documents.max(1) as usize;
+        assert!(width <= 8, "the head was checked to have times of eight bytes at most");
         Times { bytes, width, least: zones.iter().map(|(least, _)| *least).min().unwrap_or_default() }
     }
 
@@ -220,12 +223,14 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
     if end != total {
         return Err(Error::Malformed("length"));
     }
+    debug_assert!(files.is_sorted_by(|one, other| one.range.end <= other.range.start), "files lie one after the other");
     Ok(files)
 }
 
 /// Lays out a segment; `files` are in the order of [`FILES`], the columns in that of the documents.
 pub(crate) fn write(tokens: u64, columns: &Columns, files: &[impl AsRef<[u8]>; TANTIVY_COUNT]) -> Vec<u8> {
     let documents = u32::try_from(columns.times_us.len()).expect("a segment's documents fit u32");
+    assert_eq!(columns.key_hashes.len(), columns.times_us.len(), "every document has a key and a time");
     let zones = zones_of(&columns.times_us);
     let key_hashes: Vec<u8> = columns.key_hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
     let times = encode_times(&columns.times_us);
@@ -252,7 +257,8 @@ pub(crate) fn write(tokens: u64, columns: &Columns, files: &[impl AsRef<[u8]>; T
         out.resize(out.len().next_multiple_of(ALIGN), 0);
         out.extend_from_slice(file);
     }
-    debug_assert_eq!(out.len(), end);
+    assert_eq!(out.len(), end, "the files lie where the table says");
+    debug_assert!(Blob::parse(out.clone().into()).is_ok(), "whoever opens the segment accepts it");
     out
 }
 
@@ -261,7 +267,9 @@ fn encode_times(times_us: &[i64]) -> Vec<u8> {
     let later = |time: &i64| time.wrapping_sub(least) as u64;
     let greatest = times_us.iter().map(later).max().unwrap_or_default();
     let width = (u64::BITS - greatest.leading_zeros()).div_ceil(8) as usize;
-    times_us.iter().flat_map(|time| later(time).to_le_bytes().into_iter().take(width)).collect()
+    let bytes: Vec<u8> = times_us.iter().flat_map(|time| later(time).to_le_bytes().into_iter().take(width)).collect();
+    assert_eq!(bytes.len(), times_us.len() * width, "all times have the same width");
+    bytes
 }
 
 fn zones_of(times_us: &[i64]) -> Vec<u8> {
@@ -272,6 +280,7 @@ fn zones_of(times_us: &[i64]) -> Vec<u8> {
             zones.extend_from_slice(&bound.expect("a chunk is not empty").to_le_bytes());
         }
     }
+    assert_eq!(zones.len(), times_us.len().div_ceil(ZONE_DOCUMENTS as usize) * ZONE_BYTES, "whoever opens it counts as many");
     zones
 }
 

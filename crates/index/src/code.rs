@@ -188,6 +188,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
             let relative = rest[..start].ends_with(['.', '~']);
             rest = &rest[start..];
             let len = piece_len(rest);
+            assert!(len > 0, "a piece begins with a character that does not end it");
             let piece = &rest[..len];
             rest = &rest[len..];
             let piece = piece.trim_end_matches(['.', '-', '/', '\\', ':', '@']);

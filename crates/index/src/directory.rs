@@ -12,11 +12,16 @@ use tantivy::store::Compressor;
 use tantivy::{Directory, HasLen, Index, IndexSettings, Segment};
 
 use crate::blob::Blob;
+use crate::error::{Error, Result};
 use crate::schema::{SCHEMA, tokenizers};
-use crate::segment::{EMPTY_STORE, NO_POSITIONS};
 use crate::segment_bytes::SegmentBytes;
 use crate::shared_bytes::owned_bytes;
-use crate::{Error, Result};
+
+/// A document store without a document, which stands in for that of every segment.
+pub(crate) static EMPTY_STORE: &[u8] = include_bytes!("stand_ins/empty.store");
+
+/// Positions of fields that have none, which tantivy wants to see.
+pub(crate) static NO_POSITIONS: &[u8] = include_bytes!("stand_ins/none.pos");
 
 /// A read-only directory of segments, named by their place in the list.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@ use std::ops::Range;
 use tantivy::postings::SegmentPostings;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::parts;
 use crate::reader::Reader;
-use crate::{Error, Result};
 
 /// Ranges that hold less than this part of a segment's documents lead a search.
 const DENSE_DIVISOR: u32 = 16;
@@ -76,6 +76,10 @@ impl<'a> Gate<'a> {
         let end = first + u64::from(self.reader.documents());
         let doc = |seq: u64| (seq - first) as DocId;
         let ranges: VecDeque<_> = seqs.within(first..end).map(|range| doc(range.start)..doc(range.end)).collect();
+        debug_assert!(
+            ranges.back().is_none_or(|last| last.end <= self.reader.documents()),
+            "ranges are of the segment's documents"
+        );
         if ranges.front() != Some(&(0..self.reader.documents())) {
             self.needed.push(Needed::Ranges(ranges));
         }
@@ -89,6 +93,7 @@ impl<'a> Gate<'a> {
             if !since || filter.until_us.is_some_and(|until| until <= first) {
                 continue;
             }
+            debug_assert!(zones.back().is_none_or(|before| before.end <= docs.start), "zones follow each other");
             check |= !filter.passes_time(first) || !filter.passes_time(last);
             match zones.back_mut() {
                 Some(before) if before.end == docs.start => before.end = docs.end,
@@ -121,6 +126,7 @@ impl<'a> Gate<'a> {
         let mut agreed = 0;
         while agreed < self.needed.len() && target != TERMINATED {
             let doc = self.needed[agreed].seek(target);
+            assert!(doc >= target, "a cursor never goes back");
             agreed = if doc == target { agreed + 1 } else { 0 };
             target = doc;
         }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Runs `task`, which reads segments; a panic inside becomes [`Error::Damaged`].
 ///

@@ -37,7 +37,9 @@ pub(crate) fn wanted(part: &str) -> Vec<String> {
     let all = trigrams(&folded);
     // Spread over the part: what stands side by side is found together.
     let step = all.len().div_ceil(LOOKED_UP_MAX).max(1);
-    all.into_iter().step_by(step).map(term).collect()
+    let wanted: Vec<String> = all.into_iter().step_by(step).map(term).collect();
+    debug_assert!(wanted.len() <= LOOKED_UP_MAX, "a long part asks for no more");
+    wanted
 }
 
 /// The term of documents that are too long for terms.

@@ -35,7 +35,7 @@ mod token;
 
 use std::ops::Range;
 
-use grammar::{Expression, Reader};
+use grammar::{Expression, TimeReader};
 use jiff::civil::Date;
 use token::{Gap, Token};
 
@@ -112,7 +112,7 @@ pub fn periods(query: &str, now_us: i64, offset_seconds: i32) -> Vec<Period> {
     let offset = i64::from(offset_seconds);
     let second = now_us.div_euclid(SECOND_US) + offset;
     let tokens = token::tokens(considered(query));
-    let Some(reader) = Reader::new(&tokens, second) else {
+    let Some(reader) = TimeReader::new(&tokens, second) else {
         return Vec::new();
     };
     let moment = |day: Date| calendar::second_of(day).checked_sub(offset)?.checked_mul(SECOND_US);
@@ -130,8 +130,8 @@ pub fn anchors(query: &str) -> Vec<Anchor> {
     let tokens = token::tokens(considered(query));
     let mut timely = vec![false; tokens.len()];
     // What is a time does not hang on what time it is.
-    let reader = Reader::new(&tokens, 0);
-    for Expression { tokens: run, .. } in reader.iter().flat_map(Reader::expressions) {
+    let reader = TimeReader::new(&tokens, 0);
+    for Expression { tokens: run, .. } in reader.iter().flat_map(TimeReader::expressions) {
         timely[run].fill(true);
     }
     let names = |at: usize| {
@@ -151,6 +151,7 @@ pub fn anchors(query: &str) -> Vec<Anchor> {
         let most = tokens.len().min(first + NAME_WORDS_MAX);
         let end = (first..most).find(|&at| !names(at)).unwrap_or(most);
         let name = tokens[first].range.start..tokens[end - 1].range.end;
+        debug_assert!(!name.is_empty() && end - first <= NAME_WORDS_MAX, "a name has words, and few");
         found.push(Anchor { relation, words: tokens[at].range.start..name.end, name });
         if found.len() == EXPRESSIONS_MAX {
             break;
@@ -166,6 +167,7 @@ fn considered(query: &str) -> &str {
     }
     let within = query.char_indices().take_while(|(at, _)| *at <= PERIOD_BYTES_MAX);
     let end = within.filter(|(_, char)| char.is_whitespace()).last().map_or(0, |(at, _)| at);
+    assert!(end <= PERIOD_BYTES_MAX, "no more is looked at");
     &query[..end]
 }
 

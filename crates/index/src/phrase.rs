@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::analyser::{Place, Term, is_unspaced, with_analyser};
+use crate::analyser::{Progress, Term, is_unspaced, with_analyser};
 use crate::spelling::lone_character;
 
 /// Words at positions relative to each other, ascending from 0: at least two, or one character of a script without spaces.
@@ -18,6 +18,8 @@ pub(crate) struct Phrase {
 impl Phrase {
     /// Of words at ascending positions in a text.
     pub(crate) fn new(mut words: Vec<(u32, String)>) -> Phrase {
+        assert!(!words.is_empty(), "a phrase has words");
+        debug_assert!(words.is_sorted_by_key(|(position, _)| *position), "in the order of the text");
         let first = words.first().map_or(0, |(position, _)| *position);
         words.iter_mut().for_each(|(position, _)| *position -= first);
         Phrase { words }
@@ -44,7 +46,7 @@ struct Finder<'a> {
     numbers: HashMap<&'a str, usize>,
     /// By number.
     words: Vec<Word>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<Sought>,
     /// Required phrases not found yet.
     missing: usize,
     /// Is a forbidden phrase found?
@@ -63,7 +65,7 @@ struct Word {
     ends: Vec<usize>,
 }
 
-struct Wanted {
+struct Sought {
     /// How far before the last word each other word is, with its number.
     before: Vec<(u32, usize)>,
     forbidden: bool,
@@ -93,7 +95,7 @@ impl<'a> Finder<'a> {
         let last = self.number(last);
         self.words[last].ends.push(self.wanted.len());
         let before = before.iter().map(|(offset, word)| (end - offset, self.number(word))).collect();
-        self.wanted.push(Wanted { before, forbidden, found: false });
+        self.wanted.push(Sought { before, forbidden, found: false });
     }
 
     fn number(&mut self, word: &'a str) -> usize {
@@ -113,10 +115,10 @@ impl<'a> Finder<'a> {
 
     fn read(&mut self, text: &str) {
         self.words.iter_mut().for_each(|word| word.positions.clear());
-        let mut place = Place::default();
+        let mut progress = Progress::default();
         with_analyser(
             |analyser| {
-                while !self.is_decided() && analyser.step(text, &mut place, &mut |term: Term<'_>| self.see(&term)) {}
+                while !self.is_decided() && analyser.step(text, &mut progress, &mut |term: Term<'_>| self.see(&term)) {}
             },
         );
     }
@@ -140,12 +142,15 @@ impl<'a> Finder<'a> {
                 let at = position.checked_sub(back);
                 at.is_some_and(|at| words[word].positions.binary_search(&at).is_ok())
             };
+            debug_assert!(wanted.found || wanted.forbidden || self.missing > 0, "what was not found is missing");
             if !wanted.found && wanted.before.iter().all(is_there) {
                 wanted.found = true;
                 if wanted.forbidden { self.refused = true } else { self.missing -= 1 }
             }
         }
-        self.words[number].positions.push(position);
+        let positions = &mut self.words[number].positions;
+        debug_assert!(positions.last().is_none_or(|&last| last <= position), "positions ascend");
+        positions.push(position);
     }
 }
 

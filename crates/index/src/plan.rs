@@ -13,8 +13,8 @@ use tantivy::query::{BooleanQuery, Occur, Query as _, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Index, ReloadPolicy, Term};
 
-use crate::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::filter::Filter;
 use crate::query::{QUERY_TERMS_MAX, Query};
 use crate::reader::{Reader, text_term};
@@ -73,6 +73,7 @@ pub(crate) fn plan(
         statistics,
         pruning: None,
     };
+    assert!(plan.musts <= plan.words.len() && infos.len() == readers.len(), "required words come first, places for each segment");
     plan.pruning = plan.pruning_weight()?;
     Ok((plan, infos))
 }
@@ -96,6 +97,7 @@ impl Statistics {
         let look_ups = words.iter().flat_map(|word| readers.iter().map(|reader| reader.look_up(word)));
         let mut look_ups: Vec<LookUp<'_>> = look_ups.collect();
         finish(&mut look_ups)?;
+        assert_eq!(look_ups.len(), words.len() * readers.len(), "each word is looked up in each segment");
         let mut look_ups = look_ups.into_iter();
         let mut infos: Vec<WordInfos> = readers.iter().map(|_| HashMap::new()).collect();
         for word in words {
@@ -110,6 +112,7 @@ impl Statistics {
             }
             self.doc_freqs.insert(word.clone(), doc_freq);
         }
+        debug_assert!(look_ups.as_slice().is_empty(), "every look-up was used");
         Ok(infos)
     }
 
@@ -119,6 +122,7 @@ impl Statistics {
         ranked.retain(|&(doc_freq, _)| doc_freq > 0);
         ranked.sort_unstable();
         ranked.truncate(QUERY_TERMS_MAX);
+        debug_assert!(ranked.len() <= QUERY_TERMS_MAX, "no more words are ranked by");
         ranked.sort_unstable_by_key(|&(_, ord)| ord);
         ranked.into_iter().map(|(_, ord)| &words[ord])
     }
@@ -137,7 +141,9 @@ impl Plan {
     /// How much a word tells, from how few documents have it: the inverse document frequency of BM25 (Robertson and Zaragoza, 2009).
     pub(crate) fn rarity(&self, word: &str) -> f32 {
         let (all, with) = (self.statistics.documents as f32, *self.statistics.doc_freqs.get(word).unwrap_or(&0) as f32);
-        (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
+        let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
+        debug_assert!(rarity >= 0.0 && rarity.is_finite(), "no word tells less than nothing");
+        rarity
     }
 
     pub(crate) fn mean_tokens(&self) -> f32 {

@@ -24,10 +24,10 @@
 use std::collections::HashSet;
 
 use crate::analyser::{is_unspaced, with_analyser};
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::phrase::{self, Phrase};
 use crate::spelling::{lone_character, neighbours, spellings};
-use crate::{Error, Result};
 
 /// Longest query in bytes.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
@@ -100,6 +100,7 @@ impl Query {
         order.retain(|&at| told(at) >= least);
         order.truncate(count);
         order.sort_unstable();
+        debug_assert!(order.len() <= self.should.len().min(count), "a query is never ranked by more words");
         Query { should: order.into_iter().map(|at| self.should[at].clone()).collect(), ..self.clone() }
     }
 
@@ -160,6 +161,7 @@ pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         let (item, after) = next_item(rest)?;
+        assert!(after.len() < rest.len(), "a piece of a query has bytes");
         rest = after;
         Some(item)
     })
@@ -357,6 +359,8 @@ impl Builder {
         self.add_spellings();
         // What is required is ranked by already.
         self.query.should.retain(|word| !self.seen_must.contains(word));
+        assert!(self.query.should.len() <= TERMS_EXAMINED_MAX, "no more words are examined");
+        debug_assert!(self.query.must.iter().all(|word| !self.query.should.contains(word)), "no word is ranked by twice");
         self.query
     }
 }

@@ -9,9 +9,9 @@ use tantivy::postings::{SegmentPostings, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, Term};
 
-use crate::Result;
 use crate::blob::{Blob, Times, ZONE_DOCUMENTS};
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::schema::{TERMS, TEXT, exact_term};
 use crate::segment_bytes::SegmentBytes;
 use crate::terms::{LookUp, Terms, finish};
@@ -28,9 +28,9 @@ pub(crate) struct Reader {
     pub(crate) mean_tokens: f32,
     blob: Blob,
     postings: SegmentBytes,
-    text: Words,
+    text: FieldTerms,
     /// Opened when there is a filter.
-    terms: OnceLock<Words>,
+    terms: OnceLock<FieldTerms>,
     source: Segment,
     /// Least and greatest time of each zone.
     zones: Vec<(i64, i64)>,
@@ -38,25 +38,26 @@ pub(crate) struct Reader {
 }
 
 /// The terms of one field, and their postings.
-struct Words {
+struct FieldTerms {
     terms: Terms,
     index: Arc<InvertedIndexReader>,
 }
 
-impl Words {
-    fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<Words> {
+impl FieldTerms {
+    fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<FieldTerms> {
         let kept = "the terms are a file of the blob";
         let slice = segment.open_read(SegmentComponent::Terms).map_err(damaged)?;
         // In this order: the one checks what the other reads.
         let terms = Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
-        Ok(Words { terms, index: reader.inverted_index(field).map_err(damaged)? })
+        Ok(FieldTerms { terms, index: reader.inverted_index(field).map_err(damaged)? })
     }
 }
 
 impl Reader {
     pub(crate) fn new(first_seq: u64, blob: Blob, segment: &Segment) -> Result<Reader> {
         let reader = SegmentReader::open(segment).map_err(damaged)?;
-        let text = Words::open(&blob, segment, &reader, TEXT)?;
+        assert_eq!(reader.max_doc(), blob.documents, "tantivy was told how many documents there are");
+        let text = FieldTerms::open(&blob, segment, &reader, TEXT)?;
         let zones = blob.zones()?;
         Ok(Reader {
             first_seq,
@@ -94,6 +95,7 @@ impl Reader {
         self.zones.iter().zip(0..).map(|(&(first, last), zone)| {
             let start = zone * ZONE_DOCUMENTS;
             let end = (start + ZONE_DOCUMENTS).min(self.documents());
+            debug_assert!(start < end, "a zone has documents");
             (start..end, first, last)
         })
     }
@@ -150,11 +152,11 @@ impl Reader {
         look_up.into_found().map(postings).transpose().map_err(damaged)
     }
 
-    fn terms(&self) -> Result<&Words> {
+    fn terms(&self) -> Result<&FieldTerms> {
         if let Some(terms) = self.terms.get() {
             return Ok(terms);
         }
-        let terms = Words::open(&self.blob, &self.source, &self.segment, TERMS)?;
+        let terms = FieldTerms::open(&self.blob, &self.source, &self.segment, TERMS)?;
         Ok(self.terms.get_or_init(|| terms))
     }
 }

@@ -52,7 +52,7 @@ pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
         schema.add_text_field("text", indexed(TEXT_TOKENIZER, IndexRecordOption::WithFreqs, true)),
         schema.add_text_field("terms", indexed(TERMS_TOKENIZER, IndexRecordOption::Basic, false)),
     ];
-    assert_eq!(fields, [TEXT, TERMS]);
+    assert_eq!(fields, [TEXT, TERMS], "the fields have the numbers that segments were built with");
     schema.build()
 });
 
@@ -88,7 +88,9 @@ impl<'a> Document<'a> {
     /// Calls `sink` with each exact term, as it is indexed.
     pub(crate) fn for_each_term(self, mut sink: impl FnMut(&str)) {
         for term in self.terms {
-            sink(&exact_term(term));
+            let term = exact_term(term);
+            debug_assert!(term.len() <= TERM_BYTES_MAX && !term.contains(TERM_SEPARATOR), "terms can be told apart again");
+            sink(&term);
         }
         with_analyser(|analyser| {
             let mut exact = String::from(TITLE_PREFIX);

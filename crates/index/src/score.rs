@@ -10,8 +10,8 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::Bm25Weight;
 use tantivy::{DocId, DocSet, Score, TERMINATED};
 
-use crate::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::gate::{Gate, seek};
 use crate::plan::{Plan, PlannedWord, WordInfos};
 use crate::reader::Reader;
@@ -39,6 +39,7 @@ pub(crate) struct SegmentSearch<'a> {
 impl<'a> SegmentSearch<'a> {
     /// Puts the segment's best into `top`.
     pub(crate) fn search(&self, top: &mut Top, accept: &mut Accept<'_>) -> Result<()> {
+        assert!(self.plan.musts <= self.plan.words.len(), "required words are words of the plan");
         let (musts, shoulds) = self.plan.words.split_at(self.plan.musts);
         let present = |planned: &PlannedWord| self.infos.contains_key(&planned.word);
         if !musts.iter().all(present) || !musts.iter().chain(shoulds).any(present) {
@@ -147,6 +148,7 @@ impl<'a> SegmentSearch<'a> {
 
 /// `threshold` lowered so that a score equal to it still exceeds the result.
 fn lowered(threshold: Score, factor: Score) -> Score {
+    debug_assert!((0.0..=1.0).contains(&factor), "a threshold is never raised");
     if threshold > 0.0 { (threshold * factor).next_down() } else { threshold }
 }
 
@@ -190,6 +192,7 @@ struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     fn new(gate: Gate<'a>, cursors: Vec<Cursor>, musts: usize) -> Drive<'a> {
+        assert!(musts <= cursors.len(), "a segment without a required word is not walked");
         let mut by_size: Vec<usize> = (0..musts).collect();
         by_size.sort_by_key(|&ord| cursors[ord].size());
         let mut by_score: Vec<usize> = (0..cursors.len()).collect();
@@ -233,6 +236,7 @@ impl<'a> Drive<'a> {
 
     /// Score of `doc`, if it can be enough. Looks at the weightiest words first and stops early.
     fn score(&mut self, reader: &Reader, doc: DocId, top: &Top) -> Option<Score> {
+        debug_assert_eq!(self.scores.len(), self.cursors.len(), "a score for each word");
         let floor = lowered(top.threshold(), ROUNDING);
         let mut sum = 0.0;
         for (&ord, &rest) in self.by_score.iter().zip(&self.rest_max) {

@@ -8,6 +8,7 @@ use tantivy::DocId;
 
 use crate::blob::Blob;
 use crate::directory::BlobIndex;
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::guard::{guard, guard_unless};
 use crate::plan::{Plan, WordInfos, plan};
@@ -19,7 +20,6 @@ use crate::seqs::Sequences;
 use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
-use crate::{Error, Result};
 
 /// Documents a listing from the end of a segment looks at first; then four times as many, and so on.
 const LIST_WINDOW: u32 = 1024;
@@ -46,10 +46,10 @@ pub struct Searcher {
 
 /// A document about to enter a result. Its columns are read only when asked for.
 #[derive(Clone, Copy)]
-pub struct Candidate<'a>(Place<'a>);
+pub struct Candidate<'a>(Origin<'a>);
 
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum Origin<'a> {
     Segment(&'a Reader, DocId),
     Tail(&'a TailDoc),
 }
@@ -58,8 +58,8 @@ impl Candidate<'_> {
     /// Sequence number.
     pub fn seq(&self) -> u64 {
         match self.0 {
-            Place::Segment(reader, doc) => reader.seq(doc),
-            Place::Tail(doc) => doc.seq(),
+            Origin::Segment(reader, doc) => reader.seq(doc),
+            Origin::Tail(doc) => doc.seq(),
         }
     }
 
@@ -69,8 +69,8 @@ impl Candidate<'_> {
     /// [`Error::Damaged`].
     pub fn key_hash(&self) -> Result<u64> {
         match self.0 {
-            Place::Segment(reader, doc) => reader.key_hash(doc),
-            Place::Tail(doc) => Ok(doc.key_hash()),
+            Origin::Segment(reader, doc) => reader.key_hash(doc),
+            Origin::Tail(doc) => Ok(doc.key_hash()),
         }
     }
 
@@ -80,8 +80,8 @@ impl Candidate<'_> {
     /// [`Error::Damaged`].
     pub fn time_us(&self) -> Result<i64> {
         match self.0 {
-            Place::Segment(reader, doc) => reader.time_us(doc),
-            Place::Tail(doc) => Ok(doc.time_us()),
+            Origin::Segment(reader, doc) => reader.time_us(doc),
+            Origin::Tail(doc) => Ok(doc.time_us()),
         }
     }
 }
@@ -93,7 +93,7 @@ struct Rule<'a> {
 }
 
 impl Rule<'_> {
-    fn accepts(&mut self, place: Place<'_>) -> bool {
+    fn accepts(&mut self, place: Origin<'_>) -> bool {
         self.running.set(true);
         let accepted = (self.accept)(Candidate(place));
         self.running.set(false);
@@ -132,7 +132,10 @@ impl Searcher {
             next_seq = doc.seq().saturating_add(1);
         }
         let readers = first_seqs.iter().map(|_| OnceLock::new()).collect();
-        Ok(Searcher { index: BlobIndex::new(blobs)?, first_seqs, readers, tail })
+        let searcher = Searcher { index: BlobIndex::new(blobs)?, first_seqs, readers, tail };
+        assert_eq!(searcher.index.blobs().len(), searcher.readers.len(), "a reader for each segment");
+        debug_assert!(searcher.first_seqs.is_sorted(), "segments follow each other");
+        Ok(searcher)
     }
 
     /// Documents in segments and tail.
@@ -180,12 +183,13 @@ impl Searcher {
         let readers = self.readers(filter)?;
         let tail = self.analysed_tail(query, filter);
         let (plan, infos) = self.plan(query, filter, &readers, &tail)?;
+        assert_eq!(infos.len(), readers.len(), "the plan was made for these segments");
         let mut top = Top::new(k);
-        let mut accept = |doc: &TailDoc| rule.accepts(Place::Tail(doc));
+        let mut accept = |doc: &TailDoc| rule.accepts(Origin::Tail(doc));
         TailSearch::new(&plan).search(&tail, &mut top, &mut accept);
         for (reader, infos) in readers.iter().zip(&infos).rev() {
             let segment = SegmentSearch { plan: &plan, reader, infos };
-            let mut accept = |reader: &Reader, doc| rule.accepts(Place::Segment(reader, doc));
+            let mut accept = |reader: &Reader, doc| rule.accepts(Origin::Segment(reader, doc));
             guard_unless(&running, || segment.search(&mut top, &mut accept))?;
         }
         Ok(top.into_sorted())
@@ -231,11 +235,16 @@ impl Searcher {
         if let Some(ord) = self.first_seqs.partition_point(|&first| first <= seq).checked_sub(1) {
             let doc = seq - self.first_seqs[ord];
             if doc < u64::from(self.index.blobs()[ord].documents) {
-                return Ok(Some(Candidate(Place::Segment(self.reader(ord)?, doc as DocId))));
+                debug_assert_eq!(
+                    self.first_seqs[ord] + u64::from(doc as DocId),
+                    seq,
+                    "a segment counts its documents in 32 bits"
+                );
+                return Ok(Some(Candidate(Origin::Segment(self.reader(ord)?, doc as DocId))));
             }
         }
         let at = self.tail.binary_search_by_key(&seq, TailDoc::seq);
-        Ok(at.ok().map(|at| Candidate(Place::Tail(&self.tail[at]))))
+        Ok(at.ok().map(|at| Candidate(Origin::Tail(&self.tail[at]))))
     }
 
     /// How much each of [`Query::terms`] tells: its inverse document frequency.
@@ -303,6 +312,7 @@ impl Searcher {
                 let reader = self.reader(ord)?;
                 let docs = self.listed_docs(listing, ord);
                 let (plan, infos) = self.plan(listing.query, listing.filter, &[reader], &[])?;
+                assert_eq!(infos.len(), 1, "the plan was made for this segment");
                 let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
                 guard_unless(&running, || list_segment(&segment, listing, docs, &mut rule, &mut found))?;
             }
@@ -310,6 +320,7 @@ impl Searcher {
         if !listing.newest_first {
             self.list_tail(listing, &mut rule, &mut found)?;
         }
+        assert!(found.len() <= listing.k, "no more are listed than were asked for");
         Ok(found)
     }
 
@@ -335,7 +346,7 @@ impl Searcher {
         let mut list = |words: &TailWords<'_>| {
             let doc = words.doc;
             let listed = found.len() < listing.k && listing.seqs.contains(&doc.seq());
-            if listed && gate.passes(words) && rule.accepts(Place::Tail(doc)) {
+            if listed && gate.passes(words) && rule.accepts(Origin::Tail(doc)) {
                 found.push(doc.seq());
             }
         };
@@ -373,7 +384,7 @@ fn list_segment(
             passed.reverse();
         }
         for doc in passed {
-            if found.len() < listing.k && rule.accepts(Place::Segment(segment.reader, doc)) {
+            if found.len() < listing.k && rule.accepts(Origin::Segment(segment.reader, doc)) {
                 found.push(segment.reader.seq(doc));
             }
         }
@@ -400,6 +411,7 @@ impl Iterator for Windows {
         self.width = self.width.saturating_mul(4);
         let piece = if self.from_end { end - width..end } else { start..start + width };
         self.rest = if self.from_end { start..piece.start } else { piece.end..end };
+        assert!(!piece.is_empty() && self.rest.len() + piece.len() == (end - start) as usize, "a piece is cut off the rest");
         Some(piece)
     }
 }

@@ -7,10 +7,10 @@ use tantivy::{Directory, Index, Segment, SegmentReader, SingleSegmentIndexWriter
 
 use crate::blob::{self, Blob, Columns, FILES};
 use crate::directory::{BlobIndex, damaged, settings};
+use crate::error::{Error, Result};
 use crate::guard::guard;
 use crate::schema::{Document, SCHEMA, TEXT, tokenizers};
 use crate::segment_bytes::SegmentBytes;
-use crate::{Error, Result};
 
 /// Least memory a builder starts with, in bytes.
 const MEMORY_BYTES_MIN: usize = 1 << 20;
@@ -18,12 +18,6 @@ const MEMORY_BYTES_MIN: usize = 1 << 20;
 pub const SEGMENT_MEMORY_BYTES_MAX: usize = 2 << 30;
 /// Most documents in one segment.
 pub const SEGMENT_DOCUMENTS_MAX: u32 = 1 << 30;
-
-/// A document store without a document, which stands in for that of every segment.
-pub(crate) static EMPTY_STORE: &[u8] = include_bytes!("stand_ins/empty.store");
-
-/// Positions of fields that have none, which tantivy wants to see.
-pub(crate) static NO_POSITIONS: &[u8] = include_bytes!("stand_ins/none.pos");
 
 /// One segment under construction, in memory and not searchable.
 ///
@@ -57,6 +51,7 @@ impl SegmentBuilder {
         self.columns.key_hashes.push(document.key_hash);
         self.columns.times_us.push(document.time_us);
         self.documents += 1;
+        debug_assert_eq!(self.columns.times_us.len(), self.documents as usize, "every document has a time");
         Ok(())
     }
 
@@ -81,7 +76,7 @@ impl SegmentBuilder {
     /// [`Error::Build`].
     pub fn finish(self) -> Result<Vec<u8>> {
         let (segment, directory) = self.built.finish()?;
-        assert_eq!(segment.meta().max_doc(), self.documents);
+        assert_eq!(segment.meta().max_doc(), self.documents, "tantivy wrote every document");
         pack(&segment, &directory, &self.columns)
     }
 }
@@ -107,13 +102,14 @@ pub fn merge(segments: &[SegmentBytes]) -> Result<Vec<u8>> {
         columns.key_hashes.extend(key_hashes);
         columns.times_us.extend(times_us);
     }
+    assert_eq!(columns.key_hashes.len() as u64, documents, "every document keeps its key");
     let source = BlobIndex::new(blobs)?;
     let sources: Vec<Segment> = (0..segments.len()).map(|ord| source.segment(ord)).collect();
     let directory = RamDirectory::create();
     let alive = vec![None; sources.len()];
     let index = guard(|| merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged))?;
     let segment = only_segment(&index)?;
-    assert_eq!(u64::from(segment.meta().max_doc()), documents);
+    assert_eq!(u64::from(segment.meta().max_doc()), documents, "tantivy dropped no document");
     pack(&segment, &directory, &columns)
 }
 
@@ -158,6 +154,7 @@ fn read(segment: &Segment, directory: &RamDirectory, file: &SegmentComponent) ->
 }
 
 fn pack(segment: &Segment, directory: &RamDirectory, columns: &Columns) -> Result<Vec<u8>> {
+    assert_eq!(columns.times_us.len(), segment.meta().max_doc() as usize, "the columns are of the segment's documents");
     let tokens = if segment.meta().max_doc() == 0 { 0 } else { tokens(segment).map_err(failed)? };
     let files: Result<Vec<OwnedBytes>> = FILES.iter().map(|file| read(segment, directory, file)).collect();
     let files = files?.try_into().expect("one for each file");
@@ -175,6 +172,7 @@ fn failed(error: impl ToString) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::directory::{EMPTY_STORE, NO_POSITIONS};
 
     fn written(component: &SegmentComponent, documents: &[Document<'_>]) -> OwnedBytes {
         let mut built = Built::new(MEMORY_BYTES_MIN).expect("begins");

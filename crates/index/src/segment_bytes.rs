@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Knows what the bytes of one segment should be.
 pub trait Checks: Debug + Send + Sync {
@@ -64,6 +64,7 @@ impl SegmentBytes {
 
     /// A part of them; `range` must be inside.
     pub(crate) fn part(&self, range: Range<usize>) -> SegmentBytes {
+        assert!(range.start <= range.end && range.end <= self.len(), "a part of the bytes is asked for");
         let offset = self.offset + range.start;
         SegmentBytes { bytes: self.bytes.slice(range), offset, checks: self.checks.clone() }
     }

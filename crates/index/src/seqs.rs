@@ -20,6 +20,7 @@ impl Sequences {
                 _ => joined.push(range),
             }
         }
+        debug_assert!(joined.is_sorted_by(|one, other| one.end < other.start), "ranges that touch were joined");
         Sequences(joined.into())
     }
 
@@ -53,7 +54,9 @@ impl Sequences {
     #[must_use]
     pub fn intersection(&self, other: &Sequences) -> Sequences {
         let (few, many) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
-        Sequences::new(few.0.iter().flat_map(|range| many.within(range.clone())).collect())
+        let both = Sequences::new(few.0.iter().flat_map(|range| many.within(range.clone())).collect());
+        debug_assert!(both.end() <= self.end().min(other.end()), "what is in both is in each");
+        both
     }
 
     /// What is in this set and not in `other`.
@@ -63,6 +66,7 @@ impl Sequences {
         for range in self.0.iter() {
             let mut start = range.start;
             for taken in other.within(range.clone()) {
+                debug_assert!(start <= taken.start && taken.end <= range.end, "what is taken lies in the range");
                 left.push(start..taken.start);
                 start = taken.end;
             }

@@ -31,6 +31,7 @@ fn joined(matches: Vec<Match>) -> Vec<Range<usize>> {
             _ => ranges.push(range),
         }
     }
+    debug_assert!(ranges.is_sorted_by(|one, other| one.end <= other.start), "marks do not overlap");
     ranges
 }
 
@@ -44,7 +45,8 @@ pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
     };
     let inside = |word: &Range<usize>| range.start <= word.start && word.end <= range.end;
     let words = joined(matches).into_iter().filter(inside);
-    let highlights = words.map(|word| word.start - range.start..word.end - range.start).collect();
+    let highlights: Vec<_> = words.map(|word| word.start - range.start..word.end - range.start).collect();
+    debug_assert!(highlights.last().is_none_or(|last| last.end <= range.len()), "what is marked lies in the piece");
     Snippet { range, highlights }
 }
 
@@ -98,6 +100,7 @@ fn best_window(matches: &[Match], chars_max: usize) -> Option<Range<usize>> {
         *counts.entry(found.term).or_default() += 1;
         while first <= last && found.chars.end - matches[first].chars.start > chars_max {
             let count = counts.entry(matches[first].term).or_default();
+            assert!(*count > 0, "what leaves the window was in it");
             *count -= 1;
             if *count == 0 {
                 counts.remove(&matches[first].term);
@@ -115,7 +118,9 @@ fn best_window(matches: &[Match], chars_max: usize) -> Option<Range<usize>> {
 
 /// Puts `window` in the middle of a piece of `chars_max` characters, cut between words.
 fn widen(text: &str, window: Range<usize>, chars_max: usize) -> Range<usize> {
-    let spare = chars_max - text[window.clone()].chars().count();
+    let needed = text[window.clone()].chars().count();
+    assert!(needed <= chars_max, "the best window fits");
+    let spare = chars_max - needed;
     let start = back(text, window.start, spare / 2);
     let range = forward(text, start, chars_max);
     // Near the end of the text, what is not needed after the window is given to what is before.

@@ -6,14 +6,15 @@ use tantivy::tokenizer::{RawTokenizer, Stemmer, TokenFilter, TokenStream, Tokeni
 const CACHED_BYTES_MAX: usize = 16;
 /// Slots of the direct-mapped cache, a power of two.
 const SLOTS: usize = 16_384;
+const _: () = assert!(SLOTS.is_power_of_two(), "a slot is the upper bits of a product");
 
-type Filter = <Stemmer as TokenFilter>::Tokenizer<RawTokenizer>;
+type StemFilter = <Stemmer as TokenFilter>::Tokenizer<RawTokenizer>;
 
 /// English (Snowball) stemmer that remembers what it stemmed.
 #[derive(Clone)]
 pub(crate) struct StemCache {
     slots: Vec<Slot>,
-    stemmer: Filter,
+    stemmer: StemFilter,
     /// Stem of the word before, if that was not in a slot.
     uncached: String,
 }
@@ -65,6 +66,7 @@ impl StemCache {
 
 impl Slot {
     fn holding(key: u128, stem: &str) -> Slot {
+        assert!((1..=CACHED_BYTES_MAX).contains(&stem.len()), "a stem in a slot fits, and no length marks an empty one");
         let mut slot = Slot::default();
         slot.stem[..stem.len()].copy_from_slice(stem.as_bytes());
         slot.word = key;
@@ -78,6 +80,7 @@ impl Slot {
 }
 
 fn padded(word: &[u8]) -> u128 {
+    assert!(word.len() <= CACHED_BYTES_MAX, "longer words have no slot");
     let mut bytes = [0; CACHED_BYTES_MAX];
     bytes[..word.len()].copy_from_slice(word);
     u128::from_le_bytes(bytes)

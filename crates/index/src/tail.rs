@@ -98,6 +98,7 @@ fn counted(words: Vec<(TermHash, u32)>) -> Vec<(TermHash, u32)> {
         word.1 += if same { next.1 } else { 0 };
         same
     });
+    debug_assert!(words.is_sorted_by(|one, other| one.0 < other.0), "each word is there once, where it is looked for");
     words
 }
 

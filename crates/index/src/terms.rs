@@ -18,8 +18,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::Field;
 use tantivy_fst::raw::{CompiledAddr, Fst, Node, Output};
 
-use crate::Result;
 use crate::directory::damaged;
+use crate::error::Result;
 use crate::segment_bytes::SegmentBytes;
 
 const FOOTER_BYTES: usize = 16;
@@ -80,6 +80,9 @@ impl Automaton {
         let (head, store) = store.split(STORE_HEAD_BYTES);
         let heads_len = u64_at(&read(head)?, 0);
         let (fst, store) = (read(fst)?, read(store)?);
+        if fst.len() < FST_END_BYTES {
+            return Err(damaged("a dictionary of terms is cut short"));
+        }
         let (place, store) = (place_in(file, &fst), place_in(file, &store));
         file.check(place.start..place.start + FST_END_BYTES)?;
         file.check(place.end - FST_END_BYTES..place.end)?;
@@ -115,7 +118,7 @@ impl Automaton {
     }
 
     /// How the entry of a term is packed, by the `head` of its block. The first entry of a block is in the head.
-    fn entry(&self, ordinal: usize, head: &[u8]) -> Entry {
+    fn entry(&self, ordinal: usize, head: &[u8]) -> TermEntry {
         let bits = [36, 37, 38].map(|at| usize::from(head[at]));
         let first = TermInfo {
             doc_freq: u32_at(head, 8) as u32,
@@ -123,18 +126,18 @@ impl Automaton {
             positions_range: 0..0,
         };
         let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
-            return Entry { place: self.entries.start..self.entries.start, shift: 0, bits, first };
+            return TermEntry { place: self.entries.start..self.entries.start, shift: 0, bits, first };
         };
         let total: usize = bits.iter().sum();
         let block = self.entries.start + u64_at(head, 0);
         // The entry's ends are where the next one begins.
         let end = (block + (packed + 2) * total / 8 + PACKED_READ_BYTES).min(self.entries.end);
-        Entry { place: block + packed * total / 8..end, shift: packed * total % 8, bits, first }
+        TermEntry { place: block + packed * total / 8..end, shift: packed * total % 8, bits, first }
     }
 }
 
 /// An entry of the store.
-struct Entry {
+struct TermEntry {
     /// Where in the file it is packed, with what tantivy reads beside it; empty for the first of a block.
     place: Range<usize>,
     /// Bits before it at its place.
@@ -145,9 +148,10 @@ struct Entry {
     first: TermInfo,
 }
 
-impl Entry {
+impl TermEntry {
     /// Unpacks it from the `bytes` at its place. There are no positions.
     fn unpack(&self, bytes: &[u8]) -> TermInfo {
+        assert_eq!(bytes.len(), self.place.len(), "the bytes are those of its place");
         if bytes.is_empty() {
             return self.first.clone();
         }
@@ -184,13 +188,14 @@ pub(crate) struct LookUp<'a> {
 enum Step {
     Node(CompiledAddr),
     Head,
-    Entry(Entry),
+    Entry(TermEntry),
     Done(Option<TermInfo>),
 }
 
 impl LookUp<'_> {
     /// Where the term is, if it was found.
     pub(crate) fn into_found(self) -> Option<TermInfo> {
+        assert!(self.is_done(), "a look-up is brought to its end before it is asked");
         if let Step::Done(found) = self.next { found } else { None }
     }
 
@@ -256,6 +261,7 @@ pub(crate) fn finish(look_ups: &mut [LookUp<'_>]) -> Result<()> {
         }
         waiting.retain(|look_up| !look_up.is_done());
     }
+    debug_assert!(look_ups.iter().all(LookUp::is_done), "none is left waiting");
     Ok(())
 }
 
@@ -282,8 +288,13 @@ fn node_len(head: &[u8]) -> usize {
     }
 }
 
-/// Where in `file` the slice `part` of it lies.
+/// Where in `file` the slice `part` of it lies; an empty one lies nowhere.
 fn place_in(file: &SegmentBytes, part: &[u8]) -> Range<usize> {
+    if part.is_empty() {
+        return 0..0;
+    }
+    let (whole, bytes) = (file.bytes().as_ptr_range(), part.as_ptr_range());
+    assert!(whole.start <= bytes.start && bytes.end <= whole.end, "tantivy lends a part of the file, and copies none");
     let start = part.as_ptr() as usize - file.bytes().as_ptr() as usize;
     start..start + part.len()
 }

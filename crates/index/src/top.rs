@@ -53,16 +53,19 @@ impl Top {
     }
 
     pub(crate) fn push(&mut self, hit: Hit) {
-        debug_assert!(self.would_enter(hit));
+        debug_assert!(self.would_enter(hit), "whoever adds a hit asked first");
         if self.heap.len() == self.k {
             self.heap.pop();
         }
         self.heap.push(Reverse(Ranked(hit)));
+        assert!(self.heap.len() <= self.k, "no more are kept than were asked for");
     }
 
     /// Best first.
     pub(crate) fn into_sorted(self) -> Vec<Hit> {
-        self.heap.into_sorted_vec().into_iter().map(|Reverse(Ranked(hit))| hit).collect()
+        let hits: Vec<Hit> = self.heap.into_sorted_vec().into_iter().map(|Reverse(Ranked(hit))| hit).collect();
+        debug_assert!(hits.is_sorted_by(|one, other| Ranked(*one) >= Ranked(*other)), "the best comes first");
+        hits
     }
 
     fn worst(&self) -> Option<Ranked> {

@@ -7,7 +7,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kapsa_memory::{AsOf, FindRequest, MergeRequest, MergeResult, NewRecord, Reader, Uri, WriteOptions, Writer, create};
+use kapsa_memory::{
+    AsOf, FindRequest, MergeRequest, MergeResult, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, merge,
+};
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -39,7 +41,7 @@ fn load(path: &Path, branches: u64, each: u64, apart: bool) -> Result<()> {
     for branch in 0..branches {
         if apart {
             let name = format!("run/{branch}");
-            writer.create_branch(&name, "main", None)?;
+            branch::create(&mut writer, &name, "main", None)?;
             writer.switch(&name)?;
         }
         let records = (0..each).map(|number| record(branch, number, each)).collect::<Result<Vec<_>>>()?;
@@ -159,7 +161,7 @@ fn branch_and_put(path: &Path) -> Result<()> {
     let mut writer = Writer::open(path, WriteOptions::new(now))?;
     let (mut branches, mut puts) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS as u64 {
-        branches.push(timed(|| Ok(writer.create_branch(&format!("made/{round}"), "main", None)?))?.1);
+        branches.push(timed(|| Ok(branch::create(&mut writer, &format!("made/{round}"), "main", None)?))?.1);
         puts.push(timed(|| Ok(writer.put(NewRecord::text(text(round)))?))?.1);
     }
     let (branch, put) = (median(branches), median(puts));
@@ -172,7 +174,7 @@ fn merge(path: &Path, records: u64) -> Result<()> {
     create(path, &WriteOptions::new(now))?;
     let mut writer = Writer::open(path, WriteOptions::new(now))?;
     writer.put_many((0..records / 2).map(|number| record(0, number, records)).collect::<Result<_>>()?)?;
-    writer.create_branch("run/1", "main", None)?;
+    branch::create(&mut writer, "run/1", "main", None)?;
     writer.switch("run/1")?;
     let changed = (0..records).map(|number| {
         let new = record(0, number, records)?;
@@ -180,7 +182,7 @@ fn merge(path: &Path, records: u64) -> Result<()> {
     });
     writer.put_many(changed.collect::<Result<_>>()?)?;
     let request = MergeRequest { from: "run/1".to_string(), to: "main".to_string(), ..MergeRequest::default() };
-    let (result, time) = timed(|| Ok(writer.merge(&request)?))?;
+    let (result, time) = timed(|| Ok(merge::merge(&mut writer, &request)?))?;
     let MergeResult::Done(done) = result else { return Err("a conflict".into()) };
     println!("merge of {} records: {:.2} s", done.written, time.as_secs_f64());
     Ok(())

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kapsa_memory::{
-    FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create, document, optimize,
+    FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create, document, optimize, put_source,
 };
 
 fn now_us() -> i64 {
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let first = writer.put(fact("The staging database listens on port 5433."))?;
     writer.put(fact("Since the move the staging database listens on port 5434."))?;
     let text = "# Deploying\nRun the checks first.\n\n# Rolling back\nPromote the previous image.\n";
-    writer.put_source("handbook.md", document::cut("handbook.md", text))?;
+    put_source(&mut writer, "handbook.md", document::cut("handbook.md", text))?;
     drop(writer);
 
     // Any number of readers, each with its own unchanging view.

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kapsa_memory::{NewRecord, Reader, SharedWriter, WriteOptions, Writer, create};
+use kapsa_memory::{NewRecord, Reader, SharedWriter, WriteOptions, Writer, create, stats};
 
 fn clock() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64)
@@ -30,7 +30,7 @@ fn rate(threads: usize, time: Duration) -> Result<f64, Box<dyn std::error::Error
         }
     });
     let rate = count.into_inner() as f64 / start.elapsed().as_secs_f64();
-    let commits = Reader::open(&path)?.stats(false)?;
+    let commits = stats(&Reader::open(&path)?, false)?;
     println!("{threads:>3} threads: {rate:>8.0} puts/s, {} records in {} commits", commits.record_count, commits.commit_count);
     Ok(rate)
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::records::uri::Uri;
+
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -161,4 +163,12 @@ impl From<kapsa_index::Error> for Error {
             other => Error::Index(other),
         }
     }
+}
+
+pub(crate) fn not_found(uri: &Uri) -> Error {
+    Error::UriNotFound { uri: uri.to_string() }
+}
+
+pub(crate) fn misuse(reason: &str) -> Error {
+    Error::InvalidOperation { reason: reason.to_string() }
 }

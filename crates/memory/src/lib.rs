@@ -1,8 +1,8 @@
 //! A memory for agents on top of one capsule file: records under logical URIs, revisions, search.
+//! Knows no network, terminal, environment or wall clock: a clock and the writer's name are passed in.
 //!
 //! A [`Writer`] puts, revises and forgets records; each call is one commit, durable when it returns. A [`Reader`] sees the
-//! capsule at one moment and is never blocked. This crate knows no network, terminal, environment or wall clock: a clock
-//! and the writer's name are passed in.
+//! capsule at one moment and is never blocked.
 //!
 //! ```
 //! use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create};
@@ -25,6 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+
 mod error;
 mod exchange;
 mod records;
@@ -38,16 +40,17 @@ pub use error::{Error, Result};
 pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_hash};
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
-pub use exchange::{check, transfer};
+pub use exchange::{check, export, sync, transfer};
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
-    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, MaintenanceReport, Means, Put, SalvageReport, SearchMode,
-    SourceReport, Stats, TimelineRequest, VerifyReport, Why,
+    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means, Put, SalvageReport,
+    SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
+pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
@@ -58,19 +61,25 @@ pub use versions::history::{Blame, Difference, Undo, Undone};
 pub use versions::merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
-pub use versions::{branch, checkpoint, event, graph, merge, policy};
+pub use versions::stats::stats;
+pub use versions::{branch, checkpoint, event, graph, history, merge, policy, replay};
 pub use view::ALIASES_MAX;
 pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;
-pub use view::raw::{Accept, NO_LIMIT, RawView, ScanFilter};
+pub use view::raw::{RawView, ScanFilter, Wanted};
 pub use view::vectors::Coverage;
-pub use write::embedding::{EmbedReport, EmbedRequest, PASSAGES_MAX, embed};
+pub use write::ahead::{NewVectors, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, is_small_put};
+pub use write::batch::Batch;
+pub use write::embedding::{EmbedReport, EmbedRequest, embed, uncovered_since};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
 };
+pub use write::options::{Created, Progress, WriteOptions, create, create_unlocked};
+pub use write::principal::{PrincipalTransaction, PrincipalWriter};
+pub use write::purge::purge;
 pub use write::shared::SharedWriter;
-pub use write::write_set::WriteSet;
-pub use write::writer::{
-    BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Created, Progress, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
-    WriteOptions, Writer, create, create_unlocked,
-};
+pub use write::source::put_source;
+pub use write::texts::PASSAGES_MAX;
+pub use write::transaction::{TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished};
+pub use write::unlocked::UnlockedWriter;
+pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

@@ -58,7 +58,7 @@ impl Model {
     /// [`Model::hash`] in hexadecimal.
     #[must_use]
     pub fn hash_hex(&self) -> String {
-        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        base16ct::lower::encode_string(&self.hash)
     }
 }
 

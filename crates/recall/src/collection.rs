@@ -187,7 +187,7 @@ pub(crate) fn read(paths: &[&Path]) -> Result<(Vec<String>, String)> {
         hash.update(text.as_bytes());
         texts.push(text);
     }
-    Ok((texts, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok((texts, base16ct::lower::encode_string(&hash.finalize())))
 }
 
 #[cfg(test)]

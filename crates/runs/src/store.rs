@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use kapsa_memory::merge::Mode;
-use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer};
+use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer, branch};
 
 use super::context::{self, Context, ContextRequest};
 use super::layout::{Branches, Files, Layout};
@@ -78,7 +78,7 @@ impl RunStore {
             records.push(records::run_record(&info)?);
         }
         if let Some(plan) = new.plan.as_ref().filter(|plan| !plan.trim().is_empty())
-            && newest_plan_of(&writer.own_reader()?, None)?.is_none_or(|newest| newest.text != *plan)
+            && newest_plan_of(&branch::own(&mut writer)?, None)?.is_none_or(|newest| newest.text != *plan)
         {
             records.push(records::plan_record(run, None, &info.title, plan.clone()));
         }
@@ -367,7 +367,7 @@ impl RunStore {
             return;
         }
         let mut publish = || -> Result<()> {
-            let reader = writer.own_reader()?;
+            let reader = branch::own(writer)?;
             run_in(&reader, run)?.map_or(Ok(()), |info| self.layout.publish_state(&info))
         };
         self.warn_if_failed(publish());
@@ -382,12 +382,12 @@ impl RunStore {
 
 /// The record of the run whose writer this is.
 fn own_record(writer: &mut Writer, run: &RunId) -> Result<Option<Record>> {
-    writer.own_reader()?.raw().known(&records::run_uri(run)?)
+    branch::own(writer)?.raw().known(&records::run_uri(run)?)
 }
 
 /// The task, as the run's own records have it.
 fn task_in(writer: &mut Writer, run: &RunId, task: &TaskId) -> Result<Option<TaskInfo>> {
-    let record = writer.own_reader()?.raw().known(&records::task_uri(run, task)?)?;
+    let record = branch::own(writer)?.raw().known(&records::task_uri(run, task)?)?;
     Ok(record.as_ref().and_then(records::task_info))
 }
 

@@ -49,7 +49,7 @@ struct File {
 
 /// What is on disk and what is on its way there.
 #[derive(Clone, Debug, Default)]
-struct State {
+struct Medium {
     files: Vec<File>,
     durable_names: BTreeMap<PathBuf, usize>,
     pending_names: Vec<Operation>,
@@ -65,7 +65,7 @@ pub fn crashes(
     random: &mut Random,
     each: &mut dyn FnMut(Crash),
 ) -> u64 {
-    let mut state = State::of(files);
+    let mut state = Medium::of(files);
     let mut count = 0;
     for done in 0..=operations.len() {
         if done > 0 {
@@ -84,7 +84,7 @@ pub fn one_crash(
     operations: &[Operation],
     random: &mut Random,
 ) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut state = State::of(files);
+    let mut state = Medium::of(files);
     operations.iter().for_each(|operation| state.apply(operation));
     let renamed = random.below(state.pending_names.len() as u64 + 1) as usize;
     let names = state.names(&state.pending_names[..renamed]);
@@ -94,9 +94,9 @@ pub fn one_crash(
     state.contents(&names, &fates, random.number())
 }
 
-impl State {
-    fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> State {
-        let mut state = State::default();
+impl Medium {
+    fn of(files: &BTreeMap<PathBuf, Vec<u8>>) -> Medium {
+        let mut state = Medium::default();
         for (number, (path, content)) in files.iter().enumerate() {
             state.files.push(File { durable: content.clone(), steps: Vec::new() });
             state.durable_names.insert(path.clone(), number);

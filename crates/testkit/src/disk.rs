@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use kapsa_capsule::{Storage, Volume};
+use kapsa_capsule::{LOG_START, Storage, Volume};
 
 /// Something that was done to the disk. Files go by number, since names move.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,52 @@ pub enum Failure {
     SyncDrops(i32),
     /// A read fails with this error number.
     ReadRefused(i32),
+    /// A write, a sync, a cut or a change of names does nothing and panics, as a bug under the store could.
+    Panics,
+}
+
+/// How a disk deceives whoever writes to it.
+///
+/// A store on an honest disk that leaves out a step does to the bytes what a store that takes every step does on a disk
+/// that lies about this one. So the tests of the tests need no branch in the store: they run on such a disk, and must notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lie {
+    /// A sync does nothing.
+    SyncDoesNothing,
+    /// What is written to the pages before the log right after a sync reaches the medium before what that sync was for.
+    PointerBeforeSync,
+    /// A write that was done in part is reported as done.
+    ShortWriteHidden,
+    /// A failed sync is tried again, and its second answer reported.
+    FailedSyncRetried,
+    /// A sync right after a cut does nothing.
+    CutNotSynced,
+    /// A cut that fails, or the sync right after it, is reported as done.
+    FailedCutHidden,
+    /// A cut does nothing.
+    CutDoesNothing,
+    /// Reading the medium gives what the cache holds.
+    MediumIsCache,
+    /// A file's sync right before its renaming takes effect after it.
+    RenameBeforeSync,
+    /// The sync of a folder does nothing.
+    FolderNotSynced,
+}
+
+impl Lie {
+    /// All of them.
+    pub const ALL: [Lie; 10] = [
+        Lie::SyncDoesNothing,
+        Lie::PointerBeforeSync,
+        Lie::ShortWriteHidden,
+        Lie::FailedSyncRetried,
+        Lie::CutNotSynced,
+        Lie::FailedCutHidden,
+        Lie::CutDoesNothing,
+        Lie::MediumIsCache,
+        Lie::RenameBeforeSync,
+        Lie::FolderNotSynced,
+    ];
 }
 
 /// What kind of operation is about to happen.
@@ -98,11 +144,13 @@ impl Failure {
             Failure::Short => matches!(class, Class::Write | Class::Read),
             Failure::SyncKeeps(_) | Failure::SyncDrops(_) => class == Class::Sync,
             Failure::ReadRefused(_) => class == Class::Read,
+            Failure::Panics => class != Class::Read,
         }
     }
 
     fn error(self) -> io::Error {
         match self {
+            Failure::Panics => panic!("the disk panics"),
             Failure::Short => io::ErrorKind::WriteZero.into(),
             Failure::Refused(number)
             | Failure::TornWrite(number)
@@ -141,6 +189,7 @@ struct State {
     names: BTreeMap<PathBuf, usize>,
     operations: Vec<Operation>,
     fault: Option<Fault>,
+    lie: Option<Lie>,
     counted: u64,
     failed_after: Option<usize>,
 }
@@ -167,6 +216,34 @@ impl State {
         self.files.push(content.clone());
         self.synced.push(content);
         self.dirty.push(Vec::new());
+    }
+
+    /// Whether the disk lies in this way.
+    fn lies(&self, lie: Lie) -> bool {
+        self.lie == Some(lie)
+    }
+
+    /// Whether the last thing done was to this file, and was of this kind.
+    fn last_is(&self, operation: &Operation) -> bool {
+        self.operations.last() == Some(operation)
+    }
+
+    /// Whether the file was cut and nothing was done since.
+    fn just_cut(&self, file: usize) -> bool {
+        matches!(self.operations.last(), Some(Operation::SetLen { file: cut, .. }) if *cut == file)
+    }
+
+    /// Does `operation` and puts the sync of `file` that came right before it, if one did, after it.
+    fn perform_before_sync(&mut self, file: usize, operation: Operation) {
+        let sync = Operation::Sync { file };
+        let overtakes = self.last_is(&sync);
+        if overtakes {
+            self.operations.pop();
+        }
+        self.perform(operation);
+        if overtakes {
+            self.perform(sync);
+        }
     }
 
     /// Does what was asked for, and notes it.
@@ -253,6 +330,11 @@ impl Disk {
         state.failed_after = None;
     }
 
+    /// Makes the disk lie, or tell the truth again.
+    pub fn set_lie(&self, lie: Option<Lie>) {
+        self.lock().lie = lie;
+    }
+
     /// Operations before the fault came to pass, if it did since it was set.
     #[must_use]
     pub fn failed_after(&self) -> Option<usize> {
@@ -307,10 +389,13 @@ impl Volume for Disk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut state = self.lock();
         state.refused()?;
-        if !state.names.contains_key(from) {
-            return Err(io::ErrorKind::NotFound.into());
+        let Some(&file) = state.names.get(from) else { return Err(io::ErrorKind::NotFound.into()) };
+        let rename = Operation::Rename { from: from.to_path_buf(), to: to.to_path_buf() };
+        if state.lies(Lie::RenameBeforeSync) {
+            state.perform_before_sync(file, rename)
+        } else {
+            state.perform(rename)
         }
-        state.perform(Operation::Rename { from: from.to_path_buf(), to: to.to_path_buf() });
         Ok(())
     }
 
@@ -326,7 +411,9 @@ impl Volume for Disk {
     fn sync_folder(&self, _path: &Path) -> io::Result<()> {
         let mut state = self.lock();
         state.refused()?;
-        state.perform(Operation::SyncFolder);
+        if !state.lies(Lie::FolderNotSynced) {
+            state.perform(Operation::SyncFolder);
+        }
         Ok(())
     }
 
@@ -368,9 +455,12 @@ impl Storage for DiskFile {
             Some(_) => 0,
         };
         if len > 0 {
-            state.perform(Operation::Write { file: self.file, offset, bytes: bytes[..len].to_vec() });
+            let write = Operation::Write { file: self.file, offset, bytes: bytes[..len].to_vec() };
+            let overtakes = offset < LOG_START && state.lies(Lie::PointerBeforeSync);
+            if overtakes { state.perform_before_sync(self.file, write) } else { state.perform(write) }
         }
         match failure {
+            Some(Failure::Short) if state.lies(Lie::ShortWriteHidden) => Ok(bytes.len()),
             None | Some(Failure::Short) => Ok(len),
             Some(failure) => Err(failure.error()),
         }
@@ -378,26 +468,41 @@ impl Storage for DiskFile {
 
     fn read_medium(&self, offset: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
         let state = self.disk.lock();
-        let rest = state.synced[self.file].get(offset as usize..).unwrap_or_default();
+        let known = if state.lies(Lie::MediumIsCache) { &state.files } else { &state.synced };
+        let rest = known[self.file].get(offset as usize..).unwrap_or_default();
         Ok(Some(rest[..rest.len().min(len)].to_vec()))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut state = self.disk.lock();
-        state.refused()?;
-        state.perform(Operation::SetLen { file: self.file, len });
+        match state.refused() {
+            Err(_) if state.lies(Lie::FailedCutHidden) => return Ok(()),
+            refused => refused?,
+        }
+        if !state.lies(Lie::CutDoesNothing) {
+            state.perform(Operation::SetLen { file: self.file, len });
+        }
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.lock();
-        let file = self.file;
-        if let Some(failure) = state.fails(Class::Sync) {
-            let dropped = matches!(failure, Failure::SyncDrops(_));
-            state.perform(Operation::FailedSync { file, dropped });
-            return Err(failure.error());
+        let (file, after_cut) = (self.file, state.just_cut(self.file));
+        let failure = state.fails(Class::Sync);
+        if let Some(failure) = failure {
+            let error = failure.error();
+            state.perform(Operation::FailedSync { file, dropped: matches!(failure, Failure::SyncDrops(_)) });
+            match state.lie {
+                Some(Lie::FailedSyncRetried) => {}
+                Some(Lie::FailedCutHidden) if after_cut => return Ok(()),
+                _ => return Err(error),
+            }
         }
-        state.perform(Operation::Sync { file });
+        match state.lie {
+            Some(Lie::SyncDoesNothing) => {}
+            Some(Lie::CutNotSynced) if after_cut => {}
+            _ => state.perform(Operation::Sync { file }),
+        }
         Ok(())
     }
 

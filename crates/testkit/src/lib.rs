@@ -12,7 +12,7 @@ mod random;
 pub mod stub;
 
 pub use crash::{Crash, SUBSET_BITS_MAX, SUBSETS_SAMPLED, crashes, one_crash};
-pub use disk::{Disk, Failure, Fault, Operation};
+pub use disk::{Disk, Failure, Fault, Lie, Operation};
 pub use random::Random;
 
 /// Bytes that reach the disk together or not at all.

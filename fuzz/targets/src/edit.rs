@@ -1,7 +1,7 @@
 //! Applies a structured input to a capsule: its bytes choose edits of fields, pages and lengths.
 
 use crate::input::Input;
-use crate::layout::{FRAME_HEADER, HINTS, LOG_START, kind, put_u64, u64_at};
+use crate::layout::{FRAME_HEADER, LOG_START, POINTERS, kind, put_u64, u64_at};
 use crate::samples::Sample;
 
 /// Most edits of one input.
@@ -53,14 +53,14 @@ impl<'a> Patient<'a> {
                 2 => self.set_field(input, 4),
                 3 => self.add_to_field(input),
                 4 => self.write_run(input),
-                5 => self.forge_hint(input),
-                6 => self.drop_hints(input),
+                5 => self.forge_pointer(input),
+                6 => self.drop_pointers(input),
                 _ => self.change_length(input),
             }
         }
     }
 
-    /// The start of the header, a hint, a frame header, or a payload.
+    /// The start of the header, a commit pointer, a frame header, or a payload.
     fn place(&self, input: &mut Input<'_>) -> usize {
         let frames = &self.sample.frames;
         let place = usize::from(input.byte()) % (3 + 2 * frames.len());
@@ -70,7 +70,7 @@ impl<'a> Patient<'a> {
         }
     }
 
-    /// A field of `bytes` bytes: the header's, a hint's, a frame's, or one in the first 1,024 bytes of a payload.
+    /// A field of `bytes` bytes: the header's, a commit pointer's, a frame's, or one in the first 1,024 bytes of a payload.
     fn field(&self, input: &mut Input<'_>, bytes: usize) -> usize {
         let place = self.place(input);
         place + usize::from(input.byte()) % (1024 / bytes) * bytes
@@ -113,8 +113,8 @@ impl<'a> Patient<'a> {
         self.write(at, run);
     }
 
-    /// Names a commit in a hint, whole or with a field changed by a later edit.
-    fn forge_hint(&mut self, input: &mut Input<'_>) {
+    /// Names a commit in a commit pointer, whole or with a field changed by a later edit.
+    fn forge_pointer(&mut self, input: &mut Input<'_>) {
         let is_commit = |offset: &&usize| self.file.get(**offset + 4) == Some(&kind::COMMIT);
         let commits: Vec<usize> = self.sample.frames.iter().filter(is_commit).copied().collect();
         let Some(&commit) = commits.get(usize::from(input.byte()) % commits.len().max(1)) else { return };
@@ -122,18 +122,18 @@ impl<'a> Patient<'a> {
             return;
         }
         let serial = u64_at(&self.file, commit + FRAME_HEADER);
-        let slot = HINTS[(serial % 2) as usize];
-        let mut hint = b"KAPSHINT".to_vec();
+        let slot = POINTERS[(serial % 2) as usize];
+        let mut pointer = b"KAPSHINT".to_vec();
         let end = commit + FRAME_HEADER + 256;
-        [serial, commit as u64, end as u64].iter().for_each(|word| hint.extend_from_slice(&word.to_le_bytes()));
-        hint.resize(128, 0);
-        self.write(slot, &hint);
+        [serial, commit as u64, end as u64].iter().for_each(|word| pointer.extend_from_slice(&word.to_le_bytes()));
+        pointer.resize(128, 0);
+        self.write(slot, &pointer);
     }
 
-    /// Without a hint the walk over commits begins where it is left, or at the start of the log.
-    fn drop_hints(&mut self, input: &mut Input<'_>) {
+    /// Without a commit pointer the walk over commits begins where it is left, or at the start of the log.
+    fn drop_pointers(&mut self, input: &mut Input<'_>) {
         let which = input.byte();
-        for (_, slot) in HINTS.into_iter().enumerate().filter(|(index, _)| which >> index & 1 == 0) {
+        for (_, slot) in POINTERS.into_iter().enumerate().filter(|(index, _)| which >> index & 1 == 0) {
             self.write(slot, &[0; 128]);
         }
     }

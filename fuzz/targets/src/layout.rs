@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 pub(crate) const LOG_START: usize = 12_288;
 /// Bytes of a frame header.
 pub(crate) const FRAME_HEADER: usize = 72;
-/// Where the hints lie.
-pub(crate) const HINTS: [usize; 2] = [4096, 8192];
+/// Where the commit pointers lie.
+pub(crate) const POINTERS: [usize; 2] = [4096, 8192];
 const HEADER_SUM: usize = 4088;
-const HINT_SUM: usize = 120;
+const POINTER_SUM: usize = 120;
 const COMMIT_BYTES: usize = 256;
 /// Blocks of a segment begin at multiples of this in the file.
 const SEGMENT_BLOCK: usize = 4096;
@@ -40,7 +40,7 @@ pub(crate) mod skip {
     pub(crate) const FRAMES_HASH: u8 = 8;
     pub(crate) const PREVIOUS: u8 = 16;
     pub(crate) const CHAIN: u8 = 32;
-    pub(crate) const HINT: u8 = 64;
+    pub(crate) const POINTER: u8 = 64;
     pub(crate) const SEGMENT_SUMS: u8 = 128;
 }
 
@@ -72,8 +72,8 @@ pub(crate) fn repair(file: &mut [u8], frames: &[usize], skipped: u8) {
     for &offset in frames.iter().filter(|&&offset| offset + FRAME_HEADER <= len) {
         repairer.frame(file, offset);
     }
-    if skipped & skip::HINT == 0 {
-        repairer.hints(file);
+    if skipped & skip::POINTER == 0 {
+        repairer.pointers(file);
     }
 }
 
@@ -185,21 +185,21 @@ impl Repairer {
         *hasher.finalize().as_bytes()
     }
 
-    fn hints(&self, file: &mut [u8]) {
+    fn pointers(&self, file: &mut [u8]) {
         let generation = u64_at(file, 56);
         let id: [u8; 16] = file[32..48].try_into().expect("sixteen bytes");
-        for slot in HINTS {
-            let hint = &mut file[slot..slot + HINT_SUM + 8];
-            if hint.iter().all(|&byte| byte == 0) {
+        for slot in POINTERS {
+            let pointer = &mut file[slot..slot + POINTER_SUM + 8];
+            if pointer.iter().all(|&byte| byte == 0) {
                 continue;
             }
-            if let Some(digest) = self.digests.get(&(u64_at(hint, 16) as usize)) {
-                hint[32..64].copy_from_slice(digest);
+            if let Some(digest) = self.digests.get(&(u64_at(pointer, 16) as usize)) {
+                pointer[32..64].copy_from_slice(digest);
             }
-            put_u64(hint, 64, generation);
-            hint[72..88].copy_from_slice(&id);
-            let sum = xxh3_64_with_seed(&hint[..HINT_SUM], self.seed);
-            put_u64(hint, HINT_SUM, sum);
+            put_u64(pointer, 64, generation);
+            pointer[72..88].copy_from_slice(&id);
+            let sum = xxh3_64_with_seed(&pointer[..POINTER_SUM], self.seed);
+            put_u64(pointer, POINTER_SUM, sum);
         }
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use kapsa_capsule::{FileSystem, NewCapsule, create_unlocked};
 use kapsa_memory::request::FIND_K_MAX;
-use kapsa_memory::{CapsuleError, Error, FindRequest, Found, Reader, Record, Result, TimelineRequest, WriteOptions, optimize};
+use kapsa_memory::{
+    CapsuleError, Error, FindRequest, Found, Reader, Record, Result, TimelineRequest, WriteOptions, optimize, stats,
+};
 use tempfile::TempDir;
 
 use crate::input::Input;
@@ -108,7 +110,7 @@ fn check_visible(reader: &Reader, visible: &[Record]) {
     for record in visible {
         assert_eq!(reader.get(&record.uri).expect("it is visible").sequence, record.sequence);
     }
-    let stats = reader.stats(true).expect("a timeline was read");
+    let stats = stats(&reader, true).expect("a timeline was read");
     assert_eq!(stats.uri_count, Some(visible.len() as u64), "{stats:?}");
     let request = TimelineRequest { limit: usize::MAX, reverse: true, ..TimelineRequest::default() };
     let mut reversed = reader.timeline(&request).expect("it was read forwards");

@@ -45,7 +45,7 @@ pub fn memory_sections(data: &[u8]) {
 }
 
 /// Lists and searches may miss what a lying table hides.
-fn examine_guarded(reader: &Reader) {
+fn examine_guarded(reader: &kapsa_memory::PrincipalReader) {
     let listed = settled(reader.timeline(&TimelineRequest::default())).unwrap_or_default();
     assert!(listed.len() <= RECORDS.len(), "{} records", listed.len());
     let found = settled(reader.find(&FindRequest::new("+fox late -dog")));

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use kapsa_capsule::{NewCapsule, SegmentDraft, Stored, Writer, create_unlocked};
 use kapsa_testkit::Disk;
 
-use crate::layout::{FRAME_HEADER, HINTS, LOG_START, frames_of, kind, put_u64, repair};
+use crate::layout::{FRAME_HEADER, LOG_START, POINTERS, frames_of, kind, put_u64, repair};
 
 const NEW: NewCapsule = NewCapsule { capsule_id: [7; 16], created_us: 1 };
 /// What records repeat, so that blocks of them are packed.
@@ -105,10 +105,10 @@ fn with_dictionary() -> Vec<u8> {
         put_u64(&mut file, commit + FRAME_HEADER + field, value as u64);
     }
     let end = file.len();
-    let hint = &mut file[HINTS[1]..];
-    hint[..8].copy_from_slice(b"KAPSHINT");
+    let pointer = &mut file[POINTERS[1]..];
+    pointer[..8].copy_from_slice(b"KAPSHINT");
     for (field, value) in [(8, 1), (16, commit), (24, end)] {
-        put_u64(hint, field, value as u64);
+        put_u64(pointer, field, value as u64);
     }
     let frames = frames_of(&file);
     repair(&mut file, &frames, 0);

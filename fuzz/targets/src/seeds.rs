@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kapsa_capsule::{Snapshot, Stored};
-use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create};
+use kapsa_memory::{NewRecord, Source, Uri, WriteOptions, Writer, create, purge};
 
 use crate::memory_raw::folder;
 use crate::samples::samples;
@@ -14,7 +14,7 @@ pub type Seed = (&'static str, String, Vec<u8>);
 /// Edits of every sample; bytes as [`crate::capsule_structured`] reads them.
 const EDITS: [&[u8]; 9] = [
     &[],
-    // Hints dropped; a field of the first frame's payload at its largest.
+    // Commit pointers dropped; a field of the first frame's payload at its largest.
     &[6, 0],
     &[6, 0, 0, 4, 1, 0xa0],
     // The newest commit's indexed, tail offset and manifest.
@@ -159,7 +159,7 @@ fn memories() -> [Vec<Vec<u8>>; 3] {
             vec![
                 writer.put_many(vec![of("note/a", "gone"), of("note/b", "erased")]).map(|_| ()),
                 writer.forget(&uri).map(|_| ()),
-                writer.purge(&other).map(|_| ()),
+                purge(writer, &other).map(|_| ()),
                 writer.put(of("note/a", "back")).map(|_| ()),
             ]
         }),

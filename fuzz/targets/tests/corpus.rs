@@ -5,6 +5,7 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use base16ct::lower::encode_string as hex;
 use kapsa_fuzz_targets::{TARGETS, Target};
 use kapsa_testkit::Random;
 
@@ -43,10 +44,6 @@ fn run(target: Target, name: &str, input: &[u8]) {
         std::panic::resume_unwind(panic);
     }
     assert!(start.elapsed() < INPUT_TIME_MAX, "{name} takes {:?}: {}", start.elapsed(), hex(input));
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

@@ -72,7 +72,7 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "zstd", to: &["capsule", "fuzz/targets"] },
 ];
 const BUT_CAPSULE_AND_INDEX: &[&str] =
-    &["model", "http", "embed", "memory", "agents", "roles", "runs", "cli", "recall", "fuzz/targets", "xtask"];
+    &["model", "http", "embed", "memory", "agents", "roles", "runs", "cli", "testkit", "recall", "fuzz/targets", "xtask"];
 
 /// The lints that keep the terminal, the environment and the clock out of a library; `clippy.toml` says which calls those are.
 const LIBRARY_LINTS: &str =

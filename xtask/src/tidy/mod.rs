@@ -3,6 +3,7 @@
 //! Each rule is a function from text to problems, so that its test shows it firing. A file is checked when git tracks it or
 //! would: a new file must be tidy before it is added, not after. What clippy can check, clippy checks (`clippy.toml`).
 
+mod assertions;
 mod columns;
 mod cycles;
 mod files;
@@ -60,6 +61,7 @@ fn check(texts: &[Text]) -> Vec<Problem> {
     problems.extend(unparsed);
     let shapes: Vec<Shape> = packages.iter().map(Shape::of).collect();
     problems.extend(check_shapes(&shapes));
+    problems.extend(packages.iter().filter_map(|package| assertions::too_few(package, texts)));
     for shape in &shapes {
         println!("{shape}");
     }

@@ -8,7 +8,8 @@ use kapsa_agents::{
 };
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, optimize,
+    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions, branch, merge,
+    optimize, stats,
 };
 
 use super::{DAY, Place, World, episode, fact, fact_ids, insight, writer};
@@ -64,7 +65,7 @@ fn counts_are_no_memories_and_cost_no_commit_of_their_own() {
     let f = Fixture::new();
     let facts = CapsuleFactStore::new(location(&f));
     facts.store(&fact("f1", "The port is 5433.")).expect("stored");
-    let commits = || f.reader().stats(false).expect("counted").commit_count;
+    let commits = || stats(&f.reader(), false).expect("counted").commit_count;
     let before = commits();
     for n in 1..TOUCHES_UNSAVED_MAX {
         facts.touch(&["f1"], n as i64).expect("counted");
@@ -85,7 +86,7 @@ fn counts_are_no_memories_and_cost_no_commit_of_their_own() {
     let found = reader.find(&FindRequest { fallback: true, ..FindRequest::new("257 access f1") }).expect("searched");
     assert!(found.hits.iter().all(|hit| hit.record.kind == "fact"), "no search finds them");
     assert_eq!(reader.history(&uri("fact/f1")).expect("kept").len(), 1, "the fact was not written again");
-    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(2));
+    assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(2));
     f.assert_whole();
 }
 
@@ -111,7 +112,7 @@ fn a_branch_sees_what_it_left_and_main_what_is_merged() {
     let on_main = CapsuleFactStore::new(location(&f));
     on_main.store(&fact("f1", "one")).expect("stored");
     on_main.store(&fact("f2", "two")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
     let on_branch = CapsuleFactStore::new(location(&f).on("idea"));
     let contents = |store: &CapsuleFactStore| -> Vec<String> {
         store.query(&FactQuery::default()).expect("asked").into_iter().map(|fact| fact.content).collect()
@@ -125,7 +126,7 @@ fn a_branch_sees_what_it_left_and_main_what_is_merged() {
     assert_eq!(contents(&on_branch), ["one, revised", "two", "three"]);
     assert_eq!(contents(&on_main), ["one", "two"]);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), ..MergeRequest::default() };
-    let merged = writer(&f.path).merge(&request).expect("merged");
+    let merged = merge::merge(&mut writer(&f.path), &request).expect("merged");
     assert!(matches!(merged, MergeResult::Done(_)), "counts never conflict: {merged:?}");
     assert_eq!(contents(&on_main), ["one, revised", "two", "three"]);
     f.assert_whole();
@@ -136,12 +137,12 @@ fn of_revisions_that_contest_each_other_the_newest_counts() {
     let f = Fixture::new();
     let on_main = CapsuleFactStore::new(location(&f));
     on_main.store(&fact("f1", "port 1")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
     CapsuleFactStore::new(location(&f).on("idea")).update(&fact("f1", "port 2")).expect("updated");
     on_main.update(&fact("f1", "port 3")).expect("updated");
     let rule = Some(Choice::Contested);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(writer(&f.path).merge(&request).expect("merged"), MergeResult::Done(_)));
+    assert!(matches!(merge::merge(&mut writer(&f.path), &request).expect("merged"), MergeResult::Done(_)));
     assert_eq!(f.texts("port").len(), 2, "both are visible as memories");
     let found = on_main.query(&FactQuery::default()).expect("asked");
     assert_eq!(fact_ids(&found), ["f1"], "one fact, one answer");
@@ -274,7 +275,7 @@ fn levels_of_facts_are_those_of_records() {
             assert_eq!(insights.get("cro", "i1").expect("asked"), None);
         }
         optimize(&f.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
-        assert!(!settled || f.reader().stats(false).expect("counted").segment_count > 0);
+        assert!(!settled || stats(&f.reader(), false).expect("counted").segment_count > 0);
     }
 }
 
@@ -310,7 +311,7 @@ fn two_times_are_asked_for_apart() {
     let (june, july) = (DAY * 150, DAY * 180);
     let facts = CapsuleFactStore::new(location(&f));
     facts.store(&Fact { valid_from: Some(june), ..fact("price", "It costs 10") }).expect("stored");
-    let monday = f.reader().stats(false).expect("counted").record_count;
+    let monday = stats(&f.reader(), false).expect("counted").record_count;
     let until = Fact { valid_from: Some(june), valid_to: Some(july), ..fact("price", "It cost 12") };
     facts.update(&until).expect("updated");
     let believed = |location: StoreLocation, valid_at| -> Vec<String> {

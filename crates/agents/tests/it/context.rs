@@ -7,7 +7,7 @@ use kapsa_agents::{
     LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, optimize};
+use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, branch, merge, optimize};
 
 use super::{DAY, fact, insight, strings, writer};
 use crate::Fixture;
@@ -322,12 +322,12 @@ fn revisions_that_contest_each_other_are_marked() {
     let location = location(&f);
     let facts = |location: StoreLocation| CapsuleFactStore::new(location);
     facts(location.clone()).store(&public("f1", "port 1")).expect("stored");
-    writer(&f.path).create_branch("idea", "main", None).expect("made");
+    branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
     facts(location.on("idea")).update(&public("f1", "port 2")).expect("updated");
     facts(location.clone()).update(&public("f1", "port 3")).expect("updated");
     let rule = Some(Choice::Contested);
     let request = MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(writer(&f.path).merge(&request).expect("merged"), MergeResult::Done(_)));
+    assert!(matches!(merge::merge(&mut writer(&f.path), &request).expect("merged"), MergeResult::Done(_)));
     let ws = WorkspaceMemory::in_capsule(location, now);
     let told = ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled");
     assert_eq!(told.lines.len(), 1, "{told:?}");

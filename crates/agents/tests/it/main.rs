@@ -17,7 +17,7 @@ use kapsa_agents::{
     CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore, InMemoryEpisodicStore,
     InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore, StoreLocation,
 };
-use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create, optimize};
+use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, optimize};
 
 static NOW: AtomicI64 = AtomicI64::new(1_767_225_600_000_000);
 
@@ -108,7 +108,7 @@ impl World {
             }
             Place::Branch => {
                 let f = Fixture::new();
-                f.writer().create_branch("team/red", "main", None).expect("made");
+                branch::create(&mut f.writer(), "team/red", "main", None).expect("made");
                 let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
                 disturb(&location);
                 let location = location.on("team/red");

@@ -237,10 +237,10 @@ fn facts_do_not_name_what_may_not_be_known() {
     assert_eq!(told(&live(&ws)), [("f1", None, vec!["f3"]), ("f3", None, vec!["f1"])]);
     let guarded = WorkspaceMemory::in_capsule(location.as_principal(anybody.clone()), clock);
     assert_eq!(get(&guarded, "f1").contested_with, ["f3"]);
-    let record =
-        |reader: kapsa_memory::Reader| reader.get(&crate::uri("fact/f1")).expect("there").metadata["contested_with"].to_string();
-    assert_eq!(record(f.reader().as_principal(anybody)), r#"["f3"]"#);
-    assert_eq!(record(f.reader()), r#"["f2","f3"]"#);
+    let others = |record: kapsa_memory::Record| record.metadata["contested_with"].to_string();
+    let known = f.reader().as_principal(anybody).get(&crate::uri("fact/f1")).expect("there");
+    assert_eq!(others(known), r#"["f3"]"#);
+    assert_eq!(others(f.reader().get(&crate::uri("fact/f1")).expect("there")), r#"["f2","f3"]"#);
 }
 
 fn said(ws: &WorkspaceMemory, known: &str, again: &str) -> Verdict {

@@ -1,6 +1,6 @@
 //! The commit: which frames exist, what is the state after them, and how does the chain go on?
 
-use super::{COUNT_MAX, Damage, Hash, all_zero, hash_at, u64_at};
+use super::primitives::{COUNT_MAX, Damage, Hash, all_zero, hash_at, u64_at};
 
 /// Bytes of a commit's payload.
 pub(crate) const COMMIT_BYTES: usize = 256;

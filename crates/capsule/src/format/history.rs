@@ -1,6 +1,6 @@
 //! The history frame: which commits did compaction fold away?
 
-use super::{Damage, push_leb128, take_leb128, u64_at};
+use super::primitives::{Damage, push_leb128, take_leb128, u64_at};
 
 /// Time and record count of one commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,7 @@ pub(crate) fn encode(commits: &[PastCommit]) -> Vec<u8> {
         push_leb128(&mut out, commit.records);
         previous = commit.time_us;
     }
+    debug_assert_eq!(decode(&out).as_deref(), Ok(commits), "whoever opens the file reads the history that was written");
     out
 }
 

@@ -1,6 +1,6 @@
 //! A records frame's payload: a run of record bodies, packed where it pays.
 
-use super::{BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
+use super::primitives::{BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
 
 pub(crate) const HEAD_BYTES: usize = 32;
 const PURGED: u32 = 1 << 31;
@@ -14,7 +14,7 @@ pub(crate) enum Coding {
 
 /// The fields before the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct RecordsHead {
     pub(crate) first_sequence: u64,
     pub(crate) count: u32,
     pub(crate) coding: Coding,
@@ -22,8 +22,10 @@ pub(crate) struct Head {
     pub(crate) plain_len: u64,
 }
 
-impl Head {
+impl RecordsHead {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        assert!((1..=RECORDS_PER_FRAME_MAX).contains(&(self.count as usize)), "whoever reads the frame accepts its count");
+        assert!(self.plain_len <= BODY_BYTES_MAX, "whoever reads the frame accepts its length");
         out.extend_from_slice(&self.first_sequence.to_le_bytes());
         out.extend_from_slice(&self.count.to_le_bytes());
         out.extend_from_slice(&u32::from(self.coding == Coding::Zstd).to_le_bytes());
@@ -31,7 +33,7 @@ impl Head {
         out.extend_from_slice(&self.plain_len.to_le_bytes());
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<Head, Damage> {
+    pub(crate) fn decode(payload: &[u8]) -> Result<RecordsHead, Damage> {
         if payload.len() < HEAD_BYTES {
             return Err("the records are cut short");
         }
@@ -40,7 +42,7 @@ impl Head {
             1 => Coding::Zstd,
             _ => return Err("the records are coded in an unknown way"),
         };
-        let head = Head {
+        let head = RecordsHead {
             first_sequence: u64_at(payload, 0),
             count: u32_at(payload, 8),
             coding,
@@ -77,7 +79,10 @@ impl Stored<'_> {
 
     fn word(&self) -> u32 {
         match self {
-            Stored::Body(body) => body.len() as u32,
+            Stored::Body(body) => {
+                assert!(body.len() <= RECORD_BYTES_MAX, "a length leaves the bit of purged records free");
+                body.len() as u32
+            }
             Stored::Purged(_) => PURGED | 32,
         }
     }
@@ -100,6 +105,7 @@ pub(crate) fn encode_plain(records: &[Stored<'_>]) -> Vec<u8> {
     for record in records {
         out.extend_from_slice(record.bytes());
     }
+    assert_eq!(out.len(), bytes, "a body has a word and its bytes for each record");
     out
 }
 
@@ -113,7 +119,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    pub(crate) fn decode(head: &Head, plain: bytes::Bytes) -> Result<Block, Damage> {
+    pub(crate) fn decode(head: &RecordsHead, plain: bytes::Bytes) -> Result<Block, Damage> {
         const DAMAGE: Damage = "the lengths of the records do not add up";
         let mut end = head.count as usize * 4;
         if plain.len() as u64 != head.plain_len || end > plain.len() {
@@ -135,6 +141,7 @@ impl Block {
         if end != plain.len() {
             return Err(DAMAGE);
         }
+        debug_assert!(ends.is_sorted() && ends.len() == head.count as usize, "a block gives every record that it counts");
         Ok(Block { first_sequence: head.first_sequence, plain, ends })
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Damage, SECTIONS_MAX, sum, u32_at, u64_at};
+use super::primitives::{Damage, SECTIONS_MAX, sum, u32_at, u64_at};
 
 /// Bytes that one entry of the sum table covers. Blocks begin at multiples of this in the *file*, so that checking one
 /// reads one page of a mapped file.
@@ -84,6 +84,8 @@ impl Layout {
     pub(crate) fn blocks_of(&self, range: &Range<u64>) -> Range<u64> {
         let first = (self.payload_offset + self.head_len()) / BLOCK_BYTES;
         let block = |at: u64| (self.payload_offset + at) / BLOCK_BYTES - first;
+        let content = self.head_len()..=self.head_len() + self.content_len;
+        debug_assert!(range.is_empty() || content.contains(&range.start) && content.contains(&range.end), "of the content");
         if range.is_empty() { 0..0 } else { block(range.start)..block(range.end - 1) + 1 }
     }
 
@@ -92,11 +94,13 @@ impl Layout {
         let start = self.payload_offset + self.head_len();
         let end = start + self.content_len;
         let page = (start / BLOCK_BYTES + index) * BLOCK_BYTES;
+        assert!(page < end, "the content touches the block");
         page.max(start) - self.payload_offset..(page + BLOCK_BYTES).min(end) - self.payload_offset
     }
 
     /// What the sum of block `index` should be, by the head.
     pub(crate) fn sum_of(&self, head: &[u8], index: u64) -> u64 {
+        debug_assert!(index < self.sum_count(), "the table has a sum for each block");
         u64_at(head, (self.sums_offset() + index * SUM_BYTES) as usize)
     }
 }
@@ -135,6 +139,8 @@ pub(crate) fn encode(sections: &[(Tag, &[u8])], payload_offset: u64) -> Encoded 
         let sum = sum(&out[block.start as usize..block.end as usize]);
         out[at..at + SUM_BYTES as usize].copy_from_slice(&sum.to_le_bytes());
     }
+    assert_eq!(out.len() as u64, layout.head_len() + content_len, "a payload is as long as its head says");
+    debug_assert_eq!(Layout::decode(&out, payload_offset, out.len() as u64), Ok(layout), "whoever reads it finds the same parts");
     let head_sum = sum(&out[..head_len]);
     Encoded { payload: out, head_sum }
 }
@@ -173,6 +179,7 @@ pub(crate) fn encode_directory(places: &[RecordsPlace]) -> Vec<u8> {
 
 /// Reads one entry.
 pub(crate) fn decode_place(entry: &[u8]) -> RecordsPlace {
+    assert_eq!(entry.len(), PLACE_BYTES, "one entry is given");
     RecordsPlace { first_sequence: u64_at(entry, 0), frame_offset: u64_at(entry, 8) }
 }
 

@@ -15,14 +15,21 @@ pub const CAPSULES: [(&str, &[Step]); 4] = [
     ("of a few puts", &[Step::Create, Step::Put(2), Step::Put(1), Step::PutLarge]),
     ("with segments", &[Step::Create, Step::Put(3), Step::Index(1, 3), Step::Put(1), Step::Index(3, 5), Step::Put(2)]),
     (
-        "with annexes",
-        &[Step::Create, Step::PutWithAnnex(2), Step::PutWithAnnex(1), Step::MergeAnnexes, Step::PutWithAnnex(1), Step::Put(1)],
+        "with derived segments",
+        &[
+            Step::Create,
+            Step::PutWithDerived(2),
+            Step::PutWithDerived(1),
+            Step::MergeDerived,
+            Step::PutWithDerived(1),
+            Step::Put(1),
+        ],
     ),
     ("compacted", &[Step::Create, Step::Put(3), Step::Put(2), Step::Rewrite, Step::Put(1), Step::Put(1)]),
 ];
 
 pub fn capsule(steps: &'static [Step]) -> Verdict<Vec<u8>> {
-    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false })?;
+    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false, lie: None })?;
     Ok(world.start()[path()].clone())
 }
 
@@ -73,7 +80,7 @@ impl Judge {
         }
         match read_all(&self.files) {
             Err(_) => self.counts.refused += 1,
-            // Without the newest hint an older state may be the newest whole one.
+            // Without the newest commit pointer an older state may be the newest whole one.
             Ok(found) if self.good.starts_with(&found) => self.counts.read += 1,
             Ok(found) => return Err(format!("{} records were read, which is wrong", found.len())),
         }
@@ -166,7 +173,7 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     let (first_end, mut one) = fork(1).map_err(|e| e.to_string())?;
     let (_, other) = fork(2).map_err(|e| e.to_string())?;
     one.splice(first_end.., other[first_end..].iter().copied());
-    // The newer hint is the other's too: each hint names a commit that is there.
+    // The newer commit pointer is the other's too: each commit pointer names a commit that is there.
     let serial = |slot: &usize| u64::from_le_bytes(other[slot + 8..slot + 16].try_into().expect("eight bytes"));
     let newer = [4096, 8192].into_iter().max_by_key(serial).expect("two slots");
     one.splice(newer..newer + 4096, other[newer..newer + 4096].iter().copied());
@@ -175,7 +182,7 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     if report.problems.is_empty() { Err("verify did not see a spliced history".to_string()) } else { Ok(()) }
 }
 
-/// Cuts the file to every length: it says so, or there is an older whole state where no hint promises more.
+/// Cuts the file to every length: it says so, or there is an older whole state where no commit pointer promises more.
 pub fn cut_everywhere(bytes: &[u8]) -> Verdict<u64> {
     for len in 0..bytes.len() {
         let files = Files::from([(path().to_path_buf(), bytes[..len].to_vec())]);
@@ -222,14 +229,14 @@ fn every_cut_is_found() {
     }
 }
 
-/// Without hints a damaged commit in the middle looks like a torn end, were it not for what follows it.
+/// Without commit pointers a damaged commit in the middle looks like a torn end, were it not for what follows it.
 #[test]
-fn without_hints_damage_before_the_newest_commit_is_not_taken_for_a_torn_end() {
+fn without_commit_pointers_damage_before_the_newest_commit_is_not_taken_for_a_torn_end() {
     for (name, steps) in CAPSULES {
         let mut bytes = capsule(steps).expect("made");
         let last = capsule(&steps[..steps.len() - 1]).expect("made").len();
         bytes[4096..12_288].fill(0);
-        let good = read_all(&Files::from([(path().to_path_buf(), bytes.clone())])).expect("readable without hints");
+        let good = read_all(&Files::from([(path().to_path_buf(), bytes.clone())])).expect("readable without commit pointers");
         for position in (12_288..last).step_by(5) {
             let mut damaged = bytes.clone();
             damaged[position] ^= 0x10;
@@ -250,9 +257,9 @@ fn without_hints_damage_before_the_newest_commit_is_not_taken_for_a_torn_end() {
     }
 }
 
-/// A hint that was taken from another history is seen, even the older one of the two.
+/// A commit pointer that was taken from another history is seen, even the older one of the two.
 #[test]
-fn a_hint_of_another_history_is_found() {
+fn a_commit_pointer_of_another_history_is_found() {
     let whole = capsule(CAPSULES[0].1).expect("made");
     let files = Files::from([(path().to_path_buf(), whole)]);
     let fork = |digit: u8| {

@@ -1,4 +1,4 @@
-//! What was acknowledged before a torn tail is there; a file without hints is walked; a newer format is refused.
+//! What was acknowledged before a torn tail is there; a file without commit pointers is walked; a newer format is refused.
 
 use kapsa_capsule::{Error, Snapshot};
 
@@ -23,7 +23,7 @@ fn a_torn_tail_is_ignored_by_readers_and_cut_by_the_next_writer() {
     let (f, bytes) = small_capsule();
     put(&mut writer(&f.path), &[b"four", &[b'y'; 3000]]);
     let longer = std::fs::read(&f.path).expect("there");
-    // The hint of the last commit never reached the disk, and its frames only in part.
+    // The commit pointer of the last commit never reached the disk, and its frames only in part.
     for len in bytes.len()..longer.len() {
         let mut torn = bytes.clone();
         torn.extend_from_slice(&longer[bytes.len()..len]);
@@ -36,16 +36,16 @@ fn a_torn_tail_is_ignored_by_readers_and_cut_by_the_next_writer() {
             assert_eq!(assert_whole(&f.path).torn_bytes, 0);
         }
     }
-    let mut unhinted = bytes.clone();
-    unhinted.extend_from_slice(&longer[bytes.len()..]);
-    std::fs::write(&f.path, &unhinted).expect("written");
-    assert_eq!(bodies(&Snapshot::open(&f.path).expect("opens")).len(), 6, "a whole commit exists without its hint");
+    let mut unpointed = bytes.clone();
+    unpointed.extend_from_slice(&longer[bytes.len()..]);
+    std::fs::write(&f.path, &unpointed).expect("written");
+    assert_eq!(bodies(&Snapshot::open(&f.path).expect("opens")).len(), 6, "a whole commit exists without its commit pointer");
     assert_eq!(put(&mut writer(&f.path), &[b"seven"]), 8);
     assert_whole(&f.path);
 }
 
 #[test]
-fn without_any_hint_the_log_is_walked_from_its_start() {
+fn without_any_commit_pointer_the_log_is_walked_from_its_start() {
     let (f, mut bytes) = small_capsule();
     bytes[4096..12_288].fill(0);
     std::fs::write(&f.path, &bytes).expect("written");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kapsa_testkit::{Failure, Fault, Random};
+use kapsa_testkit::{Failure, Fault, Operation, Random};
 
 use crate::crash::crash_everywhere;
 use crate::harness::{SCENARIOS, Scenario, Step, Verdict, World, guarded};
@@ -87,10 +87,12 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
     let mut random = Random::new(fault.nth);
     counts.states += crash_everywhere(&world, from, &mut random, &mut |_| {})?;
     let operations = world.disk.operations();
-    let mut next = world.after_kill(&operations);
-    next.recover(&[Step::Put(1)])?;
-    next.check()?;
-    counts.states += crash_everywhere(&next, operations.len(), &mut random, &mut |_| {})?;
+    counts.states += take_over(&world, &operations, &mut random)?;
+    if let Some(Operation::FailedSync { .. }) = operations.get(from) {
+        // The writer died before it could take back what the sync had been for.
+        let context = |what| format!("killed as the sync failed: {what}");
+        counts.states += take_over(&world, &operations[..=from], &mut random).map_err(context)?;
+    }
     for failure in SECOND {
         for nth in 0.. {
             let mut next = world.after_kill(&operations);
@@ -112,6 +114,14 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
         }
     }
     Ok(true)
+}
+
+/// The next writer finds what `operations` left, and goes on; then the power fails. Returns the number of states.
+fn take_over(world: &World, operations: &[Operation], random: &mut Random) -> Verdict<u64> {
+    let mut next = world.after_kill(operations);
+    next.recover(&[Step::Put(1)])?;
+    next.check()?;
+    crash_everywhere(&next, operations.len(), random, &mut |_| {})
 }
 
 #[test]

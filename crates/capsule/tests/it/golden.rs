@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kapsa_capsule::{Snapshot, verify};
 
-use crate::{annex, bodies, fixture, put, segment, writer};
+use crate::{bodies, derived, fixture, put, segment, writer};
 
 fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_le_bytes(bytes[offset..offset + 8].try_into().expect("eight bytes"))
@@ -21,10 +21,10 @@ fn the_bytes_lie_where_the_document_says() {
     assert_eq!(u64_at(&file, 8), 1, "version, then zeros");
     assert_eq!(&file[32..48], &[3; 16], "capsule id");
     assert_eq!((u64_at(&file, 48), u64_at(&file, 56)), (5, 1), "created, generation");
-    let hint = &file[8192..];
-    assert_eq!(&hint[..8], b"KAPSHINT");
-    let commit_offset = u64_at(hint, 16) as usize;
-    assert_eq!((u64_at(hint, 8), u64_at(hint, 24)), (1, file.len() as u64), "serial 1 goes to slot B");
+    let pointer = &file[8192..];
+    assert_eq!(&pointer[..8], b"KAPSHINT");
+    let commit_offset = u64_at(pointer, 16) as usize;
+    assert_eq!((u64_at(pointer, 8), u64_at(pointer, 24)), (1, file.len() as u64), "serial 1 goes to slot B");
     let records = &file[12_288..];
     assert_eq!((&records[..4], records[4]), (b"KFRM".as_slice(), 1));
     assert_eq!((u64_at(records, 8), u64_at(records, 16), u64_at(records, 24)), (32 + 4 + 5, 12_288, 1));
@@ -37,13 +37,13 @@ fn the_bytes_lie_where_the_document_says() {
 }
 
 #[test]
-fn a_manifest_with_annexes_lies_where_the_document_says() {
+fn a_manifest_with_derived_segments_lies_where_the_document_says() {
     let f = fixture();
     let mut w = writer(&f.path);
     put(&mut w, &[b"one", b"two"]);
     let mut t = w.begin().expect("begins");
     t.add_segment(segment(1, 3, b"index")).expect("joins");
-    t.add_annex(annex(2, 3, b"of two"), &[]).expect("fits");
+    t.add_derived(derived(2, 3, b"of two"), &[]).expect("fits");
     t.commit(1).expect("commits");
     drop(w);
     let file = std::fs::read(&f.path).expect("there");

@@ -1,21 +1,22 @@
 //! The capsule as its users see it: real files in a temporary folder.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
-mod annex;
 mod basics;
 mod bytes;
 mod crash;
 mod damage;
+mod derived;
 mod faults;
 mod golden;
 mod harness;
 mod replicate;
-#[cfg(feature = "seeded-faults")]
 mod seeded;
+mod undo;
+mod unlocked;
 
 use std::path::{Path, PathBuf};
 
-use kapsa_capsule::{AnnexDraft, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create};
+use kapsa_capsule::{DerivedDraft, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create};
 
 pub struct Fixture {
     // Held for its drop.
@@ -57,8 +58,8 @@ pub fn segment(first_sequence: u64, next_sequence: u64, content: &[u8]) -> Segme
     SegmentDraft { first_sequence, next_sequence, sections: vec![(*b"test    ", content.to_vec())] }
 }
 
-pub fn annex(first_sequence: u64, next_sequence: u64, content: &[u8]) -> AnnexDraft {
-    AnnexDraft { first_sequence, next_sequence, sections: vec![(*b"annex   ", content.to_vec())] }
+pub fn derived(first_sequence: u64, next_sequence: u64, content: &[u8]) -> DerivedDraft {
+    DerivedDraft { first_sequence, next_sequence, sections: vec![(*b"annex   ", content.to_vec())] }
 }
 
 pub fn assert_whole(path: &Path) -> kapsa_capsule::Report {

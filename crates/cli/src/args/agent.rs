@@ -1,11 +1,12 @@
-//! What can be typed about facts, episodes and insights.
+//! Arguments of the verbs about facts, episodes and insights.
 
 use clap::{Args, Subcommand, ValueEnum};
 use kapsa_agents::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN};
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 
-use super::{EmbedWhen, Level, object};
+use super::values::object;
+use super::{EmbedWhen, Level};
 use crate::examples;
 use crate::moment;
 
@@ -18,67 +19,67 @@ pub(crate) struct FactArgs {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum FactVerb {
-    /// Tell a fact: it is compared with what is known, and the answer says what became of it
+    /// Add a fact and reconcile it with the known ones
     #[command(after_help = examples::FACT)]
     Add(Box<FactAdd>),
     /// Show one fact
     #[command(after_help = examples::FACT)]
     Get(FactGet),
-    /// List facts, in the order in which they were first told
+    /// List facts in the order they were first added
     #[command(after_help = examples::FACT)]
     List(FactList),
-    /// List the facts that have a text in them
+    /// List facts that contain a text
     #[command(after_help = examples::FACT)]
     Query(FactQueryArgs),
-    /// Put a new fact in the place of another
+    /// Replace a fact with a new one
     #[command(after_help = examples::FACT)]
     Supersede(FactSupersede),
     /// Mark two facts as contesting each other
     #[command(after_help = examples::FACT)]
     Contest(FactPair),
-    /// Decide between a fact and those that it contests
+    /// Resolve a contested fact
     #[command(after_help = examples::FACT)]
     Resolve(FactResolve),
 }
 
-/// How much alike facts must be to be taken for the same.
+/// How similar facts must be to count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compare {
     /// The same words
     Exact,
-    /// The same but for few words; numbers, negations and the order of words count
+    /// Nearly the same words; numbers, negations and word order matter
     Near,
-    /// As near, for shorter texts
+    /// Like near, for shorter texts
     Wide,
-    /// Not at all: it is stored as it is
+    /// Do not compare: store it as it is
     None,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FactAdd {
-    /// What is known, in words
+    /// The fact, in words
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// Its id; a known one is revised [default: a new one]
+    /// Id; an existing one is revised [default: a new one]
     #[arg(long)]
     pub(crate) id: Option<String>,
-    /// Which property of the entity it tells: two values of one property supersede or contest each other
+    /// Attribute of the entity; two values of one attribute supersede or contest each other
     #[arg(long)]
     pub(crate) attribute: Option<String>,
     #[command(flatten)]
     pub(crate) about: About,
     #[command(flatten)]
     pub(crate) value: FactValue,
-    /// How far it may spread [default: internal in its domain]
+    /// Classification [default: internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
-    /// Who may know it when it is restricted; may be repeated
+    /// Principal that may read it when restricted; repeatable
     #[arg(long, value_name = "PRINCIPAL", requires = "classification")]
     pub(crate) named: Vec<String>,
-    /// How it is compared with what is known
+    /// How to compare it with known facts
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Compare::Near)]
     pub(crate) compare: Compare,
-    /// Whether it gets vectors at once
+    /// When to embed it
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
@@ -87,13 +88,13 @@ pub(crate) struct FactAdd {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "What it is about")]
 pub(crate) struct About {
-    /// What it is about
+    /// Entity it is about
     #[arg(long)]
     pub(crate) entity: Option<String>,
-    /// Field of knowledge
+    /// Domain of knowledge
     #[arg(long)]
     pub(crate) domain: Option<String>,
-    /// Tag; may be repeated
+    /// Tag; repeatable
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
 }
@@ -101,13 +102,13 @@ pub(crate) struct About {
 // What a list or a context is narrowed down to.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Within {
-    /// About this
+    /// Only about this entity
     #[arg(long)]
     pub(crate) entity: Option<String>,
-    /// Of this field of knowledge
+    /// Only of this domain
     #[arg(long)]
     pub(crate) domain: Option<String>,
-    /// With this tag; of several, any
+    /// Only with this tag; of several, any
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
 }
@@ -116,28 +117,28 @@ pub(crate) struct Within {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "How it holds")]
 pub(crate) struct FactValue {
-    /// How sure it is, 0 to 1
+    /// Confidence, 0 to 1
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
-    /// How much it matters, 0 to 1
+    /// Importance, 0 to 1
     #[arg(long, value_name = "0..1")]
     pub(crate) importance: Option<f64>,
-    /// Who or what tells it [default: who acts]
+    /// Source [default: who acts]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) source: Option<String>,
-    /// From when on it holds: RFC 3339, a date, or a span back such as 2h
+    /// Start of its validity: RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) valid_from: Option<Micros>,
-    /// Until when it holds
+    /// End of its validity
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) valid_to: Option<Micros>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FactGet {
-    /// Its id
+    /// Id of the fact
     pub(crate) id: String,
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
 }
@@ -150,7 +151,7 @@ pub(crate) struct FactList {
 
 #[derive(Debug, Args)]
 pub(crate) struct FactQueryArgs {
-    /// Part of the text, upper and lower case alike
+    /// Part of the text, ignoring case
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
@@ -163,62 +164,62 @@ pub(crate) struct FactQueryArgs {
 pub(crate) struct FactFilters {
     #[command(flatten)]
     pub(crate) within: Within,
-    /// This property of it
+    /// Only this attribute
     #[arg(long)]
     pub(crate) attribute: Option<String>,
-    /// At least so sure, 0 to 1
+    /// Minimum confidence, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,
-    /// Holding at this moment
+    /// Only facts valid at this time
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) valid_at: Option<Micros>,
-    /// As they were known then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
-    /// Those that contest others, and nothing else
+    /// Only contested facts
     #[arg(long)]
     pub(crate) contested: bool,
-    /// Superseded ones too
+    /// Include superseded facts
     #[arg(long)]
     pub(crate) all: bool,
-    /// Most facts
+    /// Maximum number of facts
     #[arg(long, value_name = "N", default_value_t = FACTS_DEFAULT)]
     pub(crate) limit: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FactSupersede {
-    /// Id of the fact that holds no more
+    /// Id of the fact to replace
     pub(crate) old: String,
-    /// What holds now, in words
+    /// The new fact, in words
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// Id of the new one [default: a new one]
+    /// Id of the new fact [default: a new one]
     #[arg(long)]
     pub(crate) id: Option<String>,
-    /// Tag; may be repeated [default: those of the old one]
+    /// Tag; repeatable [default: those of the old fact]
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
     #[command(flatten)]
     pub(crate) value: FactValue,
-    /// Whether it gets vectors at once
+    /// When to embed it
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FactPair {
-    /// Id of the one
+    /// Id of the first fact
     pub(crate) id: String,
-    /// Id of the other
+    /// Id of the second fact
     pub(crate) other: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FactResolve {
-    /// Id of the fact that holds
+    /// Id of the fact that is right
     pub(crate) id: String,
-    /// All of them hold, each in its own sense: none contests this one any more
+    /// Keep all of them, each right in its own sense
     #[arg(long)]
     pub(crate) all_hold: bool,
 }
@@ -242,47 +243,47 @@ pub(crate) enum EpisodeVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct EpisodeAdd {
-    /// What came of it
+    /// Result, in words
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// What was done, such as qualify_lead
+    /// Action, such as qualify_lead
     #[arg(long)]
     pub(crate) action: Option<String>,
-    /// What went in
+    /// Input
     #[arg(long, value_name = "TEXT")]
     pub(crate) input: Option<String>,
-    /// What came out, by name
+    /// Outcome, a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) outcome: Option<Map<String, Value>>,
-    /// The operator that the step belongs to
+    /// Operator that the step belongs to
     #[arg(long)]
     pub(crate) operator: Option<String>,
-    /// The step
+    /// Node: the step
     #[arg(long)]
     pub(crate) node: Option<String>,
-    /// Its id; a known one is revised [default: a new one]
+    /// Id; an existing one is revised [default: a new one]
     #[arg(long)]
     pub(crate) id: Option<String>,
-    /// When it happened: RFC 3339, a date, or a span back such as 2h [default: now]
+    /// Time it happened: RFC 3339, a date, or an age such as 2h [default: now]
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) at: Option<Micros>,
-    /// How long it took, in milliseconds
+    /// Duration in milliseconds
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) duration_ms: u64,
-    /// Tokens that a model read
+    /// Tokens read by a model
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) tokens_in: u64,
-    /// Tokens that a model wrote
+    /// Tokens written by a model
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) tokens_out: u64,
     #[command(flatten)]
     pub(crate) about: About,
-    /// How far what is learned from it may spread [default: internal in its domain]
+    /// Classification of what is learned from it [default: internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
-    /// Whether it gets vectors at once
+    /// When to embed it
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
@@ -290,7 +291,7 @@ pub(crate) struct EpisodeAdd {
 // Whose memory it is.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Owner {
-    /// Whose it is [default: who acts]
+    /// Agent that owns it [default: who acts]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
 }
@@ -301,13 +302,13 @@ pub(crate) struct EpisodeList {
     pub(crate) owner: Owner,
     #[command(flatten)]
     pub(crate) within: Within,
-    /// Only since then: RFC 3339, a date, or a span back such as 7d
+    /// Only since: RFC 3339, a date, or an age such as 7d
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
-    /// Most episodes
+    /// Maximum number of episodes
     #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT)]
     pub(crate) limit: usize,
 }
@@ -327,75 +328,75 @@ pub(crate) enum InsightVerb {
     /// List what an agent learned
     #[command(after_help = examples::INSIGHT)]
     List(InsightList),
-    /// Note that an insight was seen again: it is surer
+    /// Raise the confidence of an insight seen again
     #[command(after_help = examples::INSIGHT)]
     Confirm(OneInsight),
-    /// Note that evidence against an insight has come up
+    /// Lower the confidence of an insight
     #[command(after_help = examples::INSIGHT)]
     Weaken(OneInsight),
-    /// Let an insight count no more; its history stays
+    /// Retire an insight; its history stays
     #[command(after_help = examples::INSIGHT)]
     Retire(OneInsight),
-    /// Learn from what the agent did, by counting: the same result three times is an insight
+    /// Derive insights from repeated results of an agent
     #[command(after_help = examples::INSIGHT)]
     Reflect(Reflect),
-    /// Tell the team what an agent learned, as facts
+    /// Publish insights to the team as facts
     #[command(after_help = examples::INSIGHT)]
     Publish(Publish),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InsightAdd {
-    /// What was learned
+    /// The insight, in words
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// How sure it is, 0 to 1
+    /// Confidence, 0 to 1
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
-    /// Id of an episode that it comes from; may be repeated
+    /// Id of an episode it comes from; repeatable
     #[arg(long = "from", value_name = "EPISODE")]
     pub(crate) sources: Vec<String>,
-    /// Its id; a known one is revised [default: a new one]
+    /// Id; an existing one is revised [default: a new one]
     #[arg(long)]
     pub(crate) id: Option<String>,
     #[command(flatten)]
     pub(crate) about: About,
-    /// How far it may spread [default: as far as the episodes that it comes from, else internal in its domain]
+    /// Classification [default: that of its episodes, else internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
-    /// Whether it gets vectors at once
+    /// When to embed it
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InsightList {
-    /// Part of the text, upper and lower case alike
+    /// Part of the text, ignoring case
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     #[command(flatten)]
     pub(crate) owner: Owner,
     #[command(flatten)]
     pub(crate) within: Within,
-    /// At least so sure, 0 to 1
+    /// Minimum confidence, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,
-    /// Retired ones too
+    /// Include retired insights
     #[arg(long)]
     pub(crate) all: bool,
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
-    /// Most insights
+    /// Maximum number of insights
     #[arg(long, value_name = "N", default_value_t = INSIGHTS_DEFAULT)]
     pub(crate) limit: usize,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OneInsight {
-    /// Its id
+    /// Id of the insight
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) owner: Owner,
@@ -409,15 +410,15 @@ pub(crate) struct Reflect {
 
 #[derive(Debug, Args)]
 pub(crate) struct Publish {
-    /// Ids of the insights [default: all that are sure enough]
+    /// Ids of the insights [default: all of at least the minimum confidence]
     #[arg(value_name = "ID", conflicts_with = "min_confidence")]
     pub(crate) ids: Vec<String>,
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// At least so sure, 0 to 1
+    /// Minimum confidence, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = PUBLISH_CONFIDENCE_MIN)]
     pub(crate) min_confidence: f64,
-    /// How far the facts may spread: no further than what they were learned from [default: as far]
+    /// Classification of the facts, at least that of their sources [default: the same]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
 }

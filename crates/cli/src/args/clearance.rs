@@ -1,4 +1,4 @@
-//! What can be typed about who may know what.
+//! Arguments of `clearance`.
 
 use clap::{Args, Subcommand, ValueEnum};
 use kapsa_memory::access::Classification;
@@ -13,45 +13,45 @@ pub(crate) struct ClearanceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClearanceVerb {
-    /// Set what a principal may know; domains that are not named are closed to it
+    /// Set what a principal may read; other domains are closed to it
     #[command(after_help = examples::CLEARANCE)]
     Set {
-        /// The principal: an agent or a person
+        /// Principal: an agent or a person
         #[arg(value_name = "PRINCIPAL")]
         name: String,
-        /// The highest level in a domain; `=LEVEL` for what has no domain
+        /// Highest level in a domain; `=LEVEL` for records without a domain
         #[arg(value_name = "DOMAIN=LEVEL", value_parser = domain)]
         domains: Vec<(String, Classification)>,
     },
-    /// Show what a principal may know
+    /// Show what a principal may read
     #[command(after_help = examples::CLEARANCE)]
     Show {
-        /// The principal
+        /// Principal
         #[arg(value_name = "PRINCIPAL")]
         name: String,
     },
-    /// List the principals
+    /// List principals
     #[command(after_help = examples::CLEARANCE)]
     List,
-    /// Let a principal know nothing but what is public
+    /// Remove the clearance of a principal; public records stay readable
     #[command(after_help = examples::CLEARANCE)]
     Remove {
-        /// The principal
+        /// Principal
         #[arg(value_name = "PRINCIPAL")]
         name: String,
     },
 }
 
-/// How far something may spread.
+/// Classification of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
-    /// Everybody may know
+    /// Anyone may read it
     Public,
-    /// Whoever has to do with the domain
+    /// Whoever works in the domain
     Internal,
     /// Whoever is trusted in the domain
     Confidential,
-    /// Whoever is trusted most in the domain and is named
+    /// Whoever is trusted most in the domain and named in the record
     Restricted,
 }
 
@@ -67,7 +67,7 @@ impl From<Level> for Classification {
 }
 
 fn domain(text: &str) -> Result<(String, Classification), String> {
-    let (domain, level) = text.rsplit_once('=').ok_or("it is not DOMAIN=LEVEL")?;
+    let (domain, level) = text.rsplit_once('=').ok_or("not DOMAIN=LEVEL")?;
     let level = Classification::named(level).ok_or("a level is public, internal, confidential or restricted")?;
     Ok((domain.to_string(), level))
 }

@@ -1,4 +1,4 @@
-//! What can be typed about the context of an agent.
+//! Arguments of `context`.
 
 use clap::Args;
 use kapsa_agents::CONTEXT_TOKENS_DEFAULT;
@@ -7,21 +7,21 @@ use super::agent::Within;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
-    /// Whose insights and episodes are told, and whose clearance says which facts [default: who acts; else facts alone]
+    /// Agent whose insights, episodes and clearance to use [default: who acts, else facts only]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) within: Within,
-    /// What has most words of this text comes first
+    /// Rank entries by the words they share with this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
-    /// Most tokens, a quarter of the bytes
+    /// Maximum number of tokens, counted as a quarter of the bytes
     #[arg(long, value_name = "TOKENS", default_value_t = CONTEXT_TOKENS_DEFAULT)]
     pub(crate) budget: usize,
-    /// End each line with where it comes from
+    /// End each line with its URI
     #[arg(long)]
     pub(crate) uris: bool,
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
 }

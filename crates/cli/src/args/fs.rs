@@ -1,11 +1,12 @@
-//! What can be typed about the memory of an agent as a file system.
+//! Arguments of `fs`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kapsa_agents::{ENTRIES_DEFAULT, HITS_DEFAULT};
 
-use super::{EmbedWhen, Level, Owner, bounded};
+use super::values::bounded;
+use super::{EmbedWhen, Level, Owner};
 use crate::examples;
 
 /// Most entries of a folder, and most hits.
@@ -25,10 +26,10 @@ pub(crate) enum FsVerb {
     /// List a folder
     #[command(after_help = examples::FS)]
     Ls {
-        /// The folder
+        /// Folder
         #[arg(default_value = "/")]
         path: String,
-        /// Most entries
+        /// Maximum number of entries
         #[arg(long, value_name = "N", default_value_t = ENTRIES_DEFAULT, value_parser = limit)]
         limit: usize,
         #[command(flatten)]
@@ -37,39 +38,39 @@ pub(crate) enum FsVerb {
     /// Print a file
     #[command(after_help = examples::FS)]
     Cat {
-        /// The file
+        /// File
         path: String,
         #[command(flatten)]
         of: FsOf,
     },
-    /// Find the files that have all these words in them, the best first
+    /// Search files for words
     #[command(after_help = examples::FS)]
     Search {
-        /// The words, or parts of words
+        /// Words or parts of words, all of which must occur
         #[arg(required = true, value_name = "WORD")]
         query: Vec<String>,
-        /// The folder to look in
+        /// Folder to search
         #[arg(long = "in", value_name = "PATH", default_value = "/")]
         scope: String,
-        /// Most hits
+        /// Maximum number of hits
         #[arg(short = 'k', long, value_name = "N", default_value_t = HITS_DEFAULT, value_parser = limit)]
         limit: usize,
         #[command(flatten)]
         of: FsOf,
     },
-    /// Write what was learned below /knowledge, or what happened today below /experience
+    /// Write an insight below /knowledge or an episode of today below /experience
     #[command(after_help = examples::FS)]
     Write(Box<FsWrite>),
-    /// List a folder and the folders in it
+    /// List a folder recursively
     #[command(after_help = examples::FS)]
     Tree {
-        /// The folder
+        /// Folder
         #[arg(default_value = "/")]
         path: String,
-        /// How many levels
+        /// Maximum depth
         #[arg(long, value_name = "N", default_value_t = 2, value_parser = depth)]
         depth: usize,
-        /// Most entries of each folder
+        /// Maximum number of entries per folder
         #[arg(long, value_name = "N", default_value_t = ENTRIES_DEFAULT, value_parser = limit)]
         limit: usize,
         #[command(flatten)]
@@ -82,10 +83,10 @@ pub(crate) enum FsVerb {
 pub(crate) struct FsOf {
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
-    /// Tell what was looked at, and how many tokens came back
+    /// Show what was read, and how many tokens were returned
     #[arg(long)]
     pub(crate) trace: bool,
 }
@@ -94,30 +95,30 @@ pub(crate) struct FsOf {
 pub(crate) struct FsWrite {
     /// /knowledge/DOMAIN/[TAG/…]ID, or /experience/ID for today
     pub(crate) path: String,
-    /// The text, or `-` for standard input
+    /// Text, or `-` for standard input
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     pub(crate) text: Vec<String>,
-    /// The text of this file, or of standard input for `-`
+    /// Read the text from this file, or from standard input for `-`
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// How sure an insight is, 0 to 1 [default: as it was, else 0.5]
+    /// Confidence of an insight, 0 to 1 [default: unchanged, else 0.5]
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
-    /// What it is about
+    /// Entity it is about
     #[arg(long)]
     pub(crate) entity: Option<String>,
-    /// Field of knowledge of an episode; that of an insight is in its path
+    /// Domain of an episode; that of an insight is part of its path
     #[arg(long)]
     pub(crate) domain: Option<String>,
-    /// How far it may spread [default: as it was, else internal in its domain]
+    /// Classification [default: unchanged, else internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
-    /// Whether it gets vectors at once
+    /// When to embed it
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
-    /// Tell what was written to
+    /// Show what was written
     #[arg(long)]
     pub(crate) trace: bool,
 }

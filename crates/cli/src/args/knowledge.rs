@@ -1,4 +1,4 @@
-//! What can be typed about policies, graphs and replays.
+//! Arguments of `policy`, `graph` and `replay`.
 
 use std::path::PathBuf;
 
@@ -15,33 +15,33 @@ pub(crate) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
-    /// Capture a policy from a JSON file; nothing is written when it is the one that holds
+    /// Capture a policy from a JSON file, if it changed
     #[command(after_help = examples::POLICY)]
     Capture {
-        /// The file
+        /// JSON file
         file: PathBuf,
     },
-    /// List the policies that held
+    /// List captured policies
     #[command(after_help = examples::POLICY)]
     List,
     /// Show a policy
     #[command(after_help = examples::POLICY)]
     Show {
-        /// Its id [default: the one that holds]
+        /// Id of the policy [default: the current one]
         id: Option<String>,
     },
-    /// Check a file without writing anything
+    /// Check a file without capturing it
     #[command(after_help = examples::POLICY)]
     Validate {
-        /// The file
+        /// JSON file
         file: PathBuf,
     },
-    /// Show which parts of two policies differ
+    /// Show how two policies differ
     #[command(after_help = examples::POLICY)]
     Diff {
-        /// Its id
+        /// Id of the first policy
         a: String,
-        /// Its id [default: the one that holds]
+        /// Id of the policy [default: the current one]
         b: Option<String>,
     },
 }
@@ -55,22 +55,22 @@ pub(crate) struct GraphArgs {
 // Where a card or an edge comes from.
 #[derive(Debug, Default, Args)]
 pub(crate) struct From {
-    /// What the run works on
+    /// Spec that the run works on
     #[arg(long, value_name = "ID")]
     pub(crate) spec: Option<String>,
-    /// The run
+    /// Run
     #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
     pub(crate) run: Option<String>,
-    /// Who adds it
+    /// Agent that adds it
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EdgeDirection {
-    /// That end at it
+    /// Edges that end at the URI
     In,
-    /// That begin at it
+    /// Edges that begin at the URI
     Out,
     /// Both
     #[default]
@@ -79,7 +79,7 @@ pub(crate) enum EdgeDirection {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GraphVerb {
-    /// Add a card about a subject, or facts to one that is there
+    /// Add a card about a subject, or facts to an existing one
     #[command(after_help = examples::GRAPH)]
     AddCard {
         /// spec, decision, task, risk, component, person, artifact or run
@@ -88,49 +88,49 @@ pub(crate) enum GraphVerb {
         /// Name of the subject
         #[arg(long)]
         title: String,
-        /// Its id [default: made from the title]
+        /// Id of the card [default: derived from the title]
         #[arg(long)]
         id: Option<String>,
-        /// A fact; may be repeated, also with the same key
+        /// Fact; repeatable, even with the same key
         #[arg(long = "fact", value_name = "KEY=VALUE[:TYPE]")]
         facts: Vec<String>,
         #[command(flatten)]
         from: From,
     },
-    /// Join two URIs
+    /// Add an edge between two URIs
     #[command(after_help = examples::GRAPH)]
     AddEdge {
         /// depends_on, blocks, implements, references, owns, risks or related_to
         #[arg(long = "type", value_name = "TYPE")]
         edge_type: String,
-        /// Where it begins
+        /// Start of the edge
         #[arg(long = "from", value_name = "URI")]
         start: String,
-        /// Where it ends
+        /// End of the edge
         #[arg(long = "to", value_name = "URI")]
         end: String,
-        /// How strong
+        /// Weight of the edge
         #[arg(long)]
         weight: Option<f64>,
         #[command(flatten)]
         from: From,
     },
-    /// Show what is joined to a URI, or the cards of a type
+    /// List the edges around a URI, or the cards of a type
     #[command(after_help = examples::GRAPH)]
     Query {
         /// Edges around this URI
         #[arg(long, value_name = "URI")]
         uri: Option<String>,
-        /// Which of them
+        /// Direction of the edges
         #[arg(long, value_enum, default_value_t)]
         direction: EdgeDirection,
-        /// How many steps away
+        /// Maximum number of steps
         #[arg(long, value_name = "N", default_value_t = 1)]
         depth: usize,
-        /// Only this type: of edges with --uri, else of cards
+        /// Only this type: of edges with --uri, otherwise of cards
         #[arg(long = "type", value_name = "TYPE")]
         of_type: Option<String>,
-        /// Most of them
+        /// Maximum number of results
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: usize,
         #[command(flatten)]
@@ -146,26 +146,26 @@ pub(crate) struct ReplayArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReplayVerb {
-    /// Show what happened in a run, in order
+    /// List the events and checkpoints of a run in order
     #[command(after_help = examples::REPLAY)]
     Run {
-        /// The run
+        /// Run
         #[arg(long, value_name = "ID")]
         run: String,
-        /// Only events of this type; may be repeated
+        /// Only events of this type; repeatable
         #[arg(long = "type", value_name = "TYPE")]
         types: Vec<String>,
     },
-    /// Check that it fits together
+    /// Check that the events of a run are consistent
     #[command(after_help = examples::REPLAY)]
     Verify {
-        /// The run
+        /// Run
         #[arg(long, value_name = "ID")]
         run: String,
-        /// Only what searches found
+        /// Check only what searches found
         #[arg(long)]
         check_retrievals: bool,
-        /// Only order and checkpoints
+        /// Check only order and checkpoints
         #[arg(long)]
         check_sequence: bool,
     },

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use kapsa_memory::request::{FIND_K_DEFAULT, FIND_K_MAX, TIMELINE_LIMIT_DEFAULT};
 use kapsa_memory::{BATCH_RECORDS_MAX, Micros};
@@ -13,16 +13,19 @@ use serde_json::{Map, Value};
 
 use crate::examples;
 use crate::moment;
+use values::{bounded, object};
 
 mod agent;
 mod clearance;
 mod context;
 mod fs;
+mod groups;
 mod knowledge;
 mod role;
 mod run;
 mod search;
 mod transfer;
+mod values;
 mod versions;
 
 pub(crate) use agent::{
@@ -32,6 +35,7 @@ pub(crate) use agent::{
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
+pub(crate) use groups::command;
 pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
 pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
 pub(crate) use run::{
@@ -40,14 +44,15 @@ pub(crate) use run::{
 };
 pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
 pub(crate) use transfer::{Export, Gc, Import};
+pub(crate) use values::tag;
 pub(crate) use versions::{
-    Alias, BranchArgs, BranchVerb, Checkpoints, CherryPick, CloneArgs, Commit, Diff, Emit, EventArgs, EventVerb, EventsArgs,
+    Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit, EventArgs, EventVerb, EventsArgs,
     Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
-/// How long to wait for another writer unless told otherwise.
+/// How long to wait for another writer by default.
 pub(crate) const LOCK_TIMEOUT_DEFAULT: Duration = Duration::from_secs(10);
-/// Records that go into one commit of a bulk put unless told otherwise.
+/// Records in one commit of a bulk put by default.
 pub(crate) const BATCH_RECORDS_DEFAULT: usize = BATCH_RECORDS_MAX;
 
 /// A memory for AI agents in one file.
@@ -68,15 +73,15 @@ pub(crate) struct Cli {
 
 // Flags that every verb takes. A documentation comment here would take the place of a verb's description, as in the other flattened groups below.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Options of every verb")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// The capsule to use [default: .kapsa/workspace.kapsa here or in a parent folder]
+    /// Capsule to use [default: .kapsa/workspace.kapsa here or in a parent folder]
     #[arg(long, global = true, value_name = "PATH", env = "KAPSA_CAPSULE", hide_env_values = true)]
     pub(crate) capsule: Option<PathBuf>,
-    /// The branch to read or write [default: the capsule's current branch, else main]
+    /// Branch to read or write [default: the capsule's current branch, else main]
     #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
     pub(crate) branch: Option<String>,
-    /// Act as this principal: it sees and writes what its clearance allows, and nothing tells it of the rest
+    /// Act as this principal, within its clearance; hidden records leave no trace
     #[arg(long = "as", global = true, value_name = "PRINCIPAL", env = "KAPSA_PRINCIPAL", hide_env_values = true)]
     pub(crate) principal: Option<String>,
     /// Print JSON for programs, errors included
@@ -85,206 +90,209 @@ pub(crate) struct Global {
     /// How long to wait for another writer
     #[arg(long, global = true, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub(crate) lock_timeout: Duration,
+    /// When to use colour; NO_COLOR turns it off
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub(crate) color: ColorChoice,
 }
 
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Verb {
-    /// Make a capsule in this folder (.kapsa/workspace.kapsa)
+    /// Create a capsule in this folder (.kapsa/workspace.kapsa)
     #[command(after_help = examples::INIT)]
     Init(Init),
-    /// Make a capsule at a path, or find one there
+    /// Create a capsule at a path
     #[command(after_help = examples::CREATE)]
     Create(Create),
-    /// Remember text, documents or records
-    #[command(after_help = examples::PUT)]
+    /// Store text, documents or records
+    #[command(visible_alias = "add", after_help = examples::PUT)]
     Put(Box<Put>),
     /// Show one record
     #[command(after_help = examples::GET)]
     Get(Get),
-    /// Search
-    #[command(after_help = examples::FIND)]
+    /// Search by words and by meaning
+    #[command(visible_alias = "search", after_help = examples::FIND)]
     Find(Box<Find>),
-    /// List what is remembered, in the order it was
-    #[command(after_help = examples::TIMELINE)]
+    /// List recent records in order
+    #[command(visible_aliases = ["list", "ls"], after_help = examples::TIMELINE)]
     Timeline(Box<Timeline>),
     /// Forget a record; its history stays
-    #[command(after_help = examples::FORGET)]
+    #[command(visible_alias = "rm", after_help = examples::FORGET)]
     Forget(OneUri),
-    /// Show every revision of a record
+    /// List every revision of a record
     #[command(after_help = examples::HISTORY)]
     History(OneUri),
-    /// Show how a record came to be what it is: who, when, from where, by whose decision
+    /// Show who wrote each revision of a record, when and why
     #[command(after_help = examples::BLAME)]
     Blame(OneUri),
-    /// Let one URI stand for another
+    /// Make one URI an alias of another
     #[command(after_help = examples::ALIAS)]
     Alias(Alias),
-    /// Print what a URI names, byte for byte
+    /// Print the content of a URI, byte for byte
     #[command(after_help = examples::RESOLVE_URI)]
     ResolveUri(ResolveUri),
-    /// List, make, archive and switch branches
+    /// List, create, switch and archive branches
     #[command(visible_alias = "branches", after_help = examples::BRANCH)]
     Branch(BranchArgs),
-    /// Give this moment a name: a checkpoint
-    #[command(after_help = examples::COMMIT)]
-    Commit(Commit),
-    /// List the checkpoints
+    /// Make a checkpoint: name the current state
+    #[command(visible_alias = "commit", after_help = examples::CHECKPOINT)]
+    Checkpoint(Checkpoint),
+    /// List checkpoints
     #[command(after_help = examples::CHECKPOINTS)]
     Checkpoints(Checkpoints),
-    /// Merge a branch into the one that it left
+    /// Merge a branch into its parent
     #[command(after_help = examples::MERGE)]
     Merge(Box<Merge>),
-    /// Show how two branches or moments differ
+    /// Show changes between branches or points in time
     #[command(after_help = examples::DIFF)]
     Diff(Diff),
-    /// Show what was written, newest first
+    /// List what was written, newest first
     #[command(after_help = examples::LOG)]
     Log(Log),
-    /// Undo what came from one commit, run or source
+    /// Undo the changes of a commit, a run or a source
     #[command(after_help = examples::REVERT)]
     Revert(Revert),
     /// Copy one record from another branch
     #[command(after_help = examples::CHERRY_PICK)]
     CherryPick(CherryPick),
-    /// Copy the whole capsule, while others may write to it
+    /// Copy the whole capsule, safely while others write to it
     #[command(after_help = examples::CLONE)]
     Clone(CloneArgs),
-    /// Bring what another capsule has and this one misses
+    /// Pull missing records from another capsule
     #[command(after_help = examples::PULL)]
     Pull(Exchange),
-    /// Bring what this capsule has to another that misses it
+    /// Push records to another capsule that lacks them
     #[command(after_help = examples::PULL)]
     Push(Exchange),
-    /// Write all of it, or one run, to a new capsule, JSON lines or readable files
+    /// Export everything, or one run, to a file or a folder
     #[command(after_help = examples::EXPORT)]
     Export(Box<Export>),
-    /// Mount another capsule beside this one, to be read only
+    /// Mount another capsule read-only beside this one
     #[command(after_help = examples::IMPORT)]
     Import(Import),
-    /// List what was imported
+    /// List mounted capsules
     #[command(after_help = examples::MOUNTS)]
     Mounts,
-    /// Delete old exports, and what exports and imports left that did not end
+    /// Delete old exports and leftovers of interrupted ones
     #[command(after_help = examples::GC)]
     Gc(Gc),
-    /// Capture, show and compare the rules that agents work under
+    /// Capture, show and compare the policies agents work under
     #[command(after_help = examples::POLICY, subcommand_required = true, arg_required_else_help = true)]
     Policy(PolicyArgs),
-    /// Cards about subjects, and edges between them
+    /// Keep cards about subjects, and edges between them
     #[command(after_help = examples::GRAPH, subcommand_required = true, arg_required_else_help = true)]
     Graph(GraphArgs),
-    /// Go through what happened in a run again
+    /// Replay and verify the events of a run
     #[command(after_help = examples::REPLAY, subcommand_required = true, arg_required_else_help = true)]
     Replay(ReplayArgs),
-    /// List what happened
+    /// List events
     #[command(after_help = examples::EVENTS)]
     Events(Box<EventsArgs>),
-    /// Tell that something happened
+    /// Record an event
     #[command(after_help = examples::EVENT, subcommand_required = true, arg_required_else_help = true)]
     Event(EventArgs),
-    /// Make vectors of what lacks them, for search by meaning
+    /// Embed records without vectors
     #[command(after_help = examples::EMBED)]
     Embed(Embed),
-    /// Change the model that search by meaning uses
+    /// Change the embedding model of the capsule
     #[command(after_help = examples::REEMBED)]
     Reembed(Reembed),
-    /// List, add and remove the models of search by meaning
+    /// List, add and remove embedding models
     #[command(after_help = examples::MODEL, subcommand_required = true, arg_required_else_help = true)]
     Model(ModelArgs),
     /// Show sizes and counts
     #[command(visible_alias = "info", after_help = examples::STATS)]
     Stats(Stats),
-    /// Check every byte, every checksum and the chain
+    /// Check every byte, every checksum and the hash chain
     #[command(after_help = examples::VERIFY)]
     Verify,
-    /// Say what is wrong with a capsule, and what mends it
+    /// Diagnose a capsule and show how to fix it
     #[command(after_help = examples::DOCTOR)]
     Doctor,
-    /// Copy what can be read of a damaged capsule into a new one
+    /// Copy the readable records of a damaged capsule to a new one
     #[command(after_help = examples::SALVAGE)]
     Salvage(Salvage),
-    /// Rewrite the capsule without what is superseded or purged
+    /// Rewrite the capsule without superseded and purged data
     #[command(after_help = examples::COMPACT)]
     Compact,
-    /// Merge the index into few segments
+    /// Merge the index into fewer segments
     #[command(after_help = examples::OPTIMIZE)]
     Optimize,
     /// Erase every revision of a record for good
     #[command(after_help = examples::PURGE)]
     Purge(Purge),
-    /// See the whole of it work on real documents, in a temporary folder
+    /// Watch kapsa work on real documents in a temporary folder
     #[command(after_help = examples::TOUR)]
     Tour,
-    /// Keep what the agents of a team do, and tell each what its siblings know
+    /// Record the work of an agent team and share it between its agents
     #[command(after_help = examples::RUN, subcommand_required = true, arg_required_else_help = true)]
     Run(Box<RunArgs>),
-    /// Facts: what is known, until when, and by whom it is contested
+    /// Add, list and resolve facts
     #[command(after_help = examples::FACT, subcommand_required = true, arg_required_else_help = true)]
     Fact(FactArgs),
-    /// Episodes: what an agent did
+    /// Add and list episodes: what an agent did
     #[command(after_help = examples::EPISODE, subcommand_required = true, arg_required_else_help = true)]
     Episode(EpisodeArgs),
-    /// Insights: what an agent learned
+    /// Add, list and publish insights: what an agent learned
     #[command(after_help = examples::INSIGHT, subcommand_required = true, arg_required_else_help = true)]
     Insight(InsightArgs),
-    /// What an agent should know before its next step: insights, facts and what it did last, within a budget
+    /// Print what an agent should know before its next step
     #[command(after_help = examples::CONTEXT)]
     Context(Box<ContextArgs>),
-    /// Roles: a soul, operators, an authority and a memory, as kapsa.toml declares them
+    /// Run the roles that kapsa.toml declares
     #[command(after_help = examples::ROLE, subcommand_required = true, arg_required_else_help = true)]
     Role(RoleArgs),
-    /// The memory of an agent as a file system
+    /// Browse and write an agent's memory as a file system
     #[command(after_help = examples::FS, subcommand_required = true, arg_required_else_help = true)]
     Fs(FsArgs),
-    /// Say what each principal may know
+    /// Set what each principal may read
     #[command(after_help = examples::CLEARANCE, subcommand_required = true, arg_required_else_help = true)]
     Clearance(ClearanceArgs),
-    /// The interface for programs that keep one store per run and task
+    /// Serve programs that keep one store per run and task
     #[command(after_help = examples::SVC, subcommand_required = true, arg_required_else_help = true, disable_help_subcommand = true)]
     Svc(Svc),
-    /// Type verbs without `kapsa` before them, or run a script of them
+    /// Type verbs without `kapsa` before them, or run a script
     #[command(after_help = examples::SHELL)]
     Shell(ShellArgs),
-    /// Print the completions for a shell
+    /// Print the completion script for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
-    /// Print the manual page, or write the pages of all verbs to a folder
+    /// Print the manual page, or write all pages to a folder
     #[command(after_help = examples::MAN)]
     Man(Man),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Start anew; an old capsule is kept as workspace.kapsa.bak
+    /// Start over; keep the old capsule as workspace.kapsa.bak
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// Where
+    /// Path of the capsule
     pub(crate) path: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Put {
-    /// Files or folders to remember, or `-` for standard input (JSON, or JSON Lines)
+    /// Files or folders to store, or `-` for standard input (JSON or JSON Lines)
     #[arg(value_name = "SOURCE", conflicts_with = "text")]
     pub(crate) sources: Vec<PathBuf>,
-    /// The text to remember
+    /// Text to store
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
-    /// Take standard input as the text itself, not as JSON
+    /// Read standard input as plain text instead of JSON
     #[arg(long, conflicts_with = "text")]
     pub(crate) plain: bool,
-    /// Records in one commit of a bulk put
+    /// Records per commit of a bulk put
     #[arg(long, value_name = "N", default_value_t = BATCH_RECORDS_DEFAULT, value_parser = batch_size)]
     pub(crate) batch: usize,
-    /// Print a line for every record, not only the summary
+    /// Print a line for every record, not just the summary
     #[arg(long)]
     pub(crate) each: bool,
-    /// Whether the records get vectors at once [default: when they are at most 64 and short]
+    /// When to embed the records [default: now for at most 64 short records]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
@@ -304,37 +312,37 @@ pub(crate) struct Fields {
     /// Label, such as the author's role
     #[arg(long)]
     pub(crate) label: Option<String>,
-    /// URI, such as note/locks; a known one gets a new revision
+    /// URI, such as note/locks; an existing one gets a new revision
     #[arg(long)]
     pub(crate) uri: Option<String>,
-    /// Tag; may be repeated
+    /// Tag; repeatable
     #[arg(long = "tag", value_name = "NAME[=VALUE]", value_parser = tag)]
     pub(crate) tags: Vec<(String, String)>,
-    /// Metadata, a JSON object
+    /// Metadata as a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) meta: Option<Map<String, Value>>,
-    /// What it is about
+    /// Entity it is about
     #[arg(long)]
     pub(crate) entity: Option<String>,
-    /// Field of knowledge
+    /// Domain of knowledge
     #[arg(long)]
     pub(crate) domain: Option<String>,
-    /// Who writes
+    /// Agent that writes it
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// Run it is written in
+    /// Run it belongs to
     #[arg(long, env = "KAPSA_RUN", hide_env_values = true)]
     pub(crate) run: Option<String>,
-    /// How sure the writer is, 0 to 1
+    /// Confidence of the writer, 0 to 1
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
-    /// When it came about: RFC 3339, a date, or a span back such as 2h
+    /// Time it was created: RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) created_at: Option<Micros>,
-    /// How far it may spread [default: internal in its domain]
+    /// Classification [default: internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) classification: Option<Level>,
-    /// Who may know it when it is restricted; may be repeated
+    /// Principal that may read a restricted record; repeatable
     #[arg(long, value_name = "PRINCIPAL", requires = "classification")]
     pub(crate) named: Vec<String>,
 }
@@ -343,10 +351,10 @@ pub(crate) struct Fields {
 pub(crate) struct Get {
     /// URI, such as note/locks
     pub(crate) uri: String,
-    /// The revision with this sequence instead of the newest
+    /// Revision to show by its sequence [default: the newest]
     #[arg(long, value_name = "N")]
     pub(crate) seq: Option<u64>,
-    /// Only the text, byte for byte
+    /// Print only the text, byte for byte
     #[arg(long)]
     pub(crate) raw: bool,
     #[command(flatten)]
@@ -358,13 +366,13 @@ pub(crate) struct Find {
     /// Words, "phrases", +must, -not, field:value
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
-    /// Most hits
+    /// Maximum number of hits
     #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = FIND_K_DEFAULT, value_parser = hit_count)]
     pub(crate) k: usize,
-    /// When nothing matches, show the newest records, marked as such
+    /// Show the newest records, marked as such, when nothing matches
     #[arg(long)]
     pub(crate) fallback: bool,
-    /// With --json: the whole text of every hit too
+    /// With --json: include the full text of every hit
     #[arg(long)]
     pub(crate) full: bool,
     #[command(flatten)]
@@ -377,12 +385,15 @@ pub(crate) struct Find {
 
 #[derive(Debug, Args)]
 pub(crate) struct Timeline {
-    /// Most entries
+    /// Maximum number of records
     #[arg(long, value_name = "N", default_value_t = TIMELINE_LIMIT_DEFAULT)]
     pub(crate) limit: usize,
-    /// Newest first
+    /// List the newest first
     #[arg(long)]
     pub(crate) reverse: bool,
+    /// Take the oldest records instead of the newest
+    #[arg(long)]
+    pub(crate) oldest: bool,
     #[command(flatten)]
     pub(crate) filters: Filters,
     #[command(flatten)]
@@ -411,16 +422,16 @@ pub(crate) struct Filters {
     /// Only about this entity
     #[arg(long)]
     pub(crate) entity: Vec<String>,
-    /// Only of this field of knowledge
+    /// Only of this domain
     #[arg(long)]
     pub(crate) domain: Vec<String>,
-    /// Only from this document, by the name it was put under
+    /// Only from this document, by the name it was stored under
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Vec<String>,
-    /// Only since then: RFC 3339, a date (its first moment, UTC), or a span back such as 7d or 12h
+    /// Only created since: RFC 3339, a date (midnight UTC), or an age such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// Only before then
+    /// Only created before
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) until: Option<Micros>,
 }
@@ -433,7 +444,7 @@ pub(crate) struct OneUri {
 
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    /// Count the live URIs, branches, checkpoints and events too, which reads the whole index
+    /// Also count live URIs, branches, checkpoints and events (reads the whole index)
     #[arg(long)]
     pub(crate) count: bool,
     #[command(flatten)]
@@ -442,7 +453,7 @@ pub(crate) struct Stats {
 
 #[derive(Debug, Args)]
 pub(crate) struct Salvage {
-    /// The new capsule; nothing may be there yet
+    /// Path of the new capsule; must not exist yet
     pub(crate) to: PathBuf,
 }
 
@@ -450,27 +461,27 @@ pub(crate) struct Salvage {
 pub(crate) struct Purge {
     /// URI, such as note/secret
     pub(crate) uri: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShellArgs {
-    /// Stop a script at the first line that fails
+    /// Stop a script at its first failing line
     #[arg(long)]
     pub(crate) stop: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// Which shell
+    /// Shell
     pub(crate) shell: Shell,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Folder for the pages of all verbs
+    /// Folder to write the pages of all verbs to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -484,16 +495,16 @@ pub(crate) struct Svc {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum SvcVerb {
-    /// Make a store, or find one there
+    /// Create a store, unless it exists
     #[command(after_help = examples::SVC_CREATE)]
     Create {
-        /// The store
+        /// Path of the store
         path: PathBuf,
     },
     /// Store one JSON object from standard input
     #[command(after_help = examples::SVC_PUT)]
     Put {
-        /// The store
+        /// Path of the store
         path: PathBuf,
         /// Accepted for older clients; standard input is always read
         #[arg(long)]
@@ -505,32 +516,32 @@ pub(crate) enum SvcVerb {
     /// Search one or several stores
     #[command(after_help = examples::SVC_FIND)]
     Find {
-        /// The stores; `*` and `?` in a file name stand for several, whose scores are shares of the best of all
+        /// Paths of the stores; `*` and `?` match several, whose scores are relative to the best hit of all
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// What to look for
+        /// Query
         #[arg(long)]
         query: String,
-        /// Most results
+        /// Maximum number of results
         #[arg(long, value_name = "N", default_value_t = 5)]
         k: usize,
-        /// How to search; by words wherever meaning has no answer, as in a store without vectors
+        /// How to search; falls back to words where a store has no vectors
         #[arg(long, value_enum, default_value_t = Mode::Auto)]
         mode: Mode,
     },
     /// List entries, oldest first
     #[command(after_help = examples::SVC_TIMELINE)]
     Timeline {
-        /// The store
+        /// Path of the store
         path: PathBuf,
-        /// Most entries
+        /// Maximum number of entries
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Show how much a store holds
+    /// Show the size of a store
     #[command(after_help = examples::SVC_INFO)]
     Info {
-        /// The store
+        /// Path of the store
         path: PathBuf,
     },
 }
@@ -546,8 +557,8 @@ pub(crate) enum Mode {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| "it is not a number of seconds".to_string())?;
-    Duration::try_from_secs_f64(number).map_err(|_| "it is negative or too large".to_string())
+    let number: f64 = text.parse().map_err(|_| "not a number of seconds".to_string())?;
+    Duration::try_from_secs_f64(number).map_err(|_| "negative or too large".to_string())
 }
 
 fn batch_size(text: &str) -> Result<usize, String> {
@@ -558,29 +569,14 @@ fn hit_count(text: &str) -> Result<usize, String> {
     bounded(text, 1, FIND_K_MAX)
 }
 
-fn bounded(text: &str, min: usize, max: usize) -> Result<usize, String> {
-    let number = text.parse::<usize>().ok().filter(|n| (min..=max).contains(n));
-    number.ok_or_else(|| format!("it is not a number from {min} to {max}"))
-}
-
-/// Reads `name=value`, or a bare `name` whose value is empty.
-pub(crate) fn tag(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, ""));
-    if name.is_empty() {
-        return Err("a tag needs a name before the `=`".to_string());
-    }
-    Ok((name.to_string(), value.to_string()))
-}
-
-fn object(text: &str) -> Result<Map<String, Value>, String> {
-    crate::json_input::object(text.as_bytes()).map_err(|fault| fault.message)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// Longest summary of a verb in the list of all verbs.
+    const SUMMARY_BYTES_MAX: usize = 65;
 
     #[test]
     fn the_command_tree_is_sound() {
@@ -589,12 +585,22 @@ mod tests {
         command.debug_assert();
     }
 
+    /// Verbs of verbs included, so that no help ends without showing how a verb is called.
     #[test]
-    fn every_verb_has_examples() {
+    fn every_verb_has_a_short_summary_and_examples() {
         let mut command = Cli::command();
         command.build();
-        for verb in command.get_subcommands().filter(|c| c.get_name() != "help") {
-            assert!(verb.get_after_help().is_some(), "{} has no examples", verb.get_name());
+        let mut waiting: Vec<(String, &clap::Command)> = vec![(String::new(), &command)];
+        while let Some((path, parent)) = waiting.pop() {
+            for verb in parent.get_subcommands().filter(|verb| verb.get_name() != "help") {
+                let path = format!("{path} {}", verb.get_name());
+                let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+                assert!(about.starts_with(char::is_uppercase) && !about.ends_with('.'), "{path}: {about}");
+                assert!(path.matches(' ').count() > 1 || about.len() <= SUMMARY_BYTES_MAX, "{path}: {about}");
+                let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+                assert!(examples.starts_with("Examples:\n"), "{path} has no examples");
+                waiting.push((path, verb));
+            }
         }
     }
 

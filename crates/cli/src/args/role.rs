@@ -1,4 +1,4 @@
-//! What can be typed about roles.
+//! Arguments of `role`.
 
 use std::path::PathBuf;
 
@@ -20,39 +20,39 @@ pub(crate) enum RoleVerb {
     /// List the roles that kapsa.toml declares
     #[command(after_help = examples::ROLE)]
     List,
-    /// Show one role, and what it may know and do
+    /// Show a role, its clearance and its authority
     #[command(after_help = examples::ROLE)]
     Show(OneRole),
-    /// Run a node, or all nodes of an operator one after the other
+    /// Run a node, or every node of an operator in order
     #[command(after_help = examples::ROLE)]
     Run(RoleRun),
-    /// Have a role answer a message
+    /// Let a role answer a message
     #[command(after_help = examples::ROLE)]
     Respond(RoleRespond),
-    /// Have a role learn from what it did; without a model by counting
+    /// Let a role derive insights from its episodes
     #[command(after_help = examples::ROLE)]
     Reflect(RoleReflect),
-    /// Tell the team what a role learned, as facts
+    /// Publish the insights of a role to the team as facts
     #[command(after_help = examples::ROLE)]
     Publish(RolePublish),
-    /// Say whether a role may do something on its own
+    /// Check whether a role may take an action on its own
     #[command(after_help = examples::ROLE)]
     Can(RoleCan),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OneRole {
-    /// Its id: ID in [role.ID] of kapsa.toml
+    /// Id of the role: ID in [role.ID] of kapsa.toml
     pub(crate) id: String,
 }
 
 // Who answers, and what becomes of what is written.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Asking {
-    /// Who answers: anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE [default: as declared, else KAPSA_LLM]
+    /// Language model: anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE [default: as declared, else KAPSA_LLM]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Whether what is written gets vectors at once
+    /// When to embed what is written
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
@@ -64,10 +64,10 @@ pub(crate) struct RoleRun {
     /// A node (NODE or OPERATOR.NODE), or an operator (OPERATOR or OPERATOR.*)
     #[arg(value_name = "NODE")]
     pub(crate) target: String,
-    /// What the nodes read and write: a file with a JSON object, `-` for standard input [default: an empty one]
+    /// State that the nodes read and write: a file with a JSON object, `-` for standard input [default: {}]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// Write the state there afterwards
+    /// Write the final state to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct RoleRun {
 pub(crate) struct RoleRespond {
     #[command(flatten)]
     pub(crate) role: OneRole,
-    /// What is said to it
+    /// Message
     #[arg(required = true, value_name = "MESSAGE")]
     pub(crate) message: Vec<String>,
     #[command(flatten)]
@@ -97,10 +97,10 @@ pub(crate) struct RoleReflect {
 pub(crate) struct RolePublish {
     #[command(flatten)]
     pub(crate) role: OneRole,
-    /// At least so sure, 0 to 1
+    /// Minimum confidence, 0 to 1
     #[arg(long, value_name = "0..1", default_value_t = PUBLISH_CONFIDENCE_MIN)]
     pub(crate) min_confidence: f64,
-    /// Whether what is written gets vectors at once
+    /// When to embed what is written
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
 }
@@ -109,6 +109,6 @@ pub(crate) struct RolePublish {
 pub(crate) struct RoleCan {
     #[command(flatten)]
     pub(crate) role: OneRole,
-    /// The action, such as send_offer
+    /// Action, such as send_offer
     pub(crate) action: String,
 }

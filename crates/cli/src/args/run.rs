@@ -1,11 +1,12 @@
-//! What can be typed about runs of agent teams.
+//! Arguments of `run`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kapsa_runs::{Layer, Role, RunId, TaskId};
 
-use super::{EmbedWhen, bounded};
+use super::EmbedWhen;
+use super::values::bounded;
 use crate::examples;
 
 #[derive(Debug, Args)]
@@ -17,7 +18,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum RunVerb {
-    /// Start a run, or go on with one
+    /// Start a run or continue one
     #[command(after_help = examples::RUN_START)]
     Start(RunStart),
     /// Start a task of a run
@@ -26,22 +27,22 @@ pub(crate) enum RunVerb {
     /// Record what an agent did
     #[command(after_help = examples::RUN_RECORD)]
     Record(RunRecord),
-    /// Tell an agent that is about to begin what its siblings know
+    /// Print what the sibling agents know for an agent about to begin
     #[command(after_help = examples::RUN_CONTEXT)]
     Context(RunContext),
     /// Show a run and its tasks
     #[command(after_help = examples::RUN_STATUS)]
     Status(RunStatus),
-    /// End a task or a run, and keep what proved right
+    /// Finish a task or a run, and merge what proved right
     #[command(after_help = examples::RUN_FINISH)]
     Finish(RunFinish),
-    /// List the runs, the newest first
+    /// List runs, newest first
     #[command(after_help = examples::RUN_LIST)]
     List(RunList),
-    /// Close a run: it can be read and not written any more
+    /// Archive a run: it stays readable and cannot be written
     #[command(after_help = examples::RUN_ARCHIVE)]
     Archive(RunArchive),
-    /// Show the settings that hold here
+    /// Show the settings in effect
     #[command(after_help = examples::RUN_CONFIG)]
     Config(RunConfigArgs),
 }
@@ -85,7 +86,7 @@ fn layer_file(text: &str) -> Result<LayerFile, String> {
 /// How much is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunMerge {
-    /// What is worth keeping
+    /// Only what is worth keeping
     Curated,
     /// Everything
     Full,
@@ -95,16 +96,16 @@ pub(crate) enum RunMerge {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Where the runs are")]
 pub(crate) struct RunPlace {
-    /// How they are kept [default: branches, or as kapsa.toml says]
+    /// Layout [default: branches, or as set in kapsa.toml]
     #[arg(long, value_enum, env = "KAPSA_RUN_LAYOUT", hide_env_values = true)]
     pub(crate) layout: Option<RunLayout>,
-    /// Folder of runs kept as files [default: .kapsa/runs at the repository's root, or as kapsa.toml says]
+    /// Folder of runs kept as files [default: .kapsa/runs at the repository root, or as set in kapsa.toml]
     #[arg(long, value_name = "DIR", env = "KAPSA_RUN_DIR", hide_env_values = true)]
     pub(crate) dir: Option<PathBuf>,
-    /// The root [default: of the repository, shared by its working trees]
+    /// Root folder [default: that of the repository, shared by its working trees]
     #[arg(long, value_name = "DIR", env = "KAPSA_RUN_REPO_ROOT_PATH", hide_env_values = true)]
     pub(crate) root: Option<PathBuf>,
-    /// Fail when the memory does, instead of warning and letting the run go on
+    /// Fail when the memory fails, instead of warning and letting the run continue
     #[arg(long, env = "KAPSA_RUN_STRICT", hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) strict: bool,
 }
@@ -112,7 +113,7 @@ pub(crate) struct RunPlace {
 // Which run.
 #[derive(Debug, Args)]
 pub(crate) struct WhichRun {
-    /// The run [default: the only one that is under way]
+    /// Run [default: the only active one]
     #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id, default_value = "", hide_default_value = true)]
     pub(crate) run: Named<RunId>,
     #[command(flatten)]
@@ -124,10 +125,10 @@ pub(crate) struct RunStart {
     /// Title
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// The plan: a file, or `-` for standard input
+    /// Plan: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// The run [default: a new id]
+    /// Id of the run [default: a new one]
     #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true, value_parser = run_id, default_value = "", hide_default_value = true)]
     pub(crate) run: Named<RunId>,
     #[command(flatten)]
@@ -142,20 +143,20 @@ pub(crate) struct RunTask {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunTaskVerb {
-    /// Start a task, or go on with one
+    /// Start a task or continue one
     #[command(after_help = examples::RUN_TASK)]
     Start(RunTaskStart),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunTaskStart {
-    /// The task
+    /// Id of the task
     #[arg(value_name = "TASK", value_parser = task_id)]
     pub(crate) task: TaskId,
-    /// Title: what its siblings are searched for
+    /// Title; used to search what its siblings recorded
     #[arg(long)]
     pub(crate) title: Option<String>,
-    /// What is to be done
+    /// What to do
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) description: Option<String>,
     #[command(flatten)]
@@ -164,25 +165,25 @@ pub(crate) struct RunTaskStart {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunRecord {
-    /// A file, or `-` for standard input [default: standard input, unless --text is given]
+    /// File, or `-` for standard input [default: standard input, unless --text is given]
     #[arg(value_name = "FILE", conflicts_with = "text")]
     pub(crate) source: Option<PathBuf>,
-    /// The task [default: the run as a whole]
+    /// Id of the task [default: the run as a whole]
     #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
     pub(crate) task: Named<TaskId>,
-    /// Who did it: planner, builder, reviewer or any other role; what a planner records is a plan of the run
+    /// Role of the agent: planner, builder, reviewer or any other; a planner records plans of the run
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
     pub(crate) role: Named<Role>,
     /// What was done
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
-    /// How sure the agent is, 0 to 1
+    /// Confidence of the agent, 0 to 1
     #[arg(long, value_name = "N", value_parser = confidence)]
     pub(crate) confidence: Option<f64>,
-    /// Who the agent is
+    /// Name of the agent
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// Whether it gets vectors at once [default: when it is short]
+    /// When to embed it [default: now, when it is short]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
@@ -191,25 +192,25 @@ pub(crate) struct RunRecord {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunContext {
-    /// The task that is about to begin: nothing of it is told
+    /// Task about to begin; its own records are left out
     #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
     pub(crate) task: Named<TaskId>,
-    /// The role that is about to begin: reviewers get no plan, planners may ask for earlier runs
+    /// Role about to begin; reviewers get no plan, planners may ask for earlier runs
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
     pub(crate) role: Named<Role>,
-    /// What to look for [default: the task's title and description]
+    /// Query [default: the title and description of the task]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
-    /// Most tokens, counted as a quarter of the bytes [default: 2000, or as kapsa.toml says]
+    /// Maximum number of tokens, counted as a quarter of the bytes [default: 2000, or as set in kapsa.toml]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
-    /// How it is printed; --json is the same as json
+    /// Output format; --json means json
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ContextFormat,
     /// Text of a layer of the prompt, from a file; for --format prompt
     #[arg(long = "layer", value_name = "NAME=FILE", value_parser = layer_file)]
     pub(crate) layers: Vec<LayerFile>,
-    /// Look at earlier runs of this repository too
+    /// Include earlier runs of this repository
     #[arg(long)]
     pub(crate) past_runs: bool,
     #[command(flatten)]
@@ -224,28 +225,28 @@ pub(crate) struct RunStatus {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunFinish {
-    /// The task [default: the run as a whole]
+    /// Id of the task [default: the run as a whole]
     #[arg(long, value_name = "ID", value_parser = task_id)]
     pub(crate) task: Option<TaskId>,
-    /// It came to a bad end
+    /// Mark it as failed
     #[arg(long)]
     pub(crate) failed: bool,
-    /// What was built; recorded when the task has recorded nothing
+    /// What was built; recorded if the task recorded nothing
     #[arg(long, requires = "task", allow_hyphen_values = true)]
     pub(crate) text: Option<String>,
-    /// A summary; of a task recorded when there is nothing better
+    /// Summary; recorded if the task recorded nothing better
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) summary: Option<String>,
-    /// Merge the task into its run, or the run's finished tasks and the run into main
+    /// Merge the task into its run, or the run and its finished tasks into main
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) merge: Option<RunMerge>,
-    /// Who decides that
+    /// Who decides
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) by: Option<String>,
-    /// Why
+    /// Reason
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) note: Option<String>,
-    /// Whether what is merged gets vectors at once [default: when it is little]
+    /// When to embed what is merged [default: now, when it is little]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
     #[command(flatten)]
@@ -305,7 +306,7 @@ fn role(text: &str) -> Result<Named<Role>, String> {
 
 fn confidence(text: &str) -> Result<f64, String> {
     let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "it is not a number from 0 to 1".to_string())
+    number.ok_or_else(|| "not a number from 0 to 1".to_string())
 }
 
 /// Most passages of one sibling that may be asked for.

@@ -1,23 +1,25 @@
-//! What can be said about search by meaning.
+//! Arguments of search by meaning: ranking, embedding and models.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// What a search goes by.
+use crate::examples;
+
+/// What a search compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SearchBy {
-    /// Words and meaning, together
+    /// Words and meaning together
     Auto,
-    /// Words alone
+    /// Words only
     Lex,
-    /// Meaning alone
+    /// Meaning only
     Sem,
-    /// As auto, and each hit says why it is one
+    /// Like auto, and explain each hit
     Explain,
 }
 
-/// What hits are put together by.
+/// What hits are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Group {
     /// The tag `session`
@@ -26,7 +28,7 @@ pub(crate) enum Group {
     Source,
 }
 
-/// Whether records get vectors at once.
+/// When records are embedded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmbedWhen {
     /// Before the command ends
@@ -39,44 +41,44 @@ pub(crate) enum EmbedWhen {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Ranking")]
 pub(crate) struct Ranking {
-    /// What to go by
+    /// What to compare
     #[arg(long, value_enum, default_value = "auto", env = "KAPSA_MODE", hide_env_values = true)]
     pub(crate) mode: SearchBy,
-    /// Only the best hit of each session or document
+    /// Show only the best hit of each session or document
     #[arg(long, value_enum)]
     pub(crate) group: Option<Group>,
-    /// Texts that say nothing new come last
+    /// Rank near-duplicates last
     #[arg(long)]
     pub(crate) diverse: bool,
-    /// Take "last week" and "before the release" in the query as words only, not as times
+    /// Treat phrases such as "last week" in the query as words, not as times
     #[arg(long)]
     pub(crate) no_time: bool,
-    /// Prefer new records, by half after so many days (a bounded factor)
+    /// Prefer new records: halve the weight every DAYS days, within bounds
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub(crate) recency: Option<f32>,
-    /// Prefer records of high confidence (a bounded factor)
+    /// Prefer records of high confidence, within bounds
     #[arg(long)]
     pub(crate) by_confidence: bool,
 }
 
 fn days(text: &str) -> Result<f32, String> {
-    let days: f32 = text.parse().map_err(|_| "it is no number".to_string())?;
-    if days > 0.0 && days.is_finite() { Ok(days) } else { Err("days are more than 0".to_string()) }
+    let days: f32 = text.parse().map_err(|_| "not a number".to_string())?;
+    if days > 0.0 && days.is_finite() { Ok(days) } else { Err("must be more than 0".to_string()) }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Embed {
-    /// Stop after about so many records
+    /// Stop after about this many records
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Reembed {
-    /// The model: bundled, local:NAME, openai:MODEL or ollama:MODEL
+    /// Model: bundled, local:NAME, openai:MODEL or ollama:MODEL
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
-    /// Stop after about so many records
+    /// Stop after about this many records
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
 }
@@ -89,30 +91,34 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelVerb {
-    /// List the models that are here
+    /// List installed models
+    #[command(after_help = examples::MODEL)]
     List,
-    /// Add a model from a folder: config.json, vocab.txt or tokenizer.json, model.safetensors or an ONNX file
+    /// Add a model from a folder
+    #[command(after_help = examples::MODEL)]
     Add {
-        /// The folder
+        /// Folder with config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file
         path: PathBuf,
-        /// Name [default: the folder's]
+        /// Name [default: that of the folder]
         #[arg(long)]
         name: Option<String>,
-        /// Put before each query
+        /// Text to put before each query
         #[arg(long, value_name = "TEXT")]
         query_prefix: Option<String>,
-        /// Put before each passage
+        /// Text to put before each passage
         #[arg(long, value_name = "TEXT")]
         passage_prefix: Option<String>,
     },
-    /// Show what a model is
+    /// Show the properties of a model
+    #[command(after_help = examples::MODEL)]
     Info {
-        /// bundled, a model that was added, openai:MODEL or ollama:MODEL [default: the one in force in the capsule]
+        /// bundled, an added model, openai:MODEL or ollama:MODEL [default: the capsule's model]
         name: Option<String>,
     },
-    /// Remove a model that was added
+    /// Remove an added model
+    #[command(after_help = examples::MODEL)]
     Remove {
-        /// Its name
+        /// Name of the model
         name: String,
     },
 }

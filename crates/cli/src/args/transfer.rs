@@ -1,4 +1,4 @@
-//! What can be typed about exports, imports, mounts and their leftovers.
+//! Arguments of `export`, `import` and `gc`.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use kapsa_memory::transfer::Format;
 
 use super::When;
 
-/// Days that exports are kept unless told otherwise.
+/// Days that exports are kept by default.
 const RETENTION_DAYS_DEFAULT: u32 = 30;
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// What it looks like
+    /// Format
     #[arg(long, value_enum, default_value_t = FormatArg::Capsule)]
     pub(crate) format: FormatArg,
     /// Only what belongs to this spec
@@ -21,19 +21,19 @@ pub(crate) struct Export {
     /// Only what belongs to this run: written in it, on its branch, or under its URIs
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// Where to [default: exports/SPEC_RUN.ENDING or exports/capsule.ENDING beside the capsule]
+    /// Target [default: exports/SPEC_RUN.EXTENSION or exports/capsule.EXTENSION beside the capsule]
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace what is there
+    /// Replace an existing target
     #[arg(long)]
     pub(crate) force: bool,
-    /// Seal it with a passphrase, in the age format [default for a run]
+    /// Encrypt it with a passphrase, in the age format [default for a run]
     #[arg(long, conflicts_with = "no_encrypt")]
     pub(crate) encrypt: bool,
-    /// Leave it readable, a run's too
+    /// Do not encrypt, even a run
     #[arg(long)]
     pub(crate) no_encrypt: bool,
-    /// Leave nothing out: whole model calls, debug traces, and sources with their folders
+    /// Include everything: whole model calls, debug traces, and sources with their folders
     #[arg(long = "unsafe")]
     pub(crate) is_unsafe: bool,
     #[command(flatten)]
@@ -44,9 +44,9 @@ pub(crate) struct Export {
 pub(crate) enum FormatArg {
     /// A capsule with every revision
     Capsule,
-    /// A JSON record on each line, as kapsa put takes it
+    /// One JSON record per line, as kapsa put reads it
     Jsonl,
-    /// A folder with a readable file for each record
+    /// A folder with one readable file per record
     Markdown,
 }
 
@@ -62,26 +62,26 @@ impl From<FormatArg> for Format {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The capsule, sealed or not
+    /// Capsule, encrypted or not
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Name of the mount: letters, digits, - and _ [default: from the file's name]
+    /// Name of the mount: letters, digits, - and _ [default: from the file name]
     #[arg(long, value_name = "NAME")]
     pub(crate) mount_as: Option<String>,
-    /// Refuse what doctor only warns of, too
+    /// Refuse a capsule that doctor only warns about
     #[arg(long)]
     pub(crate) require_verified: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Gc {
-    /// How long exports are kept
+    /// Days to keep exports
     #[arg(long, value_name = "DAYS", default_value_t = RETENTION_DAYS_DEFAULT)]
     pub(crate) retention_days: u32,
-    /// Only say what would go
+    /// Show what would be deleted without deleting
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Throw away pinned ones too
+    /// Delete pinned exports as well
     #[arg(long)]
     pub(crate) no_keep_pinned: bool,
 }

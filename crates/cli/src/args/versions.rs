@@ -1,21 +1,21 @@
-//! What can be typed about branches, checkpoints, events and merges.
+//! Arguments of the verbs about branches, checkpoints, events and merges.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::object;
+use super::values::object;
 use crate::examples;
 
-// The moment that a reading verb looks at.
+// The state that a reading verb looks at.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Which memory")]
 pub(crate) struct When {
-    /// As of then: a checkpoint's id or label, a sequence, RFC 3339, a date, or a span back such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
-    /// Read what was imported under this name
+    /// Read the capsule mounted under this name
     #[arg(long, value_name = "NAME")]
     pub(crate) mount: Option<String>,
 }
@@ -31,73 +31,73 @@ pub(crate) enum BranchVerb {
     /// List the branches; `*` marks the current one
     #[command(after_help = examples::BRANCH)]
     List {
-        /// Archived ones too
+        /// Include archived branches
         #[arg(long)]
         all: bool,
     },
-    /// Make a branch; its name is never used again
+    /// Create a branch; a name cannot be reused
     #[command(after_help = examples::BRANCH)]
     Create {
-        /// Its name, such as run/2026-11-28 or experiment
+        /// Name, such as run/2026-11-28 or experiment
         name: String,
-        /// The branch that it leaves [default: the current one]
+        /// Parent branch [default: the current one]
         #[arg(long = "from", value_name = "BRANCH")]
         parent: Option<String>,
-        /// Where it leaves: a checkpoint, a sequence or a time [default: now]
+        /// Fork point: a checkpoint, a sequence or a time [default: now]
         #[arg(long, value_name = "WHEN")]
         as_of: Option<String>,
-        /// Make it the current branch as well
+        /// Switch to it
         #[arg(long)]
         switch: bool,
     },
-    /// Close a branch: it can be read and not written any more
+    /// Archive a branch: it stays readable and cannot be written
     #[command(after_help = examples::BRANCH)]
     Archive {
-        /// Its name
+        /// Branch
         #[arg(value_name = "BRANCH")]
         name: String,
     },
-    /// Make a branch the current one of this capsule
+    /// Switch the capsule to another branch
     #[command(after_help = examples::BRANCH)]
     Switch {
-        /// Its name
+        /// Branch
         #[arg(value_name = "BRANCH")]
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Commit {
-    /// Name of this moment; unique on its branch
-    #[arg(long, required_unless_present = "stage")]
+pub(crate) struct Checkpoint {
+    /// Label, unique on its branch
+    #[arg(long, value_name = "NAME", required_unless_present = "stage")]
     pub(crate) label: Option<String>,
-    /// Use a label again
+    /// Reuse an existing label
     #[arg(long)]
     pub(crate) force: bool,
-    /// Stage of a run that ended: labels the checkpoint and leaves a StageTransition event
+    /// Run stage that ended: labels the checkpoint and records a StageTransition event
     #[arg(long)]
     pub(crate) stage: Option<String>,
-    /// What the run works on
+    /// Spec that the run works on
     #[arg(long, value_name = "ID")]
     pub(crate) spec: Option<String>,
-    /// The run
+    /// Run
     #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
     pub(crate) run: Option<String>,
-    /// The git commit of the work at this moment
+    /// Git commit of the work at this point
     #[arg(long, value_name = "HASH")]
     pub(crate) git_commit: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Checkpoints {
-    /// Of every branch
+    /// List those of every branch
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EventsArgs {
-    /// Only this type; may be repeated
+    /// Only this type; repeatable
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) types: Vec<String>,
     /// Only of this stage
@@ -112,16 +112,16 @@ pub(crate) struct EventsArgs {
     /// Only after this checkpoint
     #[arg(long, value_name = "CHECKPOINT")]
     pub(crate) since_checkpoint: Option<String>,
-    /// Only what audits need
+    /// Only audit events
     #[arg(long)]
     pub(crate) audit_only: bool,
-    /// Only what a curated merge shows
+    /// Only events that a curated merge takes along
     #[arg(long)]
     pub(crate) curated_only: bool,
-    /// Of every branch, not only this one and what was merged into it
+    /// List those of every branch, not just this one and what was merged into it
     #[arg(long)]
     pub(crate) all: bool,
-    /// The newest so many
+    /// Maximum number of events, newest kept
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
@@ -136,39 +136,39 @@ pub(crate) struct EventArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventVerb {
-    /// Tell that something happened
+    /// Record an event
     #[command(after_help = examples::EVENT)]
     Emit(Box<Emit>),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Emit {
-    /// What it tells, such as GateDecision or ToolCall
+    /// Type, such as GateDecision or ToolCall
     #[arg(value_name = "TYPE")]
     pub(crate) event_type: String,
-    /// The rest, as the type asks for: a JSON object
+    /// Payload of that type, a JSON object
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) payload: Option<Map<String, Value>>,
-    /// What the run works on
+    /// Spec that the run works on
     #[arg(long, value_name = "ID")]
     pub(crate) spec: Option<String>,
-    /// The run
+    /// Run
     #[arg(long, value_name = "ID", env = "KAPSA_RUN", hide_env_values = true)]
     pub(crate) run: Option<String>,
     /// Stage of the run
     #[arg(long)]
     pub(crate) stage: Option<String>,
-    /// Who tells it
+    /// Agent that records it
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
-    /// Never fail: what goes wrong is told on standard error, and the exit code is 0
+    /// Never fail: print problems to standard error and exit 0
     #[arg(long)]
     pub(crate) best_effort: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MergeMode {
-    /// What is worth keeping
+    /// Only what is worth keeping
     #[default]
     Curated,
     /// Everything
@@ -178,66 +178,71 @@ pub(crate) enum MergeMode {
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
     /// Branch to merge
-    #[arg(long, value_name = "BRANCH", required_unless_present = "apply")]
+    #[arg(value_name = "BRANCH", required_unless_present_any = ["from", "apply"], conflicts_with_all = ["from", "apply"])]
+    pub(crate) branch_to_merge: Option<String>,
+    /// Branch to merge, as an option
+    #[arg(long, value_name = "BRANCH")]
     pub(crate) from: Option<String>,
-    /// Branch to merge into [default: the one that it left]
+    /// Branch to merge into [default: its parent]
     #[arg(long, value_name = "BRANCH")]
     pub(crate) to: Option<String>,
-    /// How much
+    /// How much to merge
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: MergeMode,
-    /// Show what would happen, write nothing
+    /// Show what would happen without writing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Only these: a URI with * and ?, kind:KIND or label:LABEL; may be repeated
+    /// Merge only these: a URI with * and ?, kind:KIND or label:LABEL; repeatable
     #[arg(long, value_name = "WHAT")]
     pub(crate) include: Vec<String>,
-    /// Not these
+    /// Leave these out; repeatable
     #[arg(long, value_name = "WHAT")]
     pub(crate) exclude: Vec<String>,
-    /// Decide conflicts for what is here
+    /// Resolve conflicts with the target branch
     #[arg(long, group = "rule")]
     pub(crate) ours: bool,
-    /// Decide conflicts for what the branch has
+    /// Resolve conflicts with the merged branch
     #[arg(long, group = "rule")]
     pub(crate) theirs: bool,
-    /// Keep both sides of a conflict, marked as contested
+    /// Keep both sides of each conflict as contested
     #[arg(long, group = "rule")]
     pub(crate) contested: bool,
-    /// Write a review file, and nothing else; decide in it, then --apply it
+    /// Write a review file to decide in, then --apply it; merges nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rule", "apply", "dry_run"])]
     pub(crate) plan: Option<PathBuf>,
-    /// Merge as a review file says
+    /// Merge according to a review file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "to", "mode", "include", "exclude", "rule"])]
     pub(crate) apply: Option<PathBuf>,
     /// Who decides
     #[arg(long, value_name = "NAME", env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) by: Option<String>,
-    /// Why; kept with the decisions
+    /// Reason, kept with the decisions
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// A branch, a moment, or BRANCH@MOMENT
+    /// Branch, point in time, or BRANCH@POINT
+    #[arg(value_name = "BRANCH|POINT")]
     pub(crate) a: String,
-    /// The other side [default: the current branch now]
+    /// Other side [default: the current branch now]
+    #[arg(value_name = "BRANCH|POINT")]
     pub(crate) b: Option<String>,
-    /// Only the URIs
+    /// Print only the URIs
     #[arg(long)]
     pub(crate) names: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Log {
-    /// Draw the branches
+    /// Draw the branches as a graph
     #[arg(long)]
     pub(crate) graph: bool,
-    /// Of every branch
+    /// List those of every branch
     #[arg(long)]
     pub(crate) all: bool,
-    /// Most entries
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,
     #[command(flatten)]
@@ -247,13 +252,13 @@ pub(crate) struct Log {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct RevertWhat {
-    /// Everything committed together with this sequence or checkpoint
+    /// Undo everything committed together with this sequence or checkpoint
     #[arg(value_name = "COMMIT")]
     pub(crate) commit: Option<String>,
-    /// Everything that came from a run
+    /// Undo everything that came from a run
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
-    /// Everything that was read from a source, such as a trace or a document
+    /// Undo everything read from a source, such as a trace or a document
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
 }
@@ -272,16 +277,16 @@ pub(crate) struct Why {
     /// Who decides
     #[arg(long, value_name = "NAME", env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) by: Option<String>,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CherryPick {
-    /// What to copy
+    /// URI of the record
     pub(crate) uri: String,
-    /// Branch to copy it from
+    /// Branch to copy from
     #[arg(long, value_name = "BRANCH")]
     pub(crate) from: String,
     #[command(flatten)]
@@ -290,17 +295,18 @@ pub(crate) struct CherryPick {
 
 #[derive(Debug, Args)]
 pub(crate) struct Alias {
-    /// The URI that is to stand for another
+    /// New alias
     pub(crate) old: String,
-    /// The URI that it stands for
+    /// URI that it stands for
+    #[arg(value_name = "URI")]
     pub(crate) new: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ResolveUri {
-    /// Any URI: of a record, an event, a checkpoint, a policy
+    /// URI of a record, an event, a checkpoint or a policy
     pub(crate) uri: String,
-    /// Write the bytes to this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -309,15 +315,15 @@ pub(crate) struct ResolveUri {
 
 #[derive(Debug, Args)]
 pub(crate) struct CloneArgs {
-    /// The new capsule; nothing may be there yet
+    /// Path of the new capsule; must not exist yet
     pub(crate) to: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Exchange {
-    /// The other capsule
+    /// Path of the other capsule
     pub(crate) path: PathBuf,
-    /// Name before the branches that come where both capsules went on [default: the giving one's folder or file]
+    /// Prefix of the branches made where the histories diverge [default: the source's folder or file name]
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
-use crate::wire::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
+use crate::wire::care::{self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
 use crate::{escape, locate};
 
 /// Line of `stats` that the counts come before.
@@ -21,8 +21,8 @@ const COUNTS_AT: usize = 7;
 /// `kapsa stats`.
 pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     let path = app.capsule()?;
-    let reader = app.reader_when(&args.when)?;
-    let (stats, coverage) = (reader.stats(args.count)?, reader.coverage()?);
+    let reader = app.owner_reader_when(&args.when)?;
+    let (stats, coverage) = (kapsa_memory::stats(&reader, args.count)?, reader.coverage()?);
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
@@ -39,7 +39,7 @@ fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
     let of = counted(covered + missing, "record");
     let mut lines = vec![("vectors", format!("{covered} of {of}, {}, {}", escape::line(&model.name), size(*bytes)))];
     if let Some((next, covered)) = &coverage.next {
-        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed goes on)", escape::line(&next.name))));
+        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed continues)", escape::line(&next.name))));
     }
     lines
 }
@@ -50,7 +50,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("capsule", path.display().to_string()),
         ("id", stats.capsule_id.clone()),
         ("format", stats.format_version.to_string()),
-        ("made", readable(stats.created_at)),
+        ("created", readable(stats.created_at)),
         ("last commit", last),
         ("size", size(stats.size_bytes)),
         ("records", stats.record_count.to_string()),
@@ -68,7 +68,7 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("chain", stats.chain.clone()),
     ];
     if stats.torn_bytes > 0 {
-        lines.push(("torn", format!("{} after the newest commit, cut off by the next put", size(stats.torn_bytes))));
+        lines.push(("torn", format!("{} after the newest commit, removed by the next put", size(stats.torn_bytes))));
     }
     let counts = [
         ("live URIs", stats.uri_count),
@@ -116,7 +116,7 @@ fn verify_for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
         size(report.bytes),
     ];
     let verdict = match report.problems.len() as u64 {
-        0 => "whole".to_string(),
+        0 => "intact".to_string(),
         count => counted(count, "problem"),
     };
     out.line(&format!("{verdict}: read {}", read.join(", ")))
@@ -147,11 +147,11 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
     }
     let of = counted(coverage.covered + coverage.missing, "record");
     let message = format!("{} of {of} lack vectors: only words find them", coverage.missing);
-    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("`kapsa embed` makes them".to_string()) })
+    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("run kapsa embed".to_string()) })
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {
-    out.line(&format!("{}: {}", path.display(), crate::wire::status(findings)))?;
+    out.line(&format!("{}: {}", path.display(), wire::status(findings)))?;
     for found in findings {
         out.line(&format!("  {} ({}): {}", level_name(found.level), found.code, found.message))?;
         if let Some(hint) = &found.hint {
@@ -232,9 +232,9 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         app.out.note("nothing was erased");
         return Ok(());
     }
-    let revisions = app.writer(&path, None)?.purge(&uri)?;
+    let revisions = kapsa_memory::purge(&mut app.owner_writer(&path, None)?, &uri)?;
     if app.out.is_json() {
-        return app.out.json(&PurgeOut { uri: uri.as_str(), revisions });
+        return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }
     app.out.line(&format!("{}  {} marked for erasure; kapsa compact erases", uri.short(), counted(revisions, "revision")))
 }

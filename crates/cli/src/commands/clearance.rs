@@ -3,12 +3,13 @@
 use kapsa_memory::Reader;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::{Filter, TimelineRequest};
-use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::args::ClearanceVerb;
 use crate::error::Result;
 use crate::escape;
+use crate::wire;
+use crate::wire::access::{ClearanceOut, ClearancesOut};
 
 /// Most principals that are listed.
 const PRINCIPALS_MAX: usize = 10_000;
@@ -29,10 +30,12 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
         }
         ClearanceVerb::List => {
             let filter = Filter { kinds: vec!["clearance".to_string()], ..Filter::default() };
-            let records = Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX, reverse: false })?;
-            let profiles: Vec<ClearanceProfile> = records.iter().map(ClearanceProfile::from_record).collect();
+            let records =
+                Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX + 1, reverse: false })?;
+            let mut profiles: Vec<ClearanceProfile> = records.iter().map(ClearanceProfile::from_record).collect();
+            let more = wire::cut(&mut profiles, PRINCIPALS_MAX);
             if app.out.is_json() {
-                return app.out.json(&json!({ "principals": profiles.iter().map(shape).collect::<Vec<_>>() }));
+                return app.out.json(&ClearancesOut::of(&profiles, more));
             }
             tell(app, &profiles)
         }
@@ -45,17 +48,10 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
     }
 }
 
-/// `{"principal","domains":{domain: level}}`.
-fn shape(profile: &ClearanceProfile) -> Value {
-    let domains: serde_json::Map<String, Value> =
-        profile.domains.iter().map(|(domain, level)| (domain.clone(), level.name().into())).collect();
-    json!({ "principal": profile.principal, "domains": domains })
-}
-
 fn tell(app: &mut App, profiles: &[ClearanceProfile]) -> Result<()> {
     for profile in profiles {
         if app.out.is_json() {
-            app.out.json(&shape(profile))?;
+            app.out.json(&ClearanceOut::from(profile))?;
             continue;
         }
         let domains = profile.domains.iter().map(|(domain, level)| format!("{domain}={level}"));

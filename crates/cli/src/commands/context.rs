@@ -10,7 +10,7 @@ use crate::args::ContextArgs;
 use crate::error::Result;
 use crate::moment;
 use crate::role_config::Declared;
-use crate::wire::agent::context;
+use crate::wire::agent::ContextOut;
 
 /// `kapsa context`.
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
@@ -45,17 +45,17 @@ fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
 
 fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&context(agent, told, budget));
+        return app.out.json(&ContextOut::of(agent, told, budget));
     }
     if told.lines.is_empty() && told.left_out == 0 {
-        app.out.note("nothing to tell");
+        app.out.note("nothing to show");
         return Ok(());
     }
     if !told.lines.is_empty() {
         app.out.line(&told.text())?;
     }
     if told.left_out > 0 {
-        app.out.note(&format!("{} more left out: the budget is {budget} tokens", told.left_out));
+        app.out.note(&format!("{} more did not fit the budget of {budget} tokens", told.left_out));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use kapsa_memory::document;
+use kapsa_memory::put_source;
 
 use crate::app::App;
 use crate::commands::put::{Answer, Defaults, open_once, tell_one};
@@ -25,6 +26,9 @@ const FOLDERS_SKIPPED: [&str; 2] = ["target", "node_modules"];
 /// Deepest folder that is walked.
 const FOLDER_DEPTH_MAX: usize = 128;
 
+/// Longest text that a hint repeats, in characters.
+const HINT_TEXT_CHARS_MAX: usize = 60;
+
 /// A file to be remembered.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Document {
@@ -38,21 +42,22 @@ pub(crate) struct Document {
 /// `kapsa put FILE… FOLDER…`.
 pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain: bool, each: bool) -> Result<Answer> {
     if plain || sources.iter().any(|source| source.as_os_str() == "-") {
-        return Err(CliError::usage("documents and standard input are put one after the other, not in one call"));
+        return Err(CliError::usage("documents and standard input cannot be combined in one call"));
     }
     let documents = gather(sources)?;
     let capsule = app.capsule()?;
     let mut writer = None;
-    let mut tally = Tally { sources: Some(0), skipped: Some(0), ..Tally::default() };
+    let mut tally = Tally { source_count: Some(0), skipped: Some(0), ..Tally::default() };
     let mut progress = Progress::new("remembering documents", &app.out);
     for (at, document) in documents.iter().enumerate() {
         let Some(text) = text_or_skip(app, document, &mut tally).map_err(|error| stored_so_far(error, &tally))? else { continue };
         let passages = document::cut(&document.name, &text).into_iter().map(|p| defaults.fill_passage(p)).collect();
         let writer = open_once(&mut writer, app, &capsule, defaults)?;
-        let report = writer.put_source(&document.name, passages).map_err(|error| stored_so_far(error.into(), &tally))?;
+        let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
+            .map_err(|error| stored_so_far(error.into(), &tally))?;
         let puts = || report.puts.iter().chain(&report.forgotten);
         tally.count(puts());
-        tally.sources = tally.sources.map(|count| count + 1);
+        tally.source_count = tally.source_count.map(|count| count + 1);
         progress.set(at as u64 + 1, Some(documents.len() as u64));
         if each {
             puts().try_for_each(|put| tell_one(&mut app.out, put))?;
@@ -75,7 +80,7 @@ fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result
 }
 
 fn stored_so_far(error: CliError, tally: &Tally) -> CliError {
-    error.field("committed", tally.records)
+    error.field("committed", tally.record_count)
 }
 
 /// Every document that the sources mean, in order, each with its name.
@@ -83,17 +88,29 @@ pub(crate) fn gather(sources: &[PathBuf]) -> Result<Vec<Document>> {
     let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
     let mut documents = Vec::new();
     for source in sources {
-        let found = fs::metadata(source).map_err(|error| unreadable(source, &error.to_string()))?;
+        let found = fs::metadata(source).map_err(|error| missing(source, &error))?;
         if found.is_dir() {
             let base = outside_base(&here, source);
             walk(&here, base.as_deref(), source, 0, &mut documents)?;
         } else if found.is_file() {
             documents.push(Document { path: source.clone(), name: name(&here, None, source), named: true });
         } else {
-            return Err(unreadable(source, "it is neither a file nor a folder"));
+            return Err(unreadable(source, "neither a file nor a folder"));
         }
     }
     refuse_namesakes(documents)
+}
+
+/// A source that cannot be found is often meant as text.
+fn missing(source: &Path, error: &std::io::Error) -> CliError {
+    let unreadable = unreadable(source, &error.to_string());
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return unreadable;
+    }
+    let text = source.to_string_lossy();
+    let shown =
+        if text.chars().count() > HINT_TEXT_CHARS_MAX { "TEXT".into() } else { shlex::try_quote(&text).unwrap_or("TEXT".into()) };
+    unreadable.hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
 }
 
 fn unreadable(path: &Path, why: &str) -> CliError {
@@ -180,18 +197,18 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() {
-        return Err(unreadable(path, "it is no regular file"));
+        return Err(unreadable(path, "not a regular file"));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
     file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
-        return Err(unreadable(path, "it is larger than 64 MiB"));
+        return Err(unreadable(path, "larger than 64 MiB"));
     }
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return Err(unreadable(path, &format!("it is no text: byte {at} is zero")));
+        return Err(unreadable(path, &format!("not text: byte {at} is zero")));
     }
     String::from_utf8(bytes)
-        .map_err(|error| unreadable(path, &format!("it is no UTF-8 text: byte {}", error.utf8_error().valid_up_to())))
+        .map_err(|error| unreadable(path, &format!("not UTF-8 text: invalid byte at {}", error.utf8_error().valid_up_to())))
 }
 
 #[cfg(test)]
@@ -236,7 +253,7 @@ mod tests {
     fn what_is_no_text_is_refused() {
         let root = tempfile::tempdir().expect("a temporary folder");
         let file = root.path().join("x");
-        for (bytes, why) in [(&b"a\0b"[..], "byte 1 is zero"), (b"ab\xff", "byte 2")] {
+        for (bytes, why) in [(&b"a\0b"[..], "byte 1 is zero"), (b"ab\xff", "byte at 2")] {
             fs::write(&file, bytes).expect("a file");
             assert!(read(&file).expect_err("no text").message.contains(why));
         }

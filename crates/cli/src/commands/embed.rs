@@ -5,9 +5,11 @@ use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
-use kapsa_memory::{EmbedReport, EmbedRequest, Reader, embed as embed_records};
+use kapsa_memory::{
+    EmbedReport, EmbedRequest, NewRecord, NewVectors, Reader, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, UnlockedWriter,
+    embed as embed_records, is_small_put, stats, uncovered_since,
+};
 use kapsa_model::Embedder;
-use serde::Serialize;
 
 use crate::app::App;
 use crate::args::{self, EmbedWhen, ModelVerb};
@@ -17,15 +19,14 @@ use crate::models::{self, Added};
 use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
+use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelOut, ModelsOut, RemovedModel};
 
-/// A put of more records leaves their vectors to `kapsa embed`, unless told otherwise.
-const AT_ONCE_MAX: u64 = 64;
-/// And so does one of longer texts: half a second's work.
-const AT_ONCE_BYTES_MAX: usize = 32 << 10;
+const HINT_MODEL_FOLDER: &str =
+    "give the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
-    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?)?;
+    let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
     let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
@@ -45,34 +46,77 @@ fn run(app: &App, embedder: &dyn Embedder, request: &EmbedRequest) -> Result<Emb
     Ok(embed_records(&app.capsule()?, &app.write_options(None), embedder, request, &mut step)?)
 }
 
-/// `embed` and `reembed`.
-#[derive(Serialize)]
-struct Embedded<'a> {
-    model: &'a str,
-    records: u64,
-    vectors: u64,
-    reused: u64,
-    missing: u64,
-    in_force: bool,
-}
-
 fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<()> {
     let model = &embedder.model().name;
     let EmbedReport { records, vectors, reused, missing, in_force } = *report;
     if app.out.is_json() {
-        return app.out.json(&Embedded { model, records, vectors, reused, missing, in_force });
+        return app.out.json(&EmbeddedOut::of(model, report));
     }
     let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
     let of = counted(vectors, "vector");
-    app.out.line(&format!(
-        "{} looked at, {of} by {} ({reused} of known text){left}",
-        counted(records, "record"),
-        escape::line(model)
-    ))?;
+    app.out.line(&format!("{} checked, {of} by {} ({reused} reused){left}", counted(records, "record"), escape::line(model)))?;
     if !in_force {
-        app.out.note("searches use the model of before until all is done; the same command goes on where it stopped");
+        app.out.note("searches use the old model until every record is done; run the same command to continue");
     }
     Ok(())
+}
+
+/// The vectors of records that are about to be put: made before the lock is taken, so that nobody waits for them.
+pub(crate) struct Ahead {
+    vectors: Option<NewVectors>,
+    state: AheadState,
+}
+
+enum AheadState {
+    /// Made, or to be made later as was asked for.
+    Settled,
+    TooMany,
+    Failed(CliError),
+}
+
+impl Ahead {
+    /// Makes them, if the records are few or it is wanted.
+    pub(crate) fn make(when: Option<EmbedWhen>, capsule: &UnlockedWriter, records: &[NewRecord]) -> Ahead {
+        let (vectors, state) = match when {
+            Some(EmbedWhen::Later) => (None, AheadState::Settled),
+            None if !is_small_put(records.iter().map(|record| record.text.as_str())) => (None, AheadState::TooMany),
+            None | Some(EmbedWhen::Now) => match ahead(capsule, records) {
+                Ok(vectors) => (Some(vectors), AheadState::Settled),
+                Err(error) => (None, AheadState::Failed(error)),
+            },
+        };
+        Ahead { vectors, state }
+    }
+
+    /// The vectors, to be published with the records.
+    pub(crate) fn take(&mut self) -> Option<NewVectors> {
+        self.vectors.take()
+    }
+
+    /// Says what the records lack, now that they are stored. Returns what failed, for programs.
+    pub(crate) fn report(self, app: &mut App) -> Option<String> {
+        match self.state {
+            AheadState::Settled => None,
+            AheadState::TooMany => {
+                app.out.note(WORDS_ONLY);
+                None
+            }
+            AheadState::Failed(error) => Some(without_vectors(app, &error)),
+        }
+    }
+}
+
+fn ahead(capsule: &UnlockedWriter, records: &[NewRecord]) -> Result<NewVectors> {
+    let embedder = models::for_capsule(&capsule.coverage()?)?;
+    Ok(capsule.embed(records, embedder.as_ref())?)
+}
+
+/// Said of records whose vectors are left for later.
+const WORDS_ONLY: &str = "stored without vectors: only words find them until `kapsa embed` runs (--embed now does it at once)";
+
+fn without_vectors(app: &mut App, error: &CliError) -> String {
+    app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
+    format!("failed: {}", error.message)
 }
 
 /// Records without vectors before those of a put are given some as well when they are as old as this, in microseconds: whoever wrote
@@ -116,8 +160,7 @@ impl New {
             return None;
         }
         let error = self.embed(app).err()?;
-        app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
-        Some(format!("failed: {}", error.message))
+        Some(without_vectors(app, &error))
     }
 
     fn embed(self, app: &mut App) -> Result<()> {
@@ -128,16 +171,16 @@ impl New {
             return Ok(());
         }
         if self.when.is_none() && !are_few(&reader, new.clone())? {
-            app.out.note("found by words only, until `kapsa embed` has made vectors of them (--embed now does it at once)");
+            app.out.note(WORDS_ONLY);
             return Ok(());
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
-        let stretch = reader.uncovered_since(new.start)?..new.end;
+        let stretch = uncovered_since(&reader, new.start)?..new.end;
         let is_left = stretch.start < new.start && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
         if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }
-        let embedder = models::for_capsule(&reader)?;
+        let embedder = models::for_capsule(&reader.coverage()?)?;
         drop(reader);
         run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
         Ok(())
@@ -146,29 +189,19 @@ impl New {
 
 /// Whether the vectors of these records take no longer than a person waits for.
 fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
-    if new.end - new.start > AT_ONCE_MAX {
+    if new.end - new.start > SMALL_PUT_RECORDS_MAX as u64 {
         return Ok(false);
     }
     let mut bytes = 0;
     for sequence in new {
         bytes += reader.record(sequence)?.text.len();
     }
-    Ok(bytes <= AT_ONCE_BYTES_MAX)
+    Ok(bytes <= SMALL_PUT_BYTES_MAX)
 }
 
 /// The newest sequence.
 fn last(reader: &Reader) -> Result<u64> {
-    Ok(reader.stats(false)?.record_count)
-}
-
-/// One model of `model list`.
-#[derive(Serialize)]
-struct Listed {
-    name: String,
-    dimension: u32,
-    bytes: u64,
-    hash: String,
-    in_force: bool,
+    Ok(stats(&reader, false)?.record_count)
 }
 
 /// `kapsa model`.
@@ -177,7 +210,14 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
         ModelVerb::List => list(app),
         ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
             let options = ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
-            let bytes = convert(&path, &options).map_err(models::failed)?;
+            if !path.is_dir() {
+                let message = format!("{} is not a folder", path.display());
+                return Err(CliError::user("invalid_model", message).hint(HINT_MODEL_FOLDER));
+            }
+            let bytes = convert(&path, &options).map_err(|error| {
+                let hint = error.hint.unwrap_or_else(|| HINT_MODEL_FOLDER.to_string());
+                CliError::user("invalid_model", error.message).hint(hint)
+            })?;
             let listed = add(bytes)?;
             show(app, &[listed])
         }
@@ -186,7 +226,9 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
             let name = name.strip_prefix("local:").unwrap_or(&name).to_string();
             let all = models::added()?;
             let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
-                return Err(CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list"));
+                return Err(
+                    CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list shows the added models")
+                );
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
             match fs::remove_file(path.with_extension("name")) {
@@ -196,7 +238,7 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
                 _ => {}
             }
             if app.out.is_json() {
-                app.out.json(&serde_json::json!({ "removed": name }))
+                app.out.json(&RemovedModel { removed: &name })
             } else {
                 app.out.line(&format!("removed {}", escape::line(&name)))
             }
@@ -212,37 +254,34 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
         None => match Reader::open(&app.capsule()?)?.coverage()?.model {
             Some(model) => model,
             None => {
-                return Err(CliError::user("no_vectors", "this capsule has no vectors yet, so no model is in force")
-                    .hint("`kapsa embed` makes them; `kapsa model info bundled` shows the model that it takes"));
+                return Err(CliError::user("no_vectors", "this capsule has no vectors yet, and so no model")
+                    .hint("run `kapsa embed`; `kapsa model info bundled` shows the model it uses by default"));
             }
         },
     };
     let hash = model.hash_hex();
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({
-            "name": model.name, "dimension": model.dimension, "hash": hash, "pooling": model.pooling.as_str(),
-            "query_prefix": model.query_prefix, "passage_prefix": model.passage_prefix, "tokens_max": tokens_max,
-        }));
+        return app.out.json(&ModelInfoOut::of(&model, &hash, tokens_max));
     }
     let lines = [
         ("name", model.name),
-        ("numbers", model.dimension.to_string()),
-        ("tokens", tokens_max.map_or_else(|| "as the service says".to_string(), |most| format!("at most {most}"))),
+        ("dimension", model.dimension.to_string()),
+        ("tokens", tokens_max.map_or_else(|| "as the service allows".to_string(), |most| format!("at most {most}"))),
         ("pooling", model.pooling.as_str().to_string()),
         ("query", model.query_prefix),
         ("passage", model.passage_prefix),
         ("hash", hash),
     ];
     for (name, value) in lines.into_iter().filter(|(_, value)| !value.is_empty()) {
-        app.out.faint(&format!("{name:<9}"))?;
+        app.out.faint(&format!("{name:<10}"))?;
         app.out.line(&escape::line(&value))?;
     }
     Ok(())
 }
 
 /// Stores a model file under its hash, whole or not at all.
-fn add(bytes: Vec<u8>) -> Result<Listed> {
+fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let failed = |error: std::io::Error| CliError::io("store the model", &error);
     let size = bytes.len() as u64;
     let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
@@ -261,17 +300,17 @@ fn add(bytes: Vec<u8>) -> Result<Listed> {
         drop(fs::remove_file(&temporary));
         return Err(failed(error));
     }
-    Ok(Listed { name: format!("local:{}", model.name), dimension: model.dimension, bytes: size, hash, in_force: false })
+    Ok(ModelOut { name: format!("local:{}", model.name), dimension: model.dimension, size_bytes: size, hash, in_force: false })
 }
 
 fn list(app: &mut App) -> Result<()> {
     let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
     let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
-    let mut all = vec![Listed {
+    let mut all = vec![ModelOut {
         name: models::BUNDLED.to_string(),
         dimension: bundled.model().dimension,
-        bytes: 0,
+        size_bytes: 0,
         hash: bundled.model().hash_hex(),
         in_force: false,
     }];
@@ -279,10 +318,10 @@ fn list(app: &mut App) -> Result<()> {
         let bytes = fs::read(&added.path).map_err(|error| CliError::io("read a model", &error))?;
         let Ok(embedder) = LocalEmbedder::from_bytes(bytes.into()) else { continue };
         let dimension = embedder.model().dimension;
-        all.push(Listed {
+        all.push(ModelOut {
             name: format!("local:{}", added.name),
             dimension,
-            bytes: added.bytes,
+            size_bytes: added.bytes,
             hash: added.hash,
             in_force: false,
         });
@@ -291,14 +330,14 @@ fn list(app: &mut App) -> Result<()> {
     show(app, &all)
 }
 
-fn show(app: &mut App, all: &[Listed]) -> Result<()> {
+fn show(app: &mut App, all: &[ModelOut]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "models": all }));
+        return app.out.json(&ModelsOut::of(all));
     }
     for listed in all {
-        let used = if listed.in_force { "  in force here" } else { "" };
-        let size = if listed.bytes == 0 { "with the program".to_string() } else { format!("{} KB", listed.bytes >> 10) };
-        app.out.line(&format!("{}  {} numbers  {size}{used}", escape::line(&listed.name), listed.dimension))?;
+        let used = if listed.in_force { "  used by this capsule" } else { "" };
+        let size = if listed.size_bytes == 0 { "built in".to_string() } else { format!("{} KB", listed.size_bytes >> 10) };
+        app.out.line(&format!("{}  {} dimensions  {size}{used}", escape::line(&listed.name), listed.dimension))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{EpisodeOut, episodes};
+use crate::wire::agent::{EpisodeOut, EpisodesOut};
 
 /// `kapsa episode`.
 pub(crate) fn run(app: &mut App, verb: EpisodeVerb) -> Result<()> {
@@ -25,7 +25,7 @@ pub(super) fn agent(app: &App, owner: &Owner) -> Result<String> {
     named
         .or(app.principal())
         .map(str::to_string)
-        .ok_or_else(|| CliError::usage("whose memory? name the agent").hint("--agent NAME, or KAPSA_AGENT=NAME for every call"))
+        .ok_or_else(|| CliError::usage("no agent given").hint("name it with --agent NAME or KAPSA_AGENT"))
 }
 
 /// Whose memory is written to: a principal's own.
@@ -94,13 +94,13 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&episodes(&agent, found, more));
+        return app.out.json(&EpisodesOut::of(&agent, found, more));
     }
     found.iter().try_for_each(|episode| line(app, episode))?;
     if found.is_empty() {
         app.out.note(&format!("no episodes of {agent}"));
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }

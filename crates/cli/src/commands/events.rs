@@ -1,6 +1,6 @@
 //! `events` and `event emit`: what happened.
 
-use kapsa_memory::{Event, EventRequest, EventType, NewEvent};
+use kapsa_memory::{Event, EventRequest, EventType, NewEvent, checkpoint, event};
 
 use crate::app::App;
 use crate::args::{Emit, EventsArgs};
@@ -12,9 +12,9 @@ use crate::wire::versions::{EventOut, EventsOut, Filters};
 
 /// `kapsa events`.
 pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
-    let reader = app.reader_when(&args.when)?;
+    let reader = app.owner_reader_when(&args.when)?;
     let after = match &args.since_checkpoint {
-        Some(name) => Some(reader.checkpoint(name)?.sequence),
+        Some(name) => Some(checkpoint::named(&reader, name)?.sequence),
         None => None,
     };
     let request = EventRequest {
@@ -26,14 +26,17 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
         audit_only: args.audit_only,
         curated_only: args.curated_only,
         all_branches: args.all,
-        limit: args.limit,
+        limit: args.limit.map(|limit| limit.saturating_add(1)),
     };
-    let events = reader.events(&request)?;
+    let mut events = event::list(&reader, &request)?;
+    // The newest are wanted: what is too many is the first.
+    let beyond = args.limit.map_or(0, |limit| events.len().saturating_sub(limit));
+    events.drain(..beyond);
     if app.out.is_json() {
-        return app.out.json(&EventsOut::of(&events, Filters::of(&args)));
+        return app.out.json(&EventsOut::of(&events, beyond > 0, Filters::of(&args)));
     }
     if events.is_empty() {
-        app.out.note("nothing happened yet that fits");
+        app.out.note("no events match");
     }
     events.iter().try_for_each(|event| line(app, event))
 }
@@ -42,21 +45,27 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
 pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     app.out.text(&format!("#{:<6} {}  ", event.sequence, readable(event.timestamp)))?;
     app.out.strong(event.event_type.name())?;
+    let words = crate::render::event_in_words(event.event_type.name(), &event.payload);
     let mut rest = String::new();
     for (name, value) in [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)] {
-        if !value.is_empty() && !value.starts_with('_') {
+        // A name with `_` before it stands for none; the stage of a merge only marks that it is over.
+        let says_nothing = value.starts_with('_') || (name == "stage" && words.is_some());
+        if !value.is_empty() && !says_nothing {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
-    let payload = serde_json::Value::Object(event.payload.clone()).to_string();
-    app.out.line(&format!("{rest}  {}", escape::line(&crate::render::shortened(&payload, 100))))
+    let words = words.unwrap_or_else(|| {
+        let payload = serde_json::Value::Object(event.payload.clone()).to_string();
+        crate::render::shortened(&payload, 100)
+    });
+    app.out.line(&format!("{rest}  {}", escape::line(&words)))
 }
 
 /// The type that a name means.
 pub(super) fn event_type(name: &str) -> Result<EventType> {
     EventType::named(name).ok_or_else(|| {
         let valid: Vec<&str> = EventType::ALL.iter().map(|known| known.name()).collect();
-        CliError::user("unknown_event_type", format!("`{name}` is no type of event"))
+        CliError::user("unknown_event_type", format!("`{name}` is not an event type"))
             .hint(format!("one of {}", valid.join(", ")))
             .field("valid_types", valid)
     })
@@ -85,10 +94,10 @@ fn try_emit(app: &mut App, args: Emit) -> Result<()> {
         payload: args.payload.unwrap_or_default(),
         ..NewEvent::new(event_type)
     };
-    let events = app.writer(&path, Some(&event.run))?.emit(vec![event])?;
+    let events = event::emit(&mut app.owner_writer(&path, Some(&event.run))?, vec![event])?;
     for event in &events {
         if app.out.is_json() {
-            app.out.json(&EventOut::of(event))?;
+            app.out.json(&EventOut::from(event))?;
         } else {
             app.out.line(&format!("{}  #{}", event.uri.short(), event.sequence))?;
         }

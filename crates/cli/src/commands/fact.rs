@@ -10,7 +10,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, ToldOut, facts, listed};
+use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
@@ -36,7 +36,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let (verdict, reason) = ("supersedes", "it was said to");
             answer(
                 app,
-                &ToldOut { verdict, reason, other: Some(&args.old), likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: Some(&args.old), similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             )
         }
@@ -74,7 +74,7 @@ fn workspace(app: &App) -> Result<WorkspaceMemory> {
 
 fn missing(id: &str) -> CliError {
     let hint = "kapsa fact list --all shows those that were superseded too, kapsa fact query looks for a text";
-    CliError::user("fact_not_found", format!("there is no fact {id}")).hint(hint).field("id", id)
+    CliError::user("fact_not_found", format!("no fact {id}")).hint(hint).field("id", id)
 }
 
 /// A fact as it was typed; what is not said of one that is known stays as it is.
@@ -101,7 +101,7 @@ fn told(app: &App, id: Option<String>, text: &[String], value: &FactValue) -> Re
     if let (Some(from), Some(to)) = (fact.valid_from, fact.valid_to)
         && to <= from
     {
-        return Err(CliError::usage("--valid-to is no later than --valid-from"));
+        return Err(CliError::usage("--valid-to must be later than --valid-from"));
     }
     Ok((fact, is_known))
 }
@@ -111,7 +111,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
     let classification = args.classification.map_or(fact.classification, Level::into);
     if classification == Classification::Restricted && args.named.is_empty() && fact.named.is_empty() {
-        app.out.note("restricted to nobody: --named says who may know it");
+        app.out.note("restricted to nobody: name who may read it with --named");
     }
     let fact = Fact {
         entity: args.about.entity.unwrap_or(fact.entity),
@@ -132,21 +132,21 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
             let (verdict, reason) = ("stored", "it was not compared with anything");
             return answer(
                 app,
-                &ToldOut { verdict, reason, other: None, likeness: None, fact: (&fact).into(), embedding },
+                &RememberedOut { verdict, reason, other: None, similarity: None, fact: (&fact).into(), embedding },
                 &fact,
             );
         }
     };
     let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
     let embedding = new.end(app);
-    let mut told = ToldOut::of(&remembered.comparison, &remembered.fact, embedding);
+    let mut told = RememberedOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {
-        (told.verdict, told.reason) = ("revised", "its id is known: what it said before is in its history");
+        (told.verdict, told.reason) = ("revised", "the id exists: its previous content is in its history");
     }
     answer(app, &told, &remembered.fact)
 }
 
-fn answer(app: &mut App, told: &ToldOut<'_>, fact: &Fact) -> Result<()> {
+fn answer(app: &mut App, told: &RememberedOut<'_>, fact: &Fact) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(told);
     }
@@ -179,20 +179,20 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
     let more = found.len() > filters.limit;
     let found = &found[..found.len().min(filters.limit)];
     if app.out.is_json() {
-        return app.out.json(&listed(found, more));
+        return app.out.json(&FactsOut::of(found, more));
     }
     tell_all(app, found)?;
     if found.is_empty() {
         app.out.note("no facts");
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }
 
 fn tell_all(app: &mut App, all: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(all));
+        return app.out.json(&FactsOut::of(all, false));
     }
     all.iter().try_for_each(|fact| line(app, fact))
 }
@@ -212,7 +212,7 @@ fn about(fact: &Fact) -> String {
     parts.extend((!names.is_empty()).then(|| names.join(" · ")));
     parts.extend((fact.classification.name() != "internal").then(|| fact.classification.to_string()));
     parts.extend((fact.confidence < 1.0).then(|| format!("confidence {:.2}", fact.confidence)));
-    parts.extend((fact.evidence_count > 1).then(|| format!("told {} times", fact.evidence_count)));
+    parts.extend((fact.evidence_count > 1).then(|| format!("seen {} times", fact.evidence_count)));
     parts.extend(fact.valid_from.map(|from| format!("from {}", readable(from))));
     parts.extend(fact.valid_to.map(|to| format!("until {}", readable(to))));
     parts.extend(fact.superseded_by.as_ref().map(|by| format!("superseded by {by}")));
@@ -233,7 +233,7 @@ fn show(app: &mut App, fact: &Fact) -> Result<()> {
         ("level", fact.classification.to_string()),
         ("named", fact.named.join(", ")),
         ("source", fact.source.clone()),
-        ("confidence", format!("{:.2}, told {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
+        ("confidence", format!("{:.2}, seen {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
         ("importance", if fact.importance > 0.0 { format!("{:.2}", fact.importance) } else { String::new() }),
         ("valid from", fact.valid_from.map(readable).unwrap_or_default()),
         ("valid until", fact.valid_to.map(readable).unwrap_or_default()),

@@ -2,14 +2,13 @@
 
 use std::sync::OnceLock;
 
-use kapsa_memory::Reader;
 use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
 use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
-use crate::app::App;
+use crate::app::{AnyReader, App};
 use crate::args::{Filters, Find, Group, SearchBy};
-use crate::error::Result;
-use crate::render::{self, counted};
+use crate::error::{CliError, Result};
+use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
 use crate::{escape, models, moment};
 
@@ -42,18 +41,18 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let found = search(app, &reader, &request)?;
     let explain = ranking.mode == SearchBy::Explain;
     if app.out.is_json() {
-        return app.out.json(&FoundOut::of(&request.query, &found, args.full, explain));
+        return app.out.json(&FoundOut::of(&request.query, request.k, &found, args.full, explain));
     }
-    show(app, &found, explain)
+    show(app, &reader, &found, explain)
 }
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
-fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found> {
+fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Found> {
     match by_meaning(&mut Asked::default(), reader, request) {
         // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
-            let found = reader.find(request)?;
-            app.out.note(&format!("by words only: {}", escape::line(&error.message)));
+            let found = reader.find_with(request, None)?;
+            app.out.note(&format!("searched by words only: {}", escape::line(&error.message)));
             Ok(found)
         }
         found => found,
@@ -61,9 +60,9 @@ fn search(app: &mut App, reader: &Reader, request: &FindRequest) -> Result<Found
 }
 
 /// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an error.
-pub(crate) fn by_meaning(asked: &mut Asked, reader: &Reader, request: &FindRequest) -> Result<Found> {
+pub(crate) fn by_meaning(asked: &mut Asked, reader: &AnyReader, request: &FindRequest) -> Result<Found> {
     let model = if request.mode == SearchMode::Words { None } else { reader.coverage()?.model };
-    let Some(model) = model else { return Ok(reader.find(request)?) };
+    let Some(model) = model else { return Ok(reader.find_with(request, None)?) };
     let question = asked.question(model, reader)?;
     Ok(reader.find_with(request, Some(question))?)
 }
@@ -74,11 +73,12 @@ pub(crate) fn by_meaning(asked: &mut Asked, reader: &Reader, request: &FindReque
 pub(crate) struct Asked(Vec<(Model, Result<Question>)>);
 
 impl Asked {
-    fn question(&mut self, model: Model, reader: &Reader) -> Result<&Question> {
+    fn question(&mut self, model: Model, reader: &AnyReader) -> Result<&Question> {
         let known = self.0.iter().position(|(known, _)| *known == model);
         let at = known.unwrap_or(self.0.len());
         if known.is_none() {
-            let embedder = models::for_capsule(reader);
+            let coverage = reader.coverage().map_err(CliError::from);
+            let embedder = coverage.and_then(|coverage| models::for_capsule(&coverage));
             self.0.push((model, embedder.map(|embedder| Question { embedder, answer: OnceLock::new() })));
         }
         self.0[at].1.as_ref().map_err(Clone::clone)
@@ -102,21 +102,24 @@ impl Embedder for Question {
     }
 }
 
-fn show(app: &mut App, found: &Found, explain: bool) -> Result<()> {
+fn show(app: &mut App, reader: &AnyReader, found: &Found, explain: bool) -> Result<()> {
+    let searched = reader.branch()?;
+    let reading = Reading { branch: &searched };
     if found.hits.is_empty() {
-        app.out.note("nothing found; fewer words, or --fallback for the newest records");
+        app.out.note("nothing found; try fewer words, or --fallback for the newest records");
     } else if found.fallback {
         app.out.note("nothing matched; these are the newest records");
     }
     for (at, hit) in found.hits.iter().enumerate() {
-        render::hit(&mut app.out, at + 1, hit)?;
+        let written_on = reader.branch_of(&hit.record)?;
+        render::hit(&mut app.out, at + 1, hit, &written_on, &reading)?;
         if explain {
             render::why(&mut app.out, hit)?;
         }
     }
     if found.means.model.is_some() && found.means.missing > 0 {
         let missing = counted(found.means.missing, "record");
-        app.out.note(&format!("{missing} without vectors, found by words only; `kapsa embed` makes them"));
+        app.out.note(&format!("{missing} without vectors can be found by words only; run `kapsa embed`"));
     }
     Ok(())
 }

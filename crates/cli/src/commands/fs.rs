@@ -4,7 +4,8 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use kapsa_agents::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::json;
 
 use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
@@ -16,7 +17,7 @@ use crate::error::{CliError, Result};
 use crate::escape;
 use crate::render::{counted, shortened};
 use crate::role_config::Declared;
-use crate::wire::fs as wire;
+use crate::wire::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, TraceOut, WrittenOut};
 
 /// Longest text of a hit that people are shown, in characters.
 const HIT_CHARS_MAX: usize = 300;
@@ -31,16 +32,18 @@ pub(crate) fn run(app: &mut App, verb: FsVerb) -> Result<()> {
         FsVerb::Cat { path, of } => {
             let session = Session::begin(app, &of)?;
             let content = session.of(session.files.open(&path))?;
-            session.end(app, wire::file(&path, &content), |app| app.out.line(content.strip_suffix('\n').unwrap_or(&content)))
+            session.end(app, FileOut { path: &path, text: &content }, |app| {
+                app.out.line(content.strip_suffix('\n').unwrap_or(&content))
+            })
         }
         FsVerb::Search { query, scope, limit, of } => {
             let query = query.join(" ");
             let session = Session::begin(app, &of)?.limited(limit);
             let found = session.of(session.files.search(&query, &scope))?;
-            session.end(app, wire::found(&query, &scope, &found), |app| {
+            session.end(app, FilesFoundOut::of(&query, &scope, &found), |app| {
                 found.hits.iter().try_for_each(|hit| tell_hit(app, hit))?;
                 if found.hits.is_empty() {
-                    app.out.note("nothing has all these words in it");
+                    app.out.note("no file contains all these words");
                 }
                 more(app, found.more);
                 Ok(())
@@ -97,7 +100,7 @@ impl Session {
         result.map_err(|error| {
             let error = failure(error, &self.agent);
             if self.trace {
-                error.field("traces", self.files.traces().iter().map(wire::trace).collect::<Vec<_>>())
+                error.field("traces", json!(self.files.traces().iter().map(TraceOut::from).collect::<Vec<_>>()))
             } else {
                 error
             }
@@ -105,14 +108,11 @@ impl Session {
     }
 
     /// Answers, and tells the traces where they are wanted.
-    fn end(self, app: &mut App, mut answer: Value, tell: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
+    fn end(self, app: &mut App, answer: impl Serialize, tell: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
         let traces = if self.trace { self.files.traces() } else { Vec::new() };
         if app.out.is_json() {
-            answer["agent"] = self.agent.into();
-            if self.trace {
-                answer["traces"] = traces.iter().map(wire::trace).collect();
-            }
-            return app.out.json(&answer);
+            let traces = self.trace.then(|| traces.iter().map(TraceOut::from).collect());
+            return app.out.json(&FsOut { agent: &self.agent, answer, traces });
         }
         tell(app)?;
         traces.iter().for_each(|trace| tell_trace(app, trace));
@@ -126,7 +126,7 @@ fn failure(error: FileError, agent: &str) -> CliError {
     match error {
         FileError::Memory(error) => error.into(),
         FileError::InvalidPath { .. } => {
-            CliError::user("invalid_path", message).hint("a path such as /knowledge/sales/vp-sponsor")
+            CliError::user("invalid_path", message).hint("use a path such as /knowledge/sales/vp-sponsor")
         }
         FileError::NoSuchFile { path } => CliError::user("file_not_found", message).hint(tree).field("path", path),
         FileError::NoSuchFolder { path } => CliError::user("folder_not_found", message).hint(tree).field("path", path),
@@ -137,10 +137,10 @@ fn failure(error: FileError, agent: &str) -> CliError {
             CliError::user("is_file", message).hint(format!("kapsa fs cat {path} prints it")).field("path", path)
         }
         FileError::ReadOnly { path } => CliError::user("read_only", message)
-            .hint("an agent writes below /knowledge and /experience; facts are told with kapsa fact add")
+            .hint("write below /knowledge or /experience; add facts with kapsa fact add")
             .field("path", path),
         FileError::OtherDay { path, today } => CliError::user("other_day", message)
-            .hint(format!("/experience/{today}/ID, or /experience/ID; kapsa episode add --at tells of another day"))
+            .hint(format!("use /experience/{today}/ID or /experience/ID; for another day: kapsa episode add --at"))
             .field("path", path),
         FileError::Taken { path, by } => {
             CliError::user("taken", message).hint("choose another id").field("path", path).field("by", by)
@@ -152,7 +152,7 @@ fn failure(error: FileError, agent: &str) -> CliError {
 fn list(app: &mut App, of: &FsOf, path: &str, depth: usize, limit: usize) -> Result<()> {
     let session = Session::begin(app, of)?.limited(limit);
     let listing = session.of(session.files.tree(path, depth))?;
-    session.end(app, wire::listing(&listing), |app| {
+    session.end(app, ListingOut::from(&listing), |app| {
         if depth > 1 {
             app.out.strong(&escape::line(&listing.path))?;
             app.out.text("\n")?;
@@ -210,7 +210,7 @@ fn tell_hit(app: &mut App, hit: &FileHit) -> Result<()> {
 
 fn more(app: &mut App, more: usize) {
     if more > 0 {
-        app.out.note(&format!("and {more} more; --limit shows them"));
+        app.out.note(&format!("and {more} more; show them with --limit N"));
     }
 }
 
@@ -248,7 +248,7 @@ fn write(app: &mut App, args: &FsWrite) -> Result<()> {
     let session = Session::new(app, agent, None, args.trace)?;
     let written = session.of(session.files.write_with(&args.path, text.trim_end_matches(['\r', '\n']), &details))?;
     let embedding = new.end(app);
-    session.end(app, wire::written(&written, embedding), |app| {
+    session.end(app, WrittenOut::of(&written, embedding), |app| {
         app.out.strong(&escape::line(&written.path))?;
         app.out.line(if written.existed { "  revised" } else { "  added" })
     })

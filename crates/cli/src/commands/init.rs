@@ -10,8 +10,8 @@ use kapsa_memory::{CapsuleError, Created, Error, check};
 use crate::app::App;
 use crate::args::{Create, Init};
 use crate::error::{CliError, Result};
-use crate::locate;
 use crate::wire::{Made, show};
+use crate::{git_exclude, locate};
 
 /// Most old capsules kept beside the new one.
 const BACKUPS_MAX: u32 = 10_000;
@@ -23,13 +23,16 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
     let backup = if args.force { set_aside(app, &path)? } else { None };
     let created = kapsa_memory::create(&path, &app.write_options(None))?;
     let made = match created {
-        Created::New => Made {
-            created: true,
-            exists: false,
-            capsule_path: show(&path),
-            message: None,
-            backup_path: backup.as_deref().map(show),
-        },
+        Created::New => {
+            exclude(app, &path);
+            Made {
+                created: true,
+                exists: false,
+                capsule_path: show(&path),
+                message: None,
+                backup_path: backup.as_deref().map(show),
+            }
+        }
         Created::Existing => already_there(&path),
     };
     tell(app, &made)
@@ -38,14 +41,28 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
 /// `kapsa create PATH`.
 pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
     let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
-        Created::New => Made { created: true, exists: false, capsule_path: show(&args.path), message: None, backup_path: None },
+        Created::New => {
+            exclude(app, &args.path);
+            Made { created: true, exists: false, capsule_path: show(&args.path), message: None, backup_path: None }
+        }
         Created::Existing => already_there(&args.path),
     };
     tell(app, &made)
 }
 
+/// Keeps the lock beside a new capsule out of `git status`. The folder of a workspace ignores itself; what fails elsewhere is
+/// reported and spoils nothing.
+fn exclude(app: &mut App, path: &Path) {
+    if path.parent().is_some_and(|folder| folder.ends_with(locate::WORKSPACE_FOLDER)) {
+        return;
+    }
+    if let Err(error) = git_exclude::exclude_beside(path) {
+        app.out.note(&format!("git may list {}.lock as untracked: {error}", path.display()));
+    }
+}
+
 fn already_there(path: &Path) -> Made {
-    let message = format!("{} exists and was left as it is", path.display());
+    let message = format!("{} already exists; left unchanged", path.display());
     Made { created: false, exists: true, capsule_path: show(path), message: Some(message), backup_path: None }
 }
 
@@ -56,9 +73,9 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
     if let Some(message) = &made.message {
         return app.out.line(message);
     }
-    app.out.line(&format!("made {}", made.capsule_path))?;
+    app.out.line(&format!("created {}", made.capsule_path))?;
     match &made.backup_path {
-        Some(backup) => app.out.line(&format!("the old one is {backup}")),
+        Some(backup) => app.out.line(&format!("the old capsule is {backup}")),
         None => Ok(()),
     }
 }
@@ -83,7 +100,9 @@ pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
 fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
-        return Err(CliError::user("not_a_capsule", format!("{} is no regular file", path.display())).hint("it was not touched"));
+        return Err(
+            CliError::user("not_a_capsule", format!("{} is not a regular file", path.display())).hint("it was not touched")
+        );
     }
     let writer = match app.keeper(path) {
         Ok(writer) => Some(writer),
@@ -124,7 +143,7 @@ fn claim_backup(path: &Path) -> Result<PathBuf> {
             Err(error) => return Err(CliError::io(&format!("make {}", backup.display()), &error)),
         }
     }
-    Err(CliError::user("too_many_backups", format!("{} has {BACKUPS_MAX} backups already", path.display())))
+    Err(CliError::user("too_many_backups", format!("{} already has {BACKUPS_MAX} backups", path.display())))
 }
 
 fn sync_folder(path: &Path) -> Result<()> {

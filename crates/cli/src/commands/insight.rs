@@ -15,7 +15,7 @@ use crate::commands::put::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment;
-use crate::wire::agent::{InsightOut, facts, insights, reflected};
+use crate::wire::agent::{FactsOut, InsightOut, InsightsOut, ReflectedOut};
 
 /// `kapsa insight`.
 pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
             change(app, &args, |memory| memory.retire(&args.id))?;
             let published = format!("pub_{}", args.id);
             if CapsuleFactStore::new(app.location()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
-                app.out.note(&format!("the team is still told: kapsa forget fact/{published}"));
+                app.out.note(&format!("its published fact remains; kapsa forget fact/{published} withdraws it"));
             }
             Ok(())
         }
@@ -130,11 +130,7 @@ fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
         [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
         _ => "--classification restricted keeps it for the agent alone".to_string(),
     };
-    let message = format!(
-        "the episodes that it comes from hold secrets of {}: in {} it may be told no further than the agent",
-        of.join(" and "),
-        named(domain)
-    );
+    let message = format!("its episodes hold secrets of {}: in {} it must stay with the agent", of.join(" and "), named(domain));
     CliError::usage(message).hint(hint)
 }
 
@@ -154,13 +150,13 @@ fn list(app: &mut App, args: InsightList) -> Result<()> {
     let more = found.len() > args.limit;
     let found = &found[..found.len().min(args.limit)];
     if app.out.is_json() {
-        return app.out.json(&insights(&agent, found, more));
+        return app.out.json(&InsightsOut::of(&agent, found, more));
     }
     found.iter().try_for_each(|insight| line(app, insight))?;
     if found.is_empty() {
         app.out.note(&format!("no insights of {agent}"));
     } else if more {
-        app.out.note("there are more; --limit shows them");
+        app.out.note("there are more; show them with --limit N");
     }
     Ok(())
 }
@@ -173,7 +169,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
     })?;
     new.end(app);
     if app.out.is_json() {
-        return app.out.json(&reflected(agent, &learned.new, &learned.strengthened));
+        return app.out.json(&ReflectedOut::of(agent, &learned));
     }
     tell_learned(app, &learned, "nothing new: an insight takes the same result of the same action three times")
 }
@@ -211,14 +207,14 @@ fn publish(app: &mut App, args: Publish) -> Result<()> {
 /// Tells which facts the team knows now.
 pub(super) fn tell_published(app: &mut App, published: &[Fact]) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&facts(published));
+        return app.out.json(&FactsOut::of(published, false));
     }
     for fact in published {
         app.out.strong(&escape::line(&fact.id))?;
         app.out.line(&format!("  {}  [{}]", escape::line(&fact.content), fact.classification))?;
     }
     if published.is_empty() {
-        app.out.note("nothing to publish: no insight is sure enough");
+        app.out.note("nothing to publish: no insight reaches the minimum confidence");
     }
     Ok(())
 }

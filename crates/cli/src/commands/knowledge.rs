@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use kapsa_memory::graph::{Direction, Fact, Provenance};
-use kapsa_memory::policy::{self, PARTS};
+use kapsa_memory::policy;
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Record, Replayed};
-use serde_json::{Map, Value, json};
+use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, graph, replay};
+use serde_json::{Map, Value};
 
 use super::events::{event_type, line as event_line};
 use super::{put, versions};
@@ -19,8 +19,10 @@ use crate::escape;
 use crate::json_input;
 use crate::moment::{self, rfc3339};
 use crate::render;
-use crate::wire::RecordOut;
-use crate::wire::versions::{CheckpointOut, EventOut};
+use crate::wire::knowledge::{
+    CapturedOut, PoliciesOut, PolicyDiffOut, PolicyLineOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut, issue_level,
+};
+use crate::wire::{self, Records};
 
 /// Largest policy that is read from a file.
 const POLICY_BYTES_MAX: u64 = 1 << 20;
@@ -38,10 +40,10 @@ fn policy_file(path: &Path) -> Result<Map<String, Value>> {
 
 fn found(reader: &Reader, id: Option<&str>) -> Result<PolicySnapshot> {
     let policy = match id.filter(|id| *id != "current") {
-        Some(id) => reader.policy(id.trim_start_matches("policy/"))?,
-        None => reader.current_policy()?,
+        Some(id) => policy::named(&reader, id.trim_start_matches("policy/"))?,
+        None => policy::current(&reader)?,
     };
-    policy.ok_or_else(|| CliError::user("policy_not_found", "there is no such policy").hint("kapsa policy list"))
+    policy.ok_or_else(|| CliError::user("policy_not_found", "no such policy").hint("kapsa policy list shows the policies"))
 }
 
 /// `kapsa policy`.
@@ -50,75 +52,58 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
         PolicyVerb::Capture { file } => {
             let given = policy_file(&file)?;
             let path = app.capsule()?;
-            let captured = app.writer(&path, None)?.capture_policy(&given, &rfc3339(moment::now()))?;
+            let captured = policy::capture(&mut app.owner_writer(&path, None)?, &given, &rfc3339(moment::now()))?;
             let policy = &captured.policy;
             if app.out.is_json() {
-                return app
-                    .out
-                    .json(&json!({ "captured": captured.changed, "policy_id": policy.id, "policy_uri": policy.uri.as_str(),
-                    "hash": policy.hash, "drift_from": policy.drift_from }));
+                return app.out.json(&CapturedOut::from(&captured));
             }
-            let what = if captured.changed { "captured" } else { "holds already" };
+            let what = if captured.changed { "captured" } else { "unchanged" };
             app.out.line(&format!("{}  {}  {what}", policy.id, &policy.hash[..12]))
         }
         PolicyVerb::List => list_policies(app),
         PolicyVerb::Show { id } => {
-            let policy = found(&app.reader()?, id.as_deref())?;
-            app.out.json(&Value::Object(policy.record.metadata))
+            let policy = found(&app.owner_reader()?, id.as_deref())?;
+            app.out.json(&PolicyOut::from(&policy))
         }
         PolicyVerb::Validate { file } => {
             let hash = policy::hash(&policy::canonical(&policy_file(&file)?)?);
             if app.out.is_json() {
-                return app.out.json(&json!({ "valid": true, "hash": hash }));
+                return app.out.json(&ValidOut { valid: true, hash: &hash });
             }
             app.out.line(&format!("valid, {hash}"))
         }
         PolicyVerb::Diff { a, b } => {
-            let reader = app.reader()?;
+            let reader = app.owner_reader()?;
             let (a, b) = (found(&reader, Some(&a))?, found(&reader, b.as_deref())?);
-            let part = |policy: &PolicySnapshot, part: &str| policy.record.metadata.get(part).cloned().unwrap_or_default();
-            let differs = |name: &&str| part(&a, name) != part(&b, name);
-            let parts: Vec<Value> = PARTS
-                .into_iter()
-                .filter(differs)
-                .map(|name| json!({ "part": name, "a": part(&a, name), "b": part(&b, name) }))
-                .collect();
+            let diff = PolicyDiffOut::of(&a, &b);
             if app.out.is_json() {
-                return app.out.json(&json!({ "a": a.id, "b": b.id, "same": parts.is_empty(), "differences": parts }));
+                return app.out.json(&diff);
             }
-            if parts.is_empty() {
+            if diff.differences.is_empty() {
                 app.out.note("no difference");
             }
-            parts.iter().try_for_each(|part| {
-                app.out.strong(part["part"].as_str().unwrap_or_default())?;
-                app.out.line(&format!(
-                    "\n   - {}\n   + {}",
-                    escape::line(&part["a"].to_string()),
-                    escape::line(&part["b"].to_string())
-                ))
+            diff.differences.iter().try_for_each(|part| {
+                app.out.strong(part.part)?;
+                app.out.line(&format!("\n   - {}\n   + {}", escape::line(&part.a.to_string()), escape::line(&part.b.to_string())))
             })
         }
     }
 }
 
 fn list_policies(app: &mut App) -> Result<()> {
-    let reader = app.reader()?;
+    let reader = app.owner_reader()?;
     let filter = Filter { kinds: vec![policy::KIND.to_string()], ..Filter::default() };
-    let policies = reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX, reverse: false })?;
-    let current = reader.current_policy()?.map(|policy| policy.id);
-    let text = |record: &Record, name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
-    let is_current = |record: &Record| Some(text(record, "policy_id")) == current;
+    let mut records = reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX + 1, reverse: false })?;
+    let more = wire::cut(&mut records, POLICIES_MAX);
+    let current = policy::current(&reader)?.map(|policy| policy.id);
+    let policies: Vec<_> = records.iter().map(|record| PolicyLineOut::of(record, current.as_deref())).collect();
     if app.out.is_json() {
-        let one = |record: &Record| {
-            json!({ "policy_id": text(record, "policy_id"), "hash": text(record, "hash"), "created_at": text(record, "created_at"),
-                "current": is_current(record) })
-        };
-        return app.out.json(&json!({ "count": policies.len(), "policies": policies.iter().map(one).collect::<Vec<_>>() }));
+        return app.out.json(&PoliciesOut::of(policies, more));
     }
-    policies.iter().try_for_each(|record| {
-        let mark = if is_current(record) { "*" } else { " " };
-        let (id, hash, at) = (text(record, "policy_id"), text(record, "hash"), text(record, "created_at"));
-        app.out.line(&format!("{mark} {id}  {}  {at}", hash.get(..12).unwrap_or_default()))
+    policies.iter().try_for_each(|policy| {
+        let mark = if policy.current { "*" } else { " " };
+        let hash = policy.hash.get(..12).unwrap_or_default();
+        app.out.line(&format!("{mark} {}  {hash}  {}", policy.policy_id, policy.created_at))
     })
 }
 
@@ -128,7 +113,7 @@ fn provenance(from: From) -> Provenance {
 
 /// Reads `KEY=VALUE`, with the value's type after the last colon where that is one.
 fn fact(text: &str) -> Result<Fact> {
-    let (key, value) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` is no fact; write KEY=VALUE")))?;
+    let (key, value) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` is not a fact; write KEY=VALUE")))?;
     let typed = value.rsplit_once(':').filter(|(_, name)| kapsa_memory::graph::VALUE_TYPES.contains(name));
     let (value, value_type) = typed.unwrap_or((value, "string"));
     Ok(Fact::parse(key, value, value_type)?)
@@ -141,34 +126,36 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
             let facts = facts.iter().map(|text| fact(text)).collect::<Result<Vec<_>>>()?;
             let path = app.capsule()?;
             let id = id.unwrap_or_else(|| slug(&title));
-            let put = app.writer(&path, None)?.add_card(&card_type, &title, &id, &facts, &provenance(from))?;
+            let put = graph::add_card(&mut app.owner_writer(&path, None)?, &card_type, &title, &id, &facts, &provenance(from))?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::AddEdge { edge_type, start, end, weight, from } => {
             let (start, end) = (logical(&start)?, logical(&end)?);
             let path = app.capsule()?;
-            let put = app.writer(&path, None)?.add_edge(&edge_type, (&start, &end), weight, &provenance(from))?;
+            let put =
+                graph::add_edge(&mut app.owner_writer(&path, None)?, &edge_type, (&start, &end), weight, &provenance(from))?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::Query { uri, direction, depth, of_type, limit, when } => {
-            let reader = app.reader_when(&when)?;
-            let records = match uri {
+            let reader = app.owner_reader_when(&when)?;
+            let above = limit.saturating_add(1);
+            let mut records = match uri {
                 Some(uri) => {
                     let direction = match direction {
                         EdgeDirection::In => Direction::In,
                         EdgeDirection::Out => Direction::Out,
                         EdgeDirection::Both => Direction::Both,
                     };
-                    reader.edges(&logical(&uri)?, direction, of_type.as_deref(), depth, limit)?
+                    graph::edges(&reader, &logical(&uri)?, direction, of_type.as_deref(), depth, above)?
                 }
-                None => reader.cards(of_type.as_deref(), limit)?,
+                None => graph::cards(&reader, of_type.as_deref(), above)?,
             };
+            let more = wire::cut(&mut records, limit);
             if app.out.is_json() {
-                let records: Vec<RecordOut<'_>> = records.iter().map(RecordOut::whole).collect();
-                return app.out.json(&json!({ "count": records.len(), "records": records }));
+                return app.out.json(&Records::of(&records, more));
             }
             if records.is_empty() {
-                app.out.note("nothing is joined to it");
+                app.out.note("no edges");
             }
             records.iter().try_for_each(|record| {
                 app.out.strong(&escape::line(record.uri.short()))?;
@@ -192,25 +179,22 @@ pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
     match verb {
         ReplayVerb::Run { run, types } => {
             let types = types.iter().map(|name| event_type(name)).collect::<Result<Vec<_>>>()?;
-            let timeline = app.reader()?.replay(&run, &types)?;
+            let timeline = replay::timeline(&app.owner_reader()?, &run, &types)?;
             show_timeline(app, &run, &timeline)?;
             Ok(Status::Done)
         }
         ReplayVerb::Verify { run, check_retrievals, check_sequence } => {
             let all = !check_retrievals && !check_sequence;
-            let issues = app.reader()?.verify_replay(&run, all || check_retrievals, all || check_sequence)?;
+            let issues = replay::verify(&app.owner_reader()?, &run, all || check_retrievals, all || check_sequence)?;
             let passed = !issues.iter().any(|issue| issue.is_error);
-            let severity = |is_error| if is_error { "error" } else { "warning" };
             if app.out.is_json() {
-                let one = |issue: &kapsa_memory::ReplayIssue| json!({ "check": issue.check, "severity": severity(issue.is_error), "message": issue.message, "event_uri": issue.event.as_str() });
-                let listed: Vec<Value> = issues.iter().map(one).collect();
-                app.out.json(&json!({ "passed": passed, "issue_count": issues.len(), "issues": listed }))?;
+                app.out.json(&ReplayVerifyOut::of(passed, &issues))?;
             } else {
                 for issue in &issues {
                     let event = escape::line(issue.event.short()).into_owned();
-                    app.out.line(&format!("{}: {event}: {}", severity(issue.is_error), escape::line(&issue.message)))?;
+                    app.out.line(&format!("{}: {event}: {}", issue_level(issue), escape::line(&issue.message)))?;
                 }
-                app.out.line(if passed { "it fits together" } else { "it does not fit together" })?;
+                app.out.line(if passed { "consistent" } else { "inconsistent" })?;
             }
             Ok(if passed { Status::Done } else { Status::Told(1) })
         }
@@ -219,15 +203,7 @@ pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
 
 fn show_timeline(app: &mut App, run: &str, timeline: &[Replayed]) -> Result<()> {
     if app.out.is_json() {
-        let entry = |entry: &Replayed| -> Result<Value> {
-            let shown = match entry {
-                Replayed::Event(event) => serde_json::to_value(EventOut::of(event)),
-                Replayed::Checkpoint(checkpoint) => serde_json::to_value(CheckpointOut::from(checkpoint)),
-            };
-            shown.map_err(|error| CliError::system("internal", error.to_string()))
-        };
-        let entries = timeline.iter().map(entry).collect::<Result<Vec<_>>>()?;
-        return app.out.json(&json!({ "run": run, "count": entries.len(), "statement": REPLAY_STATEMENT, "timeline": entries }));
+        return app.out.json(&ReplayOut::of(run, timeline));
     }
     for entry in timeline {
         match entry {

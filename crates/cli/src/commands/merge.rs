@@ -9,8 +9,8 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_memory::merge::{MergeItem, Outcome};
-use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri};
+use kapsa_memory::merge::{MergeItem, MergeOutcome};
+use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch, merge};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -18,8 +18,10 @@ use crate::app::App;
 use crate::args::{Merge, MergeMode};
 use crate::error::{CliError, Result};
 use crate::escape;
+use crate::output::ErrorStyle;
 use crate::render::counted;
-use crate::wire::versions::{MergeOut, choice_name, outcome_name};
+use crate::wire::merge::{MergeOut, PlanOut, choice_name, outcome_name};
+use crate::{conflict, editor};
 
 /// Largest review file that is read.
 const PLAN_BYTES_MAX: u64 = 256 << 20;
@@ -40,14 +42,14 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
         request.note.clone_from(note);
     }
     if args.dry_run || args.plan.is_some() {
-        let plan = app.whole_reader()?.plan_merge(&request)?;
+        let plan = merge::plan(&app.whole_reader()?, &request)?;
         return match &args.plan {
             Some(file) => write_plan(app, &plan, &request, file),
             None => show(app, &plan),
         };
     }
     loop {
-        let result = app.keeper(&path)?.merge(&request)?;
+        let result = merge::merge(&mut app.keeper(&path)?, &request)?;
         let plan = match result {
             MergeResult::Done(merged) => {
                 if app.out.is_json() {
@@ -67,7 +69,7 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
 }
 
 fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
-    let from = args.from.clone().unwrap_or_default();
+    let from = args.branch_to_merge.as_ref().or(args.from.as_ref()).cloned().unwrap_or_default();
     let to = match &args.to {
         Some(to) => to.clone(),
         None => parent_of(app, &from)?,
@@ -88,17 +90,19 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 }
 
 fn parent_of(app: &App, from: &str) -> Result<String> {
-    let branch = app.whole_reader()?.branch_info(from)?;
-    branch.parent.ok_or_else(|| CliError::user("invalid_operation", "main left no branch that it could be merged into"))
+    let branch = branch::named(&app.whole_reader()?, from)?;
+    branch.parent.ok_or_else(|| {
+        CliError::user("invalid_operation", "main has no parent to merge into").hint("name the target with --to BRANCH")
+    })
 }
 
-/// Tells of conflicts and fails.
+/// Shows the conflicts and fails.
 fn refuse(app: &mut App, plan: &MergePlan) -> Result<()> {
     show(app, plan)?;
     app.out.flush()?;
     let count = plan.conflicts().count() as u64;
-    let message = format!("nothing was merged: {} to be decided", counted(count, "conflict"));
-    let hint = format!("--ours, --theirs, --contested, or kapsa merge --from {} --plan FILE, then --apply FILE", plan.from);
+    let message = format!("nothing was merged: {} to resolve", counted(count, "conflict"));
+    let hint = format!("--ours, --theirs, --contested, or kapsa merge {} --plan FILE, then --apply FILE", plan.from);
     Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", count))
 }
 
@@ -111,7 +115,7 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
         app.out.text(&format!("{:<10} ", outcome_name(item.outcome)))?;
         app.out.strong(&escape::line(item.uri.short()))?;
         app.out.line(&decided)?;
-        if item.outcome == Outcome::Conflict {
+        if item.outcome == MergeOutcome::Conflict {
             sides(app, item)?;
         }
     }
@@ -143,7 +147,7 @@ fn review(app: &mut App, plan: &MergePlan, request: &mut MergeRequest) -> Result
         app.out.line(&format!("\nconflict {} of {total}: {}", at + 1, escape::line(item.uri.short())))?;
         sides(app, item)?;
         app.out.flush()?;
-        let Some(choice) = ask()? else { return Ok(false) };
+        let Some(choice) = ask(item)? else { return Ok(false) };
         let note =
             if matches!(choice, Choice::Skip) { String::new() } else { answer("why (may be empty): ")?.unwrap_or_default() };
         request.rulings.insert(item.uri.clone(), Ruling { choice, note, seen: Some(seen(item)) });
@@ -155,7 +159,7 @@ fn seen(item: &MergeItem) -> (Option<u64>, u64) {
     (item.ours.as_ref().map(|ours| ours.sequence), item.theirs.sequence)
 }
 
-fn ask() -> Result<Option<Choice>> {
+fn ask(item: &MergeItem) -> Result<Option<Choice>> {
     loop {
         let Some(typed) = answer("[o]urs, [t]heirs, [c]ontested, [e]dit, [s]kip, [q]uit: ")? else { return Ok(None) };
         return Ok(Some(match typed.as_str() {
@@ -164,13 +168,35 @@ fn ask() -> Result<Option<Choice>> {
             "c" | "contested" => Choice::Contested,
             "s" | "skip" => Choice::Skip,
             "q" | "quit" => return Ok(None),
-            "e" | "edit" => match answer("the text: ")? {
-                Some(text) if !text.is_empty() => Choice::Edited(text),
-                _ => continue,
+            "e" | "edit" => match edit(item)? {
+                Some(text) => Choice::Edited(text),
+                None => continue,
             },
             _ => continue,
         }));
     }
+}
+
+/// Opens both texts in the editor. None when it gave no text that could be taken; the reason is printed.
+fn edit(item: &MergeItem) -> Result<Option<String>> {
+    let ours = item.ours.as_ref().map_or("", |ours| &ours.text);
+    let both = conflict::marked(ours, &item.theirs.text);
+    let text = match editor::edit(&both) {
+        Ok(text) => text,
+        Err(error) => {
+            crate::output::error(&error, ErrorStyle::People);
+            return Ok(None);
+        }
+    };
+    let refused = if text.trim().is_empty() {
+        "the text is empty"
+    } else if conflict::has_marks(&text) {
+        "conflict marks are left in the text"
+    } else {
+        return Ok(Some(text));
+    };
+    crate::output::usage(&format!("{refused}\n"));
+    Ok(None)
 }
 
 /// One line from the terminal; none at its end.
@@ -195,7 +221,7 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         Value::Object(side)
     };
     let item = |item: &MergeItem| {
-        let decision = if item.outcome == Outcome::Conflict { Value::Null } else { "take".into() };
+        let decision = if item.outcome == MergeOutcome::Conflict { Value::Null } else { "take".into() };
         json!({ "uri": item.uri.as_str(), "outcome": outcome_name(item.outcome), "decision": decision, "note": "",
             "theirs": side(&item.theirs), "ours": item.ours.as_ref().map(side), "base": item.base.as_ref().map(side) })
     };
@@ -204,14 +230,17 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         "items": plan.items.iter().map(item).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&whole).map_err(|error| CliError::io("write the plan", &error.into()))?;
     fs::write(file, format!("{text}\n")).map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
-    let conflicts = plan.conflicts().count() as u64;
+    let conflicts = plan.conflicts().count();
     if app.out.is_json() {
-        return app
-            .out
-            .json(&json!({ "plan": file.display().to_string(), "items": plan.items.len(), "conflict_count": conflicts }));
+        let (plan_path, count) = (file.display().to_string(), plan.items.len());
+        return app.out.json(&PlanOut { plan_path, count, conflict_count: conflicts });
     }
     let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
-    app.out.line(&format!("{} and {}; {apply}", counted(plan.items.len() as u64, "record"), counted(conflicts, "conflict")))
+    app.out.line(&format!(
+        "{} and {}; {apply}",
+        counted(plan.items.len() as u64, "record"),
+        counted(conflicts as u64, "conflict")
+    ))
 }
 
 #[derive(Deserialize)]
@@ -249,17 +278,17 @@ fn from_file(file: &Path) -> Result<MergeRequest> {
     let odd = |message: String| CliError::user("invalid_plan", format!("{}: {message}", file.display()));
     let size = fs::metadata(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?.len();
     if size > PLAN_BYTES_MAX {
-        return Err(odd("it is larger than 256 MiB".to_string()));
+        return Err(odd("larger than 256 MiB".to_string()));
     }
     let bytes = fs::read(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?;
-    let plan: PlanIn = serde_json::from_slice(&bytes).map_err(|error| odd(format!("it is no merge plan: {error}")))?;
+    let plan: PlanIn = serde_json::from_slice(&bytes).map_err(|error| odd(format!("not a merge plan: {error}")))?;
     if plan.kapsa_merge_plan != 1 {
         return Err(odd(format!("version {} of merge plans is not known", plan.kapsa_merge_plan)));
     }
     let mode = match plan.mode.as_str() {
         "curated" => Mode::Curated,
         "full" => Mode::Full,
-        other => return Err(odd(format!("`{other}` is no mode: curated or full"))),
+        other => return Err(odd(format!("`{other}` is not a mode: curated or full"))),
     };
     let mut rulings = BTreeMap::new();
     for item in plan.items {
@@ -271,7 +300,7 @@ fn from_file(file: &Path) -> Result<MergeRequest> {
             (Some("skip"), _) => Choice::Skip,
             (Some("edited"), Some(text)) if !text.is_empty() => Choice::Edited(text),
             (Some("edited"), _) => return Err(odd(format!("{} is edited, but its `text` is missing", item.uri))),
-            (Some(other), _) => return Err(odd(format!("`{other}` is no decision about {}", item.uri))),
+            (Some(other), _) => return Err(odd(format!("`{other}` is not a decision about {}", item.uri))),
             (None, _) => continue,
         };
         let seen = Some((item.ours.map(|side| side.sequence), item.theirs.sequence));

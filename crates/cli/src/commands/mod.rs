@@ -105,7 +105,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
         Verb::Alias(args) => versions::alias(app, &args),
         Verb::ResolveUri(args) => versions::resolve_uri(app, &args),
         Verb::Branch(args) => versions::branch(app, args),
-        Verb::Commit(args) => versions::commit(app, args),
+        Verb::Checkpoint(args) => versions::checkpoint(app, args),
         Verb::Checkpoints(args) => versions::checkpoints(app, &args),
         Verb::Merge(args) => merge::run(app, &args),
         Verb::Diff(args) => versions::diff(app, &args),

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use kapsa_memory::access::Access;
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
-use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, Writer};
+use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, is_small_put};
 
-use crate::app::{self, App};
-use crate::args::{self, Fields};
+use crate::app::{self, AnyWriter, App};
+use crate::args::{self, EmbedWhen, Fields};
 use crate::commands::documents;
-use crate::commands::embed::New;
+use crate::commands::embed::{Ahead, New};
 use crate::error::{CliError, Result};
 use crate::json_input::{self, Fault};
 use crate::lines::{Piece, Pieces, located};
@@ -37,15 +37,14 @@ const LOCK_FREE: Duration = Duration::from_millis(8);
 
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
-    let new = New::begin(app, args.embed);
-    let answer = put(app, args)?;
-    // What kept us from looking at the capsule before kept the put from its end as well.
-    let new = match &answer {
-        Answer::One(put) => new?.was_one(put.sequence),
-        Answer::Many(_) => new?,
-    };
-    let embedding = new.end(app);
+    let Stored { answer, embedding } = put(app, args)?;
     answer.tell(&mut app.out, embedding)
+}
+
+/// What a put did, and what became of the vectors where they could not be made.
+struct Stored {
+    answer: Answer,
+    embedding: Option<String>,
 }
 
 /// What a put did, to be told at its end.
@@ -65,28 +64,55 @@ impl Answer {
     }
 }
 
-fn put(app: &mut App, args: args::Put) -> Result<Answer> {
-    let defaults = Arc::new(Defaults::new(args.fields)?);
-    if let Some(text) = args.text {
-        return one(app, &defaults, text);
+fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
+    let when = args.embed;
+    let defaults = Arc::new(Defaults::new(std::mem::take(&mut args.fields))?);
+    if let Some(text) = args.text.take() {
+        return one(app, &defaults, when, text);
     }
     let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
     if !only_stdin {
         defaults.expect_many("documents")?;
-        return documents::put(app, &defaults, &args.sources, args.plain, args.each);
+        let new = New::begin(app, when);
+        let answer = documents::put(app, &defaults, &args.sources, args.plain, args.each)?;
+        // What kept us from looking at the capsule before kept the put from its end as well.
+        let embedding = new?.end(app);
+        return Ok(Stored { answer, embedding });
     }
     if args.sources.is_empty() && io::stdin().is_terminal() {
         return Err(CliError::usage("nothing to put")
             .hint("give --text TEXT, files or folders, or records on standard input (kapsa put --help)"));
     }
-    if args.plain { one(app, &defaults, plain_text()?) } else { Bulk::new(app, &defaults, args.batch, args.each)?.run() }
+    if args.plain {
+        return one(app, &defaults, when, plain_text()?);
+    }
+    Bulk::new(app, &defaults, &args)?.run()
 }
 
-fn one(app: &mut App, defaults: &Defaults, text: String) -> Result<Answer> {
+fn one(app: &mut App, defaults: &Defaults, when: Option<EmbedWhen>, text: String) -> Result<Stored> {
     let record = defaults.fill(NewRecord::text(text));
     record.check()?;
     let path = app.capsule()?;
-    Ok(Answer::One(app.writer(&path, defaults.run())?.put(record)?))
+    let (mut puts, ahead) = put_small(app, &path, defaults, when, vec![record])?;
+    Ok(Stored { answer: Answer::One(puts.remove(0)), embedding: ahead.report(app) })
+}
+
+/// Puts records that are all there: their vectors are made before the lock is taken, and published with them in one commit.
+fn put_small(
+    app: &App,
+    path: &Path,
+    defaults: &Defaults,
+    when: Option<EmbedWhen>,
+    records: Vec<NewRecord>,
+) -> Result<(Vec<Put>, Ahead)> {
+    let capsule = app.unlocked(path, defaults.run())?;
+    let mut ahead = Ahead::make(when, &capsule, &records);
+    let mut writer = app.lock(capsule, path)?;
+    let puts = match ahead.take() {
+        Some(vectors) => writer.put_embedded(records, vectors)?,
+        None => writer.put_many(records)?,
+    };
+    Ok((puts, ahead))
 }
 
 /// Prints what happened to one record.
@@ -106,10 +132,10 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     let parts =
         [(tally.added, "added"), (tally.revised, "revised"), (tally.unchanged, "unchanged"), (tally.forgotten, "forgotten")];
     let parts: Vec<_> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    let from = tally.sources.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
+    let from = tally.source_count.map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
     let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-    let now = if tally.last_sequence == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
-    out.line(&format!("{}{from}{what} ({}{now})", counted(tally.records, "record"), counted(tally.commits, "commit")))
+    let now = if tally.commit_count == 0 { String::new() } else { format!(", now at #{}", tally.last_sequence) };
+    out.line(&format!("{}{from}{what} ({}{now})", counted(tally.record_count, "record"), counted(tally.commit_count, "commit")))
 }
 
 /// Standard input as one text; more of it than a record may hold is left for the record's own check to refuse.
@@ -124,7 +150,7 @@ pub(crate) fn plain_text() -> Result<String> {
 pub(crate) fn typed_text(words: &[String]) -> Result<String> {
     let text = if words == ["-"] { plain_text()?.trim_end().to_string() } else { words.join(" ") };
     if text.trim().is_empty() {
-        return Err(CliError::usage("there is no text"));
+        return Err(CliError::usage("the text is empty"));
     }
     Ok(text)
 }
@@ -133,7 +159,7 @@ pub(crate) fn typed_text(words: &[String]) -> Result<String> {
 pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        CliError::user("invalid_utf8", format!("{name} is no UTF-8 text: byte {at}")).field("offset", at)
+        CliError::user("invalid_utf8", format!("{name} is not UTF-8 text: invalid byte at {at}")).field("offset", at)
     })
 }
 
@@ -274,8 +300,9 @@ struct Bulk<'a> {
     batch_records_max: usize,
     batch_bytes_max: usize,
     each: bool,
+    when: Option<EmbedWhen>,
     path: PathBuf,
-    writer: Option<Writer>,
+    writer: Option<AnyWriter>,
     locked_since: Instant,
     batch: Vec<NewRecord>,
     batch_bytes: usize,
@@ -283,19 +310,22 @@ struct Bulk<'a> {
     batch_line: u64,
     tally: Tally,
     first: Option<Put>,
+    /// Vectors that were made ahead, when everything fitted one small commit.
+    ahead: Option<Ahead>,
     progress: Progress,
 }
 
 impl<'a> Bulk<'a> {
-    fn new(app: &'a mut App, defaults: &Arc<Defaults>, batch_records_max: usize, each: bool) -> Result<Bulk<'a>> {
+    fn new(app: &'a mut App, defaults: &Arc<Defaults>, args: &args::Put) -> Result<Bulk<'a>> {
         let path = app.capsule()?;
         let progress = Progress::new("remembering records", &app.out);
         Ok(Bulk {
             app,
             defaults: defaults.clone(),
-            batch_records_max,
+            batch_records_max: args.batch,
             batch_bytes_max: BATCH_BYTES_MAX,
-            each,
+            each: args.each,
+            when: args.embed,
             path,
             writer: None,
             locked_since: Instant::now(),
@@ -304,14 +334,15 @@ impl<'a> Bulk<'a> {
             batch_line: 1,
             tally: Tally::default(),
             first: None,
+            ahead: None,
             progress,
         })
     }
 
-    fn run(mut self) -> Result<Answer> {
+    fn run(mut self) -> Result<Stored> {
         match self.store_all(&parse_ahead(self.defaults.clone(), self.batch_records_max.min(PARSED_RECORDS))) {
             Ok(0) if self.system_lines() == 0 => Err(CliError::user("empty_input", "standard input holds no record")),
-            Ok(_) => Ok(self.answer()),
+            Ok(_) => Ok(self.stored()),
             Err(error) => Err(self.where_to_go_on(error)),
         }
     }
@@ -333,7 +364,7 @@ impl<'a> Bulk<'a> {
                 }
             }
         }
-        self.commit()?;
+        self.commit_last()?;
         Ok(seen)
     }
 
@@ -351,6 +382,19 @@ impl<'a> Bulk<'a> {
         if full { self.commit() } else { Ok(()) }
     }
 
+    /// Commits what is left. When that is all there is and little, it gets its vectors in the same commit.
+    fn commit_last(&mut self) -> Result<()> {
+        let is_all = self.tally.record_count == 0 && self.writer.is_none();
+        let is_small = is_small_put(self.batch.iter().map(|record| record.text.as_str()));
+        if self.batch.is_empty() || !is_all || !is_small {
+            return self.commit();
+        }
+        let batch = std::mem::take(&mut self.batch);
+        let (puts, ahead) = put_small(self.app, &self.path, &self.defaults, self.when, batch)?;
+        self.ahead = Some(ahead);
+        self.stored_batch(puts)
+    }
+
     fn commit(&mut self) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
@@ -362,9 +406,13 @@ impl<'a> Bulk<'a> {
         }
         let writer = open_once(&mut self.writer, self.app, &self.path, &self.defaults)?;
         let puts = writer.put_many(batch)?;
-        self.tally.count(&puts);
-        self.progress.set(self.tally.records, None);
         self.let_others_write();
+        self.stored_batch(puts)
+    }
+
+    fn stored_batch(&mut self, puts: Vec<Put>) -> Result<()> {
+        self.tally.count(&puts);
+        self.progress.set(self.tally.record_count, None);
         if self.each {
             puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
             // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is full.
@@ -380,6 +428,15 @@ impl<'a> Bulk<'a> {
         self.defaults.system_lines.load(Ordering::Relaxed)
     }
 
+    fn stored(mut self) -> Stored {
+        let embedding = match (self.ahead.take(), &self.first) {
+            (Some(ahead), _) => ahead.report(self.app),
+            (None, Some(first)) => New::since(self.when, first.sequence).end(self.app),
+            (None, None) => None,
+        };
+        Stored { answer: self.answer(), embedding }
+    }
+
     fn answer(mut self) -> Answer {
         let passed_over = self.system_lines();
         self.tally.skipped = (passed_over > 0).then_some(passed_over);
@@ -387,11 +444,10 @@ impl<'a> Bulk<'a> {
         drop(progress);
         if passed_over > 0 {
             let lines = counted(passed_over, "line");
-            app.out
-                .note(&format!("{lines} of aliases, checkpoints and events passed over: only their own capsule can hold them"));
+            app.out.note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
         }
         match first {
-            Some(put) if tally.records == 1 && !each && passed_over == 0 => Answer::One(put),
+            Some(put) if tally.record_count == 1 && !each && passed_over == 0 => Answer::One(put),
             _ => Answer::Many(tally),
         }
     }
@@ -403,8 +459,8 @@ impl<'a> Bulk<'a> {
             Some(line) if self.batch.is_empty() => line,
             _ => self.batch_line,
         };
-        let stored = self.tally.records;
-        let go_on = format!("{} stored; go on from line {resume}", counted(stored, "record"));
+        let stored = self.tally.record_count;
+        let go_on = format!("{} stored; resume from line {resume}", counted(stored, "record"));
         let hint = match error.hint.clone() {
             Some(hint) if stored > 0 => format!("{hint}; {go_on}"),
             Some(hint) => hint,
@@ -416,11 +472,11 @@ impl<'a> Bulk<'a> {
 
 /// The writer of this call, opened when the first thing is ready to be stored.
 pub(crate) fn open_once<'w>(
-    writer: &'w mut Option<Writer>,
+    writer: &'w mut Option<AnyWriter>,
     app: &App,
     path: &Path,
     defaults: &Defaults,
-) -> Result<&'w mut Writer> {
+) -> Result<&'w mut AnyWriter> {
     if writer.is_none() {
         *writer = Some(app.writer(path, defaults.run())?);
     }

@@ -3,18 +3,19 @@
 use kapsa_memory::request::TimelineRequest;
 use kapsa_memory::{Record, Uri};
 
-use crate::app::{self, App};
+use crate::app::{self, AnyReader, App};
 use crate::args::{Get, OneUri, Timeline};
 use crate::commands::{find, put};
 use crate::error::{CliError, Result};
 use crate::render;
-use crate::wire::{RecordOut, Records};
+use crate::wire::record::HistoryOut;
+use crate::wire::{self, RecordOut, Records};
 
 /// `kapsa get`.
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     if args.raw && app.out.is_json() {
-        return Err(CliError::usage("--raw and --json exclude each other"));
+        return Err(CliError::usage("--raw and --json cannot be combined"));
     }
     let (reader, record) = match args.seq {
         Some(sequence) => {
@@ -30,31 +31,55 @@ pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
         let branch = reader.branch_of(&record)?;
         app.out.json(&RecordOut::whole(&record).on(&branch))
     } else {
-        render::record(&mut app.out, &record)
+        render::record(&mut app.out, &record)?;
+        rivals(app, &reader, &record)
     }
+}
+
+/// Prints the other sides of a contested record.
+fn rivals(app: &mut App, reader: &AnyReader, record: &Record) -> Result<()> {
+    for sequence in &record.conflicts_with {
+        let rival = reader.record(*sequence)?;
+        app.out.text("\n")?;
+        render::rival(&mut app.out, &rival, &reader.branch_of(&rival)?)?;
+    }
+    Ok(())
 }
 
 fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
     if record.uri == *uri {
         return Ok(record);
     }
-    let message = format!("#{} is no revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
+    let message = format!("#{} is not a revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
     Err(CliError::user("no_such_revision", message)
-        .hint(format!("kapsa history {}", uri.short()))
+        .hint(format!("kapsa history {} lists its revisions", uri.short()))
         .field("sequence", record.sequence))
 }
 
 /// `kapsa timeline`.
 pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
-    let request = TimelineRequest { filter: find::filter(args.filters), limit: args.limit, reverse: args.reverse };
-    let records = app.reader_when(&args.when)?.timeline(&request)?;
+    let newest = !args.oldest;
+    // One more than is shown says whether there are more.
+    let limit = args.limit.saturating_add(1);
+    let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
+    let mut records = app.reader_when(&args.when)?.timeline(&request)?;
+    let more = wire::cut(&mut records, args.limit);
+    if newest != args.reverse {
+        records.reverse();
+    }
     if app.out.is_json() {
-        return app.out.json(&Records::of(None, &records));
+        return app.out.json(&Records::of(&records, more));
     }
     if records.is_empty() {
-        app.out.note("nothing is remembered yet that fits");
+        app.out.note("no records match");
     }
-    list(app, &records)
+    list(app, &records)?;
+    if more {
+        let (which, other) = if newest { ("newest", "--oldest the oldest") } else { ("oldest", "without --oldest the newest") };
+        app.out.flush()?;
+        app.out.note(&format!("these are the {which} {} of more; --limit N shows more, {other}", records.len()));
+    }
+    Ok(())
 }
 
 /// `kapsa history`.
@@ -62,7 +87,7 @@ pub(crate) fn history(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let revisions = app.reader()?.history(&uri)?;
     if app.out.is_json() {
-        return app.out.json(&Records::of(Some(uri.as_str()), &revisions));
+        return app.out.json(&HistoryOut::of(&uri, &revisions));
     }
     list(app, &revisions)
 }

@@ -22,8 +22,8 @@ use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::language_models::{self, Choice};
 use crate::role_config::Declared;
-use crate::wire::agent::reflected;
-use crate::wire::role::{answered, permission, ran, role_out, roles_out};
+use crate::wire::agent::ReflectedOut;
+use crate::wire::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
 use crate::{escape, json_input, moment, render};
 
 /// Largest state, in bytes (16 MiB).
@@ -46,7 +46,7 @@ fn can(app: &mut App, declared: &Declared, role: &str, action: &str) -> Result<S
         .map_err(|error| declared.wrong(role, &error.to_string()))?;
     let may = role.can_act(action);
     if app.out.is_json() {
-        app.out.json(&permission(role.id(), action, may))?;
+        app.out.json(&PermissionOut::of(role.id(), action, may))?;
     } else {
         app.out.line(may.name())?;
     }
@@ -66,13 +66,10 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
             let learned = block_on(acting.role()?.reflect()).map_err(failed)?;
             acting.end(app);
             if let Some(problem) = &learned.problem {
-                app.out.note(&format!("nothing was learned: {problem}"));
+                app.out.note(&format!("learned nothing: {problem}"));
             }
             if app.out.is_json() {
-                let mut value = reflected(&args.role.id, &learned.new, &learned.strengthened);
-                (value["tokens_in"], value["tokens_out"]) = (learned.usage.tokens_in.into(), learned.usage.tokens_out.into());
-                value["problem"] = learned.problem.into();
-                return app.out.json(&value);
+                return app.out.json(&ReflectedOut::of(&args.role.id, &learned));
             }
             tell_learned(app, &learned, "nothing new")
         }
@@ -138,7 +135,7 @@ fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
 fn list(app: &mut App, declared: &Declared) -> Result<()> {
     let specs: Vec<RoleSpec> = declared.ids().map(|id| declared.spec(id)).collect::<Result<_>>()?;
     if app.out.is_json() {
-        return app.out.json(&roles_out(declared.file.as_deref(), &specs));
+        return app.out.json(&RolesOut::of(declared.file.as_deref(), &specs));
     }
     for spec in &specs {
         app.out.strong(&escape::line(&spec.id))?;
@@ -151,7 +148,7 @@ fn list(app: &mut App, declared: &Declared) -> Result<()> {
     }
     match &declared.file {
         Some(file) if specs.is_empty() => app.out.note(&format!("{} declares no role", file.display())),
-        None => app.out.note("there is no kapsa.toml here or above"),
+        None => app.out.note("no kapsa.toml here or in any parent folder"),
         Some(_) => {}
     }
     Ok(())
@@ -162,7 +159,7 @@ fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
     let clearance = declared.effective(app, id)?;
     let (model, _) = declared.model(id)?;
     if app.out.is_json() {
-        return app.out.json(&role_out(&spec, model, Some(&clearance)));
+        return app.out.json(&RoleOut::of(&spec, model, Some(&clearance)));
     }
     app.out.strong(&escape::line(id))?;
     app.out.line(&format!("  {}", escape::body(&spec.soul)))?;
@@ -214,7 +211,7 @@ impl Target {
         if meant.len() > 1 {
             let names: Vec<String> = meant.into_iter().map(|(name, _)| name).collect();
             let message = format!("`{name}` is more than one of them: {}", names.join(", "));
-            return Err(CliError::user("ambiguous_node", message).hint("name one of these as it stands there"));
+            return Err(CliError::user("ambiguous_node", message).hint("name one of these in full"));
         }
         meant.pop().map(|(_, target)| target).ok_or_else(|| {
             let all = spec
@@ -250,7 +247,7 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
     };
     if app.out.is_json() && broken.is_none() {
         let costs: Vec<Option<f64>> = runs.iter().map(|run| acting.cost(run.usage)).collect();
-        app.out.json(&ran(id, &target.operator, &runs, &costs, &state))?;
+        app.out.json(&RanOut::of(id, &target.operator, &runs, &costs, &state))?;
     }
     runs.iter().try_for_each(|run| told(app, &acting, run))?;
     app.out.flush()?;
@@ -270,7 +267,7 @@ fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
     app.out.strong(&escape::line(&run.node))?;
     app.out.line(&format!(": {}", escape::body(&output)))?;
     if !run.answered {
-        app.out.note(&format!("no answer after {}: that is what it said last", render::counted(run.steps.into(), "step")));
+        app.out.note(&format!("no final answer after {}: this is its last one", render::counted(run.steps.into(), "step")));
     }
     took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())?;
     unrecorded(app, run.unrecorded.as_ref());
@@ -288,7 +285,7 @@ fn took(app: &mut App, usage: Usage, duration_ms: u64, cost: Option<f64>, episod
 
 fn unrecorded(app: &mut App, error: Option<&kapsa_memory::Error>) {
     if let Some(error) = error {
-        app.out.note(&format!("warning: it is not among the episodes: {error}"));
+        app.out.note(&format!("warning: the episode was not recorded: {error}"));
     }
 }
 
@@ -298,7 +295,7 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
     let cost = acting.cost(said.usage);
     acting.end(app);
     if app.out.is_json() {
-        return app.out.json(&answered(&args.role.id, &said, cost));
+        return app.out.json(&AnsweredOut::of(&args.role.id, &said, cost));
     }
     app.out.line(&said.text)?;
     took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())?;
@@ -310,7 +307,7 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
 fn state(path: &Path) -> Result<State> {
     let text = if path.as_os_str() == "-" { plain_text()? } else { read_text(path, STATE_BYTES_MAX)? };
     json_input::object(text.as_bytes())
-        .map_err(|fault| CliError::usage(format!("the state in {} is no JSON object: {}", path.display(), fault.message)))
+        .map_err(|fault| CliError::usage(format!("the state in {} is not a JSON object: {}", path.display(), fault.message)))
 }
 
 /// Where a state is written: a file that is not there yet, or a regular one, which is replaced all at once.
@@ -328,7 +325,7 @@ impl StateFile {
     fn at(shown: &Path, capsule: &Path) -> Result<StateFile> {
         let refused = |why: &str| {
             let message = format!("cannot write {}: {why}", shown.display());
-            Err(CliError::user("not_writable", message).hint("--out FILE names a new file, or one that may be replaced"))
+            Err(CliError::user("not_writable", message).hint("choose a new file, or a regular one to replace, with --out FILE"))
         };
         let failed = |error: io::Error| CliError::io(&format!("write {}", shown.display()), &error);
         let (path, found) = match fs::metadata(shown) {
@@ -341,7 +338,7 @@ impl StateFile {
         }
         if let Some(found) = &found {
             if !found.is_file() {
-                return refused("it is no regular file");
+                return refused("not a regular file");
             }
             // What may not be written to is not replaced either.
             OpenOptions::new().write(true).open(&path).map_err(failed)?;
@@ -401,7 +398,7 @@ fn failed(error: RoleError) -> CliError {
             let told = match step.cause {
                 StepCause::Model(error) => language_models::failed(error),
                 StepCause::Memory(error) => error.into(),
-                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("--state FILE gives them"),
+                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("set them in the state: --state FILE"),
                 _ => CliError::system("internal", ""),
             };
             CliError { message, ..told }.field("tokens_in", usage.tokens_in).field("tokens_out", usage.tokens_out)

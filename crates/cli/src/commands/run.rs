@@ -17,7 +17,7 @@ use kapsa_runs::{
     Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role,
     RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::{App, Status};
 use crate::args::{
@@ -31,7 +31,9 @@ use crate::error::{CliError, Kind, Result};
 use crate::output::{self, ErrorStyle};
 use crate::render::counted;
 use crate::run_config::{self, Setup, layout_name, mode_name};
-use crate::wire::run::{self as wire, ContextOut};
+use crate::wire::run::{
+    ArchivedOut, ConfigOut, ContextOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunsOut, StartedOut, StatusOut,
+};
 use crate::wire::{ErrorOut, show};
 use crate::{escape, locate, models, moment};
 
@@ -83,7 +85,7 @@ impl Runs {
         // A variable that is set to nothing comes from a start that failed: another run is not what was meant.
         if env::var_os(RUN_VARIABLE).is_some_and(|value| value.is_empty()) {
             return Err(CliError::user("no_run", format!("{RUN_VARIABLE} is empty: no run was started"))
-                .hint("kapsa run start begins one; unset KAPSA_RUN to mean the only one that is under way"));
+                .hint("start one with kapsa run start; unset KAPSA_RUN to use the only active one"));
         }
         // One that cannot be read may be the one.
         let may_be_meant = |info: &RunInfo| info.status == RunStatus::Running;
@@ -92,12 +94,12 @@ impl Runs {
             all.filter(|(_, info)| info.as_ref().map_or(true, may_be_meant)).map(|(run, _)| run).collect();
         match running.len() {
             1 => Ok(running.remove(0)),
-            0 => Err(CliError::user("no_run", "no run is under way")
-                .hint("kapsa run start begins one; --run or KAPSA_RUN names another")),
+            0 => Err(CliError::user("no_run", "no run is active")
+                .hint("start one with kapsa run start, or name one with --run or KAPSA_RUN")),
             _ => {
                 let names: Vec<&str> = running.iter().map(RunId::as_str).take(RUNS_TOLD).collect();
-                Err(CliError::user("several_runs", format!("several runs are under way: {}", names.join(", ")))
-                    .hint("--run or KAPSA_RUN says which is meant"))
+                Err(CliError::user("several_runs", format!("several runs are active: {}", names.join(", ")))
+                    .hint("choose one with --run or KAPSA_RUN"))
             }
         }
     }
@@ -154,7 +156,7 @@ const MISUSES: [&str; 2] = ["usage", "merge_conflicts"];
 
 fn off(app: &mut App) -> Result<Status> {
     if app.out.is_json() {
-        app.out.json(&json!({ "ok": false, "enabled": false }))?;
+        app.out.json(&OffOut::OFF)?;
     }
     Ok(Status::Done)
 }
@@ -168,7 +170,7 @@ fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
         return Ok(());
     }
     output::error(error, ErrorStyle::Json);
-    app.out.json(&json!({ "ok": false, "error": ErrorOut::from(error).error }))
+    app.out.json(&FailedOut::from(ErrorOut::from(error).error))
 }
 
 fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
@@ -222,7 +224,7 @@ fn start_task(app: &mut App, runs: &Runs, args: &RunTaskStart) -> Result<Status>
 
 fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, started: &Started) -> Result<Status> {
     if app.out.is_json() {
-        app.out.json(&wire::started(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
+        app.out.json(&StartedOut::of(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
         return Ok(Status::Done);
     }
     app.out.line(task.map_or_else(|| run.as_str(), TaskId::as_str))?;
@@ -231,7 +233,7 @@ fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, 
 
 /// The role that is meant.
 fn role_of(role: &Named<Role>) -> Result<&Role> {
-    role.get().ok_or_else(|| CliError::usage("which role?").hint("--role builder, or KAPSA_ROLE"))
+    role.get().ok_or_else(|| CliError::usage("no role given").hint("name it with --role builder or KAPSA_ROLE"))
 }
 
 fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
@@ -240,7 +242,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
         (Some(text), _) => text.clone(),
         (None, Some(source)) => text_of(source)?,
         (None, None) if io::stdin().is_terminal() => {
-            return Err(CliError::usage("nothing to record").hint("--text TEXT, a file, or text on standard input"));
+            return Err(CliError::usage("nothing to record").hint("give --text TEXT, a file, or text on standard input"));
         }
         (None, None) => plain_text()?,
     };
@@ -257,15 +259,8 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
     app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
     let embedding = New::one(args.embed, put.sequence).end(app);
     if app.out.is_json() {
-        let mut value = json!({ "ok": true, "run": run.as_str(), "role": role.as_str(), "uri": put.uri.as_str(),
-            "sequence": put.sequence });
-        if let Some(task) = args.task.get() {
-            value["task"] = task.as_str().into();
-        }
-        if let Some(embedding) = embedding {
-            value["embedding"] = embedding.into();
-        }
-        app.out.json(&value)?;
+        let task = args.task.get().map(TaskId::as_str);
+        app.out.json(&RecordedOut::of(run.as_str(), task, role.as_str(), &put, embedding))?;
         return Ok(Status::Done);
     }
     app.out.line(&format!("{}  #{}", put.uri.short(), put.sequence))?;
@@ -316,7 +311,7 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
 fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
     let role = role_of(&args.role)?;
     for skipped in &context.skipped {
-        app.out.note(&format!("warning: run memory: {} was passed over: {}", skipped.store, skipped.reason));
+        app.out.note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
     }
     if app.out.is_json() {
         let task = args.task.get().map(TaskId::as_str);
@@ -391,7 +386,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
 
 fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
     if app.out.is_json() {
-        return app.out.json(&wire::finished(run.as_str(), task.map(TaskId::as_str), finished));
+        return app.out.json(&FinishedOut::of(run.as_str(), task.map(TaskId::as_str), finished));
     }
     let what = task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
     app.out.line(&format!("{what}: {}", finished.status.name()))?;
@@ -411,11 +406,13 @@ fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>,
 fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status> {
     let run = match args.which.run.get() {
         Some(run) => run.clone(),
-        None => return Err(CliError::usage("which run?").hint("--run or KAPSA_RUN names it; kapsa run list shows them")),
+        None => {
+            return Err(CliError::usage("no run given").hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs"));
+        }
     };
     runs.store.archive(&run)?;
     if app.out.is_json() {
-        app.out.json(&json!({ "ok": true, "run": run.as_str(), "status": RunStatus::Archived.name() }))?;
+        app.out.json(&ArchivedOut::of(run.as_str()))?;
     } else {
         app.out.line(&format!("run {run}: archived"))?;
     }
@@ -433,13 +430,11 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
         },
     };
     let info = runs.store.status(&run)?.ok_or_else(|| {
-        CliError::user("run_not_found", format!("there is no run {run}"))
-            .hint("kapsa run list shows them")
-            .field("run", run.as_str())
+        CliError::user("run_not_found", format!("no run {run}")).hint("kapsa run list shows the runs").field("run", run.as_str())
     })?;
     let place = runs.store.location(&run, None);
     if app.out.is_json() {
-        return app.out.json(&wire::status(&info, runs.layout(), &place));
+        return app.out.json(&StatusOut::of(&info, runs.layout(), &place));
     }
     headline(app, &info)?;
     let width = info.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0);
@@ -461,14 +456,10 @@ fn headline(app: &mut App, info: &RunInfo) -> Result<()> {
 fn list(app: &mut App, args: &args::RunList) -> Result<()> {
     let runs = Runs::open(app, &args.place)?.store.runs()?;
     if app.out.is_json() {
-        let listed = |(run, info): &(RunId, Result<RunInfo, kapsa_memory::Error>)| match info {
-            Ok(info) => wire::listed(info),
-            Err(error) => json!({ "run": run.as_str(), "error": error.to_string() }),
-        };
-        return app.out.json(&json!({ "runs": runs.iter().map(listed).collect::<Vec<Value>>() }));
+        return app.out.json(&RunsOut::of(&runs));
     }
     if runs.is_empty() {
-        app.out.note("no runs yet; kapsa run start begins one");
+        app.out.note("no runs yet; start one with kapsa run start");
     }
     for (run, info) in runs {
         match info {
@@ -496,10 +487,7 @@ fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
     ];
     let file = setup.file.as_deref().map(show);
     if app.out.is_json() {
-        let mut value: serde_json::Map<String, Value> =
-            pairs.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-        value.insert("file".to_string(), json!(file));
-        return app.out.json(&value);
+        return app.out.json(&config_out(&setup, file));
     }
     match file {
         Some(file) => app.out.line(&format!("# {file}"))?,
@@ -510,4 +498,22 @@ fn config(app: &mut App, args: &args::RunConfigArgs) -> Result<()> {
         app.out.line(&format!("{name} = {value}"))?;
     }
     Ok(())
+}
+
+/// The settings, for programs.
+fn config_out(setup: &Setup, file: Option<String>) -> ConfigOut {
+    let config = &setup.config;
+    ConfigOut {
+        enabled: config.enabled,
+        layout: layout_name(config.layout),
+        dir: show(&config.dir),
+        repo_root_path: show(&setup.root),
+        timeout_seconds: config.timeout.as_secs_f64(),
+        sibling_max_chunks: config.sibling_max_chunks,
+        search_mode: mode_name(config.search_mode),
+        context_tokens: config.context_tokens,
+        python_path: show(&config.python_path),
+        svc_dir: show(&config.svc_dir),
+        file,
+    }
 }

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{NewRecord, Reader, Writer};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use kapsa_memory::{NewRecord, Reader, Writer, stats};
+use serde_json::{Map, Value};
 
-use crate::app::App;
+use crate::app::{AnyReader, App};
 use crate::args::{Mode, SvcVerb};
 use crate::commands::find::{self, Asked};
 use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
+use crate::wire::svc::{CreatedOut, EntriesOut, EntryOut, InfoOut, ResultOut, ResultsOut, StoreErrorOut, StoredOut};
 
 /// Metadata that can be searched by: these become tags too.
 const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];
@@ -43,7 +43,8 @@ fn create(app: &mut App, path: &Path) -> Result<()> {
         fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
     }
     kapsa_memory::create(path, &app.write_options(None))?;
-    app.out.json(&json!({ "ok": true, "path": show(path), "created": show(path) }))
+    let path = show(path);
+    app.out.json(&CreatedOut { created: &path, ok: true, path: &path })
 }
 
 fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
@@ -56,7 +57,7 @@ fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     let record = document(&bytes, strict)?;
     record.check()?;
     let put = Writer::open(path, app.write_options(Some(&record.run)))?.put(record)?;
-    app.out.json(&json!({ "frame_id": put.sequence }))
+    app.out.json(&StoredOut { frame_id: put.sequence })
 }
 
 /// The record that a client's document stands for.
@@ -104,17 +105,6 @@ fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
     named.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// Answer to `find`. `skipped` names stores that could not be read while others could, `by_words` those that answered by words
-/// although meaning was asked, because of this error.
-#[derive(Debug, Default, Serialize)]
-struct Results {
-    results: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    skipped: Vec<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    by_words: Vec<Value>,
-}
-
 /// A query beyond the limit is cut, not refused: a client asks with whole task descriptions.
 fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
     let mode = match mode {
@@ -127,9 +117,9 @@ fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
 
 fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
     let stores = expand(paths)?;
-    let told = |store: &Path, error: &CliError| json!({ "store": show(store), "error": error.message });
+    let told = |store: &Path, error: &CliError| StoreErrorOut { error: error.message.clone(), store: show(store) };
     let (mut answers, mut last_error) = (Vec::new(), None);
-    let (mut asked, mut out) = (Asked::default(), Results::default());
+    let (mut asked, mut out) = (Asked::default(), ResultsOut::default());
     for store in &stores {
         match search(&mut asked, store, request) {
             Ok((found, failed)) => {
@@ -152,7 +142,7 @@ fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
 /// What one store answers, and what kept meaning from having a say. Words answer where meaning has nothing, and the newest entries
 /// where words have nothing either.
 fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Found, Option<CliError>)> {
-    let reader = Reader::open(store)?;
+    let reader = AnyReader::Owner(Reader::open(store)?);
     if request.k == 0 {
         return Ok((Found { hits: Vec::new(), fallback: false, means: Means::default() }, None));
     }
@@ -161,16 +151,16 @@ fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Fou
         answer => answer.err(),
     };
     let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
-    Ok((reader.find(&by_words)?, failed))
+    Ok((reader.find_with(&by_words, None)?, failed))
 }
 
-fn of_one(answers: Vec<(&Path, Found)>) -> Vec<Value> {
+fn of_one(answers: Vec<(&Path, Found)>) -> Vec<ResultOut> {
     let results = |(_, found): (_, Found)| found.hits.into_iter().map(move |hit| result(&hit, hit.score, found.fallback));
     answers.into_iter().flat_map(results).collect()
 }
 
 /// The best `k` of all stores. What matched drives out what is only recent.
-fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<Value> {
+fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
     let fallback = answers.iter().all(|(_, found)| found.fallback || found.hits.is_empty());
     let mut hits: Vec<(&Path, f32, Hit)> = Vec::new();
     if fallback {
@@ -185,11 +175,8 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<Value> {
         }
         hits.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
     }
-    let in_store = |(store, score, hit): (&Path, f32, Hit)| {
-        let mut result = result(&hit, score, fallback);
-        result["store"] = show(store).into();
-        result
-    };
+    let in_store =
+        |(store, score, hit): (&Path, f32, Hit)| ResultOut { store: Some(show(store)), ..result(&hit, score, fallback) };
     hits.into_iter().take(k).map(in_store).collect()
 }
 
@@ -246,13 +233,16 @@ fn words(why: &Why) -> f32 {
     why.words.map_or(0.0, |(_, score)| score)
 }
 
-fn result(hit: &Hit, score: f32, fallback: bool) -> Value {
+fn result(hit: &Hit, score: f32, fallback: bool) -> ResultOut {
     let record = &hit.record;
-    let mut result = json!({ "title": record.title, "text": record.text, "score": score, "label": record.label });
-    if fallback {
-        result["fallback"] = true.into();
+    ResultOut {
+        fallback,
+        label: record.label.clone(),
+        score: score.into(),
+        store: None,
+        text: record.text.clone(),
+        title: record.title.clone(),
     }
-    result
 }
 
 /// The stores meant by paths that may hold `*` and `?` in their last part. A path that exists is never taken for a pattern.
@@ -317,13 +307,12 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
     let records = Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
-    let entries: Vec<_> = records.iter().map(|r| json!({ "title": r.title, "label": r.label, "text": r.text })).collect();
-    app.out.json(&json!({ "entries": entries }))
+    app.out.json(&EntriesOut { entries: records.iter().map(EntryOut::from).collect() })
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {
-    let stats = Reader::open(path)?.stats(false)?;
-    app.out.json(&json!({ "path": show(path), "frames": stats.record_count, "size_bytes": stats.size_bytes }))
+    let stats = stats(&Reader::open(path)?, false)?;
+    app.out.json(&InfoOut { frames: stats.record_count, path: &show(path), size_bytes: stats.size_bytes })
 }
 
 #[cfg(test)]

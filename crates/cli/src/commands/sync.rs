@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use kapsa_memory::uri::slug;
-use kapsa_memory::{Pulled, Relation};
-use serde_json::json;
+use kapsa_memory::{Pulled, Relation, sync};
 
 use crate::app::App;
 use crate::args::{CloneArgs, Exchange};
@@ -12,6 +11,8 @@ use crate::error::Result;
 use crate::locate::{WORKSPACE_FILE, WORKSPACE_FOLDER};
 use crate::progress::Progress;
 use crate::render::counted;
+use crate::wire::show;
+use crate::wire::transfer::{CloneOut, PulledOut};
 
 /// `kapsa clone`.
 pub(crate) fn clone(app: &mut App, args: &CloneArgs) -> Result<()> {
@@ -21,7 +22,7 @@ pub(crate) fn clone(app: &mut App, args: &CloneArgs) -> Result<()> {
     drop(progress);
     let to = args.to.display().to_string();
     if app.out.is_json() {
-        return app.out.json(&json!({ "cloned": true, "capsule_path": from.display().to_string(), "clone_path": to }));
+        return app.out.json(&CloneOut { cloned: true, capsule_path: show(&from), clone_path: to });
     }
     app.out.line(&format!("cloned to {to}"))
 }
@@ -41,7 +42,7 @@ pub(crate) fn push(app: &mut App, args: &Exchange) -> Result<()> {
 fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result<()> {
     let name = name.map_or_else(|| name_of(from), str::to_string);
     let mut progress = Progress::new("copying", &app.out);
-    let pulled = app.keeper(to)?.pull(from, &name, &mut |done, total| progress.set(done, total))?;
+    let pulled = sync::pull(&mut app.keeper(to)?, from, &name, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     tell(app, &pulled)
 }
@@ -57,23 +58,17 @@ fn name_of(capsule: &Path) -> String {
 }
 
 fn tell(app: &mut App, pulled: &Pulled) -> Result<()> {
-    let relation = match pulled.relation {
-        Relation::UpToDate => "up_to_date",
-        Relation::FastForward => "fast_forward",
-        Relation::Forked => "forked",
-    };
     if app.out.is_json() {
-        return app.out.json(&json!({ "relation": relation, "records": pulled.records, "commits_in_common": pulled.common,
-            "branches": pulled.branches }));
+        return app.out.json(&PulledOut::from(pulled));
     }
     let records = counted(pulled.records, "record");
     match pulled.relation {
         Relation::UpToDate => app.out.line("nothing is missing"),
-        Relation::FastForward => app.out.line(&format!("{records} came; both have the same history now")),
+        Relation::FastForward => app.out.line(&format!("pulled {records}; both now have the same history")),
         Relation::Forked => {
-            app.out.line(&format!("{records} came as branches, since both had gone on:"))?;
+            app.out.line(&format!("pulled {records} as branches, since the histories diverged:"))?;
             pulled.branches.iter().try_for_each(|branch| app.out.line(&format!("  {branch}")))?;
-            app.out.note("kapsa merge --from BRANCH brings them together");
+            app.out.note("merge them with kapsa merge BRANCH");
             Ok(())
         }
     }

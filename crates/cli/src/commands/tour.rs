@@ -10,19 +10,20 @@ use std::time::{Duration, Instant};
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
-use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed};
+use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed, put_source, stats};
 use kapsa_model::Embedder;
-use serde::Serialize;
 
 use crate::app::App;
 use crate::commands::documents;
 use crate::error::{CliError, Result};
 use crate::models;
 use crate::moment::readable;
-use crate::output::Output;
+use crate::output::{Output, Piece};
 use crate::progress::Progress;
 use crate::render::{self, counted, headline, place, size};
-use crate::wire::{PutOut, RecordOut, VerifyOut, show};
+use crate::wire::care::VerifyOut;
+use crate::wire::tour::{DocumentOut, HitOut, QuestionOut, Step, TourOut};
+use crate::wire::{PutOut, RecordOut, show};
 
 /// What is asked of the documents.
 const QUESTIONS: [&str; 4] = [
@@ -52,7 +53,7 @@ const FOLDERS_MAX: u32 = 1000;
 pub(crate) fn run(app: &mut App) -> Result<()> {
     let folder = make_folder()?;
     let path = folder.join("tour.kapsa");
-    let mut report = Report { capsule_path: show(&path), ..Report::default() };
+    let mut report = Report::default();
     make(app, &path, &mut report)?;
     remember(app, &path, &mut report)?;
     let embedder = understand(app, &path, &mut report)?;
@@ -60,53 +61,49 @@ pub(crate) fn run(app: &mut App) -> Result<()> {
     let puts = revise(app, &path, &mut report)?;
     look_back(app, &path, &puts, &mut report)?;
     prove(app, &path, &mut report)?;
-    report.next = next_steps(&path);
-    farewell(app, &report)
+    farewell(app, &path, &report)
 }
 
-/// `tour --json`: what each step did and took.
-#[derive(Debug, Default, Serialize)]
+/// What the steps did and took.
+#[derive(Debug, Default)]
 struct Report {
-    capsule_path: String,
     steps: Vec<Step>,
     documents: Vec<DocumentOut>,
-    questions: Vec<QuestionOut>,
-    history: Vec<serde_json::Value>,
-    verify: serde_json::Value,
-    next: Vec<String>,
+    answers: Vec<Answer>,
+    history: Vec<Record>,
+    verified: VerifyReport,
 }
 
-#[derive(Debug, Serialize)]
-struct Step {
-    name: &'static str,
-    milliseconds: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct DocumentOut {
-    name: String,
-    passages: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct QuestionOut {
+/// What was found for a question.
+#[derive(Debug)]
+struct Answer {
     query: &'static str,
-    milliseconds: f64,
-    hits: Vec<HitOut>,
-}
-
-#[derive(Debug, Serialize)]
-struct HitOut {
-    uri: String,
-    place: String,
-    score: f32,
-    snippet: String,
+    hits: Vec<Hit>,
+    took: Duration,
 }
 
 impl Report {
+    /// What programs are shown.
+    fn out<'a>(&'a self, path: &Path, next: &'a [String]) -> TourOut<'a> {
+        let question = |answer: &'a Answer| QuestionOut {
+            query: answer.query,
+            duration_ms: milliseconds(answer.took),
+            hits: answer.hits.iter().map(HitOut::from).collect(),
+        };
+        TourOut {
+            capsule_path: show(path),
+            steps: &self.steps,
+            documents: &self.documents,
+            questions: self.answers.iter().map(question).collect(),
+            history: self.history.iter().map(RecordOut::whole).collect(),
+            verify: VerifyOut::of(path, &self.verified),
+            next,
+        }
+    }
+
     /// Notes a step that is done, and tells people.
     fn step(&mut self, out: &mut Output, name: &'static str, title: &str, took: Duration) -> Result<()> {
-        self.steps.push(Step { name, milliseconds: milliseconds(took) });
+        self.steps.push(Step { name, duration_ms: milliseconds(took) });
         if out.is_json() {
             return Ok(());
         }
@@ -143,7 +140,7 @@ fn make_folder() -> Result<PathBuf> {
             Err(error) => return Err(CliError::io(&format!("make {}", folder.display()), &error)),
         }
     }
-    Err(CliError::system("io", "the temporary folder is full of tours"))
+    Err(CliError::system("io", "the temporary folder holds too many tours"))
 }
 
 fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
@@ -158,8 +155,8 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let mut writer = app.keeper(path)?;
     for (name, text) in &texts {
-        let put = writer.put_source(name, document::cut(name, text))?;
-        report.documents.push(DocumentOut { name: name.clone(), passages: put.puts.len() });
+        let put = put_source(&mut writer, name, document::cut(name, text))?;
+        report.documents.push(DocumentOut { name: name.clone(), passage_count: put.puts.len() });
     }
     drop(writer);
     let title = format!("Remember {}, cut at headings and paragraphs", counted(texts.len() as u64, "document"));
@@ -167,7 +164,7 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     say(&mut app.out, from)?;
     let width = report.documents.iter().map(|d| d.name.chars().count()).max().unwrap_or(0);
     for document in &report.documents {
-        say(&mut app.out, &format!("{:<width$}  {:>5} passages", document.name, document.passages))?;
+        say(&mut app.out, &format!("{:<width$}  {:>5} passages", document.name, document.passage_count))?;
     }
     Ok(())
 }
@@ -201,46 +198,28 @@ fn understand(app: &mut App, path: &Path, report: &mut Report) -> Result<LocalEm
 fn ask(app: &mut App, path: &Path, embedder: &LocalEmbedder, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let reader = Reader::open(path)?;
-    let mut answers = Vec::new();
     for query in QUESTIONS {
         let asked = Instant::now();
         let request = FindRequest { k: HITS_PER_QUESTION, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
-        answers.push((query, reader.find_with(&request, Some(embedder))?, asked.elapsed()));
+        let hits = reader.find_with(&request, Some(embedder))?.hits;
+        report.answers.push(Answer { query, hits, took: asked.elapsed() });
     }
     report.step(&mut app.out, "find", "Ask it", begun.elapsed())?;
-    for (query, found, took) in &answers {
-        report.questions.push(QuestionOut {
-            query,
-            milliseconds: milliseconds(*took),
-            hits: found.hits.iter().map(HitOut::from).collect(),
-        });
-        show_answer(&mut app.out, query, &found.hits, *took)?;
-    }
-    Ok(())
-}
-
-impl From<&Hit> for HitOut {
-    fn from(hit: &Hit) -> HitOut {
-        HitOut {
-            uri: hit.record.uri.to_string(),
-            place: whereabouts(&hit.record),
-            score: hit.score,
-            snippet: hit.snippet.clone(),
-        }
-    }
+    report.answers.iter().try_for_each(|answer| show_answer(&mut app.out, answer))
 }
 
 fn whereabouts(record: &Record) -> String {
     record.source.as_ref().map_or_else(|| record.uri.short().to_string(), place)
 }
 
-fn show_answer(out: &mut Output, query: &str, hits: &[Hit], took: Duration) -> Result<()> {
+fn show_answer(out: &mut Output, answer: &Answer) -> Result<()> {
+    let Answer { query, hits, took } = answer;
     if out.is_json() {
         return Ok(());
     }
     out.text("   ? ")?;
     out.strong(&format!("{query:<width$}", width = TITLE_WIDTH - 5))?;
-    out.faint(&format!("{:>12}", duration(took)))?;
+    out.faint(&format!("{:>12}", duration(*took)))?;
     out.text("\n")?;
     if hits.is_empty() {
         return say(out, "  nothing in these documents");
@@ -248,9 +227,9 @@ fn show_answer(out: &mut Output, query: &str, hits: &[Hit], took: Duration) -> R
     for hit in hits {
         let title = innermost(&headline(&hit.record), HEADING_CHARS_MAX);
         say(out, &format!("  {}  {title}  (score {:.1})", whereabouts(&hit.record), hit.score))?;
-        out.text("       ")?;
-        render::snippet(out, hit)?;
-        out.text("\n")?;
+        let mut passage = vec![Piece::plain("       ")];
+        passage.extend(render::snippet(hit));
+        out.pieces(&passage, 7)?;
     }
     Ok(())
 }
@@ -289,7 +268,7 @@ fn look_back(app: &mut App, path: &Path, puts: &[Put; 2], report: &mut Report) -
     for revision in &history {
         say(&mut app.out, &format!("history     #{}  {}", revision.sequence, readable(revision.committed_at)))?;
     }
-    report.history = history.iter().map(|revision| as_value(&RecordOut::whole(revision))).collect::<Result<_>>()?;
+    report.history = history;
     Ok(())
 }
 
@@ -297,9 +276,9 @@ fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let verified = check::verify(path, &mut |_, _| {})?;
     report.step(&mut app.out, "verify", "Prove it: every checksum, every link of the chain", begun.elapsed())?;
-    report.verify = as_value(&VerifyOut::of(path, &verified))?;
     say(&mut app.out, &verdict(&verified))?;
-    let chain = Reader::open(path)?.stats(false)?.chain;
+    report.verified = verified;
+    let chain = stats(&Reader::open(path)?, false)?.chain;
     say(&mut app.out, &format!("chain {chain}"))
 }
 
@@ -329,17 +308,14 @@ fn is_installed() -> bool {
     std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("kapsa").is_file()))
 }
 
-fn farewell(app: &mut App, report: &Report) -> Result<()> {
+fn farewell(app: &mut App, path: &Path, report: &Report) -> Result<()> {
+    let next = next_steps(path);
     if app.out.is_json() {
-        return app.out.json(report);
+        return app.out.json(&report.out(path, &next));
     }
     app.out.text("\n")?;
     app.out.strong("The capsule is kept. Try it:\n")?;
-    report.next.iter().try_for_each(|step| say(&mut app.out, step))
-}
-
-fn as_value(shape: &impl Serialize) -> Result<serde_json::Value> {
-    serde_json::to_value(shape).map_err(|error| CliError::system("internal", error.to_string()))
+    next.iter().try_for_each(|step| say(&mut app.out, step))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use kapsa_memory::transfer::{
     EXPORTS_FOLDER, Format, GcReport, GcRequest, Import, MOUNT_NAME_CHARS_MAX, Mounted, Mounts, Stage, Written, check_mount_name,
     gc as throw_away,
 };
-use kapsa_memory::{Error, EventType, Export, ExportRequest, NewEvent, Reader};
+use kapsa_memory::{Error, EventType, Export, ExportRequest, NewEvent, Reader, event, export, stats};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -37,7 +37,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let sealed = seals(args, format)?;
     let request = ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
     let target = target(args, &capsule, format, sealed)?;
-    let export = reader_of(app, args)?.export(&request)?;
+    let export = export::gather(&reader_of(app, args)?, &request)?;
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
     make_folder_of(&target)?;
     let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;
@@ -48,7 +48,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
         format: format.name(),
         output_path: target.display().to_string(),
         bytes_written: written.bytes,
-        artifact_count: export.artifact_count,
+        record_count: export.artifact_count,
         checkpoint_count: export.checkpoint_count,
         event_count: export.event_count,
         content_hash: written.content_hash,
@@ -63,7 +63,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     app.out.line(&format!(
         "{}: {}, {}, {} ({}{sealed})",
         out.output_path,
-        counted(out.artifact_count, "record"),
+        counted(out.record_count, "record"),
         counted(out.checkpoint_count, "checkpoint"),
         counted(out.event_count, "event"),
         size(out.bytes_written)
@@ -72,7 +72,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
 
 /// The branch that is meant; the run's own, where only that knows the moment that is meant.
 fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
-    let reader = app.reader_when(&args.when);
+    let reader = app.owner_reader_when(&args.when);
     match (&args.run, &reader) {
         (Some(run), Err(error)) if error.code == "unknown_moment" && app.global.branch.is_none() => {
             let as_of = args.when.as_of.as_deref().map(moment::as_of);
@@ -87,8 +87,8 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
 fn seals(args: &args::Export, format: Format) -> Result<bool> {
     let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
     if sealed && format.is_folder() {
-        return Err(CliError::usage("a folder of readable files cannot be sealed")
-            .hint("--no-encrypt leaves it readable; --format capsule or jsonl makes a file that is sealed"));
+        return Err(CliError::usage("a folder of readable files cannot be encrypted")
+            .hint("use --no-encrypt, or a format that can be encrypted: --format capsule or jsonl"));
     }
     Ok(sealed)
 }
@@ -113,7 +113,7 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
     let itself = target.canonicalize().is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
     if itself || target.file_name().is_none() {
         return Err(
-            CliError::user("exists", format!("{} is no place for an export", target.display())).hint("--out names a new file")
+            CliError::user("exists", format!("{} cannot hold an export", target.display())).hint("choose a new file with --out")
         );
     }
     let there = target.symlink_metadata();
@@ -190,8 +190,8 @@ fn event(event_type: EventType, payload: Value) -> NewEvent {
 fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> {
     let mut options = app.write_options(None);
     options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
-    let told = kapsa_memory::Writer::open(capsule, options).and_then(|mut writer| writer.emit(vec![event]));
-    let warning = format!("it is not among the events of the capsule: {}", told.err()?);
+    let told = kapsa_memory::Writer::open(capsule, options).and_then(|mut writer| event::emit(&mut writer, vec![event]));
+    let warning = format!("the event was not recorded: {}", told.err()?);
     app.out.note(&format!("warning: {warning}"));
     Some(warning)
 }
@@ -213,7 +213,7 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     let done =
         Mounts::of(&capsule).import(&request, |to| copy_plain(source, to, ask), &mut |done, total| progress.set(done, total))?;
     drop(progress);
-    let stats = Reader::open(&done.mount.path)?.stats(true)?;
+    let stats = stats(&Reader::open(&done.mount.path)?, true)?;
     let told = if done.existed { None } else { Some(imported_event(args, &done, stats.checkpoint_count.unwrap_or_default())) };
     let warning = told.and_then(|event| tell_event(app, &capsule, event));
     if app.out.is_json() {
@@ -221,7 +221,7 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     }
     let what = if done.existed { "was mounted already" } else { "mounted" };
     app.out.line(&format!("{} {what}: {}", done.mount.name, counted(stats.uri_count.unwrap_or_default(), "record")))?;
-    app.out.note(&format!("kapsa find WORDS --mount {} looks into it", done.mount.name));
+    app.out.note(&format!("search it with kapsa find WORDS --mount {}", done.mount.name));
     Ok(())
 }
 
@@ -235,11 +235,11 @@ fn stem(file: &Path) -> String {
 
 fn open_source(path: &Path) -> Result<File> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("there is no file {}", path.display())),
+        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("no file {}", path.display())),
         _ => CliError::io(&format!("read {}", path.display()), &error),
     };
     if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(CliError::user("not_a_capsule", format!("{} is no file", path.display())));
+        return Err(CliError::user("not_a_capsule", format!("{} is not a file", path.display())));
     }
     File::open(path).map_err(failed)
 }
@@ -282,7 +282,7 @@ pub(crate) fn mounts(app: &mut App) -> Result<()> {
         return app.out.json(&MountsOut::of(&mounts));
     }
     if mounts.is_empty() {
-        app.out.note("nothing is mounted; kapsa import FILE does");
+        app.out.note("nothing is mounted; mount a capsule with kapsa import FILE");
     }
     for mount in &mounts {
         app.out.strong(&mount.name)?;

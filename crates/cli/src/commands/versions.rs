@@ -1,20 +1,37 @@
-//! `branch`, `commit`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
+//! `branch`, `checkpoint`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
 
 use std::fs;
+use std::time::Duration;
 
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo};
+use kapsa_memory::{
+    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch, checkpoint, history, merge,
+};
+use similar::{ChangeTag, TextDiff};
 
 use crate::app::{self, App};
-use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Commit, Diff, Log, OneUri, ResolveUri, Revert};
+use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert};
 use crate::commands::put;
 use crate::error::{CliError, Result};
 use crate::moment::{self, readable};
+use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
-    BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
+    SwitchedBranch,
 };
-use crate::{escape, locate, log_graph};
+use crate::{escape, locate, log_graph, wire};
+
+/// Columns before the rest of a broken line of the log.
+const LOG_INDENT: usize = 4;
+/// Equal lines shown around changed ones.
+const CONTEXT_LINES: usize = 3;
+/// Columns before the text of a changed line.
+const DIFF_INDENT: usize = 5;
+/// Longest time to look for the smallest difference of two texts; then a larger one is taken.
+const DIFF_TIME_MAX: Duration = Duration::from_secs(1);
+/// Fields that differ between any two revisions.
+const VERSION_FIELDS: [&str; 4] = ["committed", "created", "origin", "contested"];
 
 /// Bytes of a resolved URI that are shown to programs.
 const PREVIEW_BYTES: usize = 200;
@@ -32,7 +49,7 @@ pub(crate) fn branch(app: &mut App, args: BranchArgs) -> Result<()> {
 fn list_branches(app: &mut App, all: bool) -> Result<()> {
     let path = app.capsule()?;
     let current = app.branch(&path)?.unwrap_or_else(|| MAIN.to_string());
-    let mut branches = Reader::open(&path)?.branches()?;
+    let mut branches = branch::list(&Reader::open(&path)?)?;
     branches.retain(|branch| all || !branch.archived);
     if app.out.is_json() {
         return app.out.json(&BranchesOut::of(&current, &branches));
@@ -46,7 +63,7 @@ fn branch_line(app: &mut App, branch: &Branch, current: &str) -> Result<()> {
     let from = branch
         .parent
         .as_deref()
-        .map(|parent| format!("  left {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
+        .map(|parent| format!("  from {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
     let archived = if branch.archived { "  (archived)" } else { "" };
     app.out.line(&format!("{}{archived}", from.unwrap_or_default()))
 }
@@ -58,7 +75,7 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
         None => app.branch(&path)?.unwrap_or_else(|| MAIN.to_string()),
     };
     let mut writer = app.keeper(&path)?;
-    let made = writer.create_branch(name, &parent, as_of.map(moment::as_of).as_ref())?;
+    let made = branch::create(&mut writer, name, &parent, as_of.map(moment::as_of).as_ref())?;
     drop(writer);
     if switch {
         locate::set_current_branch(&path, &made.name)?;
@@ -67,14 +84,14 @@ fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>
         return app.out.json(&MadeBranch::of(&made, switch));
     }
     let now = if switch { ", and switched to it" } else { "" };
-    app.out.line(&format!("made {}, which leaves {parent} at #{}{now}", made.name, made.fork))
+    app.out.line(&format!("created {} from {parent} at #{}{now}", made.name, made.fork))
 }
 
 fn archive(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
-    app.keeper(&path)?.archive_branch(name)?;
+    branch::archive(&mut app.keeper(&path)?, name)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": name, "archived": true }));
+        return app.out.json(&ArchivedBranch { branch: name, archived: true });
     }
     app.out.line(&format!("archived {name}"))
 }
@@ -84,13 +101,13 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
     let branch = Reader::open(&path)?.on(name, None)?.branch()?;
     locate::set_current_branch(&path, &branch)?;
     if app.out.is_json() {
-        return app.out.json(&serde_json::json!({ "branch": branch, "switched": true }));
+        return app.out.json(&SwitchedBranch { branch: &branch, switched: true });
     }
-    app.out.line(&format!("on {branch} now"))
+    app.out.line(&format!("switched to {branch}"))
 }
 
-/// `kapsa commit`.
-pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
+/// `kapsa checkpoint`.
+pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
     let path = app.capsule()?;
     let run = if args.stage.is_some() { args.run.unwrap_or_default() } else { String::new() };
     let new = NewCheckpoint {
@@ -101,7 +118,7 @@ pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
         git_commit: args.git_commit.unwrap_or_default(),
         force: args.force,
     };
-    let made = app.writer(&path, Some(&new.run))?.checkpoint(&new)?;
+    let made = checkpoint::make(&mut app.owner_writer(&path, Some(&new.run))?, &new)?;
     if app.out.is_json() {
         return app.out.json(&MadeCheckpoint::of(&made));
     }
@@ -110,12 +127,12 @@ pub(crate) fn commit(app: &mut App, args: Commit) -> Result<()> {
 
 /// `kapsa checkpoints`.
 pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()> {
-    let found = app.reader()?.checkpoints(args.all)?;
+    let found = checkpoint::list(&app.owner_reader()?, args.all)?;
     if app.out.is_json() {
         return app.out.json(&CheckpointsOut::of(&found));
     }
     if found.is_empty() {
-        app.out.note("no checkpoints yet; kapsa commit --label NAME makes one");
+        app.out.note("no checkpoints yet; make one with kapsa checkpoint --label NAME");
     }
     found.iter().try_for_each(|found| checkpoint_line(app, found, args.all))
 }
@@ -126,7 +143,8 @@ pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bo
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();
     for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
-        if !value.is_empty() {
+        // A name with `_` before it stands for none.
+        if !value.is_empty() && !value.starts_with('_') {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
@@ -144,7 +162,7 @@ pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
     let side = |text: &str| view_of(&reader, text, &current);
     let a = side(&args.a)?;
     let b = args.b.as_deref().map_or_else(|| Ok(reader.on(&current, None)?), side)?;
-    let found = a.differences(&b)?;
+    let found = history::differences(&a, &b)?;
     if app.out.is_json() {
         return app.out.json(&DiffOut::of(&found, args.names));
     }
@@ -179,38 +197,87 @@ fn difference_for_people(app: &mut App, difference: &Difference, names: bool) ->
     if names {
         return Ok(());
     }
-    for (sign, side) in [("-", &difference.a), ("+", &difference.b)] {
-        for line in side.iter().flat_map(|record| record.text.lines()) {
-            app.out.line(&format!("   {sign} {}", escape::line(line)))?;
+    let (before, after) = (difference.a.as_ref(), difference.b.as_ref());
+    changed_fields(app, before, after)?;
+    changed_lines(app, before, after)
+}
+
+/// Prints the fields of a changed record that differ.
+fn changed_fields(app: &mut App, before: Option<&Record>, after: Option<&Record>) -> Result<()> {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    let of = |record: &Record| -> Vec<(&str, String)> {
+        let mut fields = render::fields(record);
+        fields.retain(|(name, _)| !VERSION_FIELDS.contains(name));
+        fields.push(("kind", record.kind.clone()));
+        fields
+    };
+    let (before, after) = (of(before), of(after));
+    for (sign, look, side, other) in [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)] {
+        for (name, value) in side.iter().filter(|field| !other.contains(field)) {
+            diff_line(app, sign, look, &format!("[{name}] {value}"))?;
         }
     }
     Ok(())
 }
 
+/// Prints the lines of a text that differ, with a few equal ones around them.
+fn changed_lines(app: &mut App, before: Option<&Record>, after: Option<&Record>) -> Result<()> {
+    let text = |record: Option<&'_ Record>| record.map_or_else(String::new, |record| record.text.clone());
+    let (before, after) = (text(before), text(after));
+    let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(&before, &after);
+    for (at, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
+        if at > 0 {
+            diff_line(app, " ", Look::Faint, "…")?;
+        }
+        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+            let (sign, look) = match change.tag() {
+                ChangeTag::Delete => ("-", Look::Removed),
+                ChangeTag::Insert => ("+", Look::Added),
+                ChangeTag::Equal => (" ", Look::Plain),
+            };
+            diff_line(app, sign, look, change.value().trim_end_matches(['\n', '\r']))?;
+        }
+    }
+    Ok(())
+}
+
+fn diff_line(app: &mut App, sign: &str, look: Look, text: &str) -> Result<()> {
+    app.out.pieces(&[Piece { text: format!("   {sign} {text}").into(), look }], DIFF_INDENT)
+}
+
 /// `kapsa log`.
 pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
-    let reader = app.reader_when(&args.when)?;
-    let records = reader.log(args.limit, args.all || args.graph)?;
+    let reader = app.owner_reader_when(&args.when)?;
+    let mut records = history::log(&reader, args.limit.saturating_add(1), args.all || args.graph)?;
+    let more = wire::cut(&mut records, args.limit);
     let mut lines = Vec::with_capacity(records.len());
     for record in records {
         lines.push((reader.branch_of(&record)?, record));
     }
     if app.out.is_json() {
-        return app.out.json(&LogOut::of(&lines));
+        return app.out.json(&LogOut::of(&lines, more));
     }
     let drawn = if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
     let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
     for (lanes, (branch, record)) in drawn.iter().zip(&lines) {
         let sequence = format!("#{}", record.sequence);
-        app.out.text(&format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1))?;
-        app.out.faint(&format!("{}  ", escape::line(branch)))?;
-        app.out.strong(&escape::line(record.uri.short()))?;
-        app.out.line(&format!("  {}", what_it_did(record)))?;
+        let before = format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1);
+        let line = [
+            Piece::plain(before),
+            Piece::faint(format!("{branch}  ")),
+            Piece::strong(render::listed_uri(record)),
+            Piece::plain(format!("  {}", what_it_did(record))),
+        ];
+        app.out.pieces(&line, LOG_INDENT)?;
     }
     Ok(())
 }
 
 fn what_it_did(record: &Record) -> String {
+    let event_type = record.title.split(' ').next().unwrap_or_default();
+    if let Some(words) = render::event_in_words(event_type, &record.metadata).filter(|_| record.system) {
+        return words;
+    }
     let by = record.origin.as_ref().map(|origin| format!(" ({})", render::decision(origin))).unwrap_or_default();
     match (record.purged, record.tombstone, &record.alias) {
         (true, ..) => "(erased)".to_string(),
@@ -223,7 +290,7 @@ fn what_it_did(record: &Record) -> String {
 /// `kapsa blame`.
 pub(crate) fn blame(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
-    let lives = app.reader()?.blame(&uri)?;
+    let lives = history::blame(&app.owner_reader()?, &uri)?;
     if app.out.is_json() {
         return app.out.json(&BlameOut::of(&uri, &lives));
     }
@@ -275,15 +342,20 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
         (_, Some(source), _) => Undo::Source(source),
         (.., Some(commit)) => match moment::as_of(&commit) {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
-            _ => Undo::Commit(app.reader()?.checkpoint(&commit)?.sequence),
+            _ => Undo::Commit(checkpoint::named(&app.owner_reader()?, &commit)?.sequence),
         },
-        _ => return Err(CliError::usage("nothing to revert: give a sequence, --run or --source")),
+        _ => return Err(CliError::usage("nothing to revert").hint("give a sequence, --run or --source")),
     };
-    let undone = app.writer(&path, None)?.revert(&undo, &args.why.by.unwrap_or_default(), &args.why.note.unwrap_or_default())?;
+    let undone = history::revert(
+        &mut app.owner_writer(&path, None)?,
+        &undo,
+        &args.why.by.unwrap_or_default(),
+        &args.why.note.unwrap_or_default(),
+    )?;
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
-    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept, changed since", &undone.kept)] {
+    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept (changed since)", &undone.kept)] {
         for uri in uris {
             app.out.line(&format!("{what}  {}", escape::line(uri.short())))?;
         }
@@ -297,7 +369,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let path = app.capsule()?;
     let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
-    let put = app.writer(&path, None)?.cherry_pick(&uri, &args.from, &by, &note)?;
+    let put = merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -305,7 +377,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
 pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
     let path = app.capsule()?;
     let (old, new) = (app::uri(&args.old)?, app::uri(&args.new)?);
-    let put = app.writer(&path, None)?.alias(&old, &new)?;
+    let put = app.owner_writer(&path, None)?.alias(&old, &new)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -320,7 +392,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     }
     if app.out.is_json() {
         let end = (0..=PREVIEW_BYTES.min(content.len())).rev().find(|&at| content.is_char_boundary(at)).unwrap_or(0);
-        let out_path = args.out.as_ref().map(|out| out.display().to_string());
+        let output_path = args.out.as_ref().map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
             uri: record.uri.as_str(),
@@ -328,8 +400,8 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             as_of,
             sequence: record.sequence,
             size_bytes: content.len(),
-            content_preview: &content[..end],
-            out_path,
+            preview: &content[..end],
+            output_path,
         });
     }
     if args.out.is_some() { Ok(()) } else { app.out.exact(&content) }

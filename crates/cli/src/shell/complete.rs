@@ -1,17 +1,11 @@
-//! What may follow here? Verbs and flags as the tree of arguments has them, branches and URIs as the capsule has them.
+//! What may follow here? Verbs and flags of the tree of arguments; branches, checkpoints, labels, runs and URIs of the capsule.
 
 use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
 
-use super::names::Names;
+use super::names::{Named, Names};
 use super::{ENDINGS, line};
 use crate::args::Cli;
-
-/// Flags whose value is a branch.
-const BRANCH_FLAGS: [&str; 3] = ["branch", "from", "to"];
-/// Names by which the tree of arguments calls a value that is a branch, or a URI.
-const BRANCH_VALUE: &str = "BRANCH";
-const URI_ARGUMENT: &str = "uri";
 
 /// What may stand where the cursor is.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,10 +59,8 @@ impl<N: Names> Completion<N> {
         let known = argument.get_possible_values();
         let values = if !known.is_empty() {
             beginning(word, known.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_string()))
-        } else if is_branch(argument) {
-            beginning(word, self.names.branches())
-        } else if argument.get_id() == URI_ARGUMENT {
-            self.names.uris(word)
+        } else if let Some(what) = Named::by(argument) {
+            self.names.beginning(what, word)
         } else if matches!(argument.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath) {
             return Offer::Path;
         } else {
@@ -98,11 +90,6 @@ fn verbs(command: &Command, slash: bool) -> Vec<String> {
     let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let names = shown.flat_map(|verb| std::iter::once(verb.get_name()).chain(verb.get_visible_aliases()));
     names.map(|name| if slash { format!("/{name}") } else { name.to_string() }).collect()
-}
-
-fn is_branch(argument: &Arg) -> bool {
-    let by_value = argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == BRANCH_VALUE));
-    by_value || argument.get_long().is_some_and(|flag| BRANCH_FLAGS.contains(&flag))
 }
 
 /// How far the words of a line lead into the tree.
@@ -168,12 +155,16 @@ mod tests {
     struct Known;
 
     impl Names for Known {
-        fn branches(&self) -> Vec<String> {
-            vec!["main".into(), "run/a".into(), "run/b".into()]
-        }
-
-        fn uris(&self, prefix: &str) -> Vec<String> {
-            beginning(prefix, ["note/locks", "note/it's", "fact/port"].map(String::from))
+        fn beginning(&self, what: Named, prefix: &str) -> Vec<String> {
+            let names: &[&str] = match what {
+                Named::Branch => &["main", "run/a", "run/b"],
+                Named::Uri => &["note/locks", "note/it's", "fact/port"],
+                Named::Run => &["a", "b"],
+                Named::Checkpoint => &["v1", "v2"],
+                Named::Side => &["main", "run/a", "v1"],
+                Named::Label => &["builder"],
+            };
+            beginning(prefix, names.iter().map(|name| (*name).to_string()))
         }
     }
 
@@ -191,7 +182,7 @@ mod tests {
     #[test]
     fn verbs_are_offered_where_a_verb_may_stand() {
         assert_eq!(offered("  sta"), (2, vec!["stats".to_string()]));
-        assert_eq!(words("/checkp"), ["/checkpoints"]);
+        assert_eq!(words("/checkp"), ["/checkpoint", "/checkpoints"]);
         assert_eq!(words("inf"), ["info"], "another name of stats");
         assert_eq!(words("qu"), ["quit"]);
         assert_eq!(words("--capsule a.kapsa verif"), ["verify"]);
@@ -227,6 +218,18 @@ mod tests {
         for before in ["get no", "forget no", "history no", "purge no", "put --text x --uri no", "resolve-uri no"] {
             assert_eq!(words(before), ["note/locks", "\"note/it's\""], "{before}");
         }
+        for before in ["stats --as-of v", "events --since-checkpoint v", "fact list --as-of v", "revert v"] {
+            assert_eq!(words(before), ["v1", "v2"], "{before}");
+        }
+        assert_eq!(words("diff ru"), ["run/a"]);
+        assert_eq!(words("diff main v"), ["v1"]);
+        assert_eq!(words("merge run/"), ["run/a", "run/b"]);
+        assert_eq!(words("find x --label b"), ["builder"]);
+        assert_eq!(words("graph add-edge --from no"), ["note/locks", "\"note/it's\""]);
+        for before in ["find x --run ", "run status --run ", "replay run --run ", "put --text x --run "] {
+            assert_eq!(words(before), ["a", "b"], "{before}");
+        }
+        assert_eq!(words("checkpoint --label b"), [] as [&str; 0], "a label is new");
         assert_eq!(words("get note/locks no"), [] as [&str; 0], "get takes one");
         assert_eq!(words("put --text no"), [] as [&str; 0]);
     }

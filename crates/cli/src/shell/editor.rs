@@ -24,7 +24,7 @@ use crate::escape;
 /// Reads and runs lines until the user ends it.
 pub(super) fn run(app: &mut App) -> Result<Status> {
     let mut lines = Lines::new(app)?;
-    app.out.note("help shows the verbs, Tab completes, Ctrl-D ends");
+    app.out.note("help lists the verbs, Tab completes, Ctrl-D leaves");
     while let Some(typed) = lines.next(&prompt(app))? {
         if line::run(&typed, &app.global, Place::default()) == Ended::Shell {
             break;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use super::ENDINGS;
 use crate::app::Status;
@@ -63,7 +63,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>> {
 
 /// Reads the words of a line by the tree of all verbs.
 fn parse(typed: &[OsString], held: &Global) -> Result<Cli, clap::Error> {
-    let mut matches = Cli::command().try_get_matches_from(typed)?;
+    let mut matches = crate::args::command().try_get_matches_from(typed)?;
     let given = Given::of(&matches);
     let mut cli = Cli::from_arg_matches_mut(&mut matches)?;
     given.hold(&mut cli.global, held);
@@ -77,6 +77,7 @@ struct Given {
     json: bool,
     lock_timeout: bool,
     principal: bool,
+    color: bool,
 }
 
 impl Given {
@@ -88,6 +89,7 @@ impl Given {
             json: given("json"),
             lock_timeout: given("lock_timeout"),
             principal: given("principal"),
+            color: given("color"),
         }
     }
 
@@ -108,12 +110,15 @@ impl Given {
         if !self.principal {
             global.principal.clone_from(&held.principal);
         }
+        if !self.color {
+            global.color = held.color;
+        }
     }
 }
 
 fn call(cli: Cli) -> Result<Status> {
     match &cli.verb {
-        Some(Verb::Shell(_)) => Err(CliError::usage("this is the shell already").hint("type a verb; exit ends the shell")),
+        Some(Verb::Shell(_)) => Err(CliError::usage("this is already a shell").hint("type a verb, or exit to leave")),
         Some(verb) if reads_standard_input(verb) => Err(CliError::usage("a line of the shell has no standard input of its own")
             .hint("give --text TEXT or name a file; a pipe goes to a call of its own, as in kapsa put - < FILE")),
         _ => crate::run(cli),
@@ -142,7 +147,7 @@ fn tell(ended: Result<Status>, style: ErrorStyle, place: Place) -> Ended {
 
 /// On a terminal the answer says it; in a script somebody must be told which line it was.
 fn unwell() -> CliError {
-    CliError::system("unwell", "the capsule is not well").hint("the answer of that line names what is wrong")
+    CliError::system("unwell", "the capsule is not well").hint("the output of that line shows what is wrong")
 }
 
 #[cfg(test)]
@@ -164,6 +169,7 @@ mod tests {
             principal: None,
             json: true,
             lock_timeout: Duration::from_secs(3),
+            color: clap::ColorChoice::Never,
         }
     }
 
@@ -187,7 +193,7 @@ mod tests {
         for line in ["--capsule own.kapsa stats --lock-timeout 9", "stats --capsule own.kapsa --lock-timeout 9 --branch main"] {
             let own = read(line, &held()).global;
             assert_eq!((own.capsule.as_deref(), own.lock_timeout), (Some(Path::new("own.kapsa")), Duration::from_secs(9)));
-            assert!(own.json, "{line}");
+            assert!(own.json && own.color == clap::ColorChoice::Never, "{line}");
         }
         assert_eq!(read("stats --branch main", &held()).global.branch.as_deref(), Some("main"));
     }

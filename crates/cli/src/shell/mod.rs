@@ -15,6 +15,8 @@ use crate::app::{App, Status};
 use crate::args::ShellArgs;
 use crate::error::Result;
 
+pub(crate) use names::{CapsuleNames, Named, Names};
+
 /// Words that end the shell.
 const ENDINGS: [&str; 2] = ["exit", "quit"];
 

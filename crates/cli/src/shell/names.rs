@@ -1,6 +1,9 @@
-//! Which names does a capsule hold that a line may go on with?
+//! Which names does a capsule hold that a line may continue with?
 
+use clap::Arg;
 use kapsa_memory::Record;
+use kapsa_memory::branch::{self, RUN_PREFIX};
+use kapsa_memory::checkpoint;
 use kapsa_memory::request::TimelineRequest;
 
 use crate::app::App;
@@ -8,26 +11,57 @@ use crate::args::Global;
 use crate::error::Result;
 use crate::escape;
 
-/// Newest records whose URIs are looked at.
+/// Newest records whose names are looked at.
 const SCANNED_MAX: usize = 1000;
-/// Most URIs that are offered at a time.
+/// Most names of one sort that are offered at a time.
 const OFFERED_MAX: usize = 50;
 
-/// Names of a capsule. One that cannot be read has none.
-pub(super) trait Names {
-    /// Branches that can be worked on.
-    fn branches(&self) -> Vec<String>;
-    /// URIs that begin with `prefix`, newest first.
-    fn uris(&self, prefix: &str) -> Vec<String>;
+/// What an argument names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A branch that can be worked on.
+    Branch,
+    /// A record.
+    Uri,
+    /// A run.
+    Run,
+    /// A checkpoint, by its label.
+    Checkpoint,
+    /// A branch or a checkpoint.
+    Side,
+    /// The label of a record.
+    Label,
 }
 
-/// The capsule that the shell works on, opened anew for each question: it may have grown or been switched since.
-pub(super) struct CapsuleNames {
+impl Named {
+    /// What the values of an argument name, known by how the tree of arguments calls it.
+    pub(crate) fn by(argument: &Arg) -> Option<Named> {
+        let value = argument.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+        match (argument.get_long().unwrap_or_default(), value, argument.get_id().as_str()) {
+            ("branch", ..) | (_, "BRANCH", _) => Some(Named::Branch),
+            ("uri", ..) | (_, "URI", _) | (_, _, "uri") => Some(Named::Uri),
+            ("run", ..) => Some(Named::Run),
+            ("as-of" | "since-checkpoint", ..) | (_, "COMMIT", _) => Some(Named::Checkpoint),
+            (_, "BRANCH|POINT", _) => Some(Named::Side),
+            ("label", "LABEL", _) => Some(Named::Label),
+            _ => None,
+        }
+    }
+}
+
+/// Names of a capsule. One that cannot be read has none.
+pub(crate) trait Names {
+    /// Names of this sort that begin with `prefix`.
+    fn beginning(&self, what: Named, prefix: &str) -> Vec<String>;
+}
+
+/// The capsule that is worked on, opened anew for each question: it may have grown or been switched since.
+pub(crate) struct CapsuleNames {
     held: Global,
 }
 
 impl CapsuleNames {
-    pub(super) fn new(held: &Global) -> CapsuleNames {
+    pub(crate) fn new(held: &Global) -> CapsuleNames {
         CapsuleNames { held: held.clone() }
     }
 
@@ -36,28 +70,55 @@ impl CapsuleNames {
         Ok(App::new(self.held.clone()).reader()?.timeline(&request)?)
     }
 
-    fn open_branches(&self) -> Result<Vec<String>> {
-        let branches = App::new(self.held.clone()).whole_reader()?.branches()?;
+    fn branches(&self) -> Result<Vec<String>> {
+        let branches = branch::list(&App::new(self.held.clone()).whole_reader()?)?;
         Ok(branches.into_iter().filter(|branch| !branch.archived).map(|branch| branch.name).collect())
+    }
+
+    /// Labels of the checkpoints, newest first.
+    fn checkpoints(&self) -> Result<Vec<String>> {
+        let checkpoints = checkpoint::list(&App::new(self.held.clone()).owner_reader()?, false)?;
+        Ok(checkpoints.into_iter().rev().map(|checkpoint| checkpoint.label).collect())
+    }
+
+    /// Runs that have a branch, then those that records name.
+    fn runs(&self) -> Result<Vec<String>> {
+        let on_branches = self
+            .branches()
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|branch| Some(branch.strip_prefix(RUN_PREFIX)?.split('/').next()?.to_string()));
+        let in_records = self.newest()?.into_iter().map(|record| record.run);
+        Ok(on_branches.chain(in_records).collect())
+    }
+
+    fn all(&self, what: Named, prefix: &str) -> Result<Vec<String>> {
+        match what {
+            Named::Branch => self.branches(),
+            Named::Checkpoint => self.checkpoints(),
+            Named::Side => Ok(self.branches().into_iter().chain(self.checkpoints()).flatten().collect()),
+            Named::Run => self.runs(),
+            Named::Label => Ok(self.newest()?.into_iter().map(|record| record.label).collect()),
+            Named::Uri => Ok(self.newest()?.iter().filter_map(|record| form_of(record, prefix)).collect()),
+        }
     }
 }
 
-impl Names for CapsuleNames {
-    fn branches(&self) -> Vec<String> {
-        self.open_branches().unwrap_or_default().into_iter().filter(|name| escape::is_plain(name)).collect()
-    }
+/// The short or the whole form of a record's URI, whichever begins with `prefix`.
+fn form_of(record: &Record, prefix: &str) -> Option<String> {
+    let forms = [record.uri.short(), record.uri.as_str()];
+    forms.into_iter().find(|form| form.starts_with(prefix)).map(str::to_string)
+}
 
-    fn uris(&self, prefix: &str) -> Vec<String> {
-        let records = self.newest().unwrap_or_default();
-        let uris = records.iter().map(|record| &record.uri);
-        let fitting = uris.filter_map(|uri| [uri.short(), uri.as_str()].into_iter().find(|form| form.starts_with(prefix)));
+impl Names for CapsuleNames {
+    fn beginning(&self, what: Named, prefix: &str) -> Vec<String> {
         let mut offered: Vec<String> = Vec::new();
-        for uri in fitting.filter(|uri| escape::is_plain(uri)) {
+        for name in self.all(what, prefix).unwrap_or_default() {
             if offered.len() == OFFERED_MAX {
                 break;
             }
-            if !offered.iter().any(|known| known == uri) {
-                offered.push(uri.to_string());
+            if !name.is_empty() && name.starts_with(prefix) && escape::is_plain(&name) && !offered.contains(&name) {
+                offered.push(name);
             }
         }
         offered

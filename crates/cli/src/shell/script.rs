@@ -39,7 +39,7 @@ pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
 fn run_line(bytes: &[u8], app: &App, place: Place) -> Ended {
     let Ok(text) = str::from_utf8(bytes) else {
         let style = if app.global.json { ErrorStyle::Json } else { ErrorStyle::People };
-        return Ended::Code(crate::fail(&place.of(CliError::user("invalid_utf8", "it is no UTF-8 text")), style));
+        return Ended::Code(crate::fail(&place.of(CliError::user("invalid_utf8", "not UTF-8 text")), style));
     };
     let text = text.trim();
     if text.starts_with('#') { Ended::Code(0) } else { line::run(text, &app.global, place) }

@@ -1,54 +1,78 @@
-//! JSON of `fact`, `episode` and `insight`.
+//! The JSON of `fact`, `episode`, `insight` and `context`.
 
-use kapsa_agents::{Comparison, Context, ContextLine, Episode, Fact, Insight, Section};
+use kapsa_agents::{Comparison, Context, ContextLine, Episode, Fact, Insight, Reflection, Section};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::moment::rfc3339;
+use super::{Extent, Time};
 
-/// A fact: `fact get`, and in all other answers of `fact`.
-#[derive(Debug, Serialize)]
+/// A fact.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Fact")]
 pub(crate) struct FactOut<'a> {
+    /// Its id.
     id: &'a str,
-    content: &'a str,
+    /// What is known, in words.
+    text: &'a str,
+    /// What it is about.
     #[serde(skip_serializing_if = "str::is_empty")]
     entity: &'a str,
+    /// The property of the entity that it gives a value to.
     #[serde(skip_serializing_if = "str::is_empty")]
     attribute: &'a str,
+    /// Field of knowledge.
     #[serde(skip_serializing_if = "str::is_empty")]
     domain: &'a str,
+    /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
+    /// How sure it is, from 0 to 1.
     confidence: f64,
+    /// How often it was added.
     evidence_count: u64,
+    /// How much it matters, from 0 to 1.
     importance: f64,
+    /// Who may read it.
+    #[schemars(extend("enum" = ["public", "internal", "confidential", "restricted"]))]
     classification: &'static str,
+    /// Principals that may read it while it is restricted.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     named: &'a [String],
+    /// Who or what it comes from.
     #[serde(skip_serializing_if = "str::is_empty")]
     source: &'a str,
+    /// From when on it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    valid_from: Option<String>,
+    valid_from: Option<Time>,
+    /// Until when it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    valid_to: Option<String>,
-    created_at: String,
-    updated_at: String,
+    valid_to: Option<Time>,
+    /// When it was first added.
+    created_at: Time,
+    /// When it last changed.
+    updated_at: Time,
+    /// Id of the fact whose place it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     supersedes: Option<&'a str>,
+    /// Id of the fact that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<&'a str>,
+    /// Ids of facts that contradict it, where nothing says which one holds.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    contested_with: &'a [String],
+    conflicts_with: &'a [String],
+    /// How often it was read.
     access_count: u64,
+    /// When it was last read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_accessed: Option<String>,
+    accessed_at: Option<Time>,
 }
 
 impl<'a> From<&'a Fact> for FactOut<'a> {
     fn from(fact: &'a Fact) -> FactOut<'a> {
         FactOut {
             id: &fact.id,
-            content: &fact.content,
+            text: &fact.content,
             entity: &fact.entity,
             attribute: &fact.attribute,
             domain: &fact.domain,
@@ -59,86 +83,114 @@ impl<'a> From<&'a Fact> for FactOut<'a> {
             classification: fact.classification.name(),
             named: &fact.named,
             source: &fact.source,
-            valid_from: fact.valid_from.map(rfc3339),
-            valid_to: fact.valid_to.map(rfc3339),
-            created_at: rfc3339(fact.created_at),
-            updated_at: rfc3339(fact.updated_at),
+            valid_from: fact.valid_from.map(Time),
+            valid_to: fact.valid_to.map(Time),
+            created_at: Time(fact.created_at),
+            updated_at: Time(fact.updated_at),
             supersedes: fact.supersedes.as_deref(),
             superseded_by: fact.superseded_by.as_deref(),
-            contested_with: &fact.contested_with,
+            conflicts_with: &fact.contested_with,
             access_count: fact.access_count,
-            last_accessed: fact.last_accessed.map(rfc3339),
+            accessed_at: fact.last_accessed.map(Time),
         }
     }
 }
 
-/// `fact contest`, `fact resolve`, `insight publish`: `{"count","facts":[fact]}`.
-pub(crate) fn facts(facts: &[Fact]) -> Value {
-    json!({ "count": facts.len(), "facts": facts.iter().map(FactOut::from).collect::<Vec<_>>() })
+/// A list of facts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FactsOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The facts.
+    facts: Vec<FactOut<'a>>,
 }
 
-/// `fact list`, `fact query`: as above, with `"more"`: whether there are others beyond the limit.
-pub(crate) fn listed(all: &[Fact], more: bool) -> Value {
-    let mut value = facts(all);
-    value["more"] = more.into();
-    value
+impl<'a> FactsOut<'a> {
+    pub(crate) fn of(facts: &'a [Fact], more: bool) -> FactsOut<'a> {
+        FactsOut { extent: Extent::cut(facts.len(), more), facts: facts.iter().map(FactOut::from).collect() }
+    }
 }
 
-/// `fact add`, `fact supersede`: `{"verdict","reason","other"?,"likeness"?,"fact","embedding"?}`, verdict one of `new`, `same`, `restated`,
-/// `supersedes`, `contests`, `revised` for one whose id is known, and `stored` where nothing was compared. `fact` is the one that is known now.
-#[derive(Debug, Serialize)]
-pub(crate) struct ToldOut<'a> {
+/// What became of a fact that was added.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RememberedOut<'a> {
+    /// How it relates to what was known: `stored` if it was not compared, `revised` if its id was known.
+    #[schemars(extend("enum" = ["new", "same", "restated", "supersedes", "contests", "revised", "stored"]))]
     pub(crate) verdict: &'static str,
+    /// Why.
     pub(crate) reason: &'static str,
+    /// Id of the fact that was closest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<&'a str>,
+    /// How similar the two are, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) likeness: Option<f64>,
+    pub(crate) similarity: Option<f64>,
+    /// The fact that is known now.
     pub(crate) fact: FactOut<'a>,
+    /// Why the fact, which is stored, has no vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) embedding: Option<String>,
 }
 
-impl<'a> ToldOut<'a> {
-    pub(crate) fn of(comparison: &'a Comparison, fact: &'a Fact, embedding: Option<String>) -> ToldOut<'a> {
-        ToldOut {
+impl<'a> RememberedOut<'a> {
+    pub(crate) fn of(comparison: &'a Comparison, fact: &'a Fact, embedding: Option<String>) -> RememberedOut<'a> {
+        RememberedOut {
             verdict: comparison.verdict.name(),
             reason: comparison.reason,
             other: comparison.other.as_deref(),
-            likeness: comparison.other.as_ref().map(|_| comparison.likeness),
+            similarity: comparison.other.as_ref().map(|_| comparison.likeness),
             fact: fact.into(),
             embedding,
         }
     }
 }
 
-/// An episode: `episode add`, with `embedding` where that failed, and in `episode list`.
-#[derive(Debug, Serialize)]
+/// An episode: something that an agent did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Episode")]
 pub(crate) struct EpisodeOut<'a> {
+    /// Its id.
     id: &'a str,
+    /// Who did it.
     agent: &'a str,
-    timestamp: String,
+    /// When it happened.
+    created_at: Time,
+    /// What was done, such as `qualify_lead`.
     #[serde(skip_serializing_if = "str::is_empty")]
     action: &'a str,
+    /// Operator that the step belongs to.
     #[serde(skip_serializing_if = "str::is_empty")]
     operator: &'a str,
+    /// Node that ran.
     #[serde(skip_serializing_if = "str::is_empty")]
     node: &'a str,
+    /// What went in, in short.
     #[serde(skip_serializing_if = "str::is_empty")]
     input: &'a str,
-    output: &'a str,
+    /// What came out, in words.
+    text: &'a str,
+    /// What came out, by name.
     #[serde(skip_serializing_if = "Map::is_empty")]
     outcome: &'a Map<String, Value>,
+    /// How long it took, in milliseconds.
     duration_ms: u64,
+    /// Tokens that a model read.
     tokens_in: u64,
+    /// Tokens that a model wrote.
     tokens_out: u64,
+    /// What it is about.
     #[serde(skip_serializing_if = "str::is_empty")]
     entity: &'a str,
+    /// Field of knowledge.
     #[serde(skip_serializing_if = "str::is_empty")]
     domain: &'a str,
+    /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
+    /// Who may read what is learned from it.
+    #[schemars(extend("enum" = ["public", "internal", "confidential", "restricted"]))]
     classification: &'static str,
+    /// Why the episode, which is stored, has no vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding: Option<String>,
 }
@@ -155,12 +207,12 @@ impl<'a> From<&'a Episode> for EpisodeOut<'a> {
         EpisodeOut {
             id: &episode.id,
             agent: &episode.agent_id,
-            timestamp: rfc3339(episode.timestamp),
+            created_at: Time(episode.timestamp),
             action: &episode.action,
             operator: &episode.operator_id,
             node: &episode.node_name,
             input: &episode.input_summary,
-            output: &episode.output_summary,
+            text: &episode.output_summary,
             outcome: &episode.outcome,
             duration_ms: episode.duration_ms,
             tokens_in: episode.tokens_in,
@@ -174,32 +226,62 @@ impl<'a> From<&'a Episode> for EpisodeOut<'a> {
     }
 }
 
-/// `episode list`: `{"agent","count","more","episodes":[episode]}`.
-pub(crate) fn episodes(agent: &str, episodes: &[Episode], more: bool) -> Value {
-    json!({ "agent": agent, "count": episodes.len(), "more": more, "episodes": episodes.iter().map(EpisodeOut::from).collect::<Vec<_>>() })
+/// What an agent did, newest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EpisodesOut<'a> {
+    /// The agent.
+    agent: &'a str,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The episodes.
+    episodes: Vec<EpisodeOut<'a>>,
 }
 
-/// An insight: `insight add`, `confirm`, `weaken`, `retire`, with `embedding` where that failed, and in `insight list`.
-#[derive(Debug, Serialize)]
+impl<'a> EpisodesOut<'a> {
+    pub(crate) fn of(agent: &'a str, episodes: &'a [Episode], more: bool) -> EpisodesOut<'a> {
+        let extent = Extent::cut(episodes.len(), more);
+        EpisodesOut { agent, extent, episodes: episodes.iter().map(EpisodeOut::from).collect() }
+    }
+}
+
+/// An insight: something that an agent learned.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Insight")]
 pub(crate) struct InsightOut<'a> {
+    /// Its id.
     id: &'a str,
+    /// Who learned it.
     agent: &'a str,
-    content: &'a str,
+    /// What was learned, in words.
+    text: &'a str,
+    /// How sure it is, from 0 to 1.
     confidence: f64,
+    /// How often it was seen.
     evidence_count: u64,
+    /// Whether it counts: evidence against it makes it weakening, and a retired one does not count.
+    #[schemars(extend("enum" = ["active", "weakening", "retired"]))]
     status: &'static str,
+    /// Ids of the episodes that it comes from.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     source_episodes: &'a [String],
-    created_at: String,
+    /// When it was first learned.
+    created_at: Time,
+    /// When it was last confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    last_confirmed: Option<String>,
+    confirmed_at: Option<Time>,
+    /// What it is about.
     #[serde(skip_serializing_if = "str::is_empty")]
     entity: &'a str,
+    /// Field of knowledge.
     #[serde(skip_serializing_if = "str::is_empty")]
     domain: &'a str,
+    /// Tags.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
+    /// Who may read it once it is published.
+    #[schemars(extend("enum" = ["public", "internal", "confidential", "restricted"]))]
     classification: &'static str,
+    /// Why the insight, which is stored, has no vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     embedding: Option<String>,
 }
@@ -216,13 +298,13 @@ impl<'a> From<&'a Insight> for InsightOut<'a> {
         InsightOut {
             id: &insight.id,
             agent: &insight.agent_id,
-            content: &insight.content,
+            text: &insight.content,
             confidence: insight.confidence,
             evidence_count: insight.evidence_count,
             status: insight.status.name(),
             source_episodes: &insight.source_episode_ids,
-            created_at: rfc3339(insight.created_at),
-            last_confirmed: insight.last_confirmed.map(rfc3339),
+            created_at: Time(insight.created_at),
+            confirmed_at: insight.last_confirmed.map(Time),
             entity: &insight.entity,
             domain: &insight.domain,
             tags: &insight.tags,
@@ -232,43 +314,117 @@ impl<'a> From<&'a Insight> for InsightOut<'a> {
     }
 }
 
-/// `insight list`: `{"agent","count","more","insights":[insight]}`.
-pub(crate) fn insights(agent: &str, insights: &[Insight], more: bool) -> Value {
-    json!({ "agent": agent, "count": insights.len(), "more": more, "insights": insights.iter().map(InsightOut::from).collect::<Vec<_>>() })
+/// What an agent learned.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct InsightsOut<'a> {
+    /// The agent.
+    agent: &'a str,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The insights.
+    insights: Vec<InsightOut<'a>>,
 }
 
-/// `insight reflect`: `{"agent","new":[insight],"strengthened":[insight]}`.
-pub(crate) fn reflected(agent: &str, new: &[Insight], strengthened: &[Insight]) -> Value {
-    let all = |insights: &[Insight]| serde_json::to_value(insights.iter().map(InsightOut::from).collect::<Vec<_>>());
-    json!({ "agent": agent, "new": all(new).unwrap_or_default(), "strengthened": all(strengthened).unwrap_or_default() })
-}
-
-/// `context`: `{"agent"?,"context","lines":[{"section","id","text","uri","contested"?}],"left_out","tokens","budget"}`; `context` is null
-/// when there is nothing to tell, and sections are `insights`, `facts` and `episodes`.
-pub(crate) fn context(agent: Option<&str>, context: &Context, budget: usize) -> Value {
-    let text = Some(context.text()).filter(|text| !text.is_empty());
-    let mut value = json!({
-        "context": text,
-        "lines": context.lines.iter().map(line).collect::<Vec<_>>(),
-        "left_out": context.left_out,
-        "tokens": context.tokens(),
-        "budget": budget,
-    });
-    if let Some(agent) = agent {
-        value["agent"] = agent.into();
+impl<'a> InsightsOut<'a> {
+    pub(crate) fn of(agent: &'a str, insights: &'a [Insight], more: bool) -> InsightsOut<'a> {
+        let extent = Extent::cut(insights.len(), more);
+        InsightsOut { agent, extent, insights: insights.iter().map(InsightOut::from).collect() }
     }
-    value
 }
 
-fn line(line: &ContextLine) -> Value {
-    let section = match line.section {
-        Section::Insights => "insights",
-        Section::Facts => "facts",
-        Section::Activity => "episodes",
-    };
-    let mut value = json!({ "section": section, "id": line.id, "text": line.text, "uri": line.uri.to_string() });
-    if line.contested {
-        value["contested"] = true.into();
+/// What an agent learned from what it did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Reflected")]
+pub(crate) struct ReflectedOut<'a> {
+    /// The agent.
+    agent: &'a str,
+    /// Insights that are new.
+    new: Vec<InsightOut<'a>>,
+    /// Insights that were known and were seen again.
+    strengthened: Vec<InsightOut<'a>>,
+    /// Tokens that the model read; 0 without a model.
+    tokens_in: u64,
+    /// Tokens that the model wrote.
+    tokens_out: u64,
+    /// Why nothing was learned, if the reply of the model could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<&'a str>,
+}
+
+impl<'a> ReflectedOut<'a> {
+    pub(crate) fn of(agent: &'a str, learned: &'a Reflection) -> ReflectedOut<'a> {
+        let all = |insights: &'a [Insight]| insights.iter().map(InsightOut::from).collect();
+        ReflectedOut {
+            agent,
+            new: all(&learned.new),
+            strengthened: all(&learned.strengthened),
+            tokens_in: learned.usage.tokens_in,
+            tokens_out: learned.usage.tokens_out,
+            problem: learned.problem.as_deref(),
+        }
     }
-    value
+}
+
+/// What an agent should know before its next step, within a budget.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ContextOut<'a> {
+    /// The agent; left out if none was named, so that only facts are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a str>,
+    /// All lines as one text for a prompt; null if there are none.
+    text: Option<String>,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The lines, the most valuable of each section first.
+    lines: Vec<ContextLineOut<'a>>,
+    /// Number of lines that did not fit the budget.
+    left_out: usize,
+    /// Tokens of `text`: a quarter of its bytes.
+    tokens: usize,
+    /// The budget, in tokens.
+    budget: usize,
+}
+
+/// A line of a context.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ContextLine")]
+struct ContextLineOut<'a> {
+    /// Where it stands in the text.
+    #[schemars(extend("enum" = ["insights", "facts", "episodes"]))]
+    section: &'static str,
+    /// Id of the insight, fact or episode.
+    id: &'a str,
+    /// The line.
+    text: &'a str,
+    /// URI of the record that holds all of it.
+    uri: &'a str,
+    /// True if a fact that holds as much contradicts it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    contested: bool,
+}
+
+impl<'a> ContextOut<'a> {
+    pub(crate) fn of(agent: Option<&'a str>, context: &'a Context, budget: usize) -> ContextOut<'a> {
+        let count = context.lines.len();
+        ContextOut {
+            agent,
+            text: Some(context.text()).filter(|text| !text.is_empty()),
+            extent: Extent::of(count, count + context.left_out),
+            lines: context.lines.iter().map(ContextLineOut::from).collect(),
+            left_out: context.left_out,
+            tokens: context.tokens(),
+            budget,
+        }
+    }
+}
+
+impl<'a> From<&'a ContextLine> for ContextLineOut<'a> {
+    fn from(line: &'a ContextLine) -> ContextLineOut<'a> {
+        let section = match line.section {
+            Section::Insights => "insights",
+            Section::Facts => "facts",
+            Section::Activity => "episodes",
+        };
+        ContextLineOut { section, id: &line.id, text: &line.text, uri: line.uri.as_str(), contested: line.contested }
+    }
 }

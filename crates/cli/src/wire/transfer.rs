@@ -1,37 +1,61 @@
-//! The JSON of exports, imports, mounts and their leftovers.
+//! The JSON of `export`, `import`, `mounts`, `gc`, `clone`, `pull` and `push`.
+
+use std::path::Path;
 
 use kapsa_memory::request::Stats;
 use kapsa_memory::transfer::{GcReport, Mount, Mounted};
+use kapsa_memory::{Pulled, Relation};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{DiagnosisOut, show};
+use super::care::DiagnosisOut;
+use super::{Extent, Time, show};
 
-/// `export`: `{"exported","format","output_path","bytes_written","artifact_count","checkpoint_count","event_count","content_hash","encrypted","safe_mode","warning"?}`.
-/// `content_hash` is the BLAKE3 of the file before it was sealed; of a folder, of a list with a line `<hash>  <name>` for each file.
-#[derive(Debug, Serialize)]
+/// What was exported.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ExportOut {
+    /// True.
     pub(crate) exported: bool,
+    /// What was written.
+    #[schemars(extend("enum" = ["capsule", "jsonl", "markdown"]))]
     pub(crate) format: &'static str,
+    /// The file or folder.
     pub(crate) output_path: String,
+    /// Size of it.
     pub(crate) bytes_written: u64,
-    pub(crate) artifact_count: u64,
+    /// Number of records.
+    pub(crate) record_count: u64,
+    /// Number of checkpoints.
     pub(crate) checkpoint_count: u64,
+    /// Number of events.
     pub(crate) event_count: u64,
+    /// BLAKE3 of the file before it was sealed; of a folder, of a list with a line `<hash>  <name>` for each file.
     pub(crate) content_hash: String,
+    /// Whether it was sealed with a passphrase.
     pub(crate) encrypted: bool,
+    /// Whether model calls, debug traces and folder names were left out.
     pub(crate) safe_mode: bool,
+    /// What failed besides the export, which is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) warning: Option<String>,
 }
 
-/// A mount: `{"name","path","content_hash","imported_at","original_capsule_id","read_only"}`.
-#[derive(Debug, Serialize)]
-pub(crate) struct MountOut<'a> {
+/// A capsule that is mounted, to be read only.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Mount")]
+struct MountOut<'a> {
+    /// Its name.
     name: &'a str,
+    /// The capsule.
     path: String,
+    /// BLAKE3 of the capsule.
     content_hash: &'a str,
+    /// When it was imported.
+    #[schemars(with = "Time")]
     imported_at: &'a str,
+    /// Id of the capsule that it is a copy of.
     original_capsule_id: &'a str,
+    /// True.
     read_only: bool,
 }
 
@@ -48,49 +72,64 @@ impl<'a> From<&'a Mount> for MountOut<'a> {
     }
 }
 
-/// `mounts`: `{"count","mounts":[mount]}`.
-#[derive(Debug, Serialize)]
+/// A list of mounts.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct MountsOut<'a> {
-    count: usize,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The mounts.
     mounts: Vec<MountOut<'a>>,
 }
 
 impl<'a> MountsOut<'a> {
     pub(crate) fn of(mounts: &'a [Mount]) -> MountsOut<'a> {
-        MountsOut { count: mounts.len(), mounts: mounts.iter().map(MountOut::from).collect() }
+        MountsOut { extent: Extent::whole(mounts.len()), mounts: mounts.iter().map(MountOut::from).collect() }
     }
 }
 
-/// `import`: `{"imported","already","source_path","mount_name","mount_path","content_hash","original_capsule_id","artifact_count","checkpoint_count","event_count","verification_passed","diagnostics","warning"?}`.
-#[derive(Debug, Serialize)]
+/// What was imported.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ImportOut<'a> {
+    /// True.
     imported: bool,
-    already: bool,
+    /// Whether the same capsule was mounted before under this name.
+    existed: bool,
+    /// The file that was imported.
     source_path: String,
+    /// Name of the mount.
     mount_name: &'a str,
+    /// The mounted capsule.
     mount_path: String,
+    /// BLAKE3 of the capsule.
     content_hash: &'a str,
+    /// Id of the capsule that it is a copy of.
     original_capsule_id: &'a str,
-    artifact_count: u64,
+    /// Number of live URIs.
+    uri_count: u64,
+    /// Number of checkpoints.
     checkpoint_count: u64,
+    /// Number of events.
     event_count: u64,
+    /// True: what does not verify is not mounted.
     verification_passed: bool,
+    /// What `doctor` finds in it.
     diagnostics: Vec<DiagnosisOut<'a>>,
+    /// What failed besides the import, which is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
 
 impl<'a> ImportOut<'a> {
-    pub(crate) fn of(source: &std::path::Path, done: &'a Mounted, stats: &Stats, warning: Option<String>) -> ImportOut<'a> {
+    pub(crate) fn of(source: &Path, done: &'a Mounted, stats: &Stats, warning: Option<String>) -> ImportOut<'a> {
         ImportOut {
             imported: true,
-            already: done.existed,
+            existed: done.existed,
             source_path: show(source),
             mount_name: &done.mount.name,
             mount_path: show(&done.mount.path),
             content_hash: &done.mount.content_hash,
             original_capsule_id: &done.mount.original_capsule_id,
-            artifact_count: stats.uri_count.unwrap_or_default(),
+            uri_count: stats.uri_count.unwrap_or_default(),
             checkpoint_count: stats.checkpoint_count.unwrap_or_default(),
             event_count: stats.event_count.unwrap_or_default(),
             verification_passed: true,
@@ -100,16 +139,24 @@ impl<'a> ImportOut<'a> {
     }
 }
 
-/// `gc`: `{"dry_run","exports_deleted","exports_preserved","exports_skipped","temp_files_deleted","bytes_freed","deleted_paths","warning"?}`.
-#[derive(Debug, Serialize)]
+/// What was deleted, or with `--dry-run` would be.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct GcOut {
+    /// Whether nothing was deleted.
     dry_run: bool,
+    /// Number of exports deleted.
     exports_deleted: u64,
+    /// Number of exports kept, since they are pinned or young.
     exports_preserved: u64,
+    /// Number of files passed over, since they are not exports.
     exports_skipped: u64,
+    /// Number of leftovers of interrupted exports and imports deleted.
     temp_files_deleted: u64,
+    /// Size of what was deleted.
     bytes_freed: u64,
+    /// What was deleted.
     deleted_paths: Vec<String>,
+    /// What failed besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -126,5 +173,41 @@ impl GcOut {
             deleted_paths: report.deleted_paths.iter().map(|path| show(path)).collect(),
             warning,
         }
+    }
+}
+
+/// A capsule that was cloned.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CloneOut {
+    /// True.
+    pub(crate) cloned: bool,
+    /// The capsule.
+    pub(crate) capsule_path: String,
+    /// The copy.
+    pub(crate) clone_path: String,
+}
+
+/// What one capsule got from another.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PulledOut<'a> {
+    /// How the two stood: nothing was missing, one continued the other, or both had gone on.
+    #[schemars(extend("enum" = ["up_to_date", "fast_forward", "forked"]))]
+    relation: &'static str,
+    /// Number of records copied.
+    record_count: u64,
+    /// Number of commits that both had before.
+    common_commit_count: u64,
+    /// Branches that the records went to, if both had gone on.
+    branches: &'a [String],
+}
+
+impl<'a> From<&'a Pulled> for PulledOut<'a> {
+    fn from(pulled: &'a Pulled) -> PulledOut<'a> {
+        let relation = match pulled.relation {
+            Relation::UpToDate => "up_to_date",
+            Relation::FastForward => "fast_forward",
+            Relation::Forked => "forked",
+        };
+        PulledOut { relation, record_count: pulled.records, common_commit_count: pulled.common, branches: &pulled.branches }
     }
 }

@@ -1,35 +1,43 @@
-//! The JSON of branches, checkpoints, events, merges and what else tells of history.
+//! The JSON of branches, checkpoints, events and the history of records.
 
-use kapsa_memory::merge::{MergeItem, Outcome};
-use kapsa_memory::{
-    Blame, Branch, Checkpoint, Choice, Decision, Difference, Event, MergePlan, Merged, Origin, Record, Undone, Uri,
-};
+use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
+use kapsa_memory::{Blame, Branch, Checkpoint, Decision, Difference, Event, Origin, Record, Undone, Uri};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::RecordOut;
+use super::{Extent, RecordOut, Time, given};
 use crate::args::EventsArgs;
-use crate::moment::rfc3339;
 
-/// `branch list`: `{"current","count","branches":[{"name","id","parent"?,"fork"?,"created_at"?,"archived","current"}]}`.
-#[derive(Debug, Serialize)]
+/// A list of branches.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BranchesOut<'a> {
-    current: &'a str,
-    count: usize,
+    /// The current branch.
+    branch: &'a str,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The branches.
     branches: Vec<BranchOut<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// A branch.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Branch")]
 struct BranchOut<'a> {
-    name: &'a str,
-    id: u64,
+    /// Its name.
+    branch: &'a str,
+    /// Name of the branch that it left; `main` left none.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<&'a str>,
+    /// Last sequence of that branch that it sees.
     #[serde(skip_serializing_if = "Option::is_none")]
     fork: Option<u64>,
+    /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
-    created_at: Option<String>,
+    created_at: Option<Time>,
+    /// Whether it was archived: it can be read and not written.
     archived: bool,
+    /// Whether it is the current branch.
     current: bool,
 }
 
@@ -37,11 +45,10 @@ impl<'a> BranchOut<'a> {
     fn of(branch: &'a Branch, current: bool) -> BranchOut<'a> {
         let made = branch.parent.is_some();
         BranchOut {
-            name: &branch.name,
-            id: branch.id.0,
+            branch: &branch.name,
             parent: branch.parent.as_deref(),
             fork: made.then_some(branch.fork),
-            created_at: made.then(|| rfc3339(branch.created_at)),
+            created_at: made.then_some(Time(branch.created_at)),
             archived: branch.archived,
             current,
         }
@@ -51,13 +58,14 @@ impl<'a> BranchOut<'a> {
 impl<'a> BranchesOut<'a> {
     pub(crate) fn of(current: &'a str, branches: &'a [Branch]) -> BranchesOut<'a> {
         let all = branches.iter().map(|branch| BranchOut::of(branch, branch.name == current)).collect();
-        BranchesOut { current, count: branches.len(), branches: all }
+        BranchesOut { branch: current, extent: Extent::whole(branches.len()), branches: all }
     }
 }
 
-/// `branch create`: the branch, and `created`: true.
-#[derive(Debug, Serialize)]
+/// A branch that was created.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct MadeBranch<'a> {
+    /// True.
     created: bool,
     #[serde(flatten)]
     branch: BranchOut<'a>,
@@ -69,30 +77,54 @@ impl<'a> MadeBranch<'a> {
     }
 }
 
-/// A checkpoint. `git_commit` and `commit_hash` are the same, for programs that know it by either name.
-#[derive(Debug, Serialize)]
-pub(crate) struct CheckpointOut<'a> {
-    checkpoint_id: &'a str,
-    uri: &'a str,
-    sequence: u64,
-    label: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stage: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    spec_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    git_commit: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit_hash: Option<&'a str>,
-    timestamp: String,
-    is_manual: bool,
-    branch: &'a str,
+/// A branch that was archived.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ArchivedBranch<'a> {
+    /// Its name.
+    pub(crate) branch: &'a str,
+    /// True.
+    pub(crate) archived: bool,
 }
 
-fn given(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
+/// The branch that is the current one now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SwitchedBranch<'a> {
+    /// Its name.
+    pub(crate) branch: &'a str,
+    /// True.
+    pub(crate) switched: bool,
+}
+
+/// A checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Checkpoint")]
+pub(crate) struct CheckpointOut<'a> {
+    /// Its id.
+    checkpoint_id: &'a str,
+    /// Its URI.
+    uri: &'a str,
+    /// Newest sequence that a reader as of this checkpoint sees.
+    sequence: u64,
+    /// Its label.
+    label: &'a str,
+    /// Stage of the run that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'a str>,
+    /// What the run works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<&'a str>,
+    /// The run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
+    /// Git commit of the work at this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_commit: Option<&'a str>,
+    /// When it was created.
+    created_at: Time,
+    /// Whether somebody asked for it, rather than a stage or a merge.
+    is_manual: bool,
+    /// Branch that it is on.
+    branch: &'a str,
 }
 
 impl<'a> From<&'a Checkpoint> for CheckpointOut<'a> {
@@ -103,33 +135,46 @@ impl<'a> From<&'a Checkpoint> for CheckpointOut<'a> {
             sequence: found.sequence,
             label: &found.label,
             stage: given(&found.stage),
-            spec_id: given(&found.spec),
-            run_id: given(&found.run),
+            spec: spec(&found.spec),
+            run: run(&found.run),
             git_commit: given(&found.git_commit),
-            commit_hash: given(&found.git_commit),
-            timestamp: rfc3339(found.timestamp),
+            created_at: Time(found.timestamp),
             is_manual: found.manual,
             branch: &found.branch,
         }
     }
 }
 
-/// `checkpoints`: `{"checkpoints":[checkpoint],"count"}`.
-#[derive(Debug, Serialize)]
+/// A spec, unless it is the name that stands for none.
+fn spec(name: &str) -> Option<&str> {
+    given(name).filter(|name| *name != SPEC_NONE)
+}
+
+/// A run, unless it is the name that stands for none.
+fn run(name: &str) -> Option<&str> {
+    given(name).filter(|name| *name != RUN_NONE)
+}
+
+/// A list of checkpoints.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CheckpointsOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The checkpoints, oldest first.
     checkpoints: Vec<CheckpointOut<'a>>,
-    count: usize,
 }
 
 impl<'a> CheckpointsOut<'a> {
     pub(crate) fn of(found: &'a [Checkpoint]) -> CheckpointsOut<'a> {
-        CheckpointsOut { checkpoints: found.iter().map(CheckpointOut::from).collect(), count: found.len() }
+        let checkpoints = found.iter().map(CheckpointOut::from).collect();
+        CheckpointsOut { extent: Extent::whole(found.len()), checkpoints }
     }
 }
 
-/// `commit`: the checkpoint, and `created`: true.
-#[derive(Debug, Serialize)]
+/// A checkpoint that was created.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct MadeCheckpoint<'a> {
+    /// True.
     created: bool,
     #[serde(flatten)]
     checkpoint: CheckpointOut<'a>,
@@ -141,65 +186,90 @@ impl<'a> MadeCheckpoint<'a> {
     }
 }
 
-/// An event: `{"uri","event_type","timestamp","spec_id","run_id","stage"?,"payload","branch_id","sequence","is_curated_eligible","is_audit_critical"}`.
-#[derive(Debug, Serialize)]
+/// An event.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Event")]
 pub(crate) struct EventOut<'a> {
+    /// Its URI.
     uri: &'a str,
+    /// Its sequence.
     sequence: u64,
+    /// What happened, such as `GateDecision`.
     event_type: &'static str,
-    timestamp: String,
-    spec_id: &'a str,
-    run_id: &'a str,
+    /// When it happened.
+    created_at: Time,
+    /// What the run works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spec: Option<&'a str>,
+    /// The run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
+    /// Stage of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
+    /// The details, as events of this type have them.
     payload: &'a Map<String, Value>,
-    branch_id: &'a str,
+    /// Branch that it is on.
+    branch: &'a str,
+    /// Whether a curated merge shows it.
     is_curated_eligible: bool,
+    /// Whether audits need it.
     is_audit_critical: bool,
 }
 
-impl<'a> EventOut<'a> {
-    pub(crate) fn of(event: &'a Event) -> EventOut<'a> {
+impl<'a> From<&'a Event> for EventOut<'a> {
+    fn from(event: &'a Event) -> EventOut<'a> {
         EventOut {
             uri: event.uri.as_str(),
             sequence: event.sequence,
             event_type: event.event_type.name(),
-            timestamp: rfc3339(event.timestamp),
-            spec_id: &event.spec,
-            run_id: &event.run,
+            created_at: Time(event.timestamp),
+            spec: spec(&event.spec),
+            run: run(&event.run),
             stage: given(&event.stage),
             payload: &event.payload,
-            branch_id: &event.branch,
+            branch: &event.branch,
             is_curated_eligible: event.event_type.is_curated_eligible(),
             is_audit_critical: event.event_type.is_audit_critical(),
         }
     }
 }
 
-/// `events`: `{"events":[event],"count","filters"}`.
-#[derive(Debug, Serialize)]
+/// A list of events.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct EventsOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The events, oldest first.
     events: Vec<EventOut<'a>>,
-    count: usize,
+    /// What the list was narrowed down to.
     filters: Filters<'a>,
 }
 
-/// The filters that were asked for.
-#[derive(Debug, Serialize)]
+/// The flags that narrowed down a list of events.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Filters<'a> {
+    /// Types.
     #[serde(rename = "type", skip_serializing_if = "<[String]>::is_empty")]
     types: &'a [String],
+    /// Stage.
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'a str>,
+    /// Spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<&'a str>,
+    /// Run.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<&'a str>,
+    /// Checkpoint that all events are later than.
     #[serde(skip_serializing_if = "Option::is_none")]
     since_checkpoint: Option<&'a str>,
+    /// Most events.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<usize>,
+    /// Whether only events that audits need were asked for.
     audit_only: bool,
+    /// Whether only events that a curated merge shows were asked for.
     curated_only: bool,
 }
 
@@ -219,18 +289,25 @@ impl<'a> Filters<'a> {
 }
 
 impl<'a> EventsOut<'a> {
-    pub(crate) fn of(events: &'a [Event], filters: Filters<'a>) -> EventsOut<'a> {
-        EventsOut { events: events.iter().map(EventOut::of).collect(), count: events.len(), filters }
+    pub(crate) fn of(events: &'a [Event], more: bool, filters: Filters<'a>) -> EventsOut<'a> {
+        let extent = Extent::cut(events.len(), more);
+        EventsOut { extent, events: events.iter().map(EventOut::from).collect(), filters }
     }
 }
 
-/// Where a revision came from that was not simply put.
-#[derive(Debug, Serialize)]
+/// Where a revision comes from that was not simply put.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Origin")]
 pub(crate) struct OriginOut<'a> {
+    /// Sequence of the revision that it comes from.
     sequence: u64,
+    /// What was decided.
+    #[schemars(extend("enum" = ["merged", "theirs", "ours", "contested", "edited", "picked", "reverted"]))]
     decision: &'static str,
+    /// Who decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'a str>,
+    /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'a str>,
 }
@@ -255,19 +332,28 @@ pub(crate) fn decision_name(decision: Decision) -> &'static str {
     }
 }
 
-/// `diff`: `{"count","differences":[{"uri","change","a"?,"b"?}]}`, change one of `added`, `removed`, `changed`.
-#[derive(Debug, Serialize)]
+/// How two branches or moments differ.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DiffOut<'a> {
-    count: usize,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The differences, by URI.
     differences: Vec<DifferenceOut<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// A record that differs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Difference")]
 struct DifferenceOut<'a> {
+    /// URI of the record.
     uri: &'a str,
+    /// What side `b` did to side `a`.
+    #[schemars(extend("enum" = ["added", "removed", "changed"]))]
     change: &'static str,
+    /// The record on side `a`; left out with `--names`.
     #[serde(skip_serializing_if = "Option::is_none")]
     a: Option<RecordOut<'a>>,
+    /// The record on side `b`; left out with `--names`.
     #[serde(skip_serializing_if = "Option::is_none")]
     b: Option<RecordOut<'a>>,
 }
@@ -285,41 +371,52 @@ impl<'a> DiffOut<'a> {
             a: side(&found.a),
             b: side(&found.b),
         };
-        DiffOut { count: found.len(), differences: found.iter().map(one).collect() }
+        DiffOut { extent: Extent::whole(found.len()), differences: found.iter().map(one).collect() }
     }
 }
 
-/// `log`: `{"count","records":[record without text, with "branch"]}`, newest first.
-#[derive(Debug, Serialize)]
+/// What was written, newest first. The records have no text, and name their branch.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct LogOut<'a> {
-    count: usize,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The records; the capsule's own, such as branches and checkpoints, are among them.
     records: Vec<RecordOut<'a>>,
 }
 
 impl<'a> LogOut<'a> {
-    pub(crate) fn of(lines: &'a [(String, Record)]) -> LogOut<'a> {
+    pub(crate) fn of(lines: &'a [(String, Record)], more: bool) -> LogOut<'a> {
         let records = lines.iter().map(|(branch, record)| RecordOut::without_text(record).on(branch)).collect();
-        LogOut { count: lines.len(), records }
+        LogOut { extent: Extent::cut(lines.len(), more), records }
     }
 }
 
-/// `blame`: `{"uri","count","revisions":[{"current", …record, "origin"?, "from_branch"?, "from"?, "checkpoint"?}]}`, oldest first.
-#[derive(Debug, Serialize)]
+/// How a record came to be what it is, oldest revision first.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct BlameOut<'a> {
+    /// URI of the record.
     uri: &'a str,
-    count: usize,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The revisions.
     revisions: Vec<LifeOut<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+/// A revision of a record, and where it comes from.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Revision")]
 struct LifeOut<'a> {
+    /// Whether it is the revision that counts.
     current: bool,
     #[serde(flatten)]
     record: RecordOut<'a>,
+    /// Branch of the revision that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_branch: Option<&'a str>,
+    /// The revision that it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<RecordOut<'a>>,
+    /// Checkpoint of the merge that brought it.
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint: Option<CheckpointOut<'a>>,
 }
@@ -333,15 +430,19 @@ impl<'a> BlameOut<'a> {
             from: life.from.as_ref().map(|(_, record)| RecordOut::whole(record)),
             checkpoint: life.checkpoint.as_ref().map(CheckpointOut::from),
         };
-        BlameOut { uri: uri.as_str(), count: lives.len(), revisions: lives.iter().map(one).collect() }
+        let extent = Extent::whole(lives.len());
+        BlameOut { uri: uri.as_str(), extent, revisions: lives.iter().map(one).collect() }
     }
 }
 
-/// `revert`: `{"restored":[uri],"removed":[uri],"kept":[uri]}`.
-#[derive(Debug, Serialize)]
+/// What was undone.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RevertOut<'a> {
+    /// URIs that are again what they were before.
     restored: Vec<&'a str>,
+    /// URIs that were not there before and are forgotten.
     removed: Vec<&'a str>,
+    /// URIs that were left alone, since they changed again later.
     kept: Vec<&'a str>,
 }
 
@@ -352,111 +453,23 @@ impl<'a> RevertOut<'a> {
     }
 }
 
-/// `resolve-uri`: `uri` is what `asked` stands for.
-#[derive(Debug, Serialize)]
+/// What a URI names.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Resolved<'a> {
+    /// The URI that `asked` stands for.
     pub(crate) uri: &'a str,
+    /// The URI that was asked for.
     pub(crate) asked: &'a str,
+    /// The moment that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) as_of: Option<&'a str>,
+    /// Sequence of the revision.
     pub(crate) sequence: u64,
+    /// Size of its content.
     pub(crate) size_bytes: usize,
-    pub(crate) content_preview: &'a str,
-    pub(crate) out_path: Option<String>,
-}
-
-/// `merge`: `{"merged","from","to","mode","uris_merged","left_out","same","events_merged","conflict_count","items":[item],"checkpoint_id"?,"event_uri"?}`.
-#[derive(Debug, Serialize)]
-pub(crate) struct MergeOut<'a> {
-    merged: bool,
-    from: &'a str,
-    to: &'a str,
-    mode: &'static str,
-    uris_merged: u64,
-    left_out: u64,
-    same: u64,
-    events_merged: u64,
-    conflict_count: usize,
+    /// The first 200 bytes of its content.
+    pub(crate) preview: &'a str,
+    /// The file that the content was written to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoint_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    event_uri: Option<&'a str>,
-    items: Vec<ItemOut<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ItemOut<'a> {
-    uri: &'a str,
-    outcome: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decision: Option<&'a str>,
-    theirs: RecordOut<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ours: Option<RecordOut<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base: Option<RecordOut<'a>>,
-}
-
-/// The name of an outcome.
-pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Added => "added",
-        Outcome::Changed => "changed",
-        Outcome::Forgotten => "forgotten",
-        Outcome::Conflict => "conflict",
-    }
-}
-
-/// The name of a choice; an edited text is named as such.
-pub(crate) fn choice_name(choice: &Choice) -> &'static str {
-    match choice {
-        Choice::Ours => "ours",
-        Choice::Theirs => "theirs",
-        Choice::Contested => "contested",
-        Choice::Edited(_) => "edited",
-        Choice::Skip => "skip",
-    }
-}
-
-impl<'a> ItemOut<'a> {
-    fn of(item: &'a MergeItem) -> ItemOut<'a> {
-        ItemOut {
-            uri: item.uri.as_str(),
-            outcome: outcome_name(item.outcome),
-            decision: item.choice.as_ref().map(choice_name),
-            theirs: RecordOut::whole(&item.theirs),
-            ours: item.ours.as_ref().map(RecordOut::whole),
-            base: item.base.as_ref().map(RecordOut::whole),
-        }
-    }
-}
-
-impl<'a> MergeOut<'a> {
-    /// What a merge would do. Only the conflicts are shown in full when `conflicts_only`.
-    pub(crate) fn planned(plan: &'a MergePlan) -> MergeOut<'a> {
-        MergeOut {
-            merged: false,
-            from: &plan.from,
-            to: &plan.to,
-            mode: plan.mode.name(),
-            uris_merged: 0,
-            left_out: plan.left_out,
-            same: plan.same,
-            events_merged: plan.events,
-            conflict_count: plan.conflicts().count(),
-            checkpoint_id: None,
-            event_uri: None,
-            items: plan.items.iter().map(ItemOut::of).collect(),
-        }
-    }
-
-    /// What a merge did.
-    pub(crate) fn done(merged: &'a Merged) -> MergeOut<'a> {
-        MergeOut {
-            merged: true,
-            uris_merged: merged.written,
-            checkpoint_id: Some(&merged.checkpoint),
-            event_uri: Some(merged.event.as_str()),
-            ..MergeOut::planned(&merged.plan)
-        }
-    }
+    pub(crate) output_path: Option<String>,
 }

@@ -25,7 +25,7 @@ fn the_answer_says_what_became_of_a_fact_and_why() {
     let restated = tell(&sandbox, "It listens on TCP port 5433", &["--source", "ops"]);
     assert_eq!((&restated["verdict"], &restated["fact"]["evidence_count"]), (&json!("restated"), &json!(2)));
     let contested = tell(&sandbox, "It listens on port 5434", &["--id", "f2", "--source", "dev"]);
-    assert_eq!((&contested["verdict"], &contested["fact"]["contested_with"]), (&json!("contests"), &json!(["f1"])));
+    assert_eq!((&contested["verdict"], &contested["fact"]["conflicts_with"]), (&json!("contests"), &json!(["f1"])));
     assert!(contested["reason"].as_str().is_some_and(|reason| reason.contains("another source")), "{contested}");
     assert_eq!(ids(&sandbox.json(&["fact", "list", "--contested"])), ["f1", "f2"]);
     let told = sandbox.ok(&["fact", "list", "--entity", "db"]);
@@ -63,7 +63,7 @@ fn two_times_are_asked_for_apart() {
     let new = sandbox.json(&["fact", "get", "f2"]);
     assert_eq!((&new["entity"], &new["domain"], &new["supersedes"]), (&json!("db"), &json!("ops"), &json!("f1")));
     let (code, error) = sandbox.error(&["fact", "add", "x", "--valid-from", "2026-06-01", "--valid-to", "2026-05-01"]);
-    assert_eq!((code, &error["message"]), (1, &json!("--valid-to is no later than --valid-from")));
+    assert_eq!((code, &error["message"]), (1, &json!("--valid-to must be later than --valid-from")));
 }
 
 #[test]
@@ -83,7 +83,9 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let insight = &learned["new"][0];
     assert_eq!((&insight["evidence_count"], &insight["classification"]), (&json!(3), &json!("confidential")), "{learned}");
     let id = insight["id"].as_str().expect("an id");
-    assert_eq!(sandbox.json(&["insight", "reflect", "--agent", "cro"]), json!({ "agent": "cro", "new": [], "strengthened": [] }));
+    let again = sandbox.json(&["insight", "reflect", "--agent", "cro"]);
+    let nothing = json!({ "agent": "cro", "new": [], "strengthened": [], "tokens_in": 0, "tokens_out": 0 });
+    assert_eq!(again, nothing);
     let confirmed = sandbox.json(&["insight", "confirm", id, "--agent", "cro"]);
     assert_eq!((&confirmed["confidence"], &confirmed["evidence_count"]), (&json!(0.7), &json!(4)));
     let (code, error) = sandbox.error(&["insight", "publish", id, "--agent", "cro", "--classification", "internal"]);
@@ -102,7 +104,7 @@ fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let (code, error) = sandbox.error(&["insight", "confirm", "ins_none", "--agent", "cro"]);
     assert_eq!((code, &error["code"]), (1, &json!("insight_not_found")));
     let (code, error) = sandbox.error(&["episode", "list"]);
-    assert_eq!((code, error["hint"].as_str()), (1, Some("--agent NAME, or KAPSA_AGENT=NAME for every call")));
+    assert_eq!((code, error["hint"].as_str()), (1, Some("name it with --agent NAME or KAPSA_AGENT")));
 }
 
 /// What comes of a secret of one domain is told to nobody in another.
@@ -216,7 +218,7 @@ fn a_context_is_what_its_agent_may_know() {
         "## Context\n- Acme pays late\n"
     );
     let nothing = sandbox.run(&["context", "--domain", "none"]);
-    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to tell\n"));
+    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to show\n"));
 }
 
 #[test]
@@ -225,14 +227,14 @@ fn a_context_for_programs() {
     let told = sandbox.json(&["context", "--agent", "cro", "--uris", "--entity", "acme"]);
     let text = "## Context\n- Acme pays late [fact/f2]\n- Acme has 200 employees [fact/f1]";
     let line = json!({"section": "facts", "id": "f2", "text": "- Acme pays late [fact/f2]", "uri": "mv2://default/fact/f2"});
-    assert_eq!((&told["context"], &told["lines"][0], &told["agent"]), (&json!(text), &line, &json!("cro")));
+    assert_eq!((&told["text"], &told["lines"][0], &told["agent"]), (&json!(text), &line, &json!("cro")));
     assert_eq!((&told["tokens"], &told["budget"], &told["left_out"]), (&json!(text.len().div_ceil(4)), &json!(2000), &json!(0)));
     let cut = sandbox.json(&["context", "--agent", "cro", "--budget", "13"]);
     assert_eq!((&cut["left_out"], &cut["tokens"]), (&json!(3), &json!(13)));
     let nothing = sandbox.json(&["context", "--tag", "none"]);
-    assert_eq!((&nothing["context"], &nothing["lines"]), (&Value::Null, &json!([])));
+    assert_eq!((&nothing["text"], &nothing["lines"]), (&Value::Null, &json!([])));
     let cut = sandbox.run(&["context", "--agent", "cro", "--budget", "13"]);
-    assert_eq!(cut.err, "3 more left out: the budget is 13 tokens\n");
+    assert_eq!(cut.err, "3 more did not fit the budget of 13 tokens\n");
 }
 
 /// To read is no use that is counted, and needs no turn at writing.
@@ -257,7 +259,7 @@ fn a_context_of_the_past_tells_what_held_then() {
     std::thread::sleep(std::time::Duration::from_millis(2));
     let now = sandbox.json(&["timeline"])["records"][0]["committed_at"].as_str().expect("a time").to_string();
     sandbox.ok(&["fact", "add", "It was open", "--id", "f1", "--valid-to", &now]);
-    let told = |more: &[&str]| sandbox.json(&[&["context"], more].concat())["context"].clone();
+    let told = |more: &[&str]| sandbox.json(&[&["context"], more].concat())["text"].clone();
     assert_eq!(told(&[]), Value::Null);
     assert_eq!(told(&["--as-of", "then"]), "## Context\n- It is open");
     let sequence = sandbox.json(&["history", "fact/f1"])["records"][1]["sequence"].to_string();
@@ -289,7 +291,7 @@ fn principals_forge_nothing() {
     for uri in ["insight/cro/i1", "episode/cro/e1"] {
         assert_eq!(sandbox.error(&["forget", uri, "--as", "evil"]).1["code"], "access_denied", "{uri}");
     }
-    assert_eq!(sandbox.json(&["insight", "list", "--as", "cro"])["insights"][0]["content"], "true");
+    assert_eq!(sandbox.json(&["insight", "list", "--as", "cro"])["insights"][0]["text"], "true");
     sandbox.ok(&[
         "put", "--uri", "fact/own", "--kind", "fact", "--agent", "evil", "--domain", "sales", "--text", "x", "--as", "evil",
     ]);
@@ -336,7 +338,7 @@ fn what_is_not_said_anew_stays() {
     sandbox.ok(&[&first[..], &["--classification", "confidential", "--source", "erp", "--tag", "t"]].concat());
     let again = sandbox.json(&["fact", "add", "margin 41", "--id", "um"]);
     let fact = &again["fact"];
-    assert_eq!((&again["verdict"], &fact["content"]), (&json!("revised"), &json!("margin 41")));
+    assert_eq!((&again["verdict"], &fact["text"]), (&json!("revised"), &json!("margin 41")));
     assert_eq!(
         (&fact["classification"], &fact["domain"], &fact["source"]),
         (&json!("confidential"), &json!("revenue"), &json!("erp"))
@@ -366,7 +368,7 @@ fn an_insight_that_is_known_keeps_what_is_not_said_anew() {
     let more = ["--id", "i", "--agent", "a", "--domain", "revenue", "--classification", "confidential", "--confidence", "0.9"];
     sandbox.ok(&[&["insight", "add", "first"], &more[..]].concat());
     let again = sandbox.json(&["insight", "add", "second", "--id", "i", "--agent", "a"]);
-    assert_eq!((&again["content"], &again["classification"]), (&json!("second"), &json!("confidential")));
+    assert_eq!((&again["text"], &again["classification"]), (&json!("second"), &json!("confidential")));
     assert_eq!((&again["domain"], &again["confidence"]), (&json!("revenue"), &json!(0.9)));
     sandbox.ok(&["insight", "publish", "i", "--agent", "a"]);
     let retired = sandbox.run(&["insight", "retire", "i", "--agent", "a"]);

@@ -11,16 +11,16 @@ fn an_unchanged_document_adds_nothing_and_a_changed_one_only_what_changed() {
     sandbox.write("docs/guide.md", GUIDE);
     let first = sandbox.json(&["put", "docs"]);
     assert!(first["added"].as_u64().is_some_and(|added| added >= 2), "{first}");
-    assert_eq!(first["sources"], 1);
+    assert_eq!(first["source_count"], 1);
     let size = std::fs::metadata(sandbox.capsule()).expect("a capsule").len();
     let second = sandbox.json(&["put", "docs"]);
-    assert_eq!((&second["added"], &second["revised"], &second["commits"]), (&0.into(), &0.into(), &0.into()));
+    assert_eq!((&second["added"], &second["revised"], &second["commit_count"]), (&0.into(), &0.into(), &0.into()));
     assert_eq!(second["unchanged"], first["added"]);
     assert_eq!(std::fs::metadata(sandbox.capsule()).expect("a capsule").len(), size);
     sandbox.write("docs/guide.md", GUIDE.replace("never wait", "wait for nobody"));
     let third = sandbox.json(&["put", "docs"]);
-    assert_eq!(third["records"], first["records"]);
-    assert_eq!(third["commits"], 1);
+    assert_eq!(third["record_count"], first["record_count"]);
+    assert_eq!(third["commit_count"], 1);
     assert!(third["unchanged"].as_u64() > Some(0), "{third}");
 }
 
@@ -80,7 +80,7 @@ fn what_is_no_text_is_an_error_when_named_and_passed_over_in_a_folder() {
     assert_eq!(run.code, Some(0));
     assert_eq!(run.err.matches("skipped: ").count(), 2, "{}", run.err);
     let report = sandbox.json(&["put", "docs"]);
-    assert_eq!((&report["sources"], &report["skipped"]), (&1.into(), &2.into()));
+    assert_eq!((&report["source_count"], &report["skipped"]), (&1.into(), &2.into()));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn links_fifos_and_namesakes_are_not_read() {
     fifo(&sandbox.path("docs/pipe.md"));
     std::os::unix::fs::symlink("/etc/hostname", sandbox.path("docs/link.md")).expect("a link");
     std::os::unix::fs::symlink(sandbox.path("docs"), sandbox.path("docs/loop")).expect("a link");
-    assert_eq!(sandbox.json(&["put", "docs"])["sources"], 1);
+    assert_eq!(sandbox.json(&["put", "docs"])["source_count"], 1);
     sandbox.fails(&["put", "docs/pipe.md"], 1, "source_unreadable");
     sandbox.fails(&["put", "/dev/zero"], 1, "source_unreadable");
     let other = tempfile::tempdir().expect("a folder");

@@ -33,7 +33,7 @@ fn what_is_written_is_listed_read_and_found() {
     let content = "A VP as sponsor predicts a deal\n\nConfidence: 0.90\nEvidence: 1\nTags: leads";
     assert_eq!(sandbox.ok(&of(&["cat", "/knowledge/revenue/vp-sponsor"])), format!("{content}\n"));
     let cat = sandbox.json(&of(&["cat", "knowledge/revenue/vp-sponsor"]));
-    assert_eq!(cat["content"], content);
+    assert_eq!(cat["text"], content);
     let listed = sandbox.json(&["insight", "list", "--agent", "cro"]);
     assert_eq!(listed["insights"][0]["tags"], json!(["leads"]), "what files are is what the other verbs know");
     let found = sandbox.json(&of(&["search", "sponsor", "VP", "--in", "/knowledge"]));
@@ -57,7 +57,7 @@ fn texts_come_from_files_and_standard_input_too() {
     let day = sandbox.json_with(&of(&["write", "/experience/c"]), b"It happened\nin two lines\n");
     let path = day["path"].as_str().expect("a path");
     assert!(path.len() == "/experience/2026-01-01/c".len() && path.ends_with("/c"), "{path}");
-    let content = |path: &str| sandbox.json(&of(&["cat", path]))["content"].as_str().expect("a text").to_string();
+    let content = |path: &str| sandbox.json(&of(&["cat", path]))["text"].as_str().expect("a text").to_string();
     assert!(content("/knowledge/_/a").starts_with("From a file\n\nConfidence: 0.50"));
     assert!(content("/knowledge/_/b").starts_with("From a pipe\n\n"));
     assert!(content(path).contains("Output: It happened\nin two lines\n"));
@@ -72,7 +72,10 @@ fn a_call_tells_its_trace_when_it_is_asked_to() {
     let found = sandbox.json(&of(&["search", "sponsor", "--trace"]));
     let trace = &found["traces"][0];
     assert_eq!((&trace["action"], &trace["path"], &trace["query"]), (&json!("search"), &json!("/"), &json!("sponsor")));
-    assert_eq!((&trace["results"], &trace["tokens"], found["traces"].as_array().map(Vec::len)), (&json!(1), &json!(8), Some(1)));
+    assert_eq!(
+        (&trace["result_count"], &trace["tokens"], found["traces"].as_array().map(Vec::len)),
+        (&json!(1), &json!(8), Some(1))
+    );
     let run = sandbox.run(&of(&["ls", "/knowledge", "--trace"]));
     assert_eq!(run.out, "revenue/  1 file\n");
     assert!(run.err.starts_with("trace: browse /knowledge/: 1 result, 2 tokens, "), "{}", run.err);
@@ -101,7 +104,7 @@ fn what_is_wrong_is_told_with_the_path_and_what_mends_it() {
         assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{call:?}: {error}");
     }
     let error = sandbox.fails(&["fs", "ls"], 1, "usage");
-    assert_eq!(error["hint"], "--agent NAME, or KAPSA_AGENT=NAME for every call");
+    assert_eq!(error["hint"], "name it with --agent NAME or KAPSA_AGENT");
 }
 
 /// A text is data: it neither moves the cursor nor passes for a line of a listing.
@@ -120,7 +123,7 @@ fn hostile_texts_are_shown_and_not_obeyed() {
     }
     assert!(!sandbox.ok(&of(&["cat", "/knowledge/a/x"])).contains('\u{1b}'));
     let json = sandbox.json(&of(&["cat", "/knowledge/a/x"]));
-    assert_eq!(json["content"], format!("{text}\n\nConfidence: 0.50\nEvidence: 1"));
+    assert_eq!(json["text"], format!("{text}\n\nConfidence: 0.50\nEvidence: 1"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_policy_is_captured_when_it_changes_and_named_by_stages() {
     let id = first["policy_id"].as_str().expect("an id");
     let diff = sandbox.json(&["policy", "diff", id]);
     assert_eq!((&diff["differences"][0]["part"], diff["differences"].as_array().map(Vec::len)), (&"weights".into(), Some(1)));
-    assert!(sandbox.ok(&["resolve-uri", first["policy_uri"].as_str().expect("a URI")]).starts_with("policy "));
+    assert!(sandbox.ok(&["resolve-uri", first["uri"].as_str().expect("a URI")]).starts_with("policy "));
     sandbox.ok(&["commit", "--stage", "plan"]);
     let events = sandbox.json(&["events", "--type", "StageTransition"]);
     assert_eq!(events["events"][0]["payload"]["policy_hash"], second["hash"]);
@@ -89,7 +89,7 @@ fn test_replay_timeline_deterministic_and_offline_retrieval_exact() {
     assert_eq!(told["count"], 4);
     assert!(told["statement"].as_str().is_some_and(|text| text.contains("capture mode")));
     let verified = sandbox.json(&["replay", "verify", "--run", "7"]);
-    assert_eq!((&verified["passed"], &verified["issue_count"]), (&true.into(), &0.into()));
+    assert_eq!((&verified["passed"], &verified["count"]), (&true.into(), &0.into()));
     emit("RetrievalRequest", &asked("r2"));
     emit("RetrievalResponse", r#"{"request_id":"r2","hit_uris":["mv2://default/b"]}"#);
     let broken = sandbox.run(&["replay", "verify", "--run", "7", "--json"]);

@@ -8,8 +8,8 @@ fn a_second_writer_is_told_who_holds_the_lock_and_readers_are_not_stopped() {
     let mut writer = sandbox.hold_lock();
     let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
     assert_eq!(error["pid"], writer.id());
-    assert_eq!(error["run_id"], "run-7");
-    for field in ["host", "user", "since", "hint"] {
+    assert_eq!(error["run"], "run-7");
+    for field in ["host", "user", "started_at", "hint"] {
         assert!(error[field].as_str().is_some_and(|value| !value.is_empty()), "{field} of {error}");
     }
     assert_eq!(sandbox.json(&["timeline"])["records"][0]["text"], "held");

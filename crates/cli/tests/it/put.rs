@@ -40,7 +40,7 @@ fn standard_input_is_an_object_or_lines_or_plain_text() {
     assert_eq!(sandbox.json_with(&["put"], b"{\n  \"text\": \"spread\",\n  \"uri\": \"note/s\"\n}\n")["change"], "added");
     let bulk = sandbox.json_with(&["put", "-"], b"{\"text\":\"one\"}\n\n{\"text\":\"two\"}\n{\"text\":\"three\"}");
     assert_eq!(
-        (&bulk["added"], &bulk["records"], &bulk["commits"], &bulk["last_sequence"]),
+        (&bulk["added"], &bulk["record_count"], &bulk["commit_count"], &bulk["last_sequence"]),
         (&3.into(), &3.into(), &1.into(), &4.into())
     );
     assert_eq!(sandbox.json_with(&["put", "--plain", "--uri", "note/p"], b"{ not JSON\n")["sequence"], 5);
@@ -70,7 +70,7 @@ fn each_prints_a_line_per_record_and_the_summary() {
     let run = sandbox.run_with(&["put", "--each", "--json"], b"{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
     let lines: Vec<serde_json::Value> = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 3);
-    assert_eq!((&lines[0]["sequence"], &lines[1]["sequence"], &lines[2]["records"]), (&1.into(), &2.into(), &2.into()));
+    assert_eq!((&lines[0]["sequence"], &lines[1]["sequence"], &lines[2]["record_count"]), (&1.into(), &2.into(), &2.into()));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn batches_are_commits() {
     let sandbox = Sandbox::new();
     let lines: String = (0..10).map(|n| format!("{{\"text\":\"record {n}\"}}\n")).collect();
     let bulk = sandbox.json_with(&["put", "--batch", "3"], lines.as_bytes());
-    assert_eq!((&bulk["records"], &bulk["commits"]), (&10.into(), &4.into()));
+    assert_eq!((&bulk["record_count"], &bulk["commit_count"]), (&10.into(), &4.into()));
     for bad in ["0", "65537", "x", "-1"] {
         sandbox.fails(&["put", &format!("--batch={bad}")], 1, "usage");
     }

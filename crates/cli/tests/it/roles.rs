@@ -83,10 +83,10 @@ fn warned(run: &Run) -> (Option<i32>, &str) {
 fn a_node_runs_over_a_state_and_is_remembered() {
     let sandbox = team();
     let ran = sandbox.json(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", "after.json"]);
-    let run = &ran["runs"][0];
+    let run = &ran["nodes"][0];
     assert_eq!((&ran["role"], &ran["operator"], &run["node"]), (&json!("cro"), &json!("revenue_ops"), &json!("qualify")));
     assert_eq!((&run["output"], &run["tokens_in"], &run["tokens_out"]), (&json!({"score": 85}), &json!(1000), &json!(200)));
-    assert_eq!((&run["cost"], &run["answered"], &run["steps"]), (&json!(0.006), &json!(true), &json!(1)));
+    assert_eq!((&run["cost"], &run["answered"], &run["step_count"]), (&json!(0.006), &json!(true), &json!(1)));
     assert_eq!(ran["state"], json!({"lead": "acme", "score": {"score": 85}}));
     let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
     assert_eq!(written, ran["state"]);
@@ -106,10 +106,10 @@ fn a_node_runs_over_a_state_and_is_remembered() {
 fn an_agent_node_uses_the_roles_memory() {
     let sandbox = team();
     let ran = sandbox.json(&["role", "run", "cro", "research.look", "--state", "state.json"]);
-    assert_eq!((&ran["runs"][0]["output"], &ran["runs"][0]["steps"]), (&json!("They pay late."), &json!(3)));
+    assert_eq!((&ran["nodes"][0]["output"], &ran["nodes"][0]["step_count"]), (&json!("They pay late."), &json!(3)));
     let insights = sandbox.json(&["insight", "list", "--agent", "cro"]);
     let insight = &insights["insights"][0];
-    assert_eq!((&insight["content"], &insight["classification"]), (&json!("Acme is slow"), &json!("confidential")));
+    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Acme is slow"), &json!("confidential")));
 }
 
 #[test]
@@ -150,12 +150,12 @@ fn a_role_answers_learns_and_tells() {
     sandbox.ok(&["role", "run", "cro", "qualify", "--state", "state.json"]);
     let learned = sandbox.json(&["role", "reflect", "cro"]);
     let insight = &learned["new"][0];
-    assert_eq!((&insight["content"], &insight["classification"]), (&json!("Late payers churn"), &json!("confidential")));
+    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Late payers churn"), &json!("confidential")));
     let published = sandbox.json(&["role", "publish", "cro", "--min-confidence", "0.7"]);
     assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
     assert_eq!(
         sandbox.run(&["role", "publish", "cro", "--min-confidence", "0.9"]).err,
-        "nothing to publish: no insight is sure enough\n"
+        "nothing to publish: no insight reaches the minimum confidence\n"
     );
 }
 
@@ -167,7 +167,7 @@ fn a_role_without_a_model_learns_by_counting() {
         sandbox.ok(&["episode", "add", "late", "--agent", "intern", "--action", "pay", "--id", &format!("e{n}")]);
     }
     let learned = sandbox.json(&["role", "reflect", "intern"]);
-    assert_eq!(learned["new"][0]["content"], "pay came to the same result again and again: late");
+    assert_eq!(learned["new"][0]["text"], "pay came to the same result again and again: late");
     let again = sandbox.run(&["role", "reflect", "intern"]);
     assert_eq!(warned(&again), (Some(0), "nothing new\n"));
 }
@@ -192,7 +192,7 @@ fn roles_are_listed_and_shown() {
     ] {
         assert!(told.contains(line), "{line}: {told}");
     }
-    assert_eq!(sandbox.run(&["context", "--agent", "cro"]).err, "nothing to tell\n", "contexts go by the same");
+    assert_eq!(sandbox.run(&["context", "--agent", "cro"]).err, "nothing to show\n", "contexts go by the same");
     for (action, want) in [("qualify_lead", "autonomous"), ("sign_contract", "forbidden"), ("other", "needs_approval")] {
         let run = sandbox.run(&["role", "can", "cro", action]);
         let code = if want == "autonomous" { 0 } else { 1 };
@@ -220,7 +220,7 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
         ),
         ("temperature = 0.2", "temperature = -1.0", "node `qualify` of operator `revenue_ops`: a temperature"),
         ("model = \"sonnet\"", "kind = \"chat\"", "node `qualify` of operator `revenue_ops`: its kind is llm or agent"),
-        ("scripted:models/cro.json", "scripted:../cro.json", "it must be a relative path without `..`"),
+        ("scripted:models/cro.json", "scripted:../cro.json", "must be a relative path without `..`"),
         ("scripted:models/cro.json", "oracle:1", "no provider of language models is called `oracle`"),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
         ("[role.intern]", "[role.\"../x\"]", "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: "),
@@ -273,9 +273,9 @@ fn a_state_replaces_a_file_and_nothing_else() {
         (".kapsa/workspace.kapsa.new", "it belongs to the capsule"),
         ("link", "it belongs to the capsule"),
         ("name", "it belongs to the capsule"),
-        ("pipe", "it is no regular file"),
-        ("models", "it is no regular file"),
-        ("/dev/null", "it is no regular file"),
+        ("pipe", "not a regular file"),
+        ("models", "not a regular file"),
+        ("/dev/null", "not a regular file"),
         ("dangling", "it is a link that leads nowhere"),
     ] {
         let run = run(out);
@@ -309,7 +309,7 @@ fn states_and_scripts_are_regular_files() {
     ];
     for call in calls {
         let error = sandbox.fails(call, 1, "not_a_file");
-        assert_eq!(error["message"], "cannot read pipe: it is no regular file");
+        assert_eq!(error["message"], "cannot read pipe: not a regular file");
     }
     sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
     let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
@@ -357,8 +357,8 @@ fn a_service_answers_and_its_key_stays_with_it() {
     let run = ask(&args);
     assert_eq!(warned(&run), (Some(0), ""));
     let ran: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&ran["state"]["score"], &ran["runs"][0]["tokens_in"]), (&json!({"score": 70}), &json!(12)));
-    assert_eq!(ran["runs"][0].get("cost"), None, "the price is that of another model");
+    assert_eq!((&ran["state"]["score"], &ran["nodes"][0]["tokens_in"]), (&json!({"score": 70}), &json!(12)));
+    assert_eq!(ran["nodes"][0].get("cost"), None, "the price is that of another model");
     let asked = &server.requests()[0];
     assert_eq!((asked.path.as_str(), asked.header("authorization")), ("/v1/chat/completions", Some(&*format!("Bearer {KEY}"))));
     assert_eq!((&asked.body["model"], &asked.body["temperature"]), (&json!("gpt-x"), &json!(0.2)));

@@ -46,7 +46,7 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
         let markdown = sandbox.ok(&["run", "context", "--task", "task-2", "--role", "reviewer", "--format", "markdown"]);
         assert_eq!(markdown, "## Sibling task context\n\n- [task-1 builder] Choose the port: Decided: port 5433.\n");
         let json = sandbox.json(&["run", "context", "--task", "task-2", "--role", "builder"]);
-        assert_eq!((&json["context"], &json["query"]), (&json!(want), &json!("Write the client for port")));
+        assert_eq!((&json["text"], &json["query"]), (&json!(want), &json!("Write the client for port")));
         assert_eq!(json["tokens"].as_u64(), Some(want.len().div_ceil(4) as u64));
         let line = &json["lines"][1];
         assert_eq!(
@@ -55,15 +55,15 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
         );
 
         let status = sandbox.json(&["run", "status"]);
-        assert_eq!((&status["run"], &status["status"], &status["plans"]), (&json!(id), &json!("running"), &json!(1)));
-        assert_eq!((&status["tasks"][0]["outputs"], &status["tasks"][1]["outputs"]), (&json!(1), &json!(0)));
+        assert_eq!((&status["run"], &status["status"], &status["plan_count"]), (&json!(id), &json!("running"), &json!(1)));
+        assert_eq!((&status["tasks"][0]["output_count"], &status["tasks"][1]["output_count"]), (&json!(1), &json!(0)));
         assert_eq!(sandbox.json(&["run", "finish", "--task", "task-1"])["status"], "done");
         let finished = sandbox.json(&["run", "finish", "--merge", "curated", "--by", "ana"]);
-        assert_eq!((&finished["ok"], &finished["merged"][1]["written"]), (&json!(true), &json!(2)), "{finished}");
-        assert_eq!(finished["left"], json!({ "task-2": "running" }));
+        assert_eq!((&finished["ok"], &finished["merged"][1]["uris_merged"]), (&json!(true), &json!(2)), "{finished}");
+        assert_eq!(finished["left_out"], json!({ "task-2": "running" }));
         assert_eq!(sandbox.json(&["find", "port 5433"])["hits"][0]["title"], "Choose the port — Builder");
         let runs = sandbox.json(&["run", "list"]);
-        assert_eq!(runs["runs"][0]["tasks"], json!({ "done": 1, "running": 1 }));
+        assert_eq!(runs["runs"][0]["task_counts"], json!({ "done": 1, "running": 1 }));
         assert_eq!(sandbox.json(&["run", "archive", "--run", id])["status"], "archived");
         assert_eq!(sandbox.json(&["run", "status"])["status"], "archived", "the last one, since none is under way");
     });
@@ -92,7 +92,7 @@ fn nothing_to_tell_is_nothing_printed() {
         sandbox.ok(&["run", "start", "--run", "17"]);
         assert_eq!(sandbox.ok(&["run", "context", "--task", "t", "--role", "builder"]), "");
         let json = sandbox.json(&["run", "context", "--task", "t", "--role", "builder"]);
-        assert_eq!((&json["ok"], &json["context"], &json["lines"]), (&json!(true), &Value::Null, &json!([])));
+        assert_eq!((&json["ok"], &json["text"], &json["lines"]), (&json!(true), &Value::Null, &json!([])));
         assert_eq!(sandbox.ok(&["run", "context", "--run", "unknown", "--role", "builder"]), "");
     });
 }
@@ -103,7 +103,7 @@ fn which_run_is_meant_is_never_guessed() {
         for verb in [&["run", "record", "--role", "builder", "--text", "x"][..], &["run", "context", "--role", "builder"]] {
             let args: Vec<&str> = verb.iter().copied().chain(["--strict"]).collect();
             let (code, error) = sandbox.error(&args);
-            assert_eq!((code, &error["message"]), (1, &json!("no run is under way")));
+            assert_eq!((code, &error["message"]), (1, &json!("no run is active")));
             let run = sandbox.run(verb);
             assert_eq!(
                 (run.code, run.out.as_str()),
@@ -179,7 +179,7 @@ fn a_run_goes_on_when_every_store_becomes_unreadable() {
             let value: Value = serde_json::from_str(&told.out).expect("JSON");
             if value["ok"] == true {
                 // Files: the stores of all siblings are passed over, each told by name.
-                assert_eq!((&value["context"], step[1], layout), (&Value::Null, "context", "files"), "{value}");
+                assert_eq!((&value["text"], step[1], layout), (&Value::Null, "context", "files"), "{value}");
                 assert!(value["skipped"].as_array().is_some_and(|skipped| skipped.len() >= 2), "{value}");
             } else {
                 assert!(value["error"]["message"].is_string() && told.err.contains("\"error\""), "{value} {}", told.err);
@@ -231,7 +231,7 @@ fn what_is_off_does_nothing_at_all() {
     ] {
         assert_eq!(off(step), (Some(0), String::new(), String::new()), "{step:?}");
         let args: Vec<&str> = step.iter().copied().chain(["--json"]).collect();
-        assert_eq!(off(&args).1, "{\"enabled\":false,\"ok\":false}\n");
+        assert_eq!(off(&args).1, "{\"ok\":false,\"enabled\":false}\n");
     }
     assert!(!sandbox.path(".kapsa").exists(), "not even a folder is made");
     sandbox.write("kapsa.toml", "[run]\nsearch_mode = 'misspelt'\n");
@@ -323,7 +323,7 @@ fn sixteen_workers_that_record_at_once_lose_nothing() {
         });
         let status = sandbox.json(&["run", "status"]);
         let outputs: Vec<u64> =
-            status["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["outputs"].as_u64()).collect();
+            status["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["output_count"].as_u64()).collect();
         assert_eq!(outputs, [2 * EACH as u64; WORKERS / 2], "{layout} {status}");
     });
 }
@@ -338,7 +338,7 @@ fn workers_make_the_vectors_of_their_own_records_only() {
         sandbox.ok(&["run", "record", "--task", "t", "--role", "builder", "--text", "own", "--embed", "now"]);
         let capsule = if layout == "files" { ".kapsa/runs/17/tasks/t.kapsa" } else { ".kapsa/workspace.kapsa" };
         let embedded = sandbox.json(&["--capsule", capsule, "embed"]);
-        assert!(embedded["records"].as_u64() >= Some(1), "{layout} what another one left is left to it: {embedded} {first}");
+        assert!(embedded["record_count"].as_u64() >= Some(1), "{layout} what another one left is left to it: {embedded} {first}");
     });
 }
 

@@ -28,13 +28,13 @@ fn everything_that_is_whole_is_copied_and_what_is_lost_is_named() {
     let run = sandbox.run(&["--capsule", broken, "salvage", "new.kapsa", "--json"]);
     assert_eq!(run.code, Some(2), "{run:?}");
     let report: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&report["records"], &report["lost_records"]), (&10.into(), &1.into()), "{report}");
+    assert_eq!((&report["record_count"], &report["lost_count"]), (&10.into(), &1.into()), "{report}");
     assert_eq!(report["lost"], serde_json::json!([{"first": 5, "last": 5}]));
     assert_eq!(report["problems"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(std::fs::read(broken).expect("there"), damaged, "the source is untouched");
 
     let whole = sandbox.json(&["--capsule", "new.kapsa", "verify"]);
-    assert_eq!((&whole["ok"], &whole["records"]), (&true.into(), &11.into()));
+    assert_eq!((&whole["ok"], &whole["record_count"]), (&true.into(), &11.into()));
     let kept = texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"]));
     assert_eq!(kept.len(), 7, "{kept:?}");
     assert!(kept.contains(&"note number 2 revised".to_string()) && !kept.iter().any(|text| text.contains('5')), "{kept:?}");
@@ -51,7 +51,7 @@ fn a_whole_capsule_is_copied_whole_and_nothing_is_overwritten() {
     sandbox.ok(&["compact"]);
     sandbox.ok(&["put", "--uri", "b", "--text", "two"]);
     let report = sandbox.json(&["salvage", "copy.kapsa"]);
-    assert_eq!((&report["lost_records"], &report["problems"]), (&0.into(), &serde_json::json!([])));
+    assert_eq!((&report["lost_count"], &report["problems"]), (&0.into(), &serde_json::json!([])));
     assert_eq!(texts(&sandbox.json(&["--capsule", "copy.kapsa", "timeline"])), ["two"]);
     assert_eq!(sandbox.json(&["--capsule", "copy.kapsa", "verify"])["ok"], true);
     let before = std::fs::read(sandbox.path("copy.kapsa")).expect("there");
@@ -74,7 +74,7 @@ fn a_capsule_whose_first_page_is_gone_is_salvaged_by_its_hints() {
     let broken = broken.to_str().expect("a plain path");
     sandbox.fails(&["--capsule", broken, "timeline"], 1, "not_a_capsule");
     let report = sandbox.json(&["--capsule", broken, "salvage", "new.kapsa"]);
-    assert_eq!((&report["records"], &report["lost_records"]), (&3.into(), &0.into()), "{report}");
+    assert_eq!((&report["record_count"], &report["lost_count"]), (&3.into(), &0.into()), "{report}");
     assert_eq!(texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"])).len(), 3);
 }
 
@@ -122,7 +122,7 @@ fn without_hints_damage_in_the_middle_is_not_cut_away_by_the_next_put() {
     assert_eq!(sandbox.run(&["verify"]).code, Some(2));
     let run = sandbox.run(&["salvage", "new.kapsa", "--json"]);
     let report: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&report["records"], &report["lost_records"]), (&4.into(), &1.into()), "{report}");
+    assert_eq!((&report["record_count"], &report["lost_count"]), (&4.into(), &1.into()), "{report}");
 }
 
 #[test]

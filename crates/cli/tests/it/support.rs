@@ -93,14 +93,8 @@ impl Sandbox {
     /// Calls with `stdin` on standard input.
     pub(crate) fn run_with<S: AsRef<OsStr>>(&self, args: &[S], stdin: &[u8]) -> Run {
         let mut command = self.command();
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the binary starts");
-        let mut pipe = child.stdin.take().expect("a pipe");
-        let stdin = stdin.to_vec();
-        let feeder = std::thread::spawn(move || pipe.write_all(&stdin).ok());
-        let output = child.wait_with_output().expect("the binary ends");
-        feeder.join().expect("the feeder ends");
-        output.into()
+        command.args(args);
+        output(command, stdin).into()
     }
 
     /// Calls and expects success; gives standard output.
@@ -173,6 +167,18 @@ impl Sandbox {
         }
         child
     }
+}
+
+/// Runs a command to its end with `stdin` on standard input.
+pub(crate) fn output(mut command: Command, stdin: &[u8]) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let stdin = stdin.to_vec();
+    let feeder = std::thread::spawn(move || pipe.write_all(&stdin).ok());
+    let output = child.wait_with_output().expect("the binary ends");
+    feeder.join().expect("the feeder ends");
+    output
 }
 
 impl Run {

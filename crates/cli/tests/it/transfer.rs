@@ -70,11 +70,11 @@ fn test_export_filters_checkpoints_and_events_by_run() {
     let sandbox = sandbox();
     let done = sandbox.json(&["export", "--spec", "S-1", "--run", "17", "--no-encrypt"]);
     assert!(done["output_path"].as_str().expect("a path").ends_with(".kapsa/exports/S-1_17.kapsa"));
-    assert_eq!((&done["artifact_count"], &done["checkpoint_count"], &done["event_count"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!((&done["record_count"], &done["checkpoint_count"], &done["event_count"]), (&1.into(), &1.into(), &1.into()));
     let export = ["--capsule", ".kapsa/exports/S-1_17.kapsa"];
     let call = |args: &[&str]| sandbox.json(&[args, &export].concat());
-    assert_eq!(call(&["checkpoints"])["checkpoints"][0]["run_id"], "17");
-    assert_eq!(call(&["events"])["events"][0]["run_id"], "17");
+    assert_eq!(call(&["checkpoints"])["checkpoints"][0]["run"], "17");
+    assert_eq!(call(&["events"])["events"][0]["run"], "17");
     assert_eq!(call(&["timeline"])["records"][0]["text"], "the plan of run 17");
     sandbox.fails(&["export", "--run", "99", "--no-encrypt"], 1, "invalid_operation");
 }
@@ -121,10 +121,10 @@ fn test_export_import_retrieval_parity() {
     sandbox.ok(&["create", "sub/other.kapsa"]);
     sandbox.json(&command);
     command.splice(..2, ["resolve-uri", "config/port"]);
-    assert_eq!(sandbox.json(&command)["content_preview"], "the port is 5434");
+    assert_eq!(sandbox.json(&command)["preview"], "the port is 5434");
     assert_eq!(sandbox.run(&command).err, "from the mount all\n");
     sandbox.ok(&["put", "--uri", "config/port", "--text", "ours", "--capsule", "sub/other.kapsa"]);
-    assert_eq!(sandbox.json(&command)["content_preview"], "ours", "the capsule itself comes first");
+    assert_eq!(sandbox.json(&command)["preview"], "ours", "the capsule itself comes first");
     sandbox.ok(&["forget", "config/port", "--capsule", "sub/other.kapsa"]);
     sandbox.fails(&command, 1, "uri_not_found");
     sandbox.fails(&["find", "x", "--mount", "nobody"], 1, "mount_not_found");
@@ -139,7 +139,7 @@ fn lines_of_an_export_can_be_put_again() {
     let lines = bytes(&sandbox.path("all.jsonl"));
     sandbox.ok(&["create", "other.kapsa"]);
     let done = sandbox.json_with(&["put", "-", "--capsule", "other.kapsa"], &lines);
-    assert_eq!((&done["records"], &done["skipped"]), (&1.into(), &2.into()));
+    assert_eq!((&done["record_count"], &done["skipped"]), (&1.into(), &2.into()));
     assert_eq!(sandbox.ok(&["get", "config/port", "--raw", "--capsule", "other.kapsa"]), "the port is 5434");
     sandbox.ok(&["export", "--format", "jsonl", "--out", "again.jsonl", "--capsule", "other.kapsa"]);
     let first = |name: &str| fs::read_to_string(sandbox.path(name)).expect("readable").lines().next().map(str::to_string);
@@ -172,11 +172,11 @@ fn test_import_idempotent_same_hash_and_hash_conflict() {
     sandbox.ok(&["export", "--run", "17", "--no-encrypt", "--out", "two.kapsa"]);
     let first = sandbox.json(&["import", "one.kapsa"]);
     assert_eq!(
-        (&first["imported"], &first["already"], &first["verification_passed"]),
+        (&first["imported"], &first["existed"], &first["verification_passed"]),
         (&true.into(), &false.into(), &true.into())
     );
     let again = sandbox.json(&["import", "one.kapsa"]);
-    assert_eq!((&again["already"], &again["content_hash"]), (&true.into(), &first["content_hash"]));
+    assert_eq!((&again["existed"], &again["content_hash"]), (&true.into(), &first["content_hash"]));
     sandbox.fails(&["import", "two.kapsa", "--mount-as", "one"], 1, "mount_hash_conflict");
     let events = sandbox.json(&["events", "--type", "CapsuleImported"]);
     assert_eq!((&events["count"], &events["events"][0]["payload"]["mount_name"]), (&1.into(), &"one".into()));

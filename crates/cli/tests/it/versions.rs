@@ -49,8 +49,8 @@ fn test_971_a3_a_stage_commit_makes_a_checkpoint_that_is_listed_in_order() {
     for (made, listed) in made.iter().zip(listed["checkpoints"].as_array().expect("a list")) {
         assert_eq!(made["checkpoint_id"], listed["checkpoint_id"]);
         assert_eq!(
-            (&listed["git_commit"], &listed["commit_hash"], &listed["is_manual"]),
-            (&"abc123".into(), &"abc123".into(), &false.into())
+            (&listed["git_commit"], &listed["run"], &listed["is_manual"]),
+            (&"abc123".into(), &"r2".into(), &false.into())
         );
     }
     assert_eq!(listed, sandbox.json(&["checkpoints"]), "the order is the same every time");
@@ -85,7 +85,7 @@ fn a_branch_is_chosen_by_flag_then_variable_then_switch() {
         sandbox.command().env("KAPSA_BRANCH", "run/17").args(["get", "config/port", "--raw"]).output().expect("runs");
     assert_eq!(String::from_utf8_lossy(&by_variable.stdout), "the port is 6000");
     let listed = sandbox.json(&["branch", "list"]);
-    assert_eq!((&listed["current"], &listed["count"]), (&"run/18".into(), &3.into()));
+    assert_eq!((&listed["branch"], &listed["count"]), (&"run/18".into(), &3.into()));
     sandbox.fails(&["get", "config/port", "--branch", "run/99"], 1, "branch_not_found");
     sandbox.fails(&["put", "--text", "x", "--branch", "a b"], 1, "invalid_operation");
     sandbox.fails(&["branch", "create", "run/17"], 1, "invalid_operation");
@@ -104,7 +104,7 @@ fn as_of_reads_the_past_and_refuses_what_it_does_not_know() {
     sandbox.ok(&["put", "--uri", "a", "--text", "new words"]);
     sandbox.ok(&["put", "--uri", "b", "--text", "later words"]);
     let id = made["checkpoint_id"].as_str().expect("an id");
-    for moment in ["v1", id, "1", "#2", made["timestamp"].as_str().expect("a time")] {
+    for moment in ["v1", id, "1", "#2", made["created_at"].as_str().expect("a time")] {
         assert_eq!(sandbox.ok(&["get", "a", "--raw", "--as-of", moment]), "old words", "{moment}");
         assert_eq!(hits(&sandbox.json(&["find", "words", "--as-of", moment])), ["old words"], "{moment}");
         assert_eq!(sandbox.json(&["timeline", "--as-of", moment])["count"], 1);
@@ -182,7 +182,7 @@ fn test_emit_wiring_best_effort_never_fails() {
     let payload = r#"{"gate_name":"tests","outcome":"Pass","stage":"review","blocking":true}"#;
     let event = sandbox.json(&["event", "emit", "GateDecision", "--stage", "review", "--payload", payload]);
     assert_eq!(
-        (&event["event_type"], &event["is_audit_critical"], &event["branch_id"]),
+        (&event["event_type"], &event["is_audit_critical"], &event["branch"]),
         (&"GateDecision".into(), &true.into(), &"main".into())
     );
     sandbox.fails(&["event", "emit", "GateDecision", "--payload", "{}"], 1, "invalid_operation");

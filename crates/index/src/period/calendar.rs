@@ -90,6 +90,7 @@ impl Days {
         if let Some(months) = self.whole_months().filter(|months| months % pieces == 0) {
             return Days::many(shift(self.first, Unit::Month, at * (months / pieces))?, Unit::Month, months / pieces);
         }
+        debug_assert!((0..pieces).contains(&at), "one of the pieces");
         let days = self.count();
         let cut = |at: i64| if at == pieces { Some(self.end) } else { shift(self.first, Unit::Day, days * at / pieces) };
         (days >= pieces).then_some(Days { first: cut(at)?, end: cut(at + 1)? })
@@ -139,5 +140,6 @@ pub(super) fn yearly(near: Date, forward: bool, of_year: impl Fn(i16) -> Option<
 /// The newest such weekday that is not after `near`, or, if `forward`, the oldest not before it.
 pub(super) fn weekday_near(near: Date, forward: bool, weekday: Weekday) -> Option<Date> {
     let days = if forward { near.weekday().until(weekday) } else { -near.weekday().since(weekday) };
+    debug_assert!((-6..=6).contains(&days), "a weekday comes once in seven days");
     shift(near, Unit::Day, i64::from(days))
 }

@@ -48,7 +48,7 @@ pub(super) struct View<'a> {
 }
 
 /// Reads the words of a query at some moment.
-pub(super) struct Reader<'a> {
+pub(super) struct TimeReader<'a> {
     pub(super) tokens: &'a [Token],
     /// Now, in seconds since the epoch, both local.
     pub(super) second: i64,
@@ -72,10 +72,10 @@ impl<'a> View<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TimeReader<'a> {
     /// None if the calendar does not go so far.
-    pub(super) fn new(tokens: &'a [Token], second: i64) -> Option<Reader<'a>> {
-        Some(Reader { tokens, second, today: calendar::day_of(second)? })
+    pub(super) fn new(tokens: &'a [Token], second: i64) -> Option<TimeReader<'a>> {
+        Some(TimeReader { tokens, second, today: calendar::day_of(second)? })
     }
 
     /// All times of the query, each the longest that begins where it does.
@@ -84,7 +84,9 @@ impl<'a> Reader<'a> {
         std::iter::from_fn(move || {
             while at < self.tokens.len() {
                 let found = self.expression(at);
-                at = found.as_ref().map_or(at + 1, |found| found.tokens.end);
+                let next = found.as_ref().map_or(at + 1, |found| found.tokens.end);
+                assert!(at < next && next <= self.tokens.len(), "a time is told by words of the query");
+                at = next;
                 if found.is_some() {
                     return found;
                 }

@@ -1,7 +1,7 @@
 //! Which days are told by a date, or by the name of a month, a season or a year?
 
 use super::calendar::{Days, Unit, yearly};
-use super::grammar::{Found, Reader, View};
+use super::grammar::{Found, TimeReader, View};
 use super::token::{Gap, days, is_stop_word, month, quarter, season, year};
 
 /// Words after which the name of a month is a month.
@@ -71,7 +71,7 @@ const COUNTED: [&str; 28] = [
     "tokens",
 ];
 
-impl Reader<'_> {
+impl TimeReader<'_> {
     /// A date, or a month, quarter, season or year.
     pub(super) fn date(&self, at: usize, view: View<'_>) -> Option<Found> {
         self.iso(at)

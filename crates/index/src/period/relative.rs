@@ -3,7 +3,7 @@
 use jiff::civil::Weekday;
 
 use super::calendar::{Days, Unit, day_of, shift, weekday_near, yearly};
-use super::grammar::{Found, Reader, View};
+use super::grammar::{Found, TimeReader, View};
 use super::token::{month, number, ordinal, season, unit, weekday};
 
 /// How many "a few" are, at least and at most.
@@ -18,7 +18,7 @@ const WEEKDAY_LEADS: [&str; 9] = ["on", "of", "since", "before", "after", "until
 /// A number of units, at least and at most.
 type Count = (i64, i64);
 
-impl Reader<'_> {
+impl TimeReader<'_> {
     /// "two", "a few", "a couple of", and the place after it.
     fn count(&self, at: usize) -> Option<(Count, usize)> {
         let bare = self.skip(at, &["a"]);

@@ -124,6 +124,8 @@ fn push(tokens: &mut Vec<Token>, text: &str, range: Range<usize>, gap: Gap) -> G
         from = cut + 1;
     }
     let short = tokens.last().is_some_and(|token| abbreviation(&token.lower));
+    let as_written = |token: &Token| text[token.range.clone()].eq_ignore_ascii_case(&token.lower);
+    debug_assert!(tokens.last().is_some_and(as_written), "a word lies where it was found");
     if ended && !short { Gap::Break } else { Gap::Space }
 }
 

@@ -15,9 +15,9 @@
 use std::ops::Range;
 
 use super::kernel::{CHUNK, CHUNK_BYTES};
+use crate::error::{Error, Result};
 use crate::segment_bytes::SegmentBytes;
 use crate::seqs::Sequences;
-use crate::{Error, Result};
 
 const MAGIC: [u8; 8] = *b"KAPSAVEC";
 const VERSION: u32 = 1;
@@ -88,6 +88,7 @@ impl VectorsBuilder {
     /// Adds a vector, in ascending order of record and passage.
     pub fn add(&mut self, entry: Entry, vector: &[f32]) {
         assert_eq!(vector.len(), self.dimension, "of the dimension that was given");
+        debug_assert!(entry.passage.start <= entry.passage.end, "a passage does not end before it begins");
         let largest = vector.iter().fold(1e-12f32, |largest, x| largest.max(x.abs()));
         let factor = largest / 127.0;
         let mut row = vec![OFFSET as u8; padded(self.dimension)];
@@ -130,6 +131,15 @@ impl VectorsBuilder {
         Ok(())
     }
 
+    /// Moves the vectors of the records from `from` on, so that those of `from` are of `to`. The records that were said to be
+    /// covered are not moved.
+    pub fn renumber(&mut self, from: u64, to: u64) {
+        assert!(from <= to, "records are only ever added before the new ones");
+        for entry in self.entries.iter_mut().filter(|entry| entry.seq >= from) {
+            entry.seq += to - from;
+        }
+    }
+
     /// Number of vectors so far.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -152,6 +162,7 @@ impl VectorsBuilder {
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.sort();
+        self.expect_readable();
         let covered = Sequences::new(std::mem::take(&mut self.covered));
         let mut out = MAGIC.to_vec();
         for word in [VERSION, self.dimension as u32, self.epoch, self.label.len() as u32] {
@@ -178,7 +189,20 @@ impl VectorsBuilder {
         align(&mut out);
         out.extend_from_slice(&self.lower);
         align(&mut out);
+        debug_assert!(Vectors::open(out.clone().into()).is_ok(), "whoever opens the block accepts it");
         out
+    }
+
+    /// What [`Vectors::open`] expects.
+    fn expect_readable(&self) {
+        let (count, plane) = (self.entries.len(), self.entries.len() * padded(self.dimension) / 2);
+        assert!(count <= VECTORS_MAX, "whoever opens the block accepts the number of its vectors");
+        assert_eq!(self.factors.len(), count, "a factor for each vector");
+        assert!(self.upper.len() == plane && self.lower.len() == plane, "both halves of each vector");
+        debug_assert!(
+            self.entries.is_sorted_by_key(|entry| (entry.seq, entry.passage.start)),
+            "entries are looked for by record"
+        );
     }
 
     /// Brings everything into the order of records and passages.
@@ -318,6 +342,7 @@ impl Vectors {
     /// # Errors
     /// [`Error::Damaged`].
     pub fn entry(&self, index: usize) -> Result<Entry> {
+        assert!(index < self.count, "there is such an entry");
         let start = self.entries.start + index * ENTRY_BYTES;
         let bytes = self.bytes.read(start..start + ENTRY_BYTES)?;
         Ok(decode(bytes.try_into().expect("an entry's bytes")))
@@ -344,11 +369,13 @@ impl Vectors {
             row.extend(upper.iter().zip(lower).map(|(u, l)| number(u << 4 | l & 15)));
             row.extend(upper.iter().zip(lower).map(|(u, l)| number(u & 0xf0 | l >> 4)));
         }
+        debug_assert_eq!(row.len(), padded(self.dimension), "a row has whole chunks");
         row.truncate(self.dimension);
         Ok(row)
     }
 
     pub(super) fn factors(&self, range: Range<usize>) -> Result<Vec<f32>> {
+        assert!(range.end <= self.count, "there are such factors");
         let start = self.factors.start;
         let bytes = self.bytes.read(start + range.start * 4..start + range.end * 4)?;
         Ok(bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
@@ -356,6 +383,7 @@ impl Vectors {
 
     pub(super) fn plane(&self, plane: &Range<usize>, range: Range<usize>) -> Result<&[u8]> {
         let row = padded(self.dimension) / 2;
+        assert!(range.end <= self.count, "there are such rows");
         self.bytes.read(plane.start + range.start * row..plane.start + range.end * row)
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::{OFFSET, Vectors};
 use super::kernel::{CHUNK, products};
-use crate::Result;
+use crate::error::Result;
 use crate::seqs::Sequences;
 
 /// Rows whose products are computed at once.
@@ -37,6 +37,7 @@ impl Question<'_> {
         let factor = largest / 127.0;
         let mut rough: Vec<i8> = exact.iter().map(|x| (x / factor).round() as i8).collect();
         rough.resize(exact.len().next_multiple_of(CHUNK), 0);
+        debug_assert!(rough.len().is_multiple_of(CHUNK) && rough.len() >= exact.len(), "the kernel works on whole chunks");
         let sum = rough.iter().map(|&x| i32::from(x)).sum();
         Question { exact, rough, sum }
     }
@@ -64,6 +65,7 @@ impl Best {
             self.found.truncate(self.wanted);
             self.threshold = self.found[self.wanted - 1].0;
         }
+        debug_assert!(self.found.len() <= self.wanted, "no more are kept than are wanted");
     }
 }
 
@@ -79,6 +81,10 @@ pub fn nearest(
     seqs: Option<&Sequences>,
     accept: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Vec<Near>> {
+    assert!(
+        blocks.iter().all(|block| block.dimension() == question.len()),
+        "a question is compared with vectors of its dimension"
+    );
     let question = Question::new(question);
     let total: usize = blocks.iter().map(|block| block.len()).sum();
     let mut wanted = (k * ROUGH_PER_HIT).max(ROUGH_MIN);
@@ -150,6 +156,7 @@ fn skip(block: &Vectors, from: usize, seq: u64) -> Result<usize> {
         let middle = low.midpoint(high);
         if block.entry(from + middle)?.seq < seq { low = middle + 1 } else { high = middle }
     }
+    assert!(from + low <= block.len(), "nobody skips beyond the last entry");
     Ok(low)
 }
 

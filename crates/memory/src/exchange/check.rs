@@ -7,7 +7,7 @@ use kapsa_capsule::{Error as CapsuleError, Holder, LockState, Snapshot, lock_pat
 use crate::error::Result;
 use crate::records::request::{Diagnosis, Level, Problem, VerifyReport};
 use crate::write::maintain::SEGMENTS_MANY;
-use crate::write::writer::Progress;
+use crate::write::options::Progress;
 
 /// Reads every byte, recomputes every checksum and the chain. Damage is reported, not returned as an error.
 ///

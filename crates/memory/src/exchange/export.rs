@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kapsa_capsule::{FileSystem, NewCapsule};
 use kapsa_index::Sequences;
 
-use crate::error::Result;
+use crate::error::{Result, misuse};
 use crate::records::codec::{self, Body, Envelope, Operation};
 use crate::records::kinds;
 use crate::records::record::{BranchId, Record};
@@ -18,11 +18,10 @@ use crate::tables::lineage::Lineage;
 use crate::tables::revision_map::Kept;
 use crate::tables::revision_map::RevisionMap;
 use crate::versions::branch;
-use crate::versions::event::{EventRequest, EventType};
+use crate::versions::event::{self, EventRequest, EventType};
 use crate::versions::merge::as_new;
-use crate::view::View;
+use crate::view::{View, branches};
 use crate::write::maintain::index;
-use crate::write::writer::misuse;
 
 /// Most records that one export holds.
 pub const EXPORT_RECORDS_MAX: usize = 1 << 20;
@@ -54,36 +53,33 @@ pub struct Export {
     bodies: Vec<Vec<u8>>,
 }
 
-impl Reader {
-    /// Gathers what is to be exported.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a damaged file says.
-    pub fn export(&self, request: &ExportRequest) -> Result<Export> {
-        self.for_owner("export")?;
-        let mut records = select(self.view(), request)?;
-        if records.is_empty() {
-            return Err(misuse("nothing that this branch sees belongs to it"));
-        }
-        if records.len() > EXPORT_RECORDS_MAX {
-            return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));
-        }
-        if !request.is_unsafe {
-            records.iter_mut().for_each(make_safe);
-        }
-        Ok(Export::of(records))
+/// Gathers what is to be exported.
+///
+/// # Errors
+/// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a damaged file says.
+pub fn gather(reader: &Reader, request: &ExportRequest) -> Result<Export> {
+    let mut records = select(reader.view(), request)?;
+    if records.is_empty() {
+        return Err(misuse("nothing that this branch sees belongs to it"));
     }
+    if records.len() > EXPORT_RECORDS_MAX {
+        return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));
+    }
+    if !request.is_unsafe {
+        records.iter_mut().for_each(make_safe);
+    }
+    Ok(Export::of(records))
 }
 
 /// Which records are meant.
-struct Wanted<'a> {
+struct ExportScope<'a> {
     spec: Option<&'a str>,
     run: Option<&'a str>,
     /// The run's own branch.
     own: Option<BranchId>,
 }
 
-impl Wanted<'_> {
+impl ExportScope<'_> {
     fn holds(&self, record: &Record) -> bool {
         let at = record.uri.in_run();
         let spec = self.spec.is_none_or(|spec| {
@@ -100,10 +96,10 @@ impl Wanted<'_> {
 fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
     let run = request.run.as_deref().map(branch::run_id).transpose()?;
     let own = match run {
-        Some(run) => view.store().find_branch(&branch::run_branch(run)?)?.map(|made| made.id),
+        Some(run) => branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id),
         None => None,
     };
-    let wanted = Wanted { spec: request.spec.as_deref(), run, own };
+    let wanted = ExportScope { spec: request.spec.as_deref(), run, own };
     let mut all = Vec::new();
     for sequence in sequences(view, own)? {
         let record = view.store().record(sequence)?;
@@ -123,7 +119,7 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
 /// What the view sees, the events that came by merges, and what a run's own branch holds: a run is one thing, merged or not.
 fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
     let mut ranges = view.store().sequences(view.lineage(), Class::Both)?.ranges().to_vec();
-    for event in view.events(&EventRequest::default())? {
+    for event in event::seen(view, &EventRequest::default())? {
         ranges.push(event.sequence..event.sequence + 1);
     }
     if let Some(own) = own {

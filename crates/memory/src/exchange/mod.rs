@@ -1,7 +1,7 @@
 //! How does a capsule meet another, or a file of another kind? Sync, export, import, checks and salvage.
 
 pub mod check;
-pub(crate) mod export;
+pub mod export;
 pub(crate) mod salvage;
-pub(crate) mod sync;
+pub mod sync;
 pub mod transfer;

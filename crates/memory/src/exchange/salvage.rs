@@ -11,7 +11,8 @@ use crate::records::request::{Problem, SalvageReport};
 use crate::tables::revision_map::Kept;
 use crate::tables::revision_map::RevisionMap;
 use crate::write::maintain::index;
-use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Progress, WriteOptions, create_unlocked};
+use crate::write::options::{Progress, WriteOptions, create_unlocked};
+use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX};
 
 /// Most ranges of lost records that a report lists.
 const LOST_RANGES_MAX: usize = 1000;
@@ -66,7 +67,7 @@ fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<Sal
         pending: Vec::new(),
         pending_bytes: 0,
         last_time: 0,
-        batch: Batch::default(),
+        batch: SalvageBatch::default(),
         report: SalvageReport::default(),
     };
     found.each::<Error>(&mut |met| copy.take(met))?;
@@ -88,12 +89,12 @@ struct Copy {
     pending_bytes: usize,
     last_time: i64,
     /// Records since the last segment.
-    batch: Batch,
+    batch: SalvageBatch,
     report: SalvageReport,
 }
 
 #[derive(Default)]
-struct Batch {
+struct SalvageBatch {
     first: u64,
     records: Vec<Kept>,
     bytes: usize,

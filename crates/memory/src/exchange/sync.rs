@@ -8,10 +8,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{FileSystem, Snapshot, Stored, Volume};
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::records::branch::{self, Made};
 use crate::records::codec::{Body, Envelope, Operation};
 use crate::records::record::{BranchId, NewRecord, Record};
@@ -19,10 +20,12 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
 use crate::versions::merge::as_new;
-use crate::view::View;
+use crate::view::{View, branches};
 use crate::write::maintain;
+use crate::write::options::Progress;
 use crate::write::pending::{Name, Pending, What};
-use crate::write::writer::{BATCH_RECORDS_MAX, Progress, TAIL_RECORDS_MAX, Writer, misuse};
+use crate::write::transaction::TAIL_RECORDS_MAX;
+use crate::write::writer::{BATCH_RECORDS_MAX, Writer};
 
 /// Bytes copied at a time.
 const COPY_BYTES: usize = 1 << 20;
@@ -118,86 +121,82 @@ fn place(temporary: &Path, to: &Path) -> Result<()> {
     }
 }
 
-impl Writer {
-    /// Brings what the capsule at `from` has and this one misses. Where both have gone on, it comes as branches `<name>/<branch>`.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
-    pub fn pull(&mut self, from: &Path, name: &str, progress: Progress<'_>) -> Result<Pulled> {
-        self.for_owner("pull")?;
-        let theirs = View::new(Snapshot::open(from)?);
-        let ours = self.capsule_mut().snapshot()?;
-        let (here, there) = (ours.commit().number, theirs.store().snapshot().commit().number);
-        let common = kapsa_capsule::common(&ours, theirs.store().snapshot())?;
-        if common == 0 && here > 0 && there > 0 {
-            return Err(misuse(&format!(
-                "{} shares no history with this capsule; `kapsa import` takes what is foreign",
-                from.display()
-            )));
-        }
-        if common == there {
-            return Ok(Pulled { relation: Relation::UpToDate, common, records: 0, branches: Vec::new() });
-        }
-        if common == here {
-            let records = self.fast_forward(theirs.store().snapshot(), common, progress)?;
-            return Ok(Pulled { relation: Relation::FastForward, common, records, branches: Vec::new() });
-        }
-        let name = branch::branch_name(name)?;
-        let (records, branches) = self.pull_fork(&theirs, common, &name)?;
-        let relation = if records == 0 { Relation::UpToDate } else { Relation::Forked };
-        Ok(Pulled { relation, common, records, branches })
+/// Brings what the capsule at `from` has and this one misses. Where both have gone on, it comes as branches `<name>/<branch>`.
+///
+/// # Errors
+/// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
+pub fn pull(writer: &mut Writer, from: &Path, name: &str, progress: Progress<'_>) -> Result<Pulled> {
+    let theirs = View::new(Snapshot::open(from)?);
+    let ours = writer.capsule_mut().snapshot()?;
+    let (here, there) = (ours.commit().number, theirs.store().snapshot().commit().number);
+    let common = kapsa_capsule::common(&ours, theirs.store().snapshot())?;
+    if common == 0 && here > 0 && there > 0 {
+        return Err(misuse(&format!(
+            "{} shares no history with this capsule; `kapsa import` takes what is foreign",
+            from.display()
+        )));
     }
+    if common == there {
+        return Ok(Pulled { relation: Relation::UpToDate, common, records: 0, branches: Vec::new() });
+    }
+    if common == here {
+        let records = fast_forward(writer, theirs.store().snapshot(), common, progress)?;
+        return Ok(Pulled { relation: Relation::FastForward, common, records, branches: Vec::new() });
+    }
+    let name = branch::branch_name(name)?;
+    let (records, branches) = pull_fork(writer, &theirs, common, &name)?;
+    let relation = if records == 0 { Relation::UpToDate } else { Relation::Forked };
+    Ok(Pulled { relation, common, records, branches })
+}
 
-    /// Appends the commits after `common` as they are.
-    fn fast_forward(&mut self, theirs: &Snapshot, common: u64, progress: Progress<'_>) -> Result<u64> {
-        let chains = theirs.chains(common + 1)?;
-        let total = theirs.commit().next_sequence;
-        let first = self.capsule_mut().snapshot()?.commit().next_sequence;
-        for (span, chain) in theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains) {
-            progress(span.first_sequence - first, Some(total - first));
-            self.forget_view();
-            let capsule = self.capsule_mut();
-            let mut transaction = capsule.begin()?;
-            for record in theirs.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize) {
-                transaction.append_stored(record?.stored())?;
-            }
-            transaction.commit_as(span.time_us, chain)?;
-            if capsule.snapshot()?.tail().count() >= BATCH_RECORDS_MAX {
-                maintain::index_tail(capsule, span.time_us)?;
-            }
+/// Appends the commits after `common` as they are.
+fn fast_forward(writer: &mut Writer, theirs: &Snapshot, common: u64, progress: Progress<'_>) -> Result<u64> {
+    let chains = theirs.chains(common + 1)?;
+    let total = theirs.commit().next_sequence;
+    let first = writer.capsule_mut().snapshot()?.commit().next_sequence;
+    for (span, chain) in theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains) {
+        progress(span.first_sequence - first, Some(total - first));
+        let capsule = writer.capsule_mut();
+        let mut transaction = capsule.begin()?;
+        for record in theirs.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize) {
+            transaction.append_stored(record?.stored())?;
         }
-        let capsule = self.capsule_mut();
-        if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
-            maintain::index_tail(capsule, theirs.commit().time_us)?;
+        transaction.commit_as(span.time_us, chain)?;
+        if capsule.snapshot()?.tail().count() >= BATCH_RECORDS_MAX {
+            maintain::index_tail(capsule, span.time_us)?;
         }
-        Ok(total - first)
     }
+    let capsule = writer.capsule_mut();
+    if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
+        maintain::index_tail(capsule, theirs.commit().time_us)?;
+    }
+    Ok(total - first)
+}
 
-    /// Appends what the other wrote since the two parted, as branches.
-    fn pull_fork(&mut self, theirs: &View, common: u64, name: &str) -> Result<(u64, Vec<String>)> {
-        let parted =
-            theirs.store().snapshot().commits()?.iter().find(|span| span.number > common).map_or(1, |span| span.first_sequence);
-        let mut fork = Fork::new(self.view()?, theirs, name, parted)?;
-        let first = self.view()?.store().snapshot().commit().next_sequence;
-        let mut records = 0;
-        for stored in theirs.store().snapshot().records(parted) {
-            let stored = stored?;
-            let Stored::Body(bytes) = stored.stored() else { continue };
-            if fork.known.contains_key(&stored.sequence()) {
-                continue;
-            }
-            let body = crate::records::codec::decode(stored.sequence(), bytes)?;
-            fork.take(first, body)?;
-            records += 1;
+/// Appends what the other wrote since the two parted, as branches.
+fn pull_fork(writer: &mut Writer, theirs: &View, common: u64, name: &str) -> Result<(u64, Vec<String>)> {
+    let parted =
+        theirs.store().snapshot().commits()?.iter().find(|span| span.number > common).map_or(1, |span| span.first_sequence);
+    let mut fork = Fork::new(writer.view()?, theirs, name, parted)?;
+    let first = writer.view()?.store().snapshot().commit().next_sequence;
+    let mut records = 0;
+    for stored in theirs.store().snapshot().records(parted) {
+        let stored = stored?;
+        let Stored::Body(bytes) = stored.stored() else { continue };
+        if fork.known.contains_key(&stored.sequence()) {
+            continue;
         }
-        if records == 0 {
-            return Ok((0, Vec::new()));
-        }
-        let mut all = fork.pending;
-        all.push(fork.event.pending(BranchId::MAIN)?);
-        self.write(all)?;
-        Ok((records, fork.made))
+        let body = crate::records::codec::decode(stored.sequence(), bytes)?;
+        fork.take(first, body)?;
+        records += 1;
     }
+    if records == 0 {
+        return Ok((0, Vec::new()));
+    }
+    let mut all = fork.pending;
+    all.push(fork.event.pending(BranchId::MAIN)?);
+    writer.write(all)?;
+    Ok((records, fork.made))
 }
 
 /// The other's records on their way here.
@@ -229,7 +228,7 @@ impl<'a> Fork<'a> {
     /// Finds out what earlier pulls brought, and that they were of the same capsule.
     fn remember(&mut self, ours: &View) -> Result<()> {
         let prefix = format!("{}/", self.name);
-        for branch in ours.branches()?.into_iter().filter(|branch| branch.name.starts_with(&prefix)) {
+        for branch in crate::versions::branch::in_view(ours)?.into_iter().filter(|branch| branch.name.starts_with(&prefix)) {
             let metadata = ours.store().record(branch.id.0)?.metadata;
             let number = |name: &str| metadata.get(name).and_then(Value::as_u64);
             let (Some(commit), Some(remote)) = (number("remote_commit"), number("remote_id")) else { continue };
@@ -310,7 +309,7 @@ impl<'a> Fork<'a> {
         if let Some(here) = self.branches.get(&there) {
             return Ok(*here);
         }
-        let name = self.theirs.store().branch_name_of(there)?;
+        let name = branches::name_of(self.theirs.store(), there)?;
         self.make(first, there, None, &name, there, self.parted)
     }
 
@@ -341,7 +340,7 @@ impl<'a> Fork<'a> {
         self.mark(&mut record, there);
         let uri = Name::Given(record.uri.take().expect("a branch has a name"));
         let envelope = Envelope { branch: parent, system: true, pulled, ..Envelope::default() };
-        let what = What::Branch { record: Box::new(record), parent, fork };
+        let what = What::Branch { record: Box::new(record), parent, fork, archives: None };
         let here = BranchId(self.push(first, pulled, Pending { name: uri, what, envelope }));
         self.branches.insert(there, here);
         self.forks.insert(here, (parent, fork));
@@ -385,8 +384,4 @@ fn pull_event(theirs: &Snapshot, name: &str) -> NewEvent {
     ];
     payload.extend(fields.map(|(name, value)| (name.to_string(), value)));
     NewEvent { payload, ..NewEvent::new(EventType::CapsuleImported) }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -63,6 +63,13 @@ pub(crate) struct Body {
     pub(crate) record: Record,
 }
 
+impl Body {
+    /// Whether search by meaning needs vectors of it: a memory with a text.
+    pub(crate) fn is_embedded(&self) -> bool {
+        self.operation == Operation::Put && !self.record.system && !self.record.text.is_empty()
+    }
+}
+
 struct Encoder(Vec<u8>);
 
 impl Encoder {

@@ -12,6 +12,8 @@ pub use kapsa_index::QUERY_BYTES_MAX;
 pub const FIND_K_DEFAULT: usize = 10;
 /// Most hits that one search returns.
 pub const FIND_K_MAX: usize = 10_000;
+/// The limit that means "all": no capsule holds so many records, and sums with it do not overflow.
+pub const LIMIT_NONE: usize = usize::MAX >> 8;
 /// Entries that a timeline returns unless told otherwise.
 pub const TIMELINE_LIMIT_DEFAULT: usize = 50;
 

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | words | [`WORDS`] | its BM25 score, as a share of the best |
 //! | meaning | [`MEANING`] | its cosine, as a share of the best |
+//! | no_vector | [`MEANING`] | it has no vector yet: the mean of the others' cosines stands in |
 //! | before, after | [`BEFORE`], [`AFTER`] | the words of the turns beside it: an answer is found by its question |
 //! | conversation | [`CONVERSATION`] | the words of its session as a whole: how many of the query's, how rare, in how many turns |
 //! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
@@ -23,10 +24,10 @@ use kapsa_index::{Near, Query, Relation, Sequences, Vectors};
 
 use crate::error::Result;
 use crate::records::record::{Micros, Record};
-use crate::records::request::{FindRequest, Why};
+use crate::records::request::{FindRequest, LIMIT_NONE, Why};
 use crate::tables::branch_table::Class;
-use crate::versions::checkpoint;
 use crate::view::View;
+use crate::view::checkpoints::{self, Checkpoint};
 use crate::view::vectors::{session, speaker};
 use crate::view::visibility::Visibility;
 
@@ -70,7 +71,7 @@ const UNRANKED: usize = usize::MAX;
 const DAY_US: f64 = 86_400e6;
 
 /// A record that may answer.
-struct Candidate {
+struct FusionCandidate {
     record: Record,
     words: Option<(usize, f32)>,
     meaning: Option<(usize, f32)>,
@@ -80,9 +81,9 @@ struct Candidate {
     terms: Vec<usize>,
 }
 
-impl Candidate {
-    fn new(record: Record) -> Candidate {
-        Candidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() }
+impl FusionCandidate {
+    fn new(record: Record) -> FusionCandidate {
+        FusionCandidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() }
     }
 
     fn words(&self) -> f32 {
@@ -134,7 +135,7 @@ impl Fusion<'_> {
     pub(crate) fn order(&self, k: usize, with_words: bool) -> Result<Vec<Fused>> {
         let count = (3 * k).max(CANDIDATES_MIN);
         let spans = self.spans()?;
-        let mut all: BTreeMap<u64, Candidate> = BTreeMap::new();
+        let mut all: BTreeMap<u64, FusionCandidate> = BTreeMap::new();
         let near = self.near(self.filter, count)?;
         for (rank, near) in near.into_iter().enumerate() {
             self.add_near(&mut all, Some(rank), near)?;
@@ -147,7 +148,7 @@ impl Fusion<'_> {
             self.add_neighbours(&mut all, &words)?;
             self.add_of_time(&mut all, &spans, count / 2)?;
         }
-        let mut candidates: Vec<Candidate> = all.into_values().collect();
+        let mut candidates: Vec<FusionCandidate> = all.into_values().collect();
         self.score(&mut candidates, &spans, with_words)?;
         let best = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1)).fold(0.0, f32::max);
         candidates.retain(|candidate| candidate.speaks(LIKE_AT_LEAST * best));
@@ -167,14 +168,14 @@ impl Fusion<'_> {
         Ok(fused.collect())
     }
 
-    fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, Candidate>, sequence: u64) -> Result<&'c mut Candidate> {
+    fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, FusionCandidate>, sequence: u64) -> Result<&'c mut FusionCandidate> {
         Ok(match all.entry(sequence) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(Candidate::new(self.view.store().record(sequence)?)),
+            Entry::Vacant(place) => place.insert(FusionCandidate::new(self.view.store().record(sequence)?)),
         })
     }
 
-    fn add_near(&self, all: &mut BTreeMap<u64, Candidate>, rank: Option<usize>, near: Near) -> Result<()> {
+    fn add_near(&self, all: &mut BTreeMap<u64, FusionCandidate>, rank: Option<usize>, near: Near) -> Result<()> {
         let candidate = self.candidate(all, near.seq)?;
         if candidate.meaning.is_none() {
             candidate.meaning = Some((rank.unwrap_or(UNRANKED), near.score));
@@ -201,7 +202,7 @@ impl Fusion<'_> {
         let seqs = if filter.is_only_seqs() {
             filter.seqs.as_ref()
         } else {
-            let mut passing = self.view.store().searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+            let mut passing = self.view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
             passing.dedup();
             listed = Sequences::new(passing.into_iter().map(|seq| seq..seq + 1).collect());
             Some(&listed)
@@ -219,7 +220,7 @@ impl Fusion<'_> {
     }
 
     /// The turns before and after the best by words: an answer need not have a word of the question.
-    fn add_neighbours(&self, all: &mut BTreeMap<u64, Candidate>, words: &[(u64, f32)]) -> Result<()> {
+    fn add_neighbours(&self, all: &mut BTreeMap<u64, FusionCandidate>, words: &[(u64, f32)]) -> Result<()> {
         let searcher = self.view.store().searcher()?;
         for &(sequence, _) in words.iter().take(NEIGHBOURS_OF) {
             let Some(session) = all.get(&sequence).and_then(|candidate| session(&candidate.record)).map(str::to_string) else {
@@ -235,7 +236,7 @@ impl Fusion<'_> {
                 let seen = self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
                 visibility.finish()?;
                 if seen && self.filter_allows(&record) {
-                    all.insert(other, Candidate::new(record));
+                    all.insert(other, FusionCandidate::new(record));
                 }
             }
         }
@@ -249,7 +250,7 @@ impl Fusion<'_> {
     }
 
     /// The best of the time that is preferred.
-    fn add_of_time(&self, all: &mut BTreeMap<u64, Candidate>, spans: &[Span], count: usize) -> Result<()> {
+    fn add_of_time(&self, all: &mut BTreeMap<u64, FusionCandidate>, spans: &[Span], count: usize) -> Result<()> {
         for span in spans {
             let within = kapsa_index::Filter { since_us: Some(span.from), until_us: Some(span.until), ..Default::default() };
             let filter = self.filter.with(&within);
@@ -277,10 +278,10 @@ impl Fusion<'_> {
             return Ok(spans);
         }
         let has_checkpoints = !self.view.store().sequences(self.view.lineage(), Class::System)?.ranges().is_empty();
-        let checkpoints = if has_checkpoints { self.view.checkpoints(true)? } else { Vec::new() };
+        let checkpoints = if has_checkpoints { checkpoints::list(self.view, true)? } else { Vec::new() };
         for anchor in anchors {
             let name = text[anchor.name.clone()].to_lowercase();
-            let named = |checkpoint: &&checkpoint::Checkpoint| checkpoint.label.to_lowercase().contains(&name);
+            let named = |checkpoint: &&Checkpoint| checkpoint.label.to_lowercase().contains(&name);
             let Some(at) = checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp) else { continue };
             spans.push(match anchor.relation {
                 Relation::Before | Relation::Until => Span { from: Micros::MIN, until: at },
@@ -291,7 +292,7 @@ impl Fusion<'_> {
         Ok(spans)
     }
 
-    fn score(&self, candidates: &mut [Candidate], spans: &[Span], with_words: bool) -> Result<()> {
+    fn score(&self, candidates: &mut [FusionCandidate], spans: &[Span], with_words: bool) -> Result<()> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
             let near = kapsa_index::similarity(&self.meaning.blocks, &self.meaning.question, candidate.record.sequence)?;
             if let Some(near) = near {
@@ -304,8 +305,11 @@ impl Fusion<'_> {
         // What has no vector yet is taken for middling.
         let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
         for candidate in candidates.iter_mut() {
-            let cosine = candidate.meaning.map_or(unknown, |(_, cosine)| cosine.max(0.0));
-            candidate.points.push(("meaning", MEANING * cosine / best_meaning));
+            let (name, cosine) = match candidate.meaning {
+                Some((_, cosine)) => ("meaning", cosine.max(0.0)),
+                None => ("no_vector", unknown),
+            };
+            candidate.points.push((name, MEANING * cosine / best_meaning));
         }
         if !with_words {
             return Ok(());
@@ -317,8 +321,8 @@ impl Fusion<'_> {
         Ok(())
     }
 
-    fn score_words(&self, candidates: &mut [Candidate], rarities: &[f32]) {
-        let best = candidates.iter().map(Candidate::words).fold(1e-6, f32::max);
+    fn score_words(&self, candidates: &mut [FusionCandidate], rarities: &[f32]) {
+        let best = candidates.iter().map(FusionCandidate::words).fold(1e-6, f32::max);
         for candidate in candidates.iter_mut().filter(|candidate| candidate.words.is_some()) {
             let Record { text, title, entity, .. } = &candidate.record;
             candidate.terms = kapsa_index::terms_in(&format!("{title} {entity} {text}"), self.query);
@@ -347,7 +351,7 @@ impl Fusion<'_> {
         }
     }
 
-    fn score_exact(&self, candidates: &mut [Candidate]) {
+    fn score_exact(&self, candidates: &mut [FusionCandidate]) {
         let words = kapsa_index::code_words(&self.request.query);
         for candidate in candidates.iter_mut() {
             let Record { text, title, .. } = &candidate.record;
@@ -356,7 +360,7 @@ impl Fusion<'_> {
         }
     }
 
-    fn score_circumstances(&self, candidates: &mut [Candidate], spans: &[Span]) {
+    fn score_circumstances(&self, candidates: &mut [FusionCandidate], spans: &[Span]) {
         let query: HashSet<String> = words_of(&self.request.query);
         let is_named = |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
         let named: HashSet<String> =
@@ -407,7 +411,7 @@ struct Conversation {
 }
 
 /// For each conversation the sum over the query's terms of rarity · n / (n + [`SATURATION`]), n being the turns that have the term.
-fn conversations(candidates: &[Candidate], rarities: &[f32]) -> HashMap<Talk, Conversation> {
+fn conversations(candidates: &[FusionCandidate], rarities: &[f32]) -> HashMap<Talk, Conversation> {
     let mut all: HashMap<Talk, Conversation> = HashMap::new();
     for (at, candidate) in candidates.iter().enumerate() {
         all.entry(Talk::of(&candidate.record)).or_default().turns.push(at);

@@ -1,6 +1,9 @@
 //! How is a question answered? By words and meaning over one view. Knows nothing of writing.
 
+pub(crate) mod find;
 pub mod fusion;
 mod groups;
+pub(crate) mod lookup;
+pub(crate) mod principal;
 pub mod query;
 pub(crate) mod reader;

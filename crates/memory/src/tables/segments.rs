@@ -225,7 +225,7 @@ impl Tables {
 }
 
 /// The sections of one segment that merging reads.
-pub(crate) struct Source {
+pub(crate) struct MergeSource {
     pub(crate) first_sequence: u64,
     pub(crate) next_sequence: u64,
     pub(crate) lexical: SegmentBytes,
@@ -236,7 +236,7 @@ pub(crate) struct Source {
 }
 
 /// Merges neighbouring segments into one.
-pub(crate) fn merge(sources: &[Source]) -> Result<SegmentDraft> {
+pub(crate) fn merge(sources: &[MergeSource]) -> Result<SegmentDraft> {
     let (first, next) = match (sources.first(), sources.last()) {
         (Some(first), Some(last)) => (first.first_sequence, last.next_sequence),
         _ => (1, 1),

@@ -1,12 +1,18 @@
 //! Which branches are there? Each is a record that says where it left its parent; everything else follows from it.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::records::branch::Made;
+use crate::records::codec::Envelope;
 use crate::records::kinds::BRANCH;
-use crate::records::record::{BranchId, Micros};
+use crate::records::record::{BranchId, Micros, NewRecord};
+use crate::records::request::LIMIT_NONE;
+use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::{BRANCH_DEPTH_MAX, Lineage};
-use crate::view::View;
+use crate::view::as_of::{self, AsOf};
+use crate::view::{View, branches};
+use crate::write::pending::{Name, Pending, What};
+use crate::write::writer::Writer;
 
 pub use crate::records::branch::{BRANCH_NAME_BYTES_MAX, MAIN, RUN_PREFIX, branch_name, run_branch, run_id};
 
@@ -27,54 +33,151 @@ pub struct Branch {
     pub archived: bool,
 }
 
-impl View {
-    /// Every branch in the order in which they were made, `main` first.
-    pub(crate) fn branches(&self) -> Result<Vec<Branch>> {
-        let main = Branch { id: BranchId::MAIN, name: MAIN.to_string(), parent: None, fork: 0, created_at: 0, archived: false };
-        let mut branches = vec![main];
-        let filter = kapsa_index::Filter {
-            all: vec![vec![format!("kind:{BRANCH}")]],
-            seqs: Some(self.store().sequences(&Lineage::all(), Class::System)?),
-            ..kapsa_index::Filter::default()
-        };
-        for sequence in self.store().searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)? {
-            let record = self.store().record(sequence)?;
-            let Some(made) = Made::of(&record) else { continue };
-            if made.id.0 != sequence {
-                if let Ok(at) = branches.binary_search_by_key(&made.id, |branch| branch.id) {
-                    branches[at].archived = made.archived;
-                }
-                continue;
-            }
-            branches.push(Branch {
-                id: made.id,
-                name: record.uri.branch_name().unwrap_or_default().to_string(),
-                parent: Some(self.store().branch_name_of(made.parent)?),
-                fork: made.fork.saturating_sub(1),
-                created_at: record.committed_at,
-                archived: made.archived,
-            });
-        }
-        Ok(branches)
-    }
+/// Every branch in the order in which they were made, `main` first, archived ones included.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn list(reader: &Reader) -> Result<Vec<Branch>> {
+    in_view(reader.view())
+}
 
-    /// The branch called `name`.
-    pub(crate) fn branch_info(&self, name: &str) -> Result<Branch> {
-        let made = self.store().branch(name)?;
-        let main = made.id == BranchId::MAIN;
-        Ok(Branch {
+/// As [`list`], in a view.
+pub(crate) fn in_view(view: &View) -> Result<Vec<Branch>> {
+    let main = Branch { id: BranchId::MAIN, name: MAIN.to_string(), parent: None, fork: 0, created_at: 0, archived: false };
+    let mut branches = vec![main];
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("kind:{BRANCH}")]],
+        seqs: Some(view.store().sequences(&Lineage::all(), Class::System)?),
+        ..kapsa_index::Filter::default()
+    };
+    for sequence in view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)? {
+        let record = view.store().record(sequence)?;
+        let Some(made) = Made::of(&record) else { continue };
+        if made.id.0 != sequence {
+            if let Ok(at) = branches.binary_search_by_key(&made.id, |branch| branch.id) {
+                branches[at].archived = made.archived;
+            }
+            continue;
+        }
+        branches.push(Branch {
             id: made.id,
-            name: self.store().branch_name_of(made.id)?,
-            parent: if main { None } else { Some(self.store().branch_name_of(made.parent)?) },
+            name: record.uri.branch_name().unwrap_or_default().to_string(),
+            parent: Some(branches::name_of(view.store(), made.parent)?),
             fork: made.fork.saturating_sub(1),
-            created_at: if main { 0 } else { self.store().record(made.id.0)?.committed_at },
+            created_at: record.committed_at,
             archived: made.archived,
-        })
+        });
     }
+    Ok(branches)
+}
+
+/// The branch called `name`, archived or not.
+///
+/// # Errors
+/// `BranchNotFound`.
+pub fn named(reader: &Reader, name: &str) -> Result<Branch> {
+    let view = reader.view();
+    let made = branches::named(view.store(), name)?;
+    let main = made.id == BranchId::MAIN;
+    Ok(Branch {
+        id: made.id,
+        name: branches::name_of(view.store(), made.id)?,
+        parent: if main { None } else { Some(branches::name_of(view.store(), made.parent)?) },
+        fork: made.fork.saturating_sub(1),
+        created_at: if main { 0 } else { view.store().record(made.id.0)?.committed_at },
+        archived: made.archived,
+    })
+}
+
+/// Makes a branch that sees what `parent` sees now, or as of then. Costs what a put costs.
+///
+/// # Errors
+/// `InvalidOperation` when the name is invalid, is taken, also by an archived branch, or the parent has too many ancestors;
+/// `BranchNotFound`; `UnknownAsOf`.
+pub fn create(writer: &mut Writer, name: &str, parent: &str, as_of: Option<&AsOf>) -> Result<Branch> {
+    create_with(writer, name, parent, as_of, None)
+}
+
+/// As [`create`], and puts a record on the parent in the same commit.
+///
+/// # Errors
+/// As there; `InvalidRecord`.
+pub fn create_with(
+    writer: &mut Writer,
+    name: &str,
+    parent: &str,
+    as_of: Option<&AsOf>,
+    on_parent: Option<NewRecord>,
+) -> Result<Branch> {
+    let name = branch_name(name)?;
+    let view = writer.view()?;
+    if name == MAIN || branches::find(view.store(), &name)?.is_some() {
+        return Err(misuse(&format!("there is a branch `{name}` already, and a name is never used again")));
+    }
+    let next = view.store().snapshot().commit().next_sequence;
+    let parent_made = branches::named(view.store(), parent)?;
+    let lineage = view.store().lineage_of(parent_made.id)?;
+    check_depth(&lineage)?;
+    let fork = as_of.map_or(Ok(next), |as_of| as_of::position_after(&view.with(lineage), as_of))?;
+    let record = Made::record(&name, parent_made.id, fork, None, false)?;
+    let mut all = vec![branch_record(record, parent_made.id, fork, None)];
+    let envelope = Envelope { branch: parent_made.id, ..Envelope::default() };
+    all.extend(on_parent.map(|record| Pending::put(record, envelope)));
+    let puts = writer.write(all)?;
+    let parent = branches::name_of(writer.view()?.store(), parent_made.id)?;
+    let (id, created_at) = (BranchId(puts[0].sequence), writer.view()?.store().snapshot().commit().time_us);
+    Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
+}
+
+/// Closes a branch: it can be read and not written any more, not by this writer either.
+///
+/// # Errors
+/// `BranchNotFound`; `InvalidOperation` for `main` and for one that is archived already.
+pub fn archive(writer: &mut Writer, name: &str) -> Result<()> {
+    let name = branch_name(name)?;
+    let made = branches::named(writer.view()?.store(), &name)?;
+    if made.id == BranchId::MAIN || made.archived {
+        let reason = if made.archived { "it is already" } else { "main is always open" };
+        return Err(misuse(&format!("branch {name} cannot be archived: {reason}")));
+    }
+    let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
+    writer.write(vec![branch_record(record, made.parent, made.fork, Some(made.id))])?;
+    Ok(())
+}
+
+/// Archives the branches among these that are open, and puts a record on the current one first, in one commit.
+///
+/// # Errors
+/// As [`archive`].
+pub fn archive_all(writer: &mut Writer, names: Vec<String>, record: NewRecord) -> Result<()> {
+    let mut all = vec![Pending::put(record, writer.envelope())];
+    for name in names {
+        let open = branches::find(writer.view()?.store(), &name)?.filter(|made| !made.archived);
+        let Some(made) = open else { continue };
+        let record = Made::record(&name, made.parent, made.fork, Some(made.id), true)?;
+        all.push(branch_record(record, made.parent, made.fork, Some(made.id)));
+    }
+    writer.write(all).map(drop)
+}
+
+/// The record that makes a branch, or archives one.
+fn branch_record(mut record: NewRecord, parent: BranchId, fork: u64, archives: Option<BranchId>) -> Pending {
+    let name = Name::Given(record.uri.take().expect("a branch has a name"));
+    let envelope = Envelope { branch: parent, system: true, ..Envelope::default() };
+    Pending { name, what: What::Branch { record: Box::new(record), parent, fork, archives }, envelope }
+}
+
+/// What is written on the writer's branch itself, without what it inherits.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn own(writer: &mut Writer) -> Result<Reader> {
+    let branch = writer.branch_id();
+    Ok(writer.reader()?.only([branch]))
 }
 
 /// Refuses a branch that would have too many ancestors.
-pub(crate) fn check_depth(parent: &Lineage) -> Result<()> {
+fn check_depth(parent: &Lineage) -> Result<()> {
     if parent.depth() < BRANCH_DEPTH_MAX {
         return Ok(());
     }

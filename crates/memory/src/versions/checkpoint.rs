@@ -2,19 +2,21 @@
 
 use serde_json::Map;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::records::codec::Envelope;
 use crate::records::kinds::CHECKPOINT;
 use crate::records::record::{BranchId, NewRecord};
 use crate::records::uri::{self, Uri};
+use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::event::{self, EventType, NewEvent};
-use crate::view::View;
+use crate::versions::policy;
+use crate::view::as_of::{self, AsOf};
 pub use crate::view::checkpoints::Checkpoint;
-use crate::view::checkpoints::labelled;
+use crate::view::checkpoints::{self, labelled};
 use crate::write::pending::{Name, Pending, What};
-use crate::write::writer::{Writer, misuse};
+use crate::write::writer::{Writer, fresh_id};
 
 /// What the label of a stage's checkpoint begins with.
 pub const STAGE_LABEL_PREFIX: &str = "stage:";
@@ -38,18 +40,21 @@ pub struct NewCheckpoint {
     pub force: bool,
 }
 
-impl View {
-    /// Checkpoints made on one branch, or on all, as far as this view goes; oldest first.
-    pub(crate) fn checkpoints(&self, all_branches: bool) -> Result<Vec<Checkpoint>> {
-        let lineage = if all_branches { Lineage::all() } else { Lineage::alone(self.lineage().own()) };
-        let filter = kapsa_index::Filter {
-            all: vec![vec![format!("kind:{CHECKPOINT}")]],
-            seqs: Some(self.store().sequences(&lineage.before(self.lineage().below()), Class::System)?),
-            ..kapsa_index::Filter::default()
-        };
-        let sequences = self.store().searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
-        sequences.into_iter().map(|sequence| self.checkpoint_at(sequence)).collect()
-    }
+/// Checkpoints made on the branch that is seen, or on all of them, oldest first.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn list(reader: &Reader, all_branches: bool) -> Result<Vec<Checkpoint>> {
+    checkpoints::list(reader.view(), all_branches)
+}
+
+/// The checkpoint with this id, URI or label that the reader sees.
+///
+/// # Errors
+/// `UnknownAsOf` when there is none.
+pub fn named(reader: &Reader, name: &str) -> Result<Checkpoint> {
+    let below = as_of::position_after(reader.view(), &AsOf::checkpoint(name))?;
+    checkpoints::at(reader.view(), below - 1)
 }
 
 impl NewCheckpoint {
@@ -98,43 +103,40 @@ impl NewCheckpoint {
     }
 }
 
-impl Writer {
-    /// Gives this moment on the current branch a name. A stage's checkpoint brings its `StageTransition` event with it.
-    ///
-    /// # Errors
-    /// `DuplicateLabel` when the label is taken on this branch and that is not forced; `InvalidOperation` without label and stage.
-    pub fn checkpoint(&mut self, new: &NewCheckpoint) -> Result<Checkpoint> {
-        self.for_owner("make a checkpoint")?;
-        new.check()?;
-        let manual = new.stage.is_empty() || !new.label.is_empty();
-        let label = new.full_label();
-        if manual && !new.force {
-            let view = self.view()?;
-            let lineage = Lineage::alone(view.lineage().own());
-            let taken = labelled(&label, view.store().sequences(&lineage, Class::System)?);
-            if !view.store().searcher()?.newest(&taken, 1, None, &mut |_| true)?.is_empty() {
-                return Err(Error::DuplicateLabel { label, branch: self.branch()? });
-            }
+/// Gives this moment on the current branch a name. A stage's checkpoint brings its `StageTransition` event with it.
+///
+/// # Errors
+/// `DuplicateLabel` when the label is taken on this branch and that is not forced; `InvalidOperation` without label and stage.
+pub fn make(writer: &mut Writer, new: &NewCheckpoint) -> Result<Checkpoint> {
+    new.check()?;
+    let manual = new.stage.is_empty() || !new.label.is_empty();
+    let label = new.full_label();
+    if manual && !new.force {
+        let view = writer.view()?;
+        let lineage = Lineage::alone(view.lineage().own());
+        let taken = labelled(&label, view.store().sequences(&lineage, Class::System)?);
+        if !view.store().searcher()?.newest(&taken, 1, None, &mut |_| true)?.is_empty() {
+            return Err(Error::DuplicateLabel { label, branch: writer.branch()? });
         }
-        let id = self.fresh_id(&label)?;
-        let branch = self.branch_id();
-        let mut all = vec![new.pending(&id, manual, branch)?];
-        if !new.stage.is_empty() {
-            let mut payload = vec![("stage", new.stage.clone()), ("checkpoint_id", id.clone())];
-            if let Some(policy) = self.view()?.current_policy()? {
-                payload.extend([("policy_id", policy.id), ("policy_hash", policy.hash), ("policy_uri", policy.uri.to_string())]);
-            }
-            let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
-            let event = NewEvent {
-                spec: new.spec.clone(),
-                run: new.run.clone(),
-                stage: new.stage.clone(),
-                payload,
-                ..NewEvent::new(EventType::StageTransition)
-            };
-            all.push(event.pending(branch)?);
-        }
-        let puts = self.write(all)?;
-        self.view()?.checkpoint_at(puts[0].sequence)
     }
+    let id = fresh_id(writer, &label)?;
+    let branch = writer.branch_id();
+    let mut all = vec![new.pending(&id, manual, branch)?];
+    if !new.stage.is_empty() {
+        let mut payload = vec![("stage", new.stage.clone()), ("checkpoint_id", id.clone())];
+        if let Some(policy) = policy::in_force(writer.view()?)? {
+            payload.extend([("policy_id", policy.id), ("policy_hash", policy.hash), ("policy_uri", policy.uri.to_string())]);
+        }
+        let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+        let event = NewEvent {
+            spec: new.spec.clone(),
+            run: new.run.clone(),
+            stage: new.stage.clone(),
+            payload,
+            ..NewEvent::new(EventType::StageTransition)
+        };
+        all.push(event.pending(branch)?);
+    }
+    let puts = writer.write(all)?;
+    checkpoints::at(writer.view()?, puts[0].sequence)
 }

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use kapsa_index::Sequences;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::records::codec::Envelope;
 use crate::records::kinds::EVENT;
-use crate::records::record::{BranchId, Micros, NewRecord, Record};
+use crate::records::record::{BranchId, Micros, NewRecord};
+use crate::records::request::LIMIT_NONE;
 use crate::records::uri::{self, Uri};
+use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
-use crate::view::View;
+use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
-use crate::write::writer::{Writer, misuse};
+use crate::write::writer::Writer;
 
 /// Stands for what a run works on where that is not known.
 pub const SPEC_NONE: &str = "_global";
@@ -300,121 +302,121 @@ fn described(kind: &str) -> String {
     }
 }
 
-impl Writer {
-    /// Tells that something happened, on the current branch; all in one commit.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when a payload is not what its type asks for; then nothing is written.
-    pub fn emit(&mut self, events: Vec<NewEvent>) -> Result<Vec<Event>> {
-        self.for_owner("tell of events")?;
-        let branch = self.branch_id();
-        let all = events.into_iter().map(|event| event.pending(branch)).collect::<Result<_>>()?;
-        let puts = self.write(all)?;
-        puts.iter().map(|put| self.view()?.event_at(put.sequence)).collect()
-    }
+/// Records that something happened, on the current branch; all in one commit.
+///
+/// # Errors
+/// `InvalidOperation` when a payload is not what its type asks for; then nothing is written.
+pub fn emit(writer: &mut Writer, events: Vec<NewEvent>) -> Result<Vec<Event>> {
+    let branch = writer.branch_id();
+    let all = events.into_iter().map(|event| event.pending(branch)).collect::<Result<_>>()?;
+    let puts = writer.write(all)?;
+    puts.iter().map(|put| at(writer.view()?, put.sequence)).collect()
 }
 
-/// A merge, as its event tells it.
-pub(crate) struct Merged {
-    pub(crate) from: BranchId,
+/// A merge, as its event describes it.
+struct PastMerge {
+    from: BranchId,
     /// First sequence of that branch that was not merged.
-    pub(crate) below: u64,
-    pub(crate) curated: bool,
+    below: u64,
+    curated: bool,
 }
 
-impl View {
-    pub(crate) fn event_at(&self, sequence: u64) -> Result<Event> {
-        self.event_of(self.store().record(sequence)?)
-    }
+/// Events of the branch that is seen and of those merged into it, oldest first.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn list(reader: &Reader, request: &EventRequest) -> Result<Vec<Event>> {
+    seen(reader.view(), request)
+}
 
-    fn event_of(&self, record: Record) -> Result<Event> {
-        let sequence = record.sequence;
-        let tag = |name: &str| record.tags.get(name).cloned().unwrap_or_default();
-        let unknown = Error::DamagedRecord { sequence, reason: "its type of event is unknown" };
-        Ok(Event {
-            sequence,
-            event_type: EventType::named(&tag("type")).ok_or(unknown)?,
-            timestamp: record.created_at,
-            spec: tag("spec"),
-            stage: tag("stage"),
-            branch: self.store().branch_name_of(record.branch)?,
-            uri: record.uri,
-            run: record.run,
-            payload: record.metadata,
-        })
-    }
+/// The event that the record `sequence` is.
+fn at(view: &View, sequence: u64) -> Result<Event> {
+    let record = view.store().record(sequence)?;
+    let tag = |name: &str| record.tags.get(name).cloned().unwrap_or_default();
+    let unknown = Error::DamagedRecord { sequence, reason: "its type of event is unknown" };
+    Ok(Event {
+        sequence,
+        event_type: EventType::named(&tag("type")).ok_or(unknown)?,
+        timestamp: record.created_at,
+        spec: tag("spec"),
+        stage: tag("stage"),
+        branch: branches::name_of(view.store(), record.branch)?,
+        uri: record.uri,
+        run: record.run,
+        payload: record.metadata,
+    })
+}
 
-    /// Events of this branch and of those merged into it, oldest first.
-    pub(crate) fn events(&self, request: &EventRequest) -> Result<Vec<Event>> {
-        let below = self.lineage().below();
-        let mut whole = vec![];
-        let mut curated = vec![];
-        if request.all_branches {
-            whole.extend_from_slice(self.store().sequences(&Lineage::all().before(below), Class::System)?.ranges());
-        } else {
-            self.gather(self.lineage().own(), below, false, MERGES_DEEP_MAX, &mut whole, &mut curated)?;
-        }
-        let mut filter = request.filter();
-        let limit = request.limit.unwrap_or(usize::MAX >> 8);
-        let mut found = self.listed(&filter, whole, request.after, limit)?;
-        filter.none.extend(uncurated_terms());
-        found.extend(self.listed(&filter, curated, request.after, limit)?);
-        found.sort_unstable();
-        found.dedup();
-        let first = found.len().saturating_sub(limit);
-        found[first..].iter().map(|&sequence| self.event_at(sequence)).collect()
+/// Events of this branch and of those merged into it, oldest first.
+pub(crate) fn seen(view: &View, request: &EventRequest) -> Result<Vec<Event>> {
+    let below = view.lineage().below();
+    let mut whole = vec![];
+    let mut curated = vec![];
+    if request.all_branches {
+        whole.extend_from_slice(view.store().sequences(&Lineage::all().before(below), Class::System)?.ranges());
+    } else {
+        gather(view, view.lineage().own(), below, false, MERGES_DEEP_MAX, &mut whole, &mut curated)?;
     }
+    let mut filter = request.filter();
+    let limit = request.limit.unwrap_or(LIMIT_NONE);
+    let mut found = listed(view, &filter, whole, request.after, limit)?;
+    filter.none.extend(uncurated_terms());
+    found.extend(listed(view, &filter, curated, request.after, limit)?);
+    found.sort_unstable();
+    found.dedup();
+    let first = found.len().saturating_sub(limit);
+    found[first..].iter().map(|&sequence| at(view, sequence)).collect()
+}
 
-    fn listed(
-        &self,
-        filter: &kapsa_index::Filter,
-        ranges: Vec<std::ops::Range<u64>>,
-        after: Option<u64>,
-        limit: usize,
-    ) -> Result<Vec<u64>> {
-        let first = after.map_or(0, |after| after.saturating_add(1));
-        let seqs = Sequences::new(ranges).difference(&Sequences::from(0..first));
-        let filter = kapsa_index::Filter { seqs: Some(seqs), ..filter.clone() };
-        Ok(self.store().searcher()?.newest(&filter, limit, None, &mut |_| true)?)
-    }
+fn listed(
+    view: &View,
+    filter: &kapsa_index::Filter,
+    ranges: Vec<std::ops::Range<u64>>,
+    after: Option<u64>,
+    limit: usize,
+) -> Result<Vec<u64>> {
+    let first = after.map_or(0, |after| after.saturating_add(1));
+    let seqs = Sequences::new(ranges).difference(&Sequences::from(0..first));
+    let filter = kapsa_index::Filter { seqs: Some(seqs), ..filter.clone() };
+    Ok(view.store().searcher()?.newest(&filter, limit, None, &mut |_| true)?)
+}
 
-    /// Sequences of what the capsule wrote on a branch, and on those merged into it.
-    fn gather(
-        &self,
-        branch: BranchId,
-        below: u64,
-        is_curated: bool,
-        depth: usize,
-        whole: &mut Vec<std::ops::Range<u64>>,
-        curated: &mut Vec<std::ops::Range<u64>>,
-    ) -> Result<()> {
-        let seqs = self.store().sequences(&Lineage::alone(branch).before(below), Class::System)?;
-        let target = if is_curated { &mut *curated } else { &mut *whole };
-        target.extend_from_slice(seqs.ranges());
-        if depth == 0 {
-            return Ok(());
-        }
-        for merged in self.merges(seqs)? {
-            self.gather(merged.from, merged.below, is_curated || merged.curated, depth - 1, whole, curated)?;
-        }
-        Ok(())
+/// Sequences of what the capsule wrote on a branch, and on those merged into it.
+fn gather(
+    view: &View,
+    branch: BranchId,
+    below: u64,
+    is_curated: bool,
+    depth: usize,
+    whole: &mut Vec<std::ops::Range<u64>>,
+    curated: &mut Vec<std::ops::Range<u64>>,
+) -> Result<()> {
+    let seqs = view.store().sequences(&Lineage::alone(branch).before(below), Class::System)?;
+    let target = if is_curated { &mut *curated } else { &mut *whole };
+    target.extend_from_slice(seqs.ranges());
+    if depth == 0 {
+        return Ok(());
     }
+    for merged in merges(view, seqs)? {
+        gather(view, merged.from, merged.below, is_curated || merged.curated, depth - 1, whole, curated)?;
+    }
+    Ok(())
+}
 
-    /// The merges that events at `seqs` tell of. A later merge of the same branch brings all that an earlier one did.
-    fn merges(&self, seqs: Sequences) -> Result<Vec<Merged>> {
-        let all = vec![vec![format!("kind:{EVENT}")], vec![type_term(EventType::BranchMerged)]];
-        let filter = kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() };
-        let mut merges = Vec::new();
-        for sequence in self.store().searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)? {
-            let payload = self.store().record(sequence)?.metadata;
-            let from = payload.get("from_branch").and_then(Value::as_str).unwrap_or_default();
-            let Some(from) = self.store().find_branch(from)? else { continue };
-            let below = payload.get("from_sequence").and_then(Value::as_u64).map_or(sequence, |last| last + 1);
-            let curated = payload.get("mode").and_then(Value::as_str) != Some("full");
-            merges.push(Merged { from: from.id, below, curated });
-        }
-        Ok(merges)
+/// The merges that events at `seqs` record. A later merge of the same branch brings all that an earlier one did.
+fn merges(view: &View, seqs: Sequences) -> Result<Vec<PastMerge>> {
+    let all = vec![vec![format!("kind:{EVENT}")], vec![type_term(EventType::BranchMerged)]];
+    let filter = kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() };
+    let mut merges = Vec::new();
+    for sequence in view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)? {
+        let payload = view.store().record(sequence)?.metadata;
+        let from = payload.get("from_branch").and_then(Value::as_str).unwrap_or_default();
+        let Some(from) = branches::find(view.store(), from)? else { continue };
+        let below = payload.get("from_sequence").and_then(Value::as_u64).map_or(sequence, |last| last + 1);
+        let curated = payload.get("mode").and_then(Value::as_str) != Some("full");
+        merges.push(PastMerge { from: from.id, below, curated });
     }
+    Ok(merges)
 }
 
 impl EventRequest {

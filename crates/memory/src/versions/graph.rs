@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::records::record::{NewRecord, Record};
 use crate::records::request::{Filter, Put, TimelineRequest};
 use crate::records::uri::{Uri, UriType};
 use crate::search::reader::Reader;
 use crate::versions::event::{RUN_NONE, SPEC_NONE};
-use crate::write::writer::{Writer, misuse};
+use crate::write::writer::Writer;
 
 /// What a card can be about.
 pub const CARD_TYPES: [&str; 8] = ["spec", "decision", "task", "risk", "component", "person", "artifact", "run"];
@@ -99,139 +99,130 @@ impl Fact {
     }
 }
 
-impl Writer {
-    /// Adds a card, or facts to one that is there. A key may have several values: none takes another's place.
-    ///
-    /// # Errors
-    /// `InvalidOperation` for an unknown type; `InvalidUri` for an odd id.
-    pub fn add_card(&mut self, card_type: &str, title: &str, id: &str, facts: &[Fact], from: &Provenance) -> Result<Put> {
-        self.for_owner("add cards")?;
-        known("type of a card", card_type, &CARD_TYPES)?;
-        if title.trim().is_empty() {
-            return Err(misuse("a card needs a title"));
-        }
-        let uri = Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)?;
-        let mut all: Vec<Value> = match self.view()?.visible(&uri)? {
-            Some(body) => body.record.metadata.get("facts").and_then(Value::as_array).cloned().unwrap_or_default(),
-            None => Vec::new(),
-        };
-        for fact in facts.iter().map(Fact::json) {
-            if !all.contains(&fact) {
-                all.push(fact);
-            }
-        }
-        let lines = all.iter().map(|fact| format!("{}: {}", shown(&fact["key"]), shown(&fact["value"])));
-        let text = std::iter::once(format!("{title} ({card_type})")).chain(lines).collect::<Vec<_>>().join("\n");
-        let mut record = NewRecord {
-            uri: Some(uri),
-            title: title.to_string(),
-            kind: CARD.to_string(),
-            entity: title.to_string(),
-            agent: from.by.clone(),
-            run: from.run.clone(),
-            metadata: object(json!({ "card_id": id, "card_type": card_type, "title": title, "facts": all, "version": 1 })),
-            ..NewRecord::text(text)
-        };
-        record.tags.insert("card_type".to_string(), card_type.to_string());
-        self.put(record)
+/// Adds a card, or facts to one that is there. A key may have several values: none takes another's place.
+///
+/// # Errors
+/// `InvalidOperation` for an unknown type; `InvalidUri` for an odd id.
+pub fn add_card(writer: &mut Writer, card_type: &str, title: &str, id: &str, facts: &[Fact], from: &Provenance) -> Result<Put> {
+    known("type of a card", card_type, &CARD_TYPES)?;
+    if title.trim().is_empty() {
+        return Err(misuse("a card needs a title"));
     }
-
-    /// Joins two URIs. They are logical names, and need not exist yet.
-    ///
-    /// # Errors
-    /// `InvalidOperation` for an unknown type; `InvalidUri` when an end is no URI.
-    pub fn add_edge(&mut self, edge_type: &str, ends: (&Uri, &Uri), weight: Option<f64>, from: &Provenance) -> Result<Put> {
-        self.for_owner("add edges")?;
-        known("type of an edge", edge_type, &EDGE_TYPES)?;
-        let (start, end) = ends;
-        let id = blake3::hash(format!("{start} {edge_type} {end}").as_bytes()).to_hex()[..16].to_string();
-        let mut metadata = object(
-            json!({ "edge_id": id, "edge_type": edge_type, "from_uri": start.as_str(), "to_uri": end.as_str(), "version": 1 }),
-        );
-        if let Some(weight) = weight {
-            metadata.insert("weight".to_string(), json!(weight));
+    let uri = Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)?;
+    let mut all: Vec<Value> = match writer.view()?.visible(&uri)? {
+        Some(body) => body.record.metadata.get("facts").and_then(Value::as_array).cloned().unwrap_or_default(),
+        None => Vec::new(),
+    };
+    for fact in facts.iter().map(Fact::json) {
+        if !all.contains(&fact) {
+            all.push(fact);
         }
-        let mut record = NewRecord {
-            uri: Some(Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Edge, &id)?),
-            kind: EDGE.to_string(),
-            agent: from.by.clone(),
-            run: from.run.clone(),
-            metadata,
-            ..NewRecord::text(format!("{} {} {}", start.short(), edge_type.replace('_', " "), end.short()))
-        };
-        let tags = [("edge_type", edge_type), ("from", start.as_str()), ("to", end.as_str())];
-        record.tags.extend(tags.map(|(name, value)| (name.to_string(), value.to_string())));
-        self.put(record)
     }
+    let lines = all.iter().map(|fact| format!("{}: {}", shown(&fact["key"]), shown(&fact["value"])));
+    let text = std::iter::once(format!("{title} ({card_type})")).chain(lines).collect::<Vec<_>>().join("\n");
+    let mut record = NewRecord {
+        uri: Some(uri),
+        title: title.to_string(),
+        kind: CARD.to_string(),
+        entity: title.to_string(),
+        agent: from.by.clone(),
+        run: from.run.clone(),
+        metadata: object(json!({ "card_id": id, "card_type": card_type, "title": title, "facts": all, "version": 1 })),
+        ..NewRecord::text(text)
+    };
+    record.tags.insert("card_type".to_string(), card_type.to_string());
+    writer.put(record)
 }
 
-impl Reader {
-    /// Edges around a subject, up to `depth` steps away, in the order in which they are met; every edge once.
-    ///
-    /// # Errors
-    /// `InvalidOperation` for an unknown type or a depth above [`DEPTH_MAX`].
-    pub fn edges(
-        &self,
-        uri: &Uri,
-        direction: Direction,
-        edge_type: Option<&str>,
-        depth: usize,
-        limit: usize,
-    ) -> Result<Vec<Record>> {
-        self.for_owner("walk the graph")?;
-        edge_type.map_or(Ok(()), |edge_type| known("type of an edge", edge_type, &EDGE_TYPES))?;
-        if !(1..=DEPTH_MAX).contains(&depth) {
-            return Err(misuse(&format!("a depth is from 1 to {DEPTH_MAX}")));
-        }
-        let (mut met, mut seen) = (BTreeSet::from([uri.to_string()]), BTreeSet::new());
-        let (mut queue, mut edges) = (VecDeque::from([(uri.to_string(), 0)]), Vec::new());
-        while let Some((at, steps)) = queue.pop_front() {
-            for (end, other) in [("from", "to"), ("to", "from")] {
-                if direction == Direction::Out && end == "to" || direction == Direction::In && end == "from" {
-                    continue;
+/// Joins two URIs. They are logical names, and need not exist yet.
+///
+/// # Errors
+/// `InvalidOperation` for an unknown type; `InvalidUri` when an end is no URI.
+pub fn add_edge(writer: &mut Writer, edge_type: &str, ends: (&Uri, &Uri), weight: Option<f64>, from: &Provenance) -> Result<Put> {
+    known("type of an edge", edge_type, &EDGE_TYPES)?;
+    let (start, end) = ends;
+    let id = blake3::hash(format!("{start} {edge_type} {end}").as_bytes()).to_hex()[..16].to_string();
+    let mut metadata = object(
+        json!({ "edge_id": id, "edge_type": edge_type, "from_uri": start.as_str(), "to_uri": end.as_str(), "version": 1 }),
+    );
+    if let Some(weight) = weight {
+        metadata.insert("weight".to_string(), json!(weight));
+    }
+    let mut record = NewRecord {
+        uri: Some(Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Edge, &id)?),
+        kind: EDGE.to_string(),
+        agent: from.by.clone(),
+        run: from.run.clone(),
+        metadata,
+        ..NewRecord::text(format!("{} {} {}", start.short(), edge_type.replace('_', " "), end.short()))
+    };
+    let tags = [("edge_type", edge_type), ("from", start.as_str()), ("to", end.as_str())];
+    record.tags.extend(tags.map(|(name, value)| (name.to_string(), value.to_string())));
+    writer.put(record)
+}
+
+/// Edges around a subject, up to `depth` steps away, in the order in which they are met; every edge once.
+///
+/// # Errors
+/// `InvalidOperation` for an unknown type or a depth above [`DEPTH_MAX`].
+pub fn edges(
+    reader: &Reader,
+    uri: &Uri,
+    direction: Direction,
+    edge_type: Option<&str>,
+    depth: usize,
+    limit: usize,
+) -> Result<Vec<Record>> {
+    edge_type.map_or(Ok(()), |edge_type| known("type of an edge", edge_type, &EDGE_TYPES))?;
+    if !(1..=DEPTH_MAX).contains(&depth) {
+        return Err(misuse(&format!("a depth is from 1 to {DEPTH_MAX}")));
+    }
+    let (mut met, mut seen) = (BTreeSet::from([uri.to_string()]), BTreeSet::new());
+    let (mut queue, mut edges) = (VecDeque::from([(uri.to_string(), 0)]), Vec::new());
+    while let Some((at, steps)) = queue.pop_front() {
+        for (end, other) in [("from", "to"), ("to", "from")] {
+            if direction == Direction::Out && end == "to" || direction == Direction::In && end == "from" {
+                continue;
+            }
+            for edge in edges_at(reader, end, &at, edge_type, limit)? {
+                let neighbour = edge.tags.get(other).cloned().unwrap_or_default();
+                if edges.len() < limit && seen.insert(edge.sequence) {
+                    edges.push(edge);
                 }
-                for edge in self.edges_at(end, &at, edge_type, limit)? {
-                    let neighbour = edge.tags.get(other).cloned().unwrap_or_default();
-                    if edges.len() < limit && seen.insert(edge.sequence) {
-                        edges.push(edge);
-                    }
-                    if steps + 1 < depth && met.insert(neighbour.clone()) {
-                        queue.push_back((neighbour, steps + 1));
-                    }
+                if steps + 1 < depth && met.insert(neighbour.clone()) {
+                    queue.push_back((neighbour, steps + 1));
                 }
             }
         }
-        Ok(edges)
     }
+    Ok(edges)
+}
 
-    fn edges_at(&self, end: &str, uri: &str, edge_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
-        let mut tags = std::collections::BTreeMap::from([(end.to_string(), uri.to_string())]);
-        tags.extend(edge_type.map(|edge_type| ("edge_type".to_string(), edge_type.to_string())));
-        let filter = Filter { kinds: vec![EDGE.to_string()], tags, ..Filter::default() };
-        self.timeline(&TimelineRequest { filter, limit, reverse: false })
-    }
+fn edges_at(reader: &Reader, end: &str, uri: &str, edge_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
+    let mut tags = std::collections::BTreeMap::from([(end.to_string(), uri.to_string())]);
+    tags.extend(edge_type.map(|edge_type| ("edge_type".to_string(), edge_type.to_string())));
+    let filter = Filter { kinds: vec![EDGE.to_string()], tags, ..Filter::default() };
+    reader.timeline(&TimelineRequest { filter, limit, reverse: false })
+}
 
-    /// Cards of one type, or all.
-    ///
-    /// # Errors
-    /// `InvalidOperation` for an unknown type.
-    pub fn cards(&self, card_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
-        self.for_owner("list cards")?;
-        card_type.map_or(Ok(()), |card_type| known("type of a card", card_type, &CARD_TYPES))?;
-        let tags = card_type.map(|card_type| ("card_type".to_string(), card_type.to_string())).into_iter().collect();
-        let filter = Filter { kinds: vec![CARD.to_string()], tags, ..Filter::default() };
-        self.timeline(&TimelineRequest { filter, limit, reverse: false })
-    }
+/// Cards of one type, or all.
+///
+/// # Errors
+/// `InvalidOperation` for an unknown type.
+pub fn cards(reader: &Reader, card_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
+    card_type.map_or(Ok(()), |card_type| known("type of a card", card_type, &CARD_TYPES))?;
+    let tags = card_type.map(|card_type| ("card_type".to_string(), card_type.to_string())).into_iter().collect();
+    let filter = Filter { kinds: vec![CARD.to_string()], tags, ..Filter::default() };
+    reader.timeline(&TimelineRequest { filter, limit, reverse: false })
+}
 
-    /// The card under a URI.
-    ///
-    /// # Errors
-    /// `UriNotFound` when there is none.
-    pub fn card(&self, uri: &Uri) -> Result<Record> {
-        self.for_owner("ask for a card")?;
-        let record = self.get(uri)?;
-        if record.kind == CARD { Ok(record) } else { Err(Error::UriNotFound { uri: uri.to_string() }) }
-    }
+/// The card under a URI.
+///
+/// # Errors
+/// `UriNotFound` when there is none.
+pub fn card(reader: &Reader, uri: &Uri) -> Result<Record> {
+    let record = reader.get(uri)?;
+    if record.kind == CARD { Ok(record) } else { Err(Error::UriNotFound { uri: uri.to_string() }) }
 }
 
 fn shown(value: &Value) -> String {

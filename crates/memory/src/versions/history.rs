@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::Result;
+use crate::error::{Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
+use crate::records::kinds::CHECKPOINT;
 use crate::records::record::{BranchId, Decision, Origin, Record};
-use crate::records::request::Filter;
+use crate::records::request::{Filter, LIMIT_NONE};
 use crate::records::uri::Uri;
+use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::branch;
-use crate::versions::checkpoint::Checkpoint;
 use crate::versions::merge::{same, together};
-use crate::view::View;
+use crate::view::checkpoints::{self, Checkpoint};
+use crate::view::{View, branches};
 use crate::write::pending::Pending;
-use crate::write::writer::{Writer, misuse, not_found};
+use crate::write::writer::Writer;
 
 /// How one URI differs between two views.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,158 +66,217 @@ pub struct Undone {
     pub kept: Vec<Uri>,
 }
 
-impl View {
-    /// How `other` differs from this view, by URI.
-    pub(crate) fn differences(&self, other: &View) -> Result<Vec<Difference>> {
-        let (mine, theirs) =
-            (self.store().sequences(self.lineage(), Class::Memory)?, self.store().sequences(other.lineage(), Class::Memory)?);
-        let mut uris = BTreeSet::new();
-        for seqs in [mine.difference(&theirs), theirs.difference(&mine)] {
-            for sequence in seqs.ranges().iter().flat_map(std::clone::Clone::clone) {
-                uris.insert(self.store().record(sequence)?.uri);
+/// How `other`, a view of the same capsule, differs from the first, by URI.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
+    let (view, other) = (reader.view(), other.view());
+    let (mine, theirs) =
+        (view.store().sequences(view.lineage(), Class::Memory)?, view.store().sequences(other.lineage(), Class::Memory)?);
+    let mut uris = BTreeSet::new();
+    for seqs in [mine.difference(&theirs), theirs.difference(&mine)] {
+        for sequence in seqs.ranges().iter().flat_map(std::clone::Clone::clone) {
+            uris.insert(view.store().record(sequence)?.uri);
+        }
+    }
+    let mut differences = Vec::new();
+    for uri in uris {
+        let (mut a, mut b) = (view.counting(&uri)?, other.counting(&uri)?);
+        if !same(&a, &b) {
+            differences.push(Difference { uri, a: a.pop().map(|a| a.record), b: b.pop().map(|b| b.record) });
+        }
+    }
+    Ok(differences)
+}
+
+/// What was written on this branch and those that it left (or on all), newest first, the capsule's own records included.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
+    let view = reader.view();
+    let lineage = if all_branches { Lineage::all().before(view.lineage().below()) } else { view.lineage().clone() };
+    let seqs = view.store().sequences(&lineage, Class::Both)?;
+    let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
+    newest.map(|sequence| view.store().record(sequence)).collect()
+}
+
+/// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was decided.
+///
+/// # Errors
+/// `UriNotFound`.
+pub fn blame(reader: &Reader, uri: &Uri) -> Result<Vec<Blame>> {
+    let view = reader.view();
+    let head = view.newest(uri)?.ok_or_else(|| not_found(uri))?;
+    let current: Vec<u64> = head.all().collect();
+    let mut lives = Vec::new();
+    for sequence in view.revisions(uri)? {
+        let record = view.store().record(sequence)?;
+        let mut from = None;
+        let mut checkpoint = None;
+        if let Some(origin) = &record.origin {
+            from = Some((branches::name_of(view.store(), origin.branch)?, view.store().record(origin.sequence)?));
+            if !matches!(origin.decision, Decision::Picked | Decision::Reverted) {
+                checkpoint = checkpoint_after(view, record.branch, sequence)?;
             }
         }
-        let mut differences = Vec::new();
-        for uri in uris {
-            let (mut a, mut b) = (self.counting(&uri)?, other.counting(&uri)?);
-            if !same(&a, &b) {
-                differences.push(Difference { uri, a: a.pop().map(|a| a.record), b: b.pop().map(|b| b.record) });
+        let branch = branches::name_of(view.store(), record.branch)?;
+        lives.push(Blame { current: current.contains(&sequence), branch, from, checkpoint, record });
+    }
+    Ok(lives)
+}
+
+/// The first checkpoint on a branch after a record: a merge's, for what it merged.
+fn checkpoint_after(view: &View, branch: BranchId, sequence: u64) -> Result<Option<Checkpoint>> {
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("kind:{}", CHECKPOINT)]],
+        seqs: Some(view.store().sequences(&Lineage::alone(branch), Class::System)?),
+        ..kapsa_index::Filter::default()
+    };
+    let found = view.store().searcher()?.oldest(&filter, 1, Some(sequence), &mut |_| true)?;
+    found.first().map(|&sequence| checkpoints::at(view, sequence)).transpose()
+}
+
+/// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
+/// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history
+/// keeps everything.
+///
+/// # Errors
+/// `InvalidOperation` when nothing came from there.
+pub fn revert(writer: &mut Writer, undo: &Undo, by: &str, note: &str) -> Result<Undone> {
+    let branch = writer.branch_id();
+    let view = writer.view()?;
+    let undo = match undo {
+        Undo::Run(run) => Undo::Run(branch::run_id(run)?.to_string()),
+        other => other.clone(),
+    };
+    let spans = spans_of(view, &undo)?;
+    let mut undone = Undone::default();
+    let next = view.store().snapshot().commit().next_sequence;
+    let envelope = |branch_there, sequence| Envelope {
+        branch,
+        origin: Some(Origin {
+            branch: branch_there,
+            sequence,
+            decision: Decision::Reverted,
+            by: by.to_string(),
+            note: note.to_string(),
+        }),
+        ..Envelope::default()
+    };
+    let mut all: Vec<Pending> = Vec::new();
+    for uri in touched(view, &undo, &spans)? {
+        match earlier(view, &uri, &undo, &spans)? {
+            Earlier::Nothing => {}
+            Earlier::Kept => undone.kept.push(uri),
+            Earlier::Back(sequence, back) if back.is_empty() => {
+                all.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope(branch, sequence)));
+                undone.removed.push(uri);
+            }
+            Earlier::Back(_, back) => {
+                let next = next + all.len() as u64;
+                all.extend(together(back.iter(), next, Vec::new(), |record| envelope(record.branch, record.sequence)));
+                undone.restored.push(uri);
             }
         }
-        Ok(differences)
     }
-
-    /// What was written on this branch and those that it left, newest first, the capsule's own records included.
-    pub(crate) fn log(&self, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
-        let lineage = if all_branches { Lineage::all().before(self.lineage().below()) } else { self.lineage().clone() };
-        let seqs = self.store().sequences(&lineage, Class::Both)?;
-        let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
-        newest.map(|sequence| self.store().record(sequence)).collect()
+    if all.is_empty() && undone.kept.is_empty() {
+        return Err(misuse("nothing that this branch sees came from there"));
     }
+    writer.write(all)?;
+    Ok(undone)
+}
 
-    /// The life of a URI as this view sees it, oldest first.
-    pub(crate) fn blame(&self, uri: &Uri) -> Result<Vec<Blame>> {
-        let head = self.newest(uri)?.ok_or_else(|| not_found(uri))?;
-        let current: Vec<u64> = head.all().collect();
-        let mut lives = Vec::new();
-        for sequence in self.revisions(uri)? {
-            let record = self.store().record(sequence)?;
-            let mut from = None;
-            let mut checkpoint = None;
-            if let Some(origin) = &record.origin {
-                from = Some((self.store().branch_name_of(origin.branch)?, self.store().record(origin.sequence)?));
-                if !matches!(origin.decision, Decision::Picked | Decision::Reverted) {
-                    checkpoint = self.checkpoint_after(record.branch, sequence)?;
+/// Whether a revision is one of those to be undone.
+fn is_undone(undo: &Undo, record: &Record, spans: &Spans) -> bool {
+    match undo {
+        Undo::Commit(_) => spans.commit.contains(&record.sequence),
+        Undo::Run(run) => {
+            let merged = record.origin.as_ref().map(|origin| origin.branch);
+            record.run == *run || [Some(record.branch), merged].into_iter().flatten().any(|b| Some(b) == spans.branch)
+        }
+        Undo::Source(source) => record.source.as_ref().is_some_and(|from| from.path == *source),
+    }
+}
+
+/// URIs that may have to be restored.
+fn touched(view: &View, undo: &Undo, spans: &Spans) -> Result<BTreeSet<Uri>> {
+    let mut uris = BTreeSet::new();
+    let mut filter = Filter::default();
+    match undo {
+        Undo::Commit(_) => {
+            for sequence in spans.commit.clone() {
+                let record = view.store().record(sequence)?;
+                if !record.system && !record.purged && view.lineage().hold(record.branch, sequence) {
+                    uris.insert(record.uri);
                 }
             }
-            let branch = self.store().branch_name_of(record.branch)?;
-            lives.push(Blame { current: current.contains(&sequence), branch, from, checkpoint, record });
+            return Ok(uris);
         }
-        Ok(lives)
+        Undo::Run(run) => filter.runs.push(run.clone()),
+        Undo::Source(source) => filter.sources.push(source.clone()),
     }
+    let seqs = Some(view.store().sequences(view.lineage(), Class::Memory)?);
+    let filter = kapsa_index::Filter { seqs, ..filter.to_index() };
+    let mut sequences = view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
+    if let Some(branch) = spans.branch {
+        let own = view.store().sequences(&Lineage::alone(branch), Class::Memory)?;
+        sequences.extend(own.ranges().iter().flat_map(std::clone::Clone::clone));
+    }
+    for sequence in sequences {
+        let record = view.store().record(sequence)?;
+        if !record.purged {
+            uris.insert(record.uri);
+        }
+    }
+    Ok(uris)
+}
 
-    /// The first checkpoint on a branch after a record: a merge's, for what it merged.
-    fn checkpoint_after(&self, branch: BranchId, sequence: u64) -> Result<Option<Checkpoint>> {
-        let filter = kapsa_index::Filter {
-            all: vec![vec![format!("kind:{}", crate::records::kinds::CHECKPOINT)]],
-            seqs: Some(self.store().sequences(&Lineage::alone(branch), Class::System)?),
-            ..kapsa_index::Filter::default()
-        };
-        let found = self.store().searcher()?.oldest(&filter, 1, Some(sequence), &mut |_| true)?;
-        found.first().map(|&sequence| self.checkpoint_at(sequence)).transpose()
+fn spans_of(view: &View, undo: &Undo) -> Result<Spans> {
+    let mut spans = Spans { commit: 0..0, branch: None };
+    match undo {
+        Undo::Source(_) => {}
+        Undo::Run(run) => spans.branch = branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id),
+        Undo::Commit(sequence) => {
+            // Fails for a sequence that does not exist.
+            view.store().record(*sequence)?;
+            let commits = view.store().snapshot().commits()?;
+            let of = |commit: &&kapsa_capsule::CommitSpan| (commit.first_sequence..commit.next_sequence).contains(sequence);
+            spans.commit = commits.iter().find(of).map_or(0..0, |commit| commit.first_sequence..commit.next_sequence);
+        }
     }
+    Ok(spans)
+}
 
-    /// Whether a revision is one of those to be undone.
-    fn is_undone(&self, undo: &Undo, record: &Record, spans: &Spans) -> bool {
-        match undo {
-            Undo::Commit(_) => spans.commit.contains(&record.sequence),
-            Undo::Run(run) => {
-                let merged = record.origin.as_ref().map(|origin| origin.branch);
-                record.run == *run || [Some(record.branch), merged].into_iter().flatten().any(|b| Some(b) == spans.branch)
-            }
-            Undo::Source(source) => record.source.as_ref().is_some_and(|from| from.path == *source),
+/// What is to count under a URI again, if something that counts is to be undone: what else counts, or else what did before.
+fn earlier(view: &View, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
+    let Some(head) = view.newest(uri)? else { return Ok(Earlier::Nothing) };
+    let heads = head.all().map(|sequence| view.store().record(sequence)).collect::<Result<Vec<_>>>()?;
+    let (undone, others): (Vec<Record>, Vec<Record>) = heads.into_iter().partition(|record| is_undone(undo, record, spans));
+    if undone.is_empty() {
+        let any = view.revisions(uri)?.into_iter().map(|s| view.store().record(s)).collect::<Result<Vec<_>>>()?;
+        let touched = any.iter().any(|record| is_undone(undo, record, spans));
+        return Ok(if touched { Earlier::Kept } else { Earlier::Nothing });
+    }
+    if !others.is_empty() {
+        return Ok(Earlier::Back(head.sequence, others));
+    }
+    let mut back = Vec::new();
+    for sequence in view.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
+        let body = view.store().body(sequence)?;
+        // What was purged does not come back, erased or not yet.
+        if body.operation == Operation::Purge || view.store().is_purged(uri, sequence)? {
+            break;
+        }
+        if !is_undone(undo, &body.record, spans) {
+            back.extend(view.store().counting_with(&body)?.into_iter().map(|body| body.record));
+            back.retain(|record| !is_undone(undo, record, spans));
+            break;
         }
     }
-
-    /// URIs that may have to be restored.
-    fn touched(&self, undo: &Undo, spans: &Spans) -> Result<BTreeSet<Uri>> {
-        let mut uris = BTreeSet::new();
-        let mut filter = Filter::default();
-        match undo {
-            Undo::Commit(_) => {
-                for sequence in spans.commit.clone() {
-                    let record = self.store().record(sequence)?;
-                    if !record.system && !record.purged && self.lineage().hold(record.branch, sequence) {
-                        uris.insert(record.uri);
-                    }
-                }
-                return Ok(uris);
-            }
-            Undo::Run(run) => filter.runs.push(run.clone()),
-            Undo::Source(source) => filter.sources.push(source.clone()),
-        }
-        let seqs = Some(self.store().sequences(self.lineage(), Class::Memory)?);
-        let filter = kapsa_index::Filter { seqs, ..filter.to_index() };
-        let mut sequences = self.store().searcher()?.oldest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
-        if let Some(branch) = spans.branch {
-            let own = self.store().sequences(&Lineage::alone(branch), Class::Memory)?;
-            sequences.extend(own.ranges().iter().flat_map(std::clone::Clone::clone));
-        }
-        for sequence in sequences {
-            let record = self.store().record(sequence)?;
-            if !record.purged {
-                uris.insert(record.uri);
-            }
-        }
-        Ok(uris)
-    }
-
-    fn spans(&self, undo: &Undo) -> Result<Spans> {
-        let mut spans = Spans { commit: 0..0, branch: None };
-        match undo {
-            Undo::Source(_) => {}
-            Undo::Run(run) => spans.branch = self.store().find_branch(&branch::run_branch(run)?)?.map(|made| made.id),
-            Undo::Commit(sequence) => {
-                // Fails for a sequence that does not exist.
-                self.store().record(*sequence)?;
-                let commits = self.store().snapshot().commits()?;
-                let of = |commit: &&kapsa_capsule::CommitSpan| (commit.first_sequence..commit.next_sequence).contains(sequence);
-                spans.commit = commits.iter().find(of).map_or(0..0, |commit| commit.first_sequence..commit.next_sequence);
-            }
-        }
-        Ok(spans)
-    }
-
-    /// What is to count under a URI again, if something that counts is to be undone: what else counts, or else what did before.
-    fn earlier(&self, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
-        let Some(head) = self.newest(uri)? else { return Ok(Earlier::Nothing) };
-        let heads = head.all().map(|sequence| self.store().record(sequence)).collect::<Result<Vec<_>>>()?;
-        let (undone, others): (Vec<Record>, Vec<Record>) =
-            heads.into_iter().partition(|record| self.is_undone(undo, record, spans));
-        if undone.is_empty() {
-            let any = self.revisions(uri)?.into_iter().map(|s| self.store().record(s)).collect::<Result<Vec<_>>>()?;
-            let touched = any.iter().any(|record| self.is_undone(undo, record, spans));
-            return Ok(if touched { Earlier::Kept } else { Earlier::Nothing });
-        }
-        if !others.is_empty() {
-            return Ok(Earlier::Back(head.sequence, others));
-        }
-        let mut back = Vec::new();
-        for sequence in self.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
-            let body = self.store().body(sequence)?;
-            // What was purged does not come back, erased or not yet.
-            if body.operation == Operation::Purge || self.store().is_purged(uri, sequence)? {
-                break;
-            }
-            if !self.is_undone(undo, &body.record, spans) {
-                back.extend(self.store().counting_with(&body)?.into_iter().map(|body| body.record));
-                back.retain(|record| !self.is_undone(undo, record, spans));
-                break;
-            }
-        }
-        let gone = back.is_empty() && undone.iter().all(|record| record.tombstone);
-        Ok(if gone { Earlier::Nothing } else { Earlier::Back(head.sequence, back) })
-    }
+    let gone = back.is_empty() && undone.iter().all(|record| record.tombstone);
+    Ok(if gone { Earlier::Nothing } else { Earlier::Back(head.sequence, back) })
 }
 
 /// Where the revisions lie that are to be undone.
@@ -231,57 +292,4 @@ enum Earlier {
     Kept,
     /// These come back in place of that revision; when there are none, the URI is forgotten.
     Back(u64, Vec<Record>),
-}
-
-impl Writer {
-    /// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
-    /// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history
-    /// keeps everything.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when nothing came from there.
-    pub fn revert(&mut self, undo: &Undo, by: &str, note: &str) -> Result<Undone> {
-        self.for_owner("undo what others did")?;
-        let branch = self.branch_id();
-        let view = self.view()?;
-        let undo = match undo {
-            Undo::Run(run) => Undo::Run(branch::run_id(run)?.to_string()),
-            other => other.clone(),
-        };
-        let spans = view.spans(&undo)?;
-        let mut undone = Undone::default();
-        let next = view.store().snapshot().commit().next_sequence;
-        let envelope = |branch_there, sequence| Envelope {
-            branch,
-            origin: Some(Origin {
-                branch: branch_there,
-                sequence,
-                decision: Decision::Reverted,
-                by: by.to_string(),
-                note: note.to_string(),
-            }),
-            ..Envelope::default()
-        };
-        let mut all: Vec<Pending> = Vec::new();
-        for uri in view.touched(&undo, &spans)? {
-            match view.earlier(&uri, &undo, &spans)? {
-                Earlier::Nothing => {}
-                Earlier::Kept => undone.kept.push(uri),
-                Earlier::Back(sequence, back) if back.is_empty() => {
-                    all.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope(branch, sequence)));
-                    undone.removed.push(uri);
-                }
-                Earlier::Back(_, back) => {
-                    let next = next + all.len() as u64;
-                    all.extend(together(back.iter(), next, Vec::new(), |record| envelope(record.branch, record.sequence)));
-                    undone.restored.push(uri);
-                }
-            }
-        }
-        if all.is_empty() && undone.kept.is_empty() {
-            return Err(misuse("nothing that this branch sees came from there"));
-        }
-        self.write(all)?;
-        Ok(undone)
-    }
 }

@@ -10,19 +10,20 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use wildmatch::WildMatch;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse, not_found};
 use crate::records::branch::Made;
 use crate::records::codec::{Body, Envelope, Operation};
 use crate::records::record::{BranchId, Decision, NewRecord, Origin, Record};
 use crate::records::request::Put;
 use crate::records::uri::Uri;
+use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::checkpoint::{MERGE_LABEL_PREFIX, NewCheckpoint};
-use crate::versions::event::{EventRequest, EventType, NewEvent};
-use crate::view::View;
+use crate::versions::event::{self, EventRequest, EventType, NewEvent};
+use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
-use crate::write::writer::{Writer, misuse, not_found};
+use crate::write::writer::{Writer, fresh_id};
 
 /// Stage that a merge's checkpoint is of.
 pub const MERGE_STAGE: &str = "Unlock";
@@ -138,7 +139,7 @@ pub struct MergeRequest {
 
 /// What happens to one URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MergeOutcome {
     /// New to the target.
     Added,
     /// Changed on the branch only.
@@ -155,7 +156,7 @@ pub struct MergeItem {
     /// The URI.
     pub uri: Uri,
     /// What happens.
-    pub outcome: Outcome,
+    pub outcome: MergeOutcome,
     /// The branch's newest revision; a tombstone when the branch forgot it.
     pub theirs: Record,
     /// The target's newest revision.
@@ -194,7 +195,7 @@ pub struct MergePlan {
 impl MergePlan {
     /// Conflicts that nothing decides.
     pub fn conflicts(&self) -> impl Iterator<Item = &MergeItem> {
-        self.items.iter().filter(|item| item.outcome == Outcome::Conflict && item.choice.is_none())
+        self.items.iter().filter(|item| item.outcome == MergeOutcome::Conflict && item.choice.is_none())
     }
 }
 
@@ -231,8 +232,8 @@ struct Sides {
 
 impl Sides {
     fn new(view: &View, request: &MergeRequest) -> Result<Sides> {
-        let from = view.store().branch(&request.from)?;
-        let to = view.store().branch(&request.to)?;
+        let from = branches::named(view.store(), &request.from)?;
+        let to = branches::named(view.store(), &request.to)?;
         check_direction(request, &from, &to)?;
         let from_lines = view.store().lineage_of(from.id)?;
         let fork = from_lines.below_on(to.id);
@@ -270,13 +271,13 @@ impl Sides {
             return Ok(None);
         }
         let outcome = if !same(&ours, base) {
-            Outcome::Conflict
+            MergeOutcome::Conflict
         } else if theirs.is_empty() {
-            Outcome::Forgotten
+            MergeOutcome::Forgotten
         } else if ours.is_empty() {
-            Outcome::Added
+            MergeOutcome::Added
         } else {
-            Outcome::Changed
+            MergeOutcome::Changed
         };
         let base = base.last().map(|body| body.record.clone());
         let ours_heads = ours.iter().map(|body| body.record.sequence).collect();
@@ -303,7 +304,7 @@ impl Sides {
 
     fn events(&self, mode: Mode) -> Result<u64> {
         let curated_only = mode == Mode::Curated;
-        let events = self.from.events(&EventRequest { curated_only, ..EventRequest::default() })?;
+        let events = event::seen(&self.from, &EventRequest { curated_only, ..EventRequest::default() })?;
         Ok(events.len() as u64)
     }
 }
@@ -337,11 +338,19 @@ fn says_the_same(a: &Body, b: &Body) -> bool {
         && x.source == y.source
 }
 
-/// What a merge would do now.
-pub(crate) fn plan(view: &View, request: &MergeRequest) -> Result<MergePlan> {
+/// What merging would do now, and where it would conflict.
+///
+/// # Errors
+/// `BranchNotFound`; `InvalidOperation` for a wrong direction.
+pub fn plan(reader: &Reader, request: &MergeRequest) -> Result<MergePlan> {
+    plan_in(reader.view(), request)
+}
+
+/// As [`plan`], in a view.
+pub(crate) fn plan_in(view: &View, request: &MergeRequest) -> Result<MergePlan> {
     let sides = Sides::new(view, request)?;
     let mut plan = MergePlan {
-        from: view.store().branch_name_of(sides.from_id)?,
+        from: branches::name_of(view.store(), sides.from_id)?,
         to: request.to.clone(),
         mode: request.mode,
         sequence: view.store().snapshot().commit().next_sequence - 1,
@@ -372,7 +381,7 @@ fn wanted(request: &MergeRequest, theirs: &Record) -> bool {
 
 /// What came after the review is not part of it.
 fn is_unlisted(request: &MergeRequest, item: &MergeItem) -> bool {
-    request.only_listed && item.outcome != Outcome::Conflict && !request.rulings.contains_key(&item.uri)
+    request.only_listed && item.outcome != MergeOutcome::Conflict && !request.rulings.contains_key(&item.uri)
 }
 
 fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
@@ -384,69 +393,65 @@ fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
         return Err(Error::InvalidOperation { reason });
     }
     let skipped = ruling.filter(|ruling| ruling.choice == Choice::Skip);
-    if item.outcome == Outcome::Conflict || skipped.is_some() {
+    if item.outcome == MergeOutcome::Conflict || skipped.is_some() {
         item.choice = ruling.map(|ruling| ruling.choice.clone()).or_else(|| request.rule.clone());
     }
     item.note = ruling.map(|ruling| ruling.note.clone()).filter(|note| !note.is_empty()).unwrap_or_else(|| request.note.clone());
     Ok(item)
 }
 
-impl Writer {
-    /// Merges a branch into the one that it left, in one commit: the revisions, a checkpoint and a `BranchMerged` event. Writes
-    /// nothing when there are conflicts that nothing decides.
-    ///
-    /// # Errors
-    /// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for what has changed meanwhile.
-    pub fn merge(&mut self, request: &MergeRequest) -> Result<MergeResult> {
-        self.for_owner("merge")?;
-        let plan = plan(self.view()?, request)?;
-        if plan.conflicts().next().is_some() {
-            return Ok(MergeResult::Conflicts(plan));
-        }
-        let view = self.view()?;
-        let (from, to) = (view.store().branch(&request.from)?.id, view.store().branch(&request.to)?.id);
-        let next = view.store().snapshot().commit().next_sequence;
-        let mut all = Vec::new();
-        for item in &plan.items {
-            let merged = Merging { item, from, to, by: &request.by, next: next + all.len() as u64 };
-            all.extend(merged.pending());
-        }
-        let written = all.len() as u64;
-        let id = self.fresh_id(&plan.from)?;
-        all.push(checkpoint(&plan, to, &id)?);
-        all.push(event(&plan, request, &id, next - 1, written).pending(to)?);
-        let puts = self.write(all)?;
-        let event = puts.last().expect("the event is written").uri.clone();
-        Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, written })))
+/// Merges a branch into the one that it left, in one commit: the revisions, a checkpoint and a `BranchMerged` event. Writes
+/// nothing when there are conflicts that nothing decides.
+///
+/// # Errors
+/// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for what has changed meanwhile.
+pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult> {
+    let plan = plan_in(writer.view()?, request)?;
+    if plan.conflicts().next().is_some() {
+        return Ok(MergeResult::Conflicts(plan));
     }
+    let view = writer.view()?;
+    let (from, to) = (branches::named(view.store(), &request.from)?.id, branches::named(view.store(), &request.to)?.id);
+    let next = view.store().snapshot().commit().next_sequence;
+    let mut all = Vec::new();
+    for item in &plan.items {
+        let merged = Merging { item, from, to, by: &request.by, next: next + all.len() as u64 };
+        all.extend(merged.pending());
+    }
+    let written = all.len() as u64;
+    let id = fresh_id(writer, &plan.from)?;
+    all.push(checkpoint(&plan, to, &id)?);
+    all.push(event(&plan, request, &id, next - 1, written).pending(to)?);
+    let puts = writer.write(all)?;
+    let event = puts.last().expect("the event is written").uri.clone();
+    Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, written })))
+}
 
-    /// Copies what another branch has under a URI to the current one, all of it when that is contested. Tells of the newest.
-    ///
-    /// # Errors
-    /// `BranchNotFound`, `UriNotFound`.
-    pub fn cherry_pick(&mut self, uri: &Uri, from: &str, by: &str, note: &str) -> Result<Put> {
-        self.for_owner("copy from another branch")?;
-        let view = self.view()?;
-        let source = view.with(view.lineage_named(from)?);
-        let picked = source.counting(uri)?;
-        let next = view.store().snapshot().commit().next_sequence;
-        let branch = self.branch_id();
-        let of = |record: &Record| Envelope {
-            branch,
-            origin: Some(Origin {
-                branch: record.branch,
-                sequence: record.sequence,
-                decision: Decision::Picked,
-                by: by.to_string(),
-                note: note.to_string(),
-            }),
-            ..Envelope::default()
-        };
-        let puts = self.write(together(picked.iter().map(|body| &body.record), next, Vec::new(), of))?;
-        let change = puts.first().map(|first| first.change);
-        let newest = puts.into_iter().next_back().zip(change);
-        newest.map(|(put, change)| Put { change, ..put }).ok_or_else(|| not_found(uri))
-    }
+/// Copies what another branch has under a URI to the current one, all of it when that is contested. Tells of the newest.
+///
+/// # Errors
+/// `BranchNotFound`, `UriNotFound`.
+pub fn cherry_pick(writer: &mut Writer, uri: &Uri, from: &str, by: &str, note: &str) -> Result<Put> {
+    let view = writer.view()?;
+    let source = view.with(branches::lineage_of(view.store(), from)?);
+    let picked = source.counting(uri)?;
+    let next = view.store().snapshot().commit().next_sequence;
+    let branch = writer.branch_id();
+    let of = |record: &Record| Envelope {
+        branch,
+        origin: Some(Origin {
+            branch: record.branch,
+            sequence: record.sequence,
+            decision: Decision::Picked,
+            by: by.to_string(),
+            note: note.to_string(),
+        }),
+        ..Envelope::default()
+    };
+    let puts = writer.write(together(picked.iter().map(|body| &body.record), next, Vec::new(), of))?;
+    let change = puts.first().map(|first| first.change);
+    let newest = puts.into_iter().next_back().zip(change);
+    newest.map(|(put, change)| Put { change, ..put }).ok_or_else(|| not_found(uri))
 }
 
 fn checkpoint(plan: &MergePlan, to: BranchId, id: &str) -> Result<Pending> {

@@ -1,10 +1,12 @@
-//! How do branches, checkpoints, events and merges read and write the one log? Over views and the writer, as records like any other.
+//! How do branches, checkpoints, events and merges read and write the one log? Over views and the writer, as records like any
+//! other. Knows nothing of other capsules.
 
 pub mod branch;
 pub mod checkpoint;
 pub mod event;
 pub mod graph;
-pub(crate) mod history;
+pub mod history;
 pub mod merge;
 pub mod policy;
-pub(crate) mod replay;
+pub mod replay;
+pub(crate) mod stats;

@@ -1,18 +1,20 @@
 //! Under which rules did a run work? Snapshots of a policy, each named by the hash of its content, and an event wherever another one began to hold.
 
+use base16ct::lower::encode_string as hex;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::error::Result;
+use crate::error::{Result, misuse};
 use crate::records::codec::Envelope;
 use crate::records::record::{NewRecord, Record};
 use crate::records::uri::Uri;
 use crate::search::reader::Reader;
+use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
 use crate::view::View;
 use crate::write::pending::{Name, Pending, What};
-use crate::write::writer::{Writer, misuse};
+use crate::write::writer::{Writer, fresh_id};
 
 /// Kind of the records that hold policies.
 pub const KIND: &str = "policy";
@@ -74,7 +76,7 @@ pub fn canonical(given: &Map<String, Value>) -> Result<Map<String, Value>> {
 #[must_use]
 pub fn hash(parts: &Map<String, Value>) -> String {
     let digest = Sha256::digest(canonical_text(&Value::Object(parts.clone())).as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest)
 }
 
 /// JSON without spaces, the keys of every object in order.
@@ -91,29 +93,27 @@ fn canonical_text(value: &Value) -> String {
     }
 }
 
-impl View {
-    /// The policy that holds on this branch: the one that the newest event names, on the branch or where it left.
-    pub(crate) fn current_policy(&self) -> Result<Option<PolicySnapshot>> {
-        let filter = kapsa_index::Filter {
-            all: vec![vec![format!("tag:type={}", EventType::PolicySnapshotRef.name())]],
-            seqs: Some(self.store().sequences(self.lineage(), crate::tables::branch_table::Class::System)?),
-            ..kapsa_index::Filter::default()
-        };
-        let Some(&event) = self.store().searcher()?.newest(&filter, 1, None, &mut |_| true)?.first() else { return Ok(None) };
-        let payload = self.store().record(event)?.metadata;
-        let id = payload.get("policy_id").and_then(Value::as_str).unwrap_or_default();
-        self.policy(id)
-    }
+/// The policy that holds on this branch: the one that the newest event names, on the branch or where it left.
+pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("tag:type={}", EventType::PolicySnapshotRef.name())]],
+        seqs: Some(view.store().sequences(view.lineage(), Class::System)?),
+        ..kapsa_index::Filter::default()
+    };
+    let Some(&event) = view.store().searcher()?.newest(&filter, 1, None, &mut |_| true)?.first() else { return Ok(None) };
+    let payload = view.store().record(event)?.metadata;
+    let id = payload.get("policy_id").and_then(Value::as_str).unwrap_or_default();
+    of_id(view, id)
+}
 
-    /// The policy with this id.
-    pub(crate) fn policy(&self, id: &str) -> Result<Option<PolicySnapshot>> {
-        let Ok(uri) = Uri::policy(id) else { return Ok(None) };
-        // A policy belongs to no branch: whoever names it means the same one.
-        let Some(head) = self.store().newest_under(&uri, &Lineage::all().before(self.lineage().below()))? else {
-            return Ok(None);
-        };
-        Ok(snapshot_of(self.store().record(head.sequence)?))
-    }
+/// The policy with this id.
+fn of_id(view: &View, id: &str) -> Result<Option<PolicySnapshot>> {
+    let Ok(uri) = Uri::policy(id) else { return Ok(None) };
+    // A policy belongs to no branch: whoever names it means the same one.
+    let Some(head) = view.store().newest_under(&uri, &Lineage::all().before(view.lineage().below()))? else {
+        return Ok(None);
+    };
+    Ok(snapshot_of(view.store().record(head.sequence)?))
 }
 
 /// What a record says of a policy; none when it is no such record.
@@ -123,65 +123,57 @@ fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
     (record.kind == KIND).then(|| PolicySnapshot { id, hash, uri: record.uri.clone(), drift_from, record })
 }
 
-impl Writer {
-    /// Captures a policy: when it is not the one that holds on this branch, it is written together with the event that tells of it.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when it is no policy.
-    pub fn capture_policy(&mut self, given: &Map<String, Value>, created_at: &str) -> Result<Captured> {
-        self.for_owner("capture a policy")?;
-        let parts = canonical(given)?;
-        let hash = hash(&parts);
-        let before = self.view()?.current_policy()?;
-        if let Some(policy) = before.clone().filter(|before| before.hash == hash) {
-            return Ok(Captured { policy, changed: false });
-        }
-        let id = self.fresh_id(&hash)?;
-        let uri = Uri::policy(&id)?;
-        let mut metadata = parts;
-        let mut put = |name: &str, value: &str| metadata.insert(name.to_string(), value.into());
-        put("schema_version", SCHEMA_VERSION);
-        put("policy_id", &id);
-        put("hash", &hash);
-        put("created_at", created_at);
-        if let Some(before) = &before {
-            put("drift_from", &before.id);
-        }
-        let given: Vec<&str> =
-            PARTS.into_iter().filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null())).collect();
-        let text = format!("policy {}: {}", &hash[..12], given.join(", "));
-        let record =
-            NewRecord { kind: KIND.to_string(), title: format!("Policy {}", &hash[..12]), metadata, ..NewRecord::text(text) };
-        record.check_fields()?;
-        let envelope = Envelope { branch: self.branch_id(), ..Envelope::default() };
-        let policy = Pending { name: Name::Given(uri.clone()), what: What::Put(Box::new(record)), envelope };
-        let payload = [("policy_uri", uri.as_str()), ("policy_id", id.as_str()), ("policy_hash", hash.as_str())];
-        let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
-        let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }.pending(self.branch_id())?;
-        self.write(vec![policy, event])?;
-        let policy = self.view()?.policy(&id)?.ok_or_else(|| misuse("the policy that was just written is not there"))?;
-        Ok(Captured { policy, changed: true })
+/// Captures a policy: when it is not the one that holds on this branch, it is written together with the event that records it.
+///
+/// # Errors
+/// `InvalidOperation` when it is no policy.
+pub fn capture(writer: &mut Writer, given: &Map<String, Value>, created_at: &str) -> Result<Captured> {
+    let parts = canonical(given)?;
+    let hash = hash(&parts);
+    let before = in_force(writer.view()?)?;
+    if let Some(policy) = before.clone().filter(|before| before.hash == hash) {
+        return Ok(Captured { policy, changed: false });
     }
+    let id = fresh_id(writer, &hash)?;
+    let uri = Uri::policy(&id)?;
+    let mut metadata = parts;
+    let mut put = |name: &str, value: &str| metadata.insert(name.to_string(), value.into());
+    put("schema_version", SCHEMA_VERSION);
+    put("policy_id", &id);
+    put("hash", &hash);
+    put("created_at", created_at);
+    if let Some(before) = &before {
+        put("drift_from", &before.id);
+    }
+    let given: Vec<&str> = PARTS.into_iter().filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null())).collect();
+    let text = format!("policy {}: {}", &hash[..12], given.join(", "));
+    let record =
+        NewRecord { kind: KIND.to_string(), title: format!("Policy {}", &hash[..12]), metadata, ..NewRecord::text(text) };
+    record.check_fields()?;
+    let envelope = Envelope { branch: writer.branch_id(), ..Envelope::default() };
+    let policy = Pending { name: Name::Given(uri.clone()), what: What::Put(Box::new(record)), envelope };
+    let payload = [("policy_uri", uri.as_str()), ("policy_id", id.as_str()), ("policy_hash", hash.as_str())];
+    let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+    let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }.pending(writer.branch_id())?;
+    writer.write(vec![policy, event])?;
+    let policy = of_id(writer.view()?, &id)?.ok_or_else(|| misuse("the policy that was just written is not there"))?;
+    Ok(Captured { policy, changed: true })
 }
 
-impl Reader {
-    /// The policy that holds on this branch.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file says.
-    pub fn current_policy(&self) -> Result<Option<PolicySnapshot>> {
-        self.for_owner("ask for policies")?;
-        self.view().current_policy()
-    }
+/// The policy in force on the branch that is seen.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn current(reader: &Reader) -> Result<Option<PolicySnapshot>> {
+    in_force(reader.view())
+}
 
-    /// The policy with this id.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file says.
-    pub fn policy(&self, id: &str) -> Result<Option<PolicySnapshot>> {
-        self.for_owner("ask for policies")?;
-        self.view().policy(id)
-    }
+/// The policy with this id.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn named(reader: &Reader, id: &str) -> Result<Option<PolicySnapshot>> {
+    of_id(reader.view(), id)
 }
 
 #[cfg(test)]

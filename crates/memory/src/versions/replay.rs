@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Result, misuse};
 use crate::records::request::FindRequest;
 use crate::records::uri::Uri;
 use crate::search::reader::Reader;
 use crate::tables::lineage::Lineage;
 use crate::versions::branch;
-use crate::versions::checkpoint::Checkpoint;
-use crate::versions::event::{Event, EventRequest, EventType};
+use crate::versions::checkpoint::{self, Checkpoint};
+use crate::versions::event::{self, Event, EventRequest, EventType};
 use crate::view::as_of::AsOf;
+use crate::view::{branches, checkpoints};
 
 /// What a replay can promise, and what not.
 pub const REPLAY_STATEMENT: &str = "Events and retrieval replay exactly, from what the capsule held at that moment. \
@@ -53,104 +54,101 @@ pub struct ReplayIssue {
     pub event: Uri,
 }
 
-impl Reader {
-    /// The timeline of a run: of its branch where it has one, else what this branch tells of it. In order of sequence.
-    ///
-    /// # Errors
-    /// `InvalidOperation` when nothing is known of the run.
-    pub fn replay(&self, run: &str, types: &[EventType]) -> Result<Vec<Replayed>> {
-        self.for_owner("replay a run")?;
-        let (run, reader) = self.of_run(run)?;
-        let own = reader.view().lineage().own() != self.view().lineage().own() || reader.branch()? == branch::run_branch(&run)?;
-        let of_run = if own { None } else { Some(run.clone()) };
-        let request = EventRequest { types: types.to_vec(), run: of_run, ..EventRequest::default() };
-        let mut all: Vec<Replayed> = reader.events(&request)?.into_iter().map(Replayed::Event).collect();
-        let checkpoints = reader.checkpoints(false)?.into_iter().filter(|checkpoint| own || checkpoint.run == run);
-        all.extend(checkpoints.map(Replayed::Checkpoint));
-        if all.is_empty() && types.is_empty() {
-            return Err(crate::write::writer::misuse(&format!("nothing is known of the run {run}")));
+/// The timeline of a run: of its branch where it has one, else what this branch says of it. In order of sequence.
+///
+/// # Errors
+/// `InvalidOperation` when nothing is known of the run.
+pub fn timeline(reader: &Reader, run: &str, types: &[EventType]) -> Result<Vec<Replayed>> {
+    let (run, on_branch) = of_run(reader, run)?;
+    let own =
+        on_branch.view().lineage().own() != reader.view().lineage().own() || on_branch.branch()? == branch::run_branch(&run)?;
+    let of_run = if own { None } else { Some(run.clone()) };
+    let request = EventRequest { types: types.to_vec(), run: of_run, ..EventRequest::default() };
+    let mut all: Vec<Replayed> = event::list(&on_branch, &request)?.into_iter().map(Replayed::Event).collect();
+    let checkpoints = checkpoint::list(&on_branch, false)?.into_iter().filter(|checkpoint| own || checkpoint.run == run);
+    all.extend(checkpoints.map(Replayed::Checkpoint));
+    if all.is_empty() && types.is_empty() {
+        return Err(misuse(&format!("nothing is known of the run {run}")));
+    }
+    all.sort_by_key(Replayed::sequence);
+    Ok(all)
+}
+
+/// The run's bare id, and who reads its branch.
+fn of_run(reader: &Reader, run: &str) -> Result<(String, Reader)> {
+    let run = branch::run_id(run)?.to_string();
+    let name = branch::run_branch(&run)?;
+    let on_branch = match branches::find(reader.view().store(), &name)? {
+        Some(_) => reader.on(&name, None)?,
+        None => reader.on(&reader.branch()?, None)?,
+    };
+    Ok((run, on_branch))
+}
+
+/// Checks that a run's timeline fits together: what searches found still resolves as of then, and is found again; checkpoints exist;
+/// time goes forward.
+///
+/// # Errors
+/// As [`timeline`].
+pub fn verify(reader: &Reader, run: &str, retrievals: bool, sequence: bool) -> Result<Vec<ReplayIssue>> {
+    let mut issues = Vec::new();
+    let mut requests: HashMap<String, Event> = HashMap::new();
+    let mut last = i64::MIN;
+    for entry in timeline(reader, run, &[])? {
+        let Replayed::Event(event) = entry else { continue };
+        let text = |name: &str| event.payload.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        if sequence && event.timestamp < last {
+            issues.push(issue("sequence", false, "it tells of an earlier time than the event before it".to_string(), &event));
         }
-        all.sort_by_key(Replayed::sequence);
-        Ok(all)
-    }
-
-    /// The run's bare id, and who reads its branch.
-    fn of_run(&self, run: &str) -> Result<(String, Reader)> {
-        let run = branch::run_id(run)?.to_string();
-        let name = branch::run_branch(&run)?;
-        let reader = match self.view().store().find_branch(&name)? {
-            Some(_) => self.on(&name, None)?,
-            None => self.on(&self.branch()?, None)?,
-        };
-        Ok((run, reader))
-    }
-
-    /// Checks that a run's timeline fits together: what searches found still resolves as of then, and is found again; checkpoints exist;
-    /// time goes forward.
-    ///
-    /// # Errors
-    /// As [`Reader::replay`].
-    pub fn verify_replay(&self, run: &str, retrievals: bool, sequence: bool) -> Result<Vec<ReplayIssue>> {
-        self.for_owner("replay a run")?;
-        let mut issues = Vec::new();
-        let mut requests: HashMap<String, Event> = HashMap::new();
-        let mut last = i64::MIN;
-        for entry in self.replay(run, &[])? {
-            let Replayed::Event(event) = entry else { continue };
-            let text = |name: &str| event.payload.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
-            if sequence && event.timestamp < last {
-                issues.push(issue("sequence", false, "it tells of an earlier time than the event before it".to_string(), &event));
+        last = last.max(event.timestamp);
+        match event.event_type {
+            EventType::RetrievalRequest => drop(requests.insert(text("request_id"), event)),
+            EventType::RetrievalResponse if retrievals => {
+                issues.extend(check_retrieval(reader, &event, requests.get(&text("request_id")))?);
             }
-            last = last.max(event.timestamp);
-            match event.event_type {
-                EventType::RetrievalRequest => drop(requests.insert(text("request_id"), event)),
-                EventType::RetrievalResponse if retrievals => {
-                    issues.extend(self.check_retrieval(&event, requests.get(&text("request_id")))?);
+            EventType::StageTransition if sequence => {
+                let id = text("checkpoint_id");
+                if checkpoints::by_id(&reader.view().with(Lineage::all()), &id)?.is_none() {
+                    issues.push(issue("sequence", true, format!("there is no checkpoint {id}"), &event));
                 }
-                EventType::StageTransition if sequence => {
-                    let id = text("checkpoint_id");
-                    if self.view().with(Lineage::all()).checkpoint_by_id(&id)?.is_none() {
-                        issues.push(issue("sequence", true, format!("there is no checkpoint {id}"), &event));
-                    }
-                }
-                _ => {}
             }
+            _ => {}
         }
-        Ok(issues)
     }
+    Ok(issues)
+}
 
-    /// Checks one answer: every hit resolves as of then, and a search of ours finds the same again.
-    fn check_retrieval(&self, answer: &Event, request: Option<&Event>) -> Result<Vec<ReplayIssue>> {
-        const CHECK: &str = "retrieval";
-        let then = self.on(&answer.branch, Some(&AsOf::Sequence(answer.sequence)))?;
-        let hits: Vec<&str> = answer.payload["hit_uris"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let mut issues = Vec::new();
-        for hit in &hits {
-            if Uri::parse(hit).and_then(|uri| then.get(&uri)).is_err() {
-                issues.push(issue(CHECK, true, format!("{hit} resolves to nothing as of then"), answer));
-            }
+/// Checks one answer: every hit resolves as of then, and a search of ours finds the same again.
+fn check_retrieval(reader: &Reader, answer: &Event, request: Option<&Event>) -> Result<Vec<ReplayIssue>> {
+    const CHECK: &str = "retrieval";
+    let then = reader.on(&answer.branch, Some(&AsOf::Sequence(answer.sequence)))?;
+    let hits: Vec<&str> = answer.payload["hit_uris"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut issues = Vec::new();
+    for hit in &hits {
+        if Uri::parse(hit).and_then(|uri| then.get(&uri)).is_err() {
+            issues.push(issue(CHECK, true, format!("{hit} resolves to nothing as of then"), answer));
         }
-        let Some(request) = request else {
-            issues.push(issue(CHECK, false, "its request is not told of".to_string(), answer));
-            return Ok(issues);
-        };
-        if request.payload.get("source").and_then(Value::as_str) == Some(SOURCE) {
-            let query = request.payload.get("query").and_then(Value::as_str).unwrap_or_default();
-            let asked = self.on(&request.branch, Some(&AsOf::Sequence(request.sequence)))?;
-            let k = request.payload["config"].get("k").and_then(Value::as_u64).unwrap_or(hits.len() as u64);
-            let found = asked.find(&FindRequest { k: k as usize, ..FindRequest::new(query) })?;
-            let again: Vec<&str> = found.hits.iter().map(|hit| hit.record.uri.as_str()).collect();
-            if again != hits {
-                issues.push(issue(
-                    CHECK,
-                    false,
-                    format!("the same search finds {} of {} again", common(&again, &hits), hits.len()),
-                    answer,
-                ));
-            }
-        }
-        Ok(issues)
     }
+    let Some(request) = request else {
+        issues.push(issue(CHECK, false, "its request is not told of".to_string(), answer));
+        return Ok(issues);
+    };
+    if request.payload.get("source").and_then(Value::as_str) == Some(SOURCE) {
+        let query = request.payload.get("query").and_then(Value::as_str).unwrap_or_default();
+        let asked = reader.on(&request.branch, Some(&AsOf::Sequence(request.sequence)))?;
+        let k = request.payload["config"].get("k").and_then(Value::as_u64).unwrap_or(hits.len() as u64);
+        let found = asked.find(&FindRequest { k: k as usize, ..FindRequest::new(query) })?;
+        let again: Vec<&str> = found.hits.iter().map(|hit| hit.record.uri.as_str()).collect();
+        if again != hits {
+            issues.push(issue(
+                CHECK,
+                false,
+                format!("the same search finds {} of {} again", common(&again, &hits), hits.len()),
+                answer,
+            ));
+        }
+    }
+    Ok(issues)
 }
 
 fn common(a: &[&str], b: &[&str]) -> usize {

@@ -3,11 +3,13 @@
 use kapsa_index::Sequences;
 use serde_json::Value;
 
-use super::View;
+use super::{View, branches};
 use crate::error::Result;
 use crate::records::kinds::CHECKPOINT;
-use crate::records::record::{BranchId, Micros, Record};
+use crate::records::record::{BranchId, Micros};
+use crate::records::request::LIMIT_NONE;
 use crate::records::uri::{self, Uri};
+use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
 /// A checkpoint as listed.
@@ -45,39 +47,48 @@ pub(crate) fn labelled(label: &str, seqs: Sequences) -> kapsa_index::Filter {
     kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() }
 }
 
-impl View {
-    pub(crate) fn checkpoint_by_id(&self, name: &str) -> Result<Option<Checkpoint>> {
-        let uri = if name.starts_with(uri::SCHEME) || name.starts_with("checkpoint/") {
-            Uri::parse(name)
-        } else {
-            Uri::parse(&format!("checkpoint/{name}"))
-        };
-        let Some(uri) = uri.ok().filter(|uri| uri.checkpoint_id().is_some()) else { return Ok(None) };
-        match self.store().newest_under(&uri, &Lineage::all())? {
-            Some(head) => Ok(Some(self.checkpoint_at(head.sequence)?)),
-            None => Ok(None),
-        }
-    }
+/// Checkpoints made on one branch, or on all, as far as this view goes; oldest first.
+pub(crate) fn list(view: &View, all_branches: bool) -> Result<Vec<Checkpoint>> {
+    let lineage = if all_branches { Lineage::all() } else { Lineage::alone(view.lineage().own()) };
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("kind:{CHECKPOINT}")]],
+        seqs: Some(view.store().sequences(&lineage.before(view.lineage().below()), Class::System)?),
+        ..kapsa_index::Filter::default()
+    };
+    let sequences = view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
+    sequences.into_iter().map(|sequence| at(view, sequence)).collect()
+}
 
-    pub(crate) fn checkpoint_at(&self, sequence: u64) -> Result<Checkpoint> {
-        self.checkpoint_of(self.store().record(sequence)?)
+/// The checkpoint with this id or URI, on any branch.
+pub(crate) fn by_id(view: &View, name: &str) -> Result<Option<Checkpoint>> {
+    let uri = if name.starts_with(uri::SCHEME) || name.starts_with("checkpoint/") {
+        Uri::parse(name)
+    } else {
+        Uri::parse(&format!("checkpoint/{name}"))
+    };
+    let Some(uri) = uri.ok().filter(|uri| uri.checkpoint_id().is_some()) else { return Ok(None) };
+    match view.store().newest_under(&uri, &Lineage::all())? {
+        Some(head) => Ok(Some(at(view, head.sequence)?)),
+        None => Ok(None),
     }
+}
 
-    fn checkpoint_of(&self, record: Record) -> Result<Checkpoint> {
-        let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
-        Ok(Checkpoint {
-            id: record.uri.checkpoint_id().unwrap_or_default().to_string(),
-            sequence: record.sequence,
-            stage: text("stage"),
-            spec: text("spec_id"),
-            git_commit: text("git_commit"),
-            manual: record.metadata.get("manual").and_then(Value::as_bool).unwrap_or(false),
-            label: record.label,
-            run: record.run,
-            timestamp: record.committed_at,
-            branch: self.store().branch_name_of(record.branch)?,
-            branch_id: record.branch,
-            uri: record.uri,
-        })
-    }
+/// The checkpoint that the record `sequence` is.
+pub(crate) fn at(view: &View, sequence: u64) -> Result<Checkpoint> {
+    let record = view.store().record(sequence)?;
+    let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    Ok(Checkpoint {
+        id: record.uri.checkpoint_id().unwrap_or_default().to_string(),
+        sequence: record.sequence,
+        stage: text("stage"),
+        spec: text("spec_id"),
+        git_commit: text("git_commit"),
+        manual: record.metadata.get("manual").and_then(Value::as_bool).unwrap_or(false),
+        label: record.label,
+        run: record.run,
+        timestamp: record.committed_at,
+        branch: branches::name_of(view.store(), record.branch)?,
+        branch_id: record.branch,
+        uri: record.uri,
+    })
 }

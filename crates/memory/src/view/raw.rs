@@ -1,20 +1,17 @@
-//! What does a reader see as it is stored, for the crates that keep kinds of records of their own? Knows nothing of what they mean.
+//! What does a reader see as it is stored? For crates that keep kinds of records of their own. Knows nothing of what they mean.
 //!
 //! [`crate::Reader`] shows records to people and programs: it follows aliases and leaves out of a fact what its reader may not
-//! know of. A store of facts must do that itself, after it has put its counts in, so it reads here. What may not be known to
-//! who looks is not here either.
+//! know. A store of facts does that itself, after it has added its counts, so it reads here. What the principal who looks may
+//! not know is not here either.
 
 use kapsa_index::{Candidate, Query, Searcher};
 
-use super::View;
 use super::visibility::{Visibility, list};
+use super::{View, branches};
 use crate::error::Result;
 use crate::records::record::{BranchId, Micros, Record};
-use crate::records::request::Filter;
+use crate::records::request::{Filter, LIMIT_NONE};
 use crate::records::uri::Uri;
-
-/// No limit to what a walk finds; far enough from the last number that a limit can be added to.
-pub const NO_LIMIT: usize = usize::MAX >> 8;
 
 /// What the index can answer by itself. Each clause lets through all that fits it; empty ones let through everything.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +27,7 @@ pub struct ScanFilter {
 }
 
 /// Asked of each visible record that a scan comes to, by its sequence: whether it counts.
-pub type Accept<'a> = &'a mut dyn FnMut(u64) -> Result<bool>;
+pub type Wanted<'a> = &'a mut dyn FnMut(u64) -> Result<bool>;
 
 /// A view as it is stored: records with everything that is in them.
 #[derive(Clone, Copy, Debug)]
@@ -43,16 +40,16 @@ impl<'a> RawView<'a> {
         RawView { view }
     }
 
-    /// Whether somebody else than the owner looks.
+    /// Whether a principal looks rather than the owner.
     #[must_use]
     pub fn is_guarded(&self) -> bool {
-        self.view.guard().is_some()
+        self.view.is_guarded()
     }
 
-    /// The memory under exactly this URI, an alias included, if who looks may know it.
+    /// The memory under exactly this URI, an alias included, if whoever looks may know it.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn known(&self, uri: &Uri) -> Result<Option<Record>> {
         Ok(self.noted(uri)?.filter(|record| self.view.may_know(record)))
     }
@@ -60,7 +57,7 @@ impl<'a> RawView<'a> {
     /// As [`RawView::known`], whoever looks: for what a crate itself notes beside a memory, such as how often it was read.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn noted(&self, uri: &Uri) -> Result<Option<Record>> {
         Ok(self.view.visible(uri)?.map(|body| body.record))
     }
@@ -68,15 +65,15 @@ impl<'a> RawView<'a> {
     /// A record that a scan came to.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn record(&self, sequence: u64) -> Result<Record> {
         self.view.store().record(sequence)
     }
 
-    /// The record, if who looks may know it.
+    /// The record, if whoever looks may know it.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn known_record(&self, sequence: u64) -> Result<Option<Record>> {
         Ok(Some(self.record(sequence)?).filter(|record| self.view.may_know(record)))
     }
@@ -84,7 +81,7 @@ impl<'a> RawView<'a> {
     /// Whether no later revision of its URI is visible. Of revisions that contest each other the last one speaks for its URI.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn is_newest(&self, record: &Record) -> Result<bool> {
         Ok(self.view.newest(&record.uri)?.is_some_and(|head| head.sequence == record.sequence))
     }
@@ -92,8 +89,8 @@ impl<'a> RawView<'a> {
     /// The first `limit` wanted records in the order of their sequences.
     ///
     /// # Errors
-    /// What the disk or a damaged file says, or `wanted`.
-    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
+    /// What the disk or a damaged file reports, or `wanted`.
+    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| searcher.oldest(filter, limit, None, accept))
     }
 
@@ -101,7 +98,7 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
+    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| searcher.newest(filter, limit, None, accept))
     }
 
@@ -109,7 +106,7 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Accept<'_>) -> Result<Vec<u64>> {
+    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| {
             Ok(searcher.search(query, filter, limit, accept)?.into_iter().map(|hit| hit.seq).collect())
         })
@@ -118,7 +115,7 @@ impl<'a> RawView<'a> {
     /// When each visible record that fits was created, in no order. Reads no record.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn times(&self, filter: &ScanFilter) -> Result<Vec<(Micros, u64)>> {
         let mut visibility = Visibility::of(self.view);
         let mut times = Vec::new();
@@ -131,7 +128,7 @@ impl<'a> RawView<'a> {
             }
             false
         };
-        self.view.store().searcher()?.newest(&self.within(filter)?, NO_LIMIT, None, &mut note)?;
+        self.view.store().searcher()?.newest(&self.within(filter)?, LIMIT_NONE, None, &mut note)?;
         visibility.finish()?;
         Ok(times)
     }
@@ -139,7 +136,7 @@ impl<'a> RawView<'a> {
     /// The `count` terms of a query that say most: the rarest of them among what fits the filter.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn rarest_terms(&self, query: &Query, filter: &ScanFilter, count: usize) -> Result<Query> {
         let rarities = self.view.store().searcher()?.rarities(query, &self.within(filter)?)?;
         Ok(query.telling(&rarities, count))
@@ -148,7 +145,7 @@ impl<'a> RawView<'a> {
     /// How many records the index has, visible or not.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn indexed_count(&self) -> Result<u64> {
         Ok(self.view.store().searcher()?.document_count())
     }
@@ -156,7 +153,7 @@ impl<'a> RawView<'a> {
     /// How many visible records fit a filter; at most `limit`.
     ///
     /// # Errors
-    /// What the disk or a damaged file says.
+    /// What the disk or a damaged file reports.
     pub fn count(&self, filter: &Filter, limit: usize) -> Result<usize> {
         Ok(list(self.view, filter, limit, true)?.len())
     }
@@ -166,7 +163,7 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// `InvalidOperation` when that is not the name of a branch.
     pub fn find_branch(&self, name: &str) -> Result<Option<BranchId>> {
-        Ok(self.view.store().find_branch(name)?.map(|made| made.id))
+        Ok(branches::find(self.view.store(), name)?.map(|made| made.id))
     }
 
     /// The branch that is seen, whose ancestors may be seen as well.
@@ -178,14 +175,14 @@ impl<'a> RawView<'a> {
     fn scan(
         &self,
         filter: &ScanFilter,
-        wanted: Accept<'_>,
+        wanted: Wanted<'_>,
         search: impl FnOnce(&Searcher, &kapsa_index::Filter, &mut dyn FnMut(Candidate<'_>) -> bool) -> kapsa_index::Result<Vec<u64>>,
     ) -> Result<Vec<u64>> {
         let mut visibility = Visibility::of(self.view);
         let mut accept = |candidate: Candidate<'_>| {
             visibility.accepts(&candidate) && wanted(candidate.seq()).unwrap_or_else(|error| visibility.fail(error))
         };
-        let found = search(&*self.view.store().searcher()?, &self.within(filter)?, &mut accept)?;
+        let found = search(self.view.store().searcher()?, &self.within(filter)?, &mut accept)?;
         visibility.finish()?;
         Ok(found)
     }

@@ -2,10 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::Head;
-use crate::records::codec::{Body, Operation};
+use kapsa_capsule::{Snapshot, Stored};
+use kapsa_index::TailDoc;
+
+use super::store::Head;
+use crate::error::Result;
+use crate::records::codec::{self, Body, Operation};
+use crate::records::record::BranchId;
 use crate::records::uri::Uri;
 use crate::tables::lineage::Lineage;
+use crate::tables::segments::Indexed;
 
 /// The records that no segment covers yet.
 #[derive(Debug, Default)]
@@ -20,6 +26,40 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    /// Decodes what follows the last segment of a snapshot.
+    pub(super) fn read(snapshot: &Snapshot) -> Result<Tail> {
+        let range = snapshot.tail();
+        let mut tail = Tail { first_sequence: range.start, plain: true, ..Tail::default() };
+        if range.is_empty() {
+            return Ok(tail);
+        }
+        for stored in snapshot.records(range.start) {
+            let stored = stored?;
+            let body = match stored.stored() {
+                Stored::Body(bytes) => Some(codec::decode(stored.sequence(), bytes)?),
+                Stored::Purged(_) => None,
+            };
+            if let Some(body) = &body {
+                tail.revisions.entry(body.record.uri.hash()).or_default().push(stored.sequence());
+                tail.plain &= !body.record.system && body.record.branch == BranchId::MAIN;
+            }
+            tail.bodies.push(body);
+        }
+        Ok(tail)
+    }
+
+    /// What a search reads of the tail.
+    pub(super) fn documents(&self) -> Vec<TailDoc> {
+        let blank = kapsa_index::Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 };
+        let document = |(offset, body): (usize, &Option<Body>)| {
+            let sequence = self.first_sequence + offset as u64;
+            let Some(body) = body else { return TailDoc::new(sequence, &blank) };
+            let indexed = Indexed::of_record(&body.record, body.fresh, body.operation == Operation::Purge);
+            TailDoc::new(sequence, &indexed.document(&body.record.text, body.record.uri.hash()))
+        };
+        self.bodies.iter().enumerate().map(document).collect()
+    }
+
     pub(super) fn body(&self, sequence: u64) -> Option<&Body> {
         let index = sequence.checked_sub(self.first_sequence)?;
         self.bodies.get(usize::try_from(index).ok()?)?.as_ref()
@@ -31,7 +71,7 @@ impl Tail {
         sequences.iter().rev().filter_map(|&s| self.body(s)).filter(move |body| body.record.uri == *uri)
     }
 
-    /// Newest revision of `uri` that `lineage` see.
+    /// Newest revision of `uri` that `lineage` sees.
     pub(super) fn newest(&self, uri: &Uri, lineage: &Lineage) -> Option<Head> {
         let body = self.revisions(uri).find(|body| lineage.hold(body.record.branch, body.record.sequence))?;
         Some(Head { sequence: body.record.sequence, conflicts_with: body.record.conflicts_with.clone() })

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use kapsa_capsule::{SegmentMeta, Tag};
+use kapsa_capsule::{SegmentMeta, Snapshot, Tag};
 use kapsa_index::{SegmentBytes, Sequences};
 use kapsa_model::{DIMENSION_MAX, Model, Pooling};
 use serde_json::{Value, json};
 
-use super::{CheckedSection, Store, View};
+use super::segment_tables::CheckedSection;
+use super::{Store, View};
 use crate::error::Result;
 use crate::records::record::Record;
 
@@ -38,7 +39,7 @@ pub struct Coverage {
 }
 
 /// The vectors of one derived segment.
-pub(crate) struct Block {
+pub(crate) struct VectorBlock {
     pub(crate) meta: SegmentMeta,
     pub(crate) vectors: kapsa_index::Vectors,
 }
@@ -58,11 +59,8 @@ fn model_of(label: &[u8]) -> Option<Model> {
     let described: Value = serde_json::from_slice(label).ok()?;
     let text = |key: &str| Some(described[key].as_str()?.to_string());
     let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
-    let hex = text("hash")?;
     let mut hash = [0; 32];
-    for (at, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()?;
-    }
+    base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
     let pooling =
         [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| described["pooling"] == pooling.as_str())?;
     Some(Model {
@@ -76,59 +74,55 @@ fn model_of(label: &[u8]) -> Option<Model> {
     })
 }
 
-impl Store {
-    /// The vectors in the capsule, opened.
-    pub(crate) fn read_vector_blocks(&self) -> Result<Vec<Block>> {
-        let mut blocks = Vec::new();
-        for (index, meta) in self.snapshot().annexes().iter().enumerate() {
-            let Some(section) = self.snapshot().annex_section(index, VECTORS)? else { continue };
-            let bytes = section.unchecked();
-            let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
-            blocks.push(Block { meta: *meta, vectors });
-        }
-        Ok(blocks)
+/// The vectors in a snapshot, opened.
+pub(super) fn read_blocks(snapshot: &Snapshot) -> Result<Vec<VectorBlock>> {
+    let mut blocks = Vec::new();
+    for (index, meta) in snapshot.derived().iter().enumerate() {
+        let Some(section) = snapshot.derived_section(index, VECTORS)? else { continue };
+        let bytes = section.unchecked();
+        let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
+        blocks.push(VectorBlock { meta: *meta, vectors });
     }
-
-    /// The blocks that this model made.
-    pub(crate) fn vectors_of(&self, model: &Model) -> Result<Vec<&kapsa_index::Vectors>> {
-        let label = label(model);
-        let fits = |block: &&Block| block.vectors.label() == label && block.vectors.dimension() == model.dimension as usize;
-        Ok(self.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
-    }
-
-    /// How much has vectors.
-    pub(crate) fn coverage(&self) -> Result<Coverage> {
-        let blocks = self.vector_blocks()?;
-        let next = self.snapshot().commit().next_sequence;
-        let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {
-            return Ok(Coverage { missing: next - 1, ..Coverage::default() });
-        };
-        let (old, new): (Vec<&Block>, Vec<&Block>) = blocks.iter().partition(|block| block.vectors.epoch() == epoch);
-        let covered = count(&covered(&old));
-        let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
-        Ok(Coverage {
-            model: model_of(old[0].vectors.label()),
-            covered,
-            missing: (next - 1).saturating_sub(covered),
-            vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
-            bytes: old.iter().map(|block| block.meta.payload_len).sum(),
-            next: next_model.map(|model| (model, count(&self::covered(&new)))),
-        })
-    }
+    Ok(blocks)
 }
 
-impl View {
-    /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
-    pub(crate) fn uncovered_since(&self, sequence: u64) -> Result<u64> {
-        let blocks = self.store().vector_blocks()?;
-        let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
-        let old: Vec<&Block> = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
-        let before = covered(&old).ranges().iter().filter(|range| range.start < sequence).map(|range| range.end).max();
-        Ok(before.unwrap_or(1).min(sequence))
-    }
+/// The blocks that this model made.
+pub(crate) fn of_model<'a>(store: &'a Store, model: &Model) -> Result<Vec<&'a kapsa_index::Vectors>> {
+    let label = label(model);
+    let fits = |block: &&VectorBlock| block.vectors.label() == label && block.vectors.dimension() == model.dimension as usize;
+    Ok(store.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
 }
 
-pub(crate) fn covered(blocks: &[&Block]) -> Sequences {
+/// How much has vectors.
+pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
+    let blocks = store.vector_blocks()?;
+    let next = store.snapshot().commit().next_sequence;
+    let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {
+        return Ok(Coverage { missing: next - 1, ..Coverage::default() });
+    };
+    let (old, new): (Vec<&VectorBlock>, Vec<&VectorBlock>) = blocks.iter().partition(|block| block.vectors.epoch() == epoch);
+    let covered = count(&covered_by(&old));
+    let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
+    Ok(Coverage {
+        model: model_of(old[0].vectors.label()),
+        covered,
+        missing: (next - 1).saturating_sub(covered),
+        vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
+        bytes: old.iter().map(|block| block.meta.payload_len).sum(),
+        next: next_model.map(|model| (model, count(&covered_by(&new)))),
+    })
+}
+
+/// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+pub(crate) fn uncovered_since(view: &View, sequence: u64) -> Result<u64> {
+    let blocks = view.store().vector_blocks()?;
+    let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
+    let old: Vec<&VectorBlock> = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
+    let before = covered_by(&old).ranges().iter().filter(|range| range.start < sequence).map(|range| range.end).max();
+    Ok(before.unwrap_or(1).min(sequence))
+}
+
+pub(crate) fn covered_by(blocks: &[&VectorBlock]) -> Sequences {
     Sequences::new(blocks.iter().flat_map(|block| block.vectors.covered().ranges().iter().cloned()).collect())
 }
 

@@ -1,38 +1,26 @@
-//! Which vectors does a memory have, and how does it get those that it lacks?
+//! Embedding what lacks vectors, and the change from one model to another: a few records a commit, so that it can be stopped
+//! and gone on with at any moment.
 //!
-//! Vectors are derived from records, so they lie in annexes of the capsule, outside its history. All of one *epoch* were made by one
-//! model in one way; the lowest epoch is the one in force, a higher one is on its way to replace it.
+//! All vectors of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a higher one is on its
+//! way to replace it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 
-use kapsa_capsule::{AnnexDraft, Snapshot};
-use kapsa_index::{Entry, Sequences, VectorsBuilder};
-use kapsa_model::{Embedder, Model, Purpose};
+use kapsa_capsule::{DerivedDraft, Snapshot};
+use kapsa_index::{Sequences, VectorsBuilder};
+use kapsa_model::{Embedder, Model};
 
-use crate::error::{Error, Result};
-use crate::records::codec::Operation;
-use crate::records::record::Record;
-use crate::view::vectors::{Block, VECTORS, count, covered, label, session, speaker};
+use super::gather::{Gathered, Target, derived, join_peers};
+use super::options::{Progress, WriteOptions};
+use super::texts::Texts;
+use crate::error::Result;
+use crate::search::reader::Reader;
+use crate::view::vectors::{self, VectorBlock, count};
 use crate::view::{Store, View};
-use crate::write::writer::{Progress, WriteOptions};
 
 /// Records whose vectors are published in one commit.
 const BATCH_RECORDS: usize = 64;
-/// Most passages of one record that are embedded; words find the rest.
-pub const PASSAGES_MAX: usize = 1024;
-/// Of the turn before, so many bytes are put before a turn.
-const CONTEXT_BYTES_MAX: usize = 300;
-/// How many records back the turn before is looked for.
-const CONTEXT_RECORDS: u64 = 8;
-/// For fewer records than this the blocks are looked through, unless there is little in them.
-const TABLE_RECORDS_MIN: usize = 8;
-const TABLE_VECTORS_MIN: usize = 1024;
-/// Blocks of about the same size that are merged into one.
-const MERGED_BLOCKS: usize = 8;
-/// Most vectors that a merge within a commit touches.
-const MERGED_VECTORS_MAX: usize = 4096;
 /// Most vectors in a block that `optimize` and `compact` make.
 const BLOCK_VECTORS_MAX: usize = 1 << 18;
 
@@ -60,53 +48,6 @@ pub struct EmbedReport {
     pub missing: u64,
     /// Whether this model is the one that searches use.
     pub in_force: bool,
-}
-
-/// The set of vectors that is worked on.
-struct Target {
-    label: Vec<u8>,
-    dimension: u32,
-    epoch: u32,
-    /// Annexes of unfinished work with other models.
-    stale: Vec<u64>,
-    /// Annexes that go when this set is complete.
-    older: Vec<u64>,
-}
-
-impl Target {
-    fn of(store: &Store, model: &Model, change: bool) -> Result<Target> {
-        let label = label(model);
-        let blocks = store.vector_blocks()?;
-        let epochs: Vec<u32> = blocks.iter().map(|block| block.vectors.epoch()).collect();
-        let ids =
-            |wanted: &dyn Fn(&Block) -> bool| blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect();
-        let target = |epoch, stale, older| Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older });
-        let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
-            return target(0, Vec::new(), Vec::new());
-        };
-        let is_ours = |epoch: u32| blocks.iter().any(|block| block.vectors.epoch() == epoch && block.vectors.label() == label);
-        if is_ours(current) {
-            return target(current, Vec::new(), Vec::new());
-        }
-        if !change {
-            let told = store.coverage()?.model.map_or_else(|| "another model".to_string(), |model| model.name);
-            return Err(Error::OtherModel { in_force: told, asked: model.name.clone() });
-        }
-        let older = ids(&|block| block.vectors.epoch() == current);
-        if newest > current && is_ours(newest) {
-            return target(newest, Vec::new(), older);
-        }
-        target(newest + 1, ids(&|block| block.vectors.epoch() > current), older)
-    }
-
-    fn is_ours(&self, block: &Block) -> bool {
-        block.vectors.epoch() == self.epoch && block.vectors.label() == self.label
-    }
-
-    fn covered(&self, store: &Store) -> Result<Sequences> {
-        let ours: Vec<&Block> = store.vector_blocks()?.iter().filter(|block| self.is_ours(block)).collect();
-        Ok(covered(&ours))
-    }
 }
 
 /// Embeds what lacks vectors, a few records at a time, each a commit of its own: it can be stopped and gone on with at any moment. The lock is
@@ -143,12 +84,26 @@ pub fn embed(
             report.in_force = whole || target.older.is_empty();
             return Ok(report);
         }
-        let made = make(&view, &target, &sequences, embedder, &mut texts)?;
+        let mut gathered = Gathered::new(view.store(), &target, sequences.len())?;
+        for &sequence in &sequences {
+            gathered.add(sequence, texts.of(&view, sequence, embedder)?)?;
+        }
+        gathered.embed(embedder)?;
+        let mut builder = gathered.build()?;
+        sequences.iter().for_each(|&sequence| builder.cover(sequence..sequence + 1));
         report.records += sequences.len() as u64;
-        report.vectors += made.builder.len() as u64;
-        report.reused += made.reused;
-        publish(path, options, &view, &target, made.builder, embedder.model())?;
+        report.vectors += builder.len() as u64;
+        report.reused += gathered.reused();
+        publish(path, options, &view, &target, builder, embedder.model())?;
     }
+}
+
+/// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn uncovered_since(reader: &Reader, sequence: u64) -> Result<u64> {
+    vectors::uncovered_since(reader.view(), sequence)
 }
 
 /// Takes the old model's vectors out of force, unless records came in the meantime.
@@ -163,91 +118,13 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     let older: Vec<u64> =
         view.store().vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
     let mut transaction = writer.begin()?;
-    transaction.drop_annexes(&older)?;
+    transaction.drop_derived(&older)?;
     transaction.commit((options.clock)())?;
     Ok(true)
 }
 
-struct Made {
-    builder: VectorsBuilder,
-    reused: u64,
-}
-
-/// A vector of the same text that is there already: in a block, or on its way.
-enum Known {
-    Block(usize, usize),
-    Text(usize),
-}
-
-fn make(view: &View, target: &Target, sequences: &[u64], embedder: &dyn Embedder, texts: &mut Texts) -> Result<Made> {
-    let mut entries: Vec<(Entry, Known)> = Vec::new();
-    let mut new: Vec<String> = Vec::new();
-    let mut on_the_way: HashMap<u64, usize> = HashMap::new();
-    let blocks: Vec<&Block> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
-    let known = known(&blocks, sequences.len())?;
-    for &seq in sequences {
-        for (passage, text) in texts.of(view, seq, embedder)? {
-            let hash = hash_of(&text);
-            let found = match (on_the_way.get(&hash), &known) {
-                (Some(&at), _) => Known::Text(at),
-                (None, Some(known)) if known.contains_key(&hash) => Known::Block(known[&hash].0, known[&hash].1),
-                (None, known) => match if known.is_none() { look_up(&blocks, hash)? } else { None } {
-                    Some((block, index)) => Known::Block(block, index),
-                    None => {
-                        on_the_way.insert(hash, new.len());
-                        new.push(text);
-                        Known::Text(new.len() - 1)
-                    }
-                },
-            };
-            entries.push((Entry { seq, passage, hash }, found));
-        }
-    }
-    let embedded: Vec<&str> = new.iter().map(String::as_str).collect();
-    let vectors = embedder.embed(&embedded, Purpose::Passage).map_err(Error::Embedding)?;
-    let fits = vectors.len() == new.len() && vectors.iter().all(|vector| vector.len() == target.dimension as usize);
-    if !fits {
-        let message = format!("{} gave vectors that are not as many or not as long as they should be", embedder.model().name);
-        return Err(Error::Embedding(kapsa_model::EmbedError { message, hint: None }));
-    }
-    let mut builder = VectorsBuilder::new(&target.label, target.dimension, target.epoch);
-    let reused = (entries.len() - new.len()) as u64;
-    for (entry, known) in entries {
-        match known {
-            Known::Text(at) => builder.add(entry, &vectors[at]),
-            Known::Block(block, index) => builder.add_from(entry, &blocks[block].vectors, index)?,
-        }
-    }
-    sequences.iter().for_each(|&seq| builder.cover(seq..seq + 1));
-    Ok(Made { builder, reused })
-}
-
-/// Where each text's vector is, worth making for many records only.
-fn known(blocks: &[&Block], records: usize) -> Result<Option<HashMap<u64, (usize, usize)>>> {
-    let total: usize = blocks.iter().map(|block| block.vectors.len()).sum();
-    if records < TABLE_RECORDS_MIN && total > TABLE_VECTORS_MIN {
-        return Ok(None);
-    }
-    let mut known = HashMap::with_capacity(total);
-    for (number, block) in blocks.iter().enumerate() {
-        for (index, entry) in block.vectors.entries()?.enumerate() {
-            known.entry(entry.hash).or_insert((number, index));
-        }
-    }
-    Ok(Some(known))
-}
-
-fn look_up(blocks: &[&Block], hash: u64) -> Result<Option<(usize, usize)>> {
-    for (number, block) in blocks.iter().enumerate() {
-        if let Some(index) = block.vectors.find(hash)? {
-            return Ok(Some((number, index)));
-        }
-    }
-    Ok(None)
-}
-
-/// Adds a new annex, together with small ones of about its size. What another process covered, or a compaction erased in the meantime is dropped:
-/// the next round sees it.
+/// Adds a new derived segment, together with small ones of about its size. What another process covered or a compaction
+/// erased in the meantime is dropped: the next round sees it.
 fn publish(
     path: &Path,
     options: &WriteOptions,
@@ -257,53 +134,28 @@ fn publish(
     model: &Model,
 ) -> Result<()> {
     let mut writer = kapsa_capsule::Writer::open(path, &options.capsule())?;
-    let snapshot = writer.snapshot()?;
-    let view = View::new(snapshot.clone());
-    let now = Target::of(view.store(), model, true)?;
-    let taken = now.covered(view.store())?.intersection(&builder.covered());
-    let same = now.epoch == target.epoch && snapshot.file().generation == then.store().snapshot().file().generation;
-    if !same || !taken.ranges().is_empty() {
+    let view = View::new(writer.snapshot()?);
+    let store = view.store();
+    let now = Target::of(store, model, true)?;
+    let taken = now.covered(store)?.intersection(&builder.covered());
+    let generation = |view: &View| view.store().snapshot().file().generation;
+    if now.epoch != target.epoch || generation(&view) != generation(then) || !taken.ranges().is_empty() {
         return Ok(());
     }
-    let mut replaced = now.stale;
-    let mut rest: Vec<&Block> = view.store().vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
-    loop {
-        let tier = tier(builder.len());
-        let (peers, others): (Vec<&Block>, Vec<&Block>) =
-            rest.into_iter().partition(|block| self::tier(block.vectors.len()) == tier);
-        let vectors: usize = peers.iter().map(|block| block.vectors.len()).sum();
-        if peers.len() + 1 < MERGED_BLOCKS || vectors + builder.len() > MERGED_VECTORS_MAX {
-            break;
-        }
-        for block in peers {
-            builder.append(&block.vectors, &mut |_| true)?;
-            replaced.push(block.meta.id);
-        }
-        rest = others;
-    }
+    let mut replaces = now.stale.clone();
+    join_peers(store, target, &mut builder, &mut replaces)?;
     let mut transaction = writer.begin()?;
-    transaction.add_annex(annex(builder), &replaced)?;
+    transaction.add_derived(derived(builder), &replaces)?;
     transaction.commit((options.clock)())?;
     Ok(())
 }
 
-/// Blocks of one tier differ in size by less than eight times.
-fn tier(vectors: usize) -> u32 {
-    vectors.max(1).ilog2() / 3
-}
-
-fn annex(builder: VectorsBuilder) -> AnnexDraft {
-    let covered = builder.covered();
-    let first = covered.ranges().first().map_or(1, |range| range.start);
-    AnnexDraft { first_sequence: first, next_sequence: covered.end().max(first + 1), sections: vec![(VECTORS, builder.finish())] }
-}
-
-/// Few large annexes in place of many, without the vectors of records that are `erased`.
-pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(AnnexDraft, Vec<u64>)>> {
+/// Few large derived segments in place of many, without the vectors of records that are `erased`.
+pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
     let blocks = store.vector_blocks()?;
-    let mut merged: Vec<(AnnexDraft, Vec<u64>)> = Vec::new();
-    let mut open: Option<(VectorsBuilder, Vec<u64>, &Block)> = None;
-    let mut sorted: Vec<&Block> = blocks.iter().collect();
+    let mut merged: Vec<(DerivedDraft, Vec<u64>)> = Vec::new();
+    let mut open: Option<(VectorsBuilder, Vec<u64>, &VectorBlock)> = None;
+    let mut sorted: Vec<&VectorBlock> = blocks.iter().collect();
     sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
     for block in sorted {
         let joins = open.as_ref().is_some_and(|(builder, _, first)| {
@@ -311,7 +163,7 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
             same && builder.len() + block.vectors.len() <= BLOCK_VECTORS_MAX
         });
         if !joins {
-            merged.extend(open.take().map(|(builder, ids, _)| (annex(builder), ids)));
+            merged.extend(open.take().map(|(builder, ids, _)| (derived(builder), ids)));
         }
         let (builder, ids, _) = open.get_or_insert_with(|| {
             let dimension = block.vectors.dimension() as u32;
@@ -320,78 +172,6 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
         builder.append(&block.vectors, &mut |seq| !erased(seq))?;
         ids.push(block.meta.id);
     }
-    merged.extend(open.map(|(builder, ids, _)| (annex(builder), ids)));
+    merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)
-}
-
-/// Without case, punctuation and spacing: texts that differ in nothing else share a vector.
-fn hash_of(text: &str) -> u64 {
-    let mut plain = String::with_capacity(text.len());
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        plain.extend(word.chars().flat_map(char::to_lowercase));
-        plain.push(' ');
-    }
-    xxhash_rust::xxh3::xxh3_64(if plain.is_empty() { text.as_bytes() } else { plain.as_bytes() })
-}
-
-/// What is embedded of records, and the last turns of the conversations met.
-#[derive(Default)]
-struct Texts {
-    turns: HashMap<String, (u64, String)>,
-}
-
-fn line(record: &Record, text: &str) -> String {
-    match speaker(record) {
-        "" => text.to_string(),
-        speaker => format!("{speaker}: {text}"),
-    }
-}
-
-impl Texts {
-    /// The passages of a record, in bytes of its text, and what is embedded for each: the title, of the first passage of a turn the turn before,
-    /// the speaker, and the passage itself.
-    fn of(&mut self, view: &View, seq: u64, embedder: &dyn Embedder) -> Result<Vec<(Range<u32>, String)>> {
-        let body = view.store().body(seq)?;
-        let record = &body.record;
-        if body.operation != Operation::Put || record.system || record.text.is_empty() {
-            return Ok(Vec::new());
-        }
-        let before = self.turn_before(view, record)?;
-        let mut texts = Vec::new();
-        for (number, passage) in embedder.passages(&record.text).into_iter().take(PASSAGES_MAX).enumerate() {
-            let mut text = String::new();
-            if !record.title.is_empty() {
-                text = format!("{}\n", record.title);
-            }
-            if let (0, Some(before)) = (number, &before) {
-                text = format!("{text}{before}\n");
-            }
-            text += &line(record, &record.text[passage.clone()]);
-            texts.push((passage.start as u32..passage.end as u32, text));
-        }
-        Ok(texts)
-    }
-
-    /// The turn before a turn, cut short.
-    fn turn_before(&mut self, view: &View, record: &Record) -> Result<Option<String>> {
-        let Some(session) = session(record) else { return Ok(None) };
-        let mut before = self.turns.get(session).filter(|(seq, _)| *seq < record.sequence).cloned();
-        if before.is_none() {
-            for seq in (record.sequence.saturating_sub(CONTEXT_RECORDS).max(1)..record.sequence).rev() {
-                let other = view.store().body(seq)?;
-                if other.operation == Operation::Put && self::session(&other.record) == Some(session) {
-                    before = Some((seq, short(&other.record)));
-                    break;
-                }
-            }
-        }
-        self.turns.insert(session.to_string(), (record.sequence, short(record)));
-        Ok(before.map(|(_, text)| text))
-    }
-}
-
-fn short(record: &Record) -> String {
-    let most = record.text.len().min(CONTEXT_BYTES_MAX);
-    let end = (0..=most).rev().find(|&end| record.text.is_char_boundary(end)).unwrap_or(0);
-    line(record, &record.text[..end])
 }

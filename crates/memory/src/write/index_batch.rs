@@ -69,7 +69,7 @@ impl Item<'_> {
 }
 
 /// What decides which revisions a record replaces.
-struct Revision<'a> {
+struct NewRevision<'a> {
     sequence: u64,
     uri: &'a Uri,
     fresh: bool,
@@ -79,7 +79,7 @@ struct Revision<'a> {
 }
 
 /// Finds for each record the revisions that it replaces: those that its branch saw as the newest.
-struct Revisions<'a> {
+struct BatchRevisions<'a> {
     view: &'a View,
     /// Revisions of this batch, oldest first.
     batch: HashMap<Uri, Vec<(BranchId, Head)>>,
@@ -87,7 +87,7 @@ struct Revisions<'a> {
     made: HashMap<BranchId, Lineage>,
 }
 
-impl Revisions<'_> {
+impl BatchRevisions<'_> {
     fn lineage(&self, branch: BranchId) -> Result<Lineage> {
         self.made.get(&branch).map_or_else(|| self.view.store().lineage_of(branch), |lineage| Ok(lineage.clone()))
     }
@@ -100,7 +100,7 @@ impl Revisions<'_> {
         Ok(())
     }
 
-    fn replaced_by(&mut self, new: &Revision<'_>) -> Result<Vec<Replacement>> {
+    fn replaced_by(&mut self, new: &NewRevision<'_>) -> Result<Vec<Replacement>> {
         let mut old: Vec<u64> = Vec::new();
         if new.operation == Operation::Purge {
             old.extend(self.everywhere_before(new.uri, new.sequence)?);
@@ -119,7 +119,7 @@ impl Revisions<'_> {
     }
 
     /// Nothing in a batch can revise what gets its URI in it.
-    fn note(&mut self, new: &Revision<'_>) {
+    fn note(&mut self, new: &NewRevision<'_>) {
         if new.fresh && new.sequence >= self.view.store().snapshot().commit().next_sequence {
             return;
         }
@@ -131,7 +131,7 @@ impl Revisions<'_> {
         let batch = self.batch.get(uri).map(Vec::as_slice).unwrap_or_default();
         match batch.iter().rev().find(|(branch, head)| lineage.hold(*branch, head.sequence)) {
             Some((_, head)) => Ok(Some(head.clone())),
-            None => self.view.store().newest_indexed(uri, lineage),
+            None => self.view.store().tables().newest(uri, lineage),
         }
     }
 
@@ -161,7 +161,7 @@ pub(crate) fn index_batch(view: &View, entries: &[Entry], meanwhile: impl FnOnce
 }
 
 fn items<'a>(view: &'a View, entries: &'a [Entry]) -> Result<Vec<Item<'a>>> {
-    let mut revisions = Revisions { view, batch: HashMap::new(), made: HashMap::new() };
+    let mut revisions = BatchRevisions { view, batch: HashMap::new(), made: HashMap::new() };
     let mut items = Vec::with_capacity(entries.len());
     for body in view.store().tail_bodies()? {
         let Some(body) = body else {
@@ -169,7 +169,7 @@ fn items<'a>(view: &'a View, entries: &'a [Entry]) -> Result<Vec<Item<'a>>> {
             continue;
         };
         let record = &body.record;
-        let revision = Revision {
+        let revision = NewRevision {
             sequence: record.sequence,
             uri: &record.uri,
             fresh: body.fresh,
@@ -181,7 +181,7 @@ fn items<'a>(view: &'a View, entries: &'a [Entry]) -> Result<Vec<Item<'a>>> {
     }
     for entry in entries {
         revisions.learn(entry.made.as_ref(), entry.sequence)?;
-        let revision = Revision {
+        let revision = NewRevision {
             sequence: entry.sequence,
             uri: &entry.uri,
             fresh: entry.fresh,

@@ -9,7 +9,7 @@ use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 use crate::error::Result;
 use crate::records::codec::{self, Operation};
 use crate::records::record::Micros;
-use crate::records::request::MaintenanceReport;
+use crate::records::request::{LIMIT_NONE, MaintenanceReport};
 use crate::tables::branch_table::BranchKey;
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::Lineage;
@@ -18,7 +18,7 @@ use crate::tables::segments::{Indexed, PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
 use crate::write::index_batch::index_batch;
-use crate::write::writer::{Progress, WriteOptions};
+use crate::write::options::{Progress, WriteOptions};
 
 /// Neighbouring small segments that a put merges into one.
 pub const SMALL_MERGE_SEGMENTS: usize = 8;
@@ -81,7 +81,7 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
     let runs = plan(snapshot.segments());
     for (done, run) in runs.iter().enumerate() {
         progress(done as u64, Some(runs.len() as u64));
-        let draft = merge(&view.store().sources(run.clone())?)?;
+        let draft = merge(&view.store().tables().merge_sources(run.clone())?)?;
         let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
         if is_still_wanted(&draft, &snapshot, &writer.snapshot()?) {
             publish(&mut writer, draft, (options.clock)())?;
@@ -93,7 +93,7 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
     Ok(finish(report, &after))
 }
 
-/// Merges annexes of vectors, when there are many.
+/// Merges derived segments of vectors, when there are many.
 fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let view = View::new(writer.snapshot()?);
     let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?.into_iter().filter(|(_, ids)| ids.len() > 1).collect();
@@ -102,7 +102,7 @@ fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> 
     }
     let mut transaction = writer.begin()?;
     for (draft, ids) in drafts {
-        transaction.add_annex(draft, &ids)?;
+        transaction.add_derived(draft, &ids)?;
     }
     transaction.commit(now)?;
     Ok(())
@@ -128,7 +128,7 @@ pub(crate) fn optimize_held(
     let runs = plan(snapshot.segments());
     for (done, run) in runs.iter().enumerate() {
         progress(done as u64, Some(runs.len() as u64));
-        let draft = merge(&view.store().sources(run.clone())?)?;
+        let draft = merge(&view.store().tables().merge_sources(run.clone())?)?;
         publish(writer, draft, now)?;
     }
     merge_vectors(writer, now)?;
@@ -196,8 +196,8 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
         next += batch.len() as u64;
     }
     // Vectors that cannot be read are left behind: they can be made again.
-    for (annex, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
-        rewrite.add_annex(annex, &[])?;
+    for (derived, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
+        rewrite.add_derived(derived, &[])?;
     }
     rewrite.finish()?;
     let after = writer.snapshot()?;
@@ -244,7 +244,7 @@ pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -
 /// without which a branch would no longer know that something was purged on it.
 fn purged(view: &View) -> Result<HashSet<u64>> {
     let filter = kapsa_index::Filter { all: vec![vec![PURGE_TERM.to_string()]], ..kapsa_index::Filter::default() };
-    let markers = view.store().searcher()?.newest(&filter, usize::MAX >> 8, None, &mut |_| true)?;
+    let markers = view.store().searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)?;
     let mut erase = HashSet::new();
     for &marker in &markers {
         let body = view.store().body(marker)?;

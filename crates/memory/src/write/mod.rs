@@ -1,9 +1,18 @@
 //! How does a record reach the disk, and how does the capsule stay fast? Checked, named, encoded, indexed, published.
 
+pub(crate) mod ahead;
+pub(crate) mod batch;
 pub(crate) mod embedding;
+mod gather;
 mod index_batch;
 pub(crate) mod maintain;
+pub(crate) mod options;
 pub(crate) mod pending;
+pub(crate) mod principal;
+pub(crate) mod purge;
 pub(crate) mod shared;
-pub(crate) mod write_set;
+pub(crate) mod source;
+pub(crate) mod texts;
+pub(crate) mod transaction;
+pub(crate) mod unlocked;
 pub(crate) mod writer;

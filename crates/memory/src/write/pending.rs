@@ -22,11 +22,13 @@ pub(crate) enum Name {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
     Put(Box<NewRecord>),
-    /// Makes a branch that leaves `parent` before the sequence `fork`.
+    /// Makes a branch that leaves `parent` before the sequence `fork`, or archives one.
     Branch {
         record: Box<NewRecord>,
         parent: BranchId,
         fork: u64,
+        /// The branch that it archives; none when it makes one.
+        archives: Option<BranchId>,
     },
     Bury(Operation),
     Alias(Uri),
@@ -57,10 +59,9 @@ impl Pending {
         !self.envelope.system
     }
 
-    /// Whether it is a record that is put or forgotten, and nothing more.
-    pub(crate) fn is_plain(&self) -> bool {
-        let what = matches!(self.what, What::Put(_) | What::Bury(Operation::Tombstone));
-        what && self.is_memory() && self.envelope.origin.is_none() && self.envelope.conflicts_with.is_empty()
+    /// Whether it is a memory under this URI.
+    pub(crate) fn is_about(&self, uri: &Uri) -> bool {
+        self.is_memory() && matches!(&self.name, Name::Given(name) if name == uri)
     }
 
     /// Whether it makes or changes a branch.
@@ -83,8 +84,9 @@ impl Pending {
         };
         match what {
             What::Put(record) => put(sequence, *record, uri, fresh, now, envelope, None),
-            What::Branch { record, parent, fork } => {
-                let made = Made { id: BranchId(sequence), parent, fork, archived: false };
+            What::Branch { record, parent, fork, archives } => {
+                let id = archives.unwrap_or(BranchId(sequence));
+                let made = Made { id, parent, fork, archived: archives.is_some() };
                 put(sequence, *record, uri, false, now, envelope, Some(made))
             }
             What::Bury(operation) => {

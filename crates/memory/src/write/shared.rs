@@ -16,18 +16,18 @@ const YIELDS_MAX: usize = 64;
 /// A [`Writer`] that threads share. Each put returns when its record is durable, as if it were alone.
 #[derive(Clone, Debug)]
 pub struct SharedWriter {
-    inner: Arc<Inner>,
+    inner: Arc<SharedInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    state: Mutex<State>,
+struct SharedInner {
+    state: Mutex<SharedState>,
     /// Told when the writer is free.
     freed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct SharedState {
     /// Puts that wait for the next commit, in the order in which they came.
     waiting: Vec<Waiting>,
     /// None while a thread works with it.
@@ -50,8 +50,8 @@ impl SharedWriter {
     /// Shares `writer`.
     #[must_use]
     pub fn new(writer: Writer) -> SharedWriter {
-        let state = Mutex::new(State { waiting: Vec::new(), writer: Some(writer), newest_group: 1 });
-        SharedWriter { inner: Arc::new(Inner { state, freed: Condvar::new() }) }
+        let state = Mutex::new(SharedState { waiting: Vec::new(), writer: Some(writer), newest_group: 1 });
+        SharedWriter { inner: Arc::new(SharedInner { state, freed: Condvar::new() }) }
     }
 
     /// Puts one record; durable when this returns. Puts of one thread keep their order.
@@ -69,7 +69,7 @@ impl SharedWriter {
                 let group = state.take_group();
                 state.newest_group = group.len();
                 drop(state);
-                Turn { inner: &self.inner, writer: Some(writer), group: Vec::new() }.commit(group);
+                WriterTurn { inner: &self.inner, writer: Some(writer), group: Vec::new() }.commit(group);
             } else {
                 drop(state);
                 std::thread::park();
@@ -82,7 +82,7 @@ impl SharedWriter {
 
     /// Those whom the commit before this one answered are on their way with their next puts: a moment's patience saves them
     /// a commit of their own. Measured with 16 threads: twice as many puts to a commit.
-    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn gather<'a>(&'a self, mut state: MutexGuard<'a, SharedState>) -> MutexGuard<'a, SharedState> {
         let mut fruitless = 0;
         for _ in 0..YIELDS_MAX {
             let before = state.waiting.len();
@@ -107,7 +107,7 @@ impl SharedWriter {
             }
         };
         drop(state);
-        let mut turn = Turn { inner: &self.inner, writer: Some(writer), group: Vec::new() };
+        let mut turn = WriterTurn { inner: &self.inner, writer: Some(writer), group: Vec::new() };
         work(turn.writer.as_mut().expect("ours until the turn ends"))
     }
 }
@@ -123,14 +123,14 @@ fn take(mut answer: Answer) -> Result<Put> {
     }
 }
 
-impl Inner {
+impl SharedInner {
     /// A state is whole after a panic: nothing that can panic runs under its lock.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SharedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl SharedState {
     /// What waits, or as much of it as one commit may hold; never nothing while something waits.
     fn take_group(&mut self) -> Vec<Waiting> {
         let mut bytes = 0;
@@ -145,20 +145,20 @@ impl State {
 }
 
 /// One thread's time with the writer. However it ends, the writer goes back and everybody is answered.
-struct Turn<'a> {
-    inner: &'a Inner,
+struct WriterTurn<'a> {
+    inner: &'a SharedInner,
     writer: Option<Writer>,
     group: Vec<(Answer, Thread)>,
 }
 
-impl Turn<'_> {
+impl WriterTurn<'_> {
     fn commit(mut self, group: Vec<Waiting>) {
         let mut records = Vec::with_capacity(group.len());
         for waiting in group {
             records.push(waiting.record);
             self.group.push((waiting.answer, waiting.thread));
         }
-        let results = self.writer.as_mut().expect("ours until the turn ends").put_shared(records);
+        let results = put_together(self.writer.as_mut().expect("ours until the turn ends"), records);
         let failure = match results {
             Ok(puts) => {
                 puts.into_iter().zip(&self.group).for_each(|(put, (answer, _))| drop(answer.set(Ok(put))));
@@ -170,7 +170,15 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+/// Puts the records of several threads in one commit.
+fn put_together(writer: &mut Writer, records: Vec<NewRecord>) -> Result<Vec<Put>> {
+    let is_alone = records.len() <= 1;
+    let mut transaction = writer.transaction();
+    records.into_iter().try_for_each(|record| transaction.put(record))?;
+    if is_alone { transaction.commit() } else { transaction.shared().commit() }
+}
+
+impl Drop for WriterTurn<'_> {
     fn drop(&mut self) {
         let mut state = self.inner.lock();
         state.writer = self.writer.take();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, EventRequest, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, create,
-    optimize,
+    AsOf, Error, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, branch, checkpoint,
+    create, merge, optimize, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -204,68 +204,67 @@ fn nothing_tells_of_what_is_hidden() {
     eprintln!("{triples} triples");
 }
 
-/// Every public read of [`Reader`], named here so that a new one is thought of: either it is compared above, or it is the owner's.
+/// Every public method of [`PrincipalReader`] and [`PrincipalWriter`], named here so that a new one is thought of: a read is
+/// compared above, a write is checked below. What belongs to the owner is not there to be called.
 #[test]
-fn every_public_read_is_compared_or_the_owners() {
+fn every_method_of_a_principal_is_compared() {
     const COMPARED: [&str; 8] = ["find", "find_with", "timeline", "get", "history", "record", "on", "branch"];
-    const OWNERS: [&str; 20] = [
-        "branch_info",
-        "branches",
-        "checkpoints",
-        "checkpoint",
-        "events",
-        "plan_merge",
-        "differences",
-        "log",
-        "blame",
-        "stats",
-        "uncovered_since",
-        "clearance",
-        "edges",
-        "cards",
-        "card",
-        "current_policy",
-        "policy",
-        "replay",
-        "verify_replay",
-        "export",
-    ];
-    const HARMLESS: [&str; 5] = ["open", "open_in", "as_principal", "branch_of", "coverage"];
-    let mut found = 0;
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("the sources") {
-        let path = entry.expect("a source").path();
-        let Some(source) = std::fs::read_to_string(&path).ok().filter(|_| path.extension().is_some_and(|end| end == "rs")) else {
-            continue;
-        };
-        for body in source.split("\nimpl Reader {").skip(1) {
-            for line in body.split("\n}\n").next().expect("its end").lines().filter_map(|line| line.strip_prefix("    pub fn ")) {
-                let name = line.split(['(', '<']).next().unwrap_or_default();
-                let known = COMPARED.contains(&name) || OWNERS.contains(&name) || HARMLESS.contains(&name);
-                assert!(known, "`{name}` in {} is new: compare it with the oracle, or refuse it to principals", path.display());
-                found += 1;
-            }
-        }
-    }
-    assert_eq!(found, COMPARED.len() + OWNERS.len() + HARMLESS.len(), "each of them is still there");
+    // Names of branches are known to whoever was given a record of them; of vectors only the model is shown (below); what the
+    // stores of `kapsa-agents` read is compared by their tests.
+    const HARMLESS: [&str; 3] = ["branch_of", "coverage", "raw"];
+    const CHECKED: [&str; 7] = ["path", "switch", "transaction", "put", "put_many", "forget", "change"];
+    let methods = |source: &str, of: &str| -> Vec<String> {
+        let body = source.split(&format!("\nimpl {of} {{")).nth(1).expect("one block holds them");
+        assert_eq!(source.matches(&format!("\nimpl {of} {{")).count(), 1, "{of} has its methods in one place");
+        let lines = body.split("\n}\n").next().expect("its end").lines().filter_map(|line| line.strip_prefix("    pub fn "));
+        lines.map(|line| line.split(['(', '<']).next().unwrap_or_default().to_string()).collect()
+    };
+    let source = |path: &str| std::fs::read_to_string(format!("{}/src/{path}", env!("CARGO_MANIFEST_DIR"))).expect("the source");
+    let mut reads = methods(&source("search/principal.rs"), "PrincipalReader");
+    let mut known = [&COMPARED[..], &HARMLESS[..]].concat();
+    reads.sort();
+    known.sort_unstable();
+    assert_eq!(reads, known, "compare a new read with the oracle");
+    let mut writes = methods(&source("write/principal.rs"), "PrincipalWriter");
+    let mut known = CHECKED.to_vec();
+    writes.sort();
+    known.sort_unstable();
+    assert_eq!(writes, known, "check a new write below");
     let fixture = Fixture::new();
     fixture.writer().put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") }).expect("put");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
-    let denied = |result: Result<(), Error>| matches!(result, Err(Error::AccessDenied { .. }));
-    assert!(denied(reader.branch_info("main").map(drop)) && denied(reader.branches().map(drop)));
-    assert!(denied(reader.checkpoints(true).map(drop)) && denied(reader.checkpoint("x").map(drop)));
-    assert!(denied(reader.events(&EventRequest::default()).map(drop)) && denied(reader.log(9, true).map(drop)));
-    assert!(denied(reader.plan_merge(&kapsa_memory::MergeRequest::default()).map(drop)));
-    assert!(denied(reader.differences(&reader).map(drop)) && denied(reader.blame(&uri("fact/x")).map(drop)));
-    assert!(denied(reader.stats(true).map(drop)) && denied(reader.uncovered_since(1).map(drop)));
-    assert!(denied(reader.clearance("nobody").map(drop)));
-    let subject = uri("component/parser");
-    assert!(denied(reader.edges(&subject, kapsa_memory::graph::Direction::Out, None, 1, 9).map(drop)));
-    assert!(denied(reader.cards(None, 9).map(drop)) && denied(reader.card(&subject).map(drop)));
-    assert!(denied(reader.current_policy().map(drop)) && denied(reader.policy("x").map(drop)));
-    assert!(denied(reader.replay("17", &[]).map(drop)) && denied(reader.verify_replay("17", true, true).map(drop)));
-    assert!(denied(reader.export(&kapsa_memory::ExportRequest::default()).map(drop)));
-    assert_eq!(reader.coverage().expect("told"), kapsa_memory::Coverage::default());
+    assert_eq!(reader.coverage().expect("the model"), kapsa_memory::Coverage::default());
     assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
+}
+
+/// A transaction of a principal checks what is added to it, and what is refused leaves nothing behind.
+#[test]
+fn a_principals_transaction_is_checked_as_it_is_filled() {
+    let fixture = Fixture::new();
+    let hidden = NewRecord { domain: "hr".into(), ..named("fact/hidden", "secret") };
+    fixture.writer().put(hidden).expect("put");
+    let profile = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
+    let mut writer = fixture.writer().as_principal(profile);
+    let own = |name: &str| NewRecord { domain: "revenue".into(), ..named(name, "ours") };
+    let mut transaction = writer.transaction();
+    transaction.put(own("fact/a")).expect("its own");
+    let denied = transaction.put(NewRecord { domain: "hr".into(), ..named("fact/b", "theirs") });
+    assert!(matches!(denied, Err(Error::AccessDenied { .. })));
+    assert!(matches!(transaction.forget(&uri("fact/hidden")), Err(Error::UriNotFound { .. })));
+    let signed = transaction.put(NewRecord { agent: "cmo".into(), ..own("fact/c") });
+    assert!(matches!(signed, Err(Error::AccessDenied { .. })));
+    let unpublished = transaction.prepare().expect("prepared");
+    assert_eq!(unpublished.puts().len(), 1);
+    assert!(fixture.reader().get(&uri("fact/a")).is_err(), "nothing is there before it is published");
+    unpublished.publish().expect("published");
+    let noted = writer.change(|_, batch| {
+        batch.note(NewRecord { domain: "hr".into(), ..named("fact/hidden", "overwritten as a note") });
+        Ok(())
+    });
+    assert!(noted.is_err(), "a note is not a way around a clearance");
+    drop(writer);
+    assert_eq!(fixture.reader().get(&uri("fact/hidden")).expect("there").text, "secret");
+    assert!(fixture.reader().get(&uri("fact/a")).is_ok());
 }
 
 #[test]
@@ -273,7 +272,8 @@ fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
     let fixture = Fixture::new();
     let mut writer = fixture.writer();
     writer.put(NewRecord { access: Some(Access::level(Classification::Public)), ..named("fact/x", "known") }).expect("put");
-    writer.checkpoint(&kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() }).expect("made");
+    checkpoint::make(&mut writer, &kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() })
+        .expect("made");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
     let told = |moment: AsOf| reader.on("main", Some(&moment)).expect_err("unknown").to_string();
     let known = told(AsOf::checkpoint("the-merger"));
@@ -319,9 +319,6 @@ fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
     let mut writer = fixture.writer().as_principal(profile.clone());
     assert!(matches!(writer.forget(&uri("fact/hidden")), Err(Error::UriNotFound { .. })));
     assert!(writer.forget(&uri("fact/own")).is_ok());
-    assert!(matches!(writer.purge(&uri("fact/1")), Err(Error::AccessDenied { .. })));
-    assert!(matches!(writer.create_branch("run/1", "main", None), Err(Error::AccessDenied { .. })));
-    assert!(matches!(writer.alias(&uri("fact/a"), &uri("fact/1")), Err(Error::AccessDenied { .. })));
     drop(writer);
     assert!(fixture.reader().get(&uri("fact/hidden")).is_ok(), "nothing happened to it");
 }
@@ -351,11 +348,12 @@ fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
     let path = folder.path().join("m.kapsa");
     create(&path, &WriteOptions::new(clock)).expect("made");
     let mut writer = Writer::open(&path, WriteOptions::new(clock)).expect("opens");
-    writer.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut writer, "run/1", "main", None).expect("made");
     writer.switch("run/1").expect("there");
     let access = Some(Access::restricted(["cro"]));
     writer.put(NewRecord { access: access.clone(), ..named("fact/x", "secret") }).expect("put");
-    writer.merge(&kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() }).expect("merged");
+    merge::merge(&mut writer, &kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() })
+        .expect("merged");
     assert_eq!(Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access, access);
 }
 
@@ -380,7 +378,7 @@ fn who_knows_next_to_nothing_finds_that() {
         }
         optimize(&fixture.path, &WriteOptions::new(clock), &mut |_, _| {}).expect("optimised");
     }
-    assert!(fixture.reader().stats(false).expect("counted").segment_count > 0);
+    assert!(stats(&fixture.reader(), false).expect("counted").segment_count > 0);
 }
 
 /// What a principal is told of its hits is the same whatever is hidden beside them, as long as they come in the same order.

@@ -2,7 +2,8 @@
 
 use kapsa_memory::record::Source;
 use kapsa_memory::{
-    EventRequest, EventType, ExportRequest, FindRequest, NewCheckpoint, NewEvent, NewRecord, Reader, content_hash,
+    EventRequest, EventType, ExportRequest, FindRequest, NewCheckpoint, NewEvent, NewRecord, Reader, branch, checkpoint,
+    content_hash, event, export,
 };
 
 use crate::{Fixture, named, uri};
@@ -16,8 +17,8 @@ fn fixture() -> Fixture {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "a fact of everybody")).expect("put");
-    w.checkpoint(&NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
-    w.create_branch("run/7", "main", None).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
+    branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
     let source = Source { path: "/a/folder/notes.md".to_string(), line_start: 1, line_end: 2, content_hash: "0".repeat(32) };
     w.put(NewRecord { run: "7".to_string(), source: Some(source), ..named("b", "a fact of the run") }).expect("put");
@@ -25,7 +26,8 @@ fn fixture() -> Fixture {
     w.put(named("gone", "forgotten by the run")).expect("put");
     w.forget(&uri("gone")).expect("forgotten");
     w.alias(&uri("old-b"), &uri("b")).expect("aliased");
-    w.checkpoint(&NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
+        .expect("made");
     let call = |mode: &str| {
         let payload = format!(
             r#"{{"call_id":"c","model":"m","routing_mode":"r","capture_mode":"{mode}","prompt_hash":"p","response_hash":"q","success":true}}"#
@@ -33,11 +35,10 @@ fn fixture() -> Fixture {
         let payload = serde_json::from_str(&payload).expect("JSON");
         NewEvent { run: "7".to_string(), payload, ..NewEvent::new(EventType::ModelCallEnvelope) }
     };
-    w.emit(vec![
-        call("full_io"),
-        call("prompts_only"),
-        NewEvent { run: "7".to_string(), ..NewEvent::new(EventType::DebugTrace) },
-    ])
+    event::emit(
+        &mut w,
+        vec![call("full_io"), call("prompts_only"), NewEvent { run: "7".to_string(), ..NewEvent::new(EventType::DebugTrace) }],
+    )
     .expect("told");
     drop(w);
     fixture
@@ -52,7 +53,7 @@ fn test_export_determinism() {
     let fixture = fixture();
     let write = |name: &str| {
         let path = fixture.path.with_file_name(name);
-        let export = on_run(&fixture).export(&request(Some("7"))).expect("gathered");
+        let export = export::gather(&on_run(&fixture), &request(Some("7"))).expect("gathered");
         export.write_capsule(&path).expect("written");
         assert_eq!(content_hash(&path).expect("readable"), export.content_hash);
         std::fs::read(path).expect("readable")
@@ -66,23 +67,23 @@ fn test_export_determinism() {
 #[test]
 fn test_export_filters_checkpoints_and_events_by_run() {
     let fixture = fixture();
-    let export = on_run(&fixture).export(&request(Some("run_7"))).expect("gathered");
+    let export = export::gather(&on_run(&fixture), &request(Some("run_7"))).expect("gathered");
     assert!(export.records.iter().all(|record| record.uri != uri("a")));
     assert_eq!((export.artifact_count, export.checkpoint_count, export.event_count), (5, 1, 2));
-    let whole = on_run(&fixture).export(&request(None)).expect("gathered");
+    let whole = export::gather(&on_run(&fixture), &request(None)).expect("gathered");
     assert_eq!((whole.artifact_count, whole.checkpoint_count), (6, 2));
-    assert!(on_run(&fixture).export(&request(Some("8"))).is_err(), "nothing of that run");
+    assert!(export::gather(&on_run(&fixture), &request(Some("8"))).is_err(), "nothing of that run");
 }
 
 #[test]
 fn test_safe_export_excludes_full_io_model_calls() {
     let fixture = fixture();
-    let export = on_run(&fixture).export(&request(Some("7"))).expect("gathered");
+    let export = export::gather(&on_run(&fixture), &request(Some("7"))).expect("gathered");
     let types: Vec<&str> = export.records.iter().filter_map(|record| record.tags.get("type")).map(String::as_str).collect();
     assert_eq!(types, ["StageTransition", "ModelCallEnvelope"]);
     let sources: Vec<&str> = export.records.iter().filter_map(|record| record.source.as_ref()).map(|s| s.path.as_str()).collect();
     assert_eq!(sources, ["notes.md"]);
-    let all = on_run(&fixture).export(&ExportRequest { is_unsafe: true, ..request(Some("7")) }).expect("gathered");
+    let all = export::gather(&on_run(&fixture), &ExportRequest { is_unsafe: true, ..request(Some("7")) }).expect("gathered");
     assert_eq!(all.event_count, 4);
 }
 
@@ -90,8 +91,7 @@ fn test_safe_export_excludes_full_io_model_calls() {
 fn test_export_import_retrieval_parity() {
     let fixture = fixture();
     let path = fixture.path.with_file_name("export.kapsa");
-    on_run(&fixture)
-        .export(&ExportRequest { is_unsafe: true, ..request(None) })
+    export::gather(&on_run(&fixture), &ExportRequest { is_unsafe: true, ..request(None) })
         .expect("gathered")
         .write_capsule(&path)
         .expect("written");
@@ -106,8 +106,8 @@ fn test_export_import_retrieval_parity() {
     assert_eq!(after.get(&uri("old-b")).expect("resolves").text, "a later fact of the run");
     assert_eq!(after.history(&uri("b")).expect("kept").len(), 2);
     assert!(after.get(&uri("gone")).is_err());
-    assert_eq!(after.checkpoints(false).expect("listed").len(), 2);
-    let events = after.events(&EventRequest::default()).expect("listed");
+    assert_eq!(checkpoint::list(&after, false).expect("listed").len(), 2);
+    let events = event::list(&after, &EventRequest::default()).expect("listed");
     assert_eq!(events.len(), 4);
     assert_eq!(after.get(&events[0].uri).expect("resolves").kind, "event");
     assert_eq!(kapsa_memory::check::verify(&path, &mut |_, _| {}).expect("checked").problems, []);

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
-    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
-    optimize,
+    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Put, Reader, SearchMode, UnlockedWriter, Uri,
+    WriteOptions, Writer, branch, create, embed, optimize, purge, stats,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
@@ -121,7 +121,7 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
         let model = Plain::new("plain");
         let mut writer = Writer::open(&capsule.path, options()).expect("it works");
         writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).expect("it works");
-        writer.create_branch("side", "main", None).expect("it works");
+        branch::create(&mut writer, "side", "main", None).expect("it works");
         writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).expect("it works");
         writer.switch("side").expect("it works");
         writer.put(record("s", "a feline of the side branch")).expect("it works");
@@ -153,6 +153,23 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
     }
 }
 
+/// Every search reported branches and tombstones as records that lack vectors.
+#[test]
+fn what_has_nothing_to_embed_is_not_missing() {
+    let capsule = capsule();
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    writer.put_many(vec![record("a", "a cat"), record("b", "a dog")]).expect("it works");
+    drop(writer);
+    fill(&capsule.path, &Plain::new("plain"));
+    let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+    branch::create(&mut writer, "side", "main", None).expect("it works");
+    writer.forget(&Uri::parse("a").expect("it works")).expect("it works");
+    let coverage = || Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage().covered, coverage().missing), (4, 0));
+    writer.put(record("c", "a bird")).expect("it works");
+    assert_eq!((coverage().covered, coverage().missing), (4, 1));
+}
+
 #[test]
 fn what_is_purged_has_no_vector_after_a_compaction() {
     let capsule = capsule();
@@ -162,7 +179,7 @@ fn what_is_purged_has_no_vector_after_a_compaction() {
     drop(writer);
     fill(&capsule.path, &model);
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    writer.purge(&Uri::parse("a").expect("it works")).expect("it works");
+    purge(&mut writer, &Uri::parse("a").expect("it works")).expect("it works");
     drop(writer);
     assert_eq!(found(&capsule.path, &model, &by_meaning("cat")), [""; 0]);
     assert_eq!(Reader::open(&capsule.path).expect("it works").coverage().expect("it works").vectors, 2);
@@ -230,7 +247,7 @@ fn the_same_text_is_embedded_once_and_a_failing_model_loses_nothing() {
 }
 
 #[test]
-fn many_small_puts_leave_few_annexes() {
+fn many_small_puts_leave_few_derived_segments() {
     let capsule = capsule();
     let model = Plain::new("plain");
     for n in 0..120 {
@@ -241,7 +258,7 @@ fn many_small_puts_leave_few_annexes() {
         fill(&capsule.path, &model);
     }
     let snapshot = kapsa_capsule::Snapshot::open(&capsule.path).expect("it works");
-    assert!(snapshot.annexes().len() <= 16, "{} annexes", snapshot.annexes().len());
+    assert!(snapshot.derived().len() <= 16, "{} derived segments", snapshot.derived().len());
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.missing), (120, 0));
     let report = Reader::open(&capsule.path)
@@ -377,4 +394,93 @@ fn many_who_embed_at_once_leave_each_vector_once() {
     });
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.covered, coverage.missing), (300, 300, 0));
+}
+
+/// Puts records with vectors that were made before the lock was taken.
+fn put_ahead(capsule: UnlockedWriter, records: Vec<NewRecord>, vectors: NewVectors) -> Vec<Put> {
+    let mut writer = capsule.lock().expect("locked");
+    let mut transaction = writer.transaction();
+    records.into_iter().try_for_each(|record| transaction.put(record)).expect("added");
+    transaction.prepare().expect("prepared").publish_with_vectors(vectors).expect("published")
+}
+
+fn turns(texts: &[&str]) -> Vec<NewRecord> {
+    let turn = |text: &&str| {
+        let mut record = NewRecord { title: "Pets".into(), agent: "ann".into(), ..NewRecord::text(*text) };
+        record.tags.insert("session".into(), "s1".into());
+        record
+    };
+    texts.iter().map(turn).collect()
+}
+
+#[test]
+fn records_and_their_vectors_are_one_commit() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    for round in 1..=20u64 {
+        let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
+        let records = turns(&["a cat sleeps", "the dog barks", ""]);
+        let vectors = unlocked.embed(&records, &model).expect("embedded");
+        put_ahead(unlocked, records, vectors);
+        let reader = Reader::open(&capsule.path).expect("opened");
+        assert_eq!(stats(&reader, false).expect("counted").commit_count, round);
+        assert_eq!(reader.coverage().expect("read").missing, 0, "records without a text are covered as well");
+        assert_eq!(found(&capsule.path, &model, &by_meaning("feline")).len(), 10.min(2 * round as usize));
+    }
+}
+
+#[test]
+fn vectors_made_ahead_are_those_that_would_be_made_later() {
+    let texts = ["a cat sleeps", "the dog barks at a red ship", "a hound"];
+    let (ahead, later) = (capsule(), capsule());
+    let model = Plain::new("plain");
+    for text in texts {
+        let unlocked = UnlockedWriter::open(&ahead.path, options()).expect("opened");
+        let records = turns(&[text]);
+        let vectors = unlocked.embed(&records, &model).expect("embedded");
+        put_ahead(unlocked, records, vectors);
+        Writer::open(&later.path, options()).expect("opened").put_many(turns(&[text])).expect("put");
+    }
+    fill(&later.path, &model);
+    let scores = |path: &Path, query: &str| -> Vec<(u64, f32)> {
+        let found = Reader::open(path).expect("opened").find_with(&by_meaning(query), Some(&model)).expect("found");
+        found.hits.iter().map(|hit| (hit.record.sequence, hit.score)).collect()
+    };
+    for query in ["cat", "hound", "ship", "red dog"] {
+        assert_eq!(scores(&ahead.path, query), scores(&later.path, query), "{query}");
+    }
+}
+
+#[test]
+fn vectors_made_ahead_follow_their_records_past_those_of_another_writer() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
+    let vectors = unlocked.embed(&[record("mine", "a cat sleeps")], &model).expect("embedded");
+    let mut other = Writer::open(&capsule.path, options()).expect("opened");
+    other.put_many(vec![record("x", "a red ship"), record("y", "the dog barks")]).expect("put");
+    drop(other);
+    put_ahead(unlocked, vec![record("mine", "a cat sleeps")], vectors);
+    assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["mine"]);
+    assert_eq!(Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing, 2, "those of the other");
+    assert_eq!(fill(&capsule.path, &model).records, 2);
+}
+
+#[test]
+fn vectors_of_a_model_that_went_out_of_force_are_left_out_and_the_records_stored() {
+    let capsule = capsule();
+    let (old, new) = (Plain::new("plain"), Plain::new("another"));
+    Writer::open(&capsule.path, options()).expect("opened").put(record("a", "a cat sleeps")).expect("put");
+    fill(&capsule.path, &old);
+    let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
+    let vectors = unlocked.embed(&[record("b", "the dog barks")], &old).expect("embedded");
+    let change = EmbedRequest { change: true, ..EmbedRequest::default() };
+    embed(&capsule.path, &options(), &new, &change, &mut |_, _| ()).expect("changed");
+    put_ahead(unlocked, vec![record("b", "the dog barks")], vectors);
+    assert_eq!(Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing, 1);
+    assert_eq!(fill(&capsule.path, &new).records, 1);
+    assert_eq!(found(&capsule.path, &new, &by_meaning("hound"))[0], "b");
+    let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
+    let refused = unlocked.embed(&[record("c", "a ship")], &old).expect_err("another model is in force");
+    assert!(matches!(refused, Error::OtherModel { .. }), "{refused}");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kapsa_memory::{Error, FindRequest, Reader, TimelineRequest, WriteOptions, Writer, create_unlocked};
+use kapsa_memory::{Error, FindRequest, Reader, TimelineRequest, WriteOptions, Writer, create_unlocked, purge, stats};
 use kapsa_testkit::{Disk, Random, one_crash};
 
 use crate::{clock, named, uri};
@@ -176,7 +176,7 @@ impl World {
 }
 
 fn answers_like(reader: &Reader, model: &Model) -> bool {
-    let count = reader.stats(false).expect("counted").record_count;
+    let count = stats(&reader, false).expect("counted").record_count;
     let erased = |s: &u64| reader.record(*s).expect("readable").purged;
     count == model.revisions.len() as u64 && model.erased.iter().all(erased)
 }
@@ -203,7 +203,7 @@ fn apply(mut w: Writer, model: &mut Model, operation: &Operation) -> Option<Writ
         Operation::Purge(key) => {
             let put = |s: &u64| model.revisions[*s as usize - 1].1.is_some();
             let erasable: Vec<u64> = model.sequences_of(*key).into_iter().filter(put).collect();
-            match w.purge(&uri(&name(*key))) {
+            match purge(&mut w, &uri(&name(*key))) {
                 Ok(count) => {
                     assert_eq!(count as usize, erasable.len());
                     let erased = model.sequences_of(*key).into_iter().filter(|s| !model.markers.contains(s));
@@ -246,7 +246,7 @@ fn check(reader: &Reader, model: &Model) {
     let mut hits: Vec<u64> = found.hits.iter().map(|h| h.record.sequence).collect();
     hits.sort_unstable();
     assert_eq!(hits, sequences);
-    let stats = reader.stats(true).expect("counted");
+    let stats = stats(&reader, true).expect("counted");
     assert_eq!((stats.uri_count, stats.record_count), (Some(visible.len() as u64), model.revisions.len() as u64));
 }
 

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kapsa_memory::{
     AsOf, Choice, Error, EventRequest, EventType, ExportRequest, FindRequest, MergeRequest, MergeResult, NewCheckpoint, NewEvent,
-    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, create_unlocked,
+    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, branch, checkpoint, create_unlocked, event, export, history,
+    merge, stats,
 };
 use kapsa_testkit::{Disk, Random, one_crash};
 
@@ -359,7 +360,7 @@ impl World {
                 let done = from + random.below((operations.len() - from) as u64 + 1) as usize;
                 self.power_fails(&operations[..done], random);
                 let reader = self.reader();
-                let count = reader.stats(false).expect("counted").record_count;
+                let count = stats(&reader, false).expect("counted").record_count;
                 let erased = |s: &u64| reader.record(*s).expect("readable").purged;
                 if count != self.model.entries.len() as u64 || !self.model.erased.iter().all(erased) {
                     assert_eq!(count, before.entries.len() as u64, "whole or not at all: {inner:?}");
@@ -392,7 +393,10 @@ impl World {
             Operation::Checkpoint(branch, number) => {
                 let label = format!("label {number}");
                 let taken = self.model.checkpoints.iter().any(|(on, known, _)| on == branch && *known == label);
-                let made = self.writer(*branch).checkpoint(&NewCheckpoint { label: label.clone(), ..NewCheckpoint::default() });
+                let made = checkpoint::make(
+                    &mut self.writer(*branch),
+                    &NewCheckpoint { label: label.clone(), ..NewCheckpoint::default() },
+                );
                 assert_eq!(made.is_ok(), !taken, "{made:?}");
                 if made.is_ok() {
                     let sequence = self.model.push(*branch, 0, What::System);
@@ -400,7 +404,7 @@ impl World {
                 }
             }
             Operation::Event(branch) => {
-                self.writer(*branch).emit(vec![NewEvent::new(EventType::IntakeCompleted)]).expect("told");
+                event::emit(&mut self.writer(*branch), vec![NewEvent::new(EventType::IntakeCompleted)]).expect("told");
                 let sequence = self.model.push(*branch, 0, What::System);
                 self.model.events.push((*branch, sequence));
             }
@@ -409,7 +413,7 @@ impl World {
             Operation::Pick(from, to, key) => {
                 let counting = self.model.alive(*from, u64::MAX, *key);
                 let from = self.model.branches[*from].name.clone();
-                let picked = self.writer(*to).cherry_pick(&uri(&name(*key)), &from, "", "");
+                let picked = merge::cherry_pick(&mut self.writer(*to), &uri(&name(*key)), &from, "", "");
                 assert_eq!(picked.is_ok(), !counting.is_empty(), "{picked:?}");
                 self.copy(*to, *key, &counting);
             }
@@ -445,7 +449,7 @@ impl World {
                 erasable += u64::from(matches!(entry.what, What::Put(_)));
             }
         }
-        match self.writer(branch).purge(&uri(&name(key))) {
+        match kapsa_memory::purge(&mut self.writer(branch), &uri(&name(key))) {
             Ok(count) => assert_eq!(count, erasable),
             Err(Error::UriNotFound { .. }) => assert_eq!(erasable, 0),
             Err(error) => panic!("{error}"),
@@ -464,8 +468,8 @@ impl World {
         let made = format!("b{}", self.model.branches.len());
         let as_of = then.map(AsOf::Sequence);
         let parent_name = self.model.branches[parent].name.clone();
-        self.writer(0).create_branch(&made, &parent_name, as_of.as_ref()).expect("made");
-        assert!(self.writer(0).create_branch(&made, "main", None).is_err(), "a name is never used again");
+        branch::create(&mut self.writer(0), &made, &parent_name, as_of.as_ref()).expect("made");
+        assert!(branch::create(&mut self.writer(0), &made, "main", None).is_err(), "a name is never used again");
         let fork = then.map_or(self.model.next(), |then| then + 1);
         self.model.push(parent, 0, What::System);
         self.model.branches.push(Branch { name: made, parent, fork });
@@ -475,11 +479,11 @@ impl World {
         let (branch, to) = (&self.model.branches[from], self.model.branches[self.model.branches[from].parent].name.clone());
         let request = MergeRequest { from: branch.name.clone(), to, ..MergeRequest::default() };
         if from == 0 {
-            assert!(self.writer(0).merge(&request).is_err());
+            assert!(merge::merge(&mut self.writer(0), &request).is_err());
             return;
         }
         let plan = self.model.merge_plan(from);
-        let told = self.reader().plan_merge(&request).expect("planned");
+        let told = merge::plan(&self.reader(), &request).expect("planned");
         let conflicts =
             |conflict: bool| plan.iter().filter(|item| item.2 == conflict).map(|item| name(item.0)).collect::<Vec<_>>();
         let reported: Vec<String> = told.conflicts().map(|item| item.uri.short().to_string()).collect();
@@ -487,15 +491,15 @@ impl World {
         assert_eq!(told.items.len(), plan.len(), "{plan:?} {told:?}");
         if plan.iter().any(|item| item.2) {
             let before = self.disk.operations().len();
-            assert!(matches!(self.writer(0).merge(&request).expect("planned"), MergeResult::Conflicts(_)));
+            assert!(matches!(merge::merge(&mut self.writer(0), &request).expect("planned"), MergeResult::Conflicts(_)));
             let wrote = self.disk.operations()[before..].iter().any(|operation| format!("{operation:?}").starts_with("Write"));
-            assert!(!wrote || self.reader().stats(false).expect("told").record_count == self.model.entries.len() as u64);
+            assert!(!wrote || stats(&self.reader(), false).expect("told").record_count == self.model.entries.len() as u64);
         }
         let request = MergeRequest { rule: Some(rule.clone()), ..request };
-        let MergeResult::Done(_) = self.writer(0).merge(&request).expect("merged") else { panic!("a rule decides") };
+        let MergeResult::Done(_) = merge::merge(&mut self.writer(0), &request).expect("merged") else { panic!("a rule decides") };
         self.model.merge(from, rule);
         assert_eq!(self.model.merge_plan(from), [], "merging again brings nothing: {request:?}");
-        assert_eq!(self.reader().plan_merge(&request).expect("planned").items.len(), 0);
+        assert_eq!(merge::plan(&self.reader(), &request).expect("planned").items.len(), 0);
     }
 
     /// Undoes one commit; what that is to restore is worked out from the model.
@@ -542,7 +546,7 @@ impl World {
             }
             restored.push((key, newest, back));
         }
-        let undone = self.writer(branch).revert(&Undo::Commit(sequence), "", "");
+        let undone = history::revert(&mut self.writer(branch), &Undo::Commit(sequence), "", "");
         assert!(undone.is_ok() || restored.is_empty(), "{undone:?} {any}");
         for (key, newest, back) in restored {
             if back.is_empty() {
@@ -572,7 +576,7 @@ impl World {
 
     fn check(&self, random: &mut Random) {
         let reader = self.reader();
-        assert_eq!(reader.stats(false).expect("counted").record_count, self.model.entries.len() as u64);
+        assert_eq!(stats(&reader, false).expect("counted").record_count, self.model.entries.len() as u64);
         for branch in 0..self.model.branches.len() {
             self.check_view(&reader.on(&self.model.branches[branch].name, None).expect("a branch"), branch, u64::MAX);
             if self.model.next() > 1 {
@@ -582,7 +586,7 @@ impl World {
             }
             self.check_checkpoints(&reader, branch);
         }
-        let listed = reader.events(&EventRequest { all_branches: true, ..EventRequest::default() }).expect("listed");
+        let listed = event::list(&reader, &EventRequest { all_branches: true, ..EventRequest::default() }).expect("listed");
         assert_eq!(
             listed.iter().map(|event| event.sequence).collect::<Vec<_>>(),
             self.model.events.iter().map(|(_, sequence)| *sequence).collect::<Vec<_>>()
@@ -608,14 +612,14 @@ impl World {
         hits.sort_unstable();
         assert_eq!(hits, sequences, "{}", context());
         let keys: BTreeSet<u8> = visible.values().map(|(key, _)| *key).collect();
-        assert_eq!(view.stats(true).expect("counted").uri_count, Some(keys.len() as u64), "{}", context());
+        assert_eq!(stats(&view, true).expect("counted").uri_count, Some(keys.len() as u64), "{}", context());
     }
 
     /// What a branch shows is what its export shows.
     fn check_export(&self, branch: usize) {
         let view = self.reader().on(&self.model.branches[branch].name, None).expect("a branch");
         let visible = self.model.visible(branch, u64::MAX);
-        let Ok(export) = view.export(&ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
+        let Ok(export) = export::gather(&view, &ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
             assert!(visible.is_empty(), "something is there to be exported");
             return;
         };
@@ -629,17 +633,17 @@ impl World {
         let shown: Vec<(String, String)> = visible.into_values().map(|(key, text)| (name(key), text)).collect();
         assert_eq!(listed, shown);
         let names: BTreeSet<&String> = shown.iter().map(|(name, _)| name).collect();
-        assert_eq!(exported.stats(true).expect("counted").uri_count, Some(names.len() as u64));
+        assert_eq!(stats(&exported, true).expect("counted").uri_count, Some(names.len() as u64));
     }
 
     fn check_checkpoints(&self, reader: &Reader, branch: usize) {
         let view = reader.on(&self.model.branches[branch].name, None).expect("a branch");
         let own: Vec<u64> = self.model.checkpoints.iter().filter(|(on, ..)| *on == branch).map(|(.., s)| *s).collect();
-        assert_eq!(view.checkpoints(false).expect("listed").iter().map(|c| c.sequence).collect::<Vec<_>>(), own);
+        assert_eq!(checkpoint::list(&view, false).expect("listed").iter().map(|c| c.sequence).collect::<Vec<_>>(), own);
         for (on, label, sequence) in &self.model.checkpoints {
             let newest =
                 self.model.checkpoints.iter().rev().find(|(_, known, s)| known == label && self.model.sees(branch, u64::MAX, *s));
-            match (view.checkpoint(label), newest) {
+            match (checkpoint::named(&view, label), newest) {
                 (Ok(found), Some((.., sequence))) => assert_eq!(found.sequence, *sequence),
                 (Err(Error::UnknownAsOf { .. }), None) => {}
                 (got, want) => panic!("{label} on {on} {sequence}: {got:?} instead of {want:?}"),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 
-use kapsa_memory::{Error, NewRecord, SharedWriter};
+use kapsa_memory::{Error, NewRecord, SharedWriter, stats};
 
 use crate::{Fixture, named, uri};
 
@@ -33,7 +33,7 @@ fn concurrent_puts_share_commits_and_keep_the_order_of_each_thread() {
             assert_eq!((record.sequence, record.text), (sequence, format!("text {thread} {n}")));
         }
     }
-    let stats = reader.stats(true).expect("counted");
+    let stats = stats(&reader, true).expect("counted");
     assert_eq!(stats.record_count, (THREADS * PUTS) as u64);
     assert!(stats.commit_count < stats.record_count, "{} commits for {} records", stats.commit_count, stats.record_count);
     drop(shared);

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use kapsa_memory::{MergeRequest, MergeResult, NewCheckpoint, Reader, Relation, WriteOptions, Writer, clone};
+use kapsa_memory::{
+    MergeRequest, MergeResult, NewCheckpoint, Reader, Relation, WriteOptions, Writer, branch, checkpoint, clone, merge, stats,
+    sync,
+};
 
 use crate::{Fixture, clock, named, uri};
 
@@ -16,11 +19,11 @@ fn writer(path: &Path) -> Writer {
 }
 
 fn pull(to: &Path, from: &Path) -> kapsa_memory::Pulled {
-    writer(to).pull(from, "other", &mut |_, _| {}).expect("pulled")
+    sync::pull(&mut writer(to), from, "other", &mut |_, _| {}).expect("pulled")
 }
 
 fn chain(path: &Path) -> String {
-    Reader::open(path).expect("opens").stats(false).expect("told").chain
+    stats(&Reader::open(path).expect("opens"), false).expect("told").chain
 }
 
 fn assert_whole(path: &Path) {
@@ -32,7 +35,7 @@ fn pair() -> (Fixture, std::path::PathBuf) {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "fact a")).expect("put");
-    w.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut w, "run/1", "main", None).expect("made");
     w.put(named("b", "fact b")).expect("put");
     drop(w);
     let copy = fixture.path.with_file_name("copy.kapsa");
@@ -68,7 +71,7 @@ fn whoever_is_behind_gets_the_missing_commits_as_they_are() {
     }
     w.switch("run/1").expect("open");
     w.put(named("a", "fact a of the run")).expect("put");
-    w.checkpoint(&NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() }).expect("made");
     drop(w);
     let pulled = pull(&copy, &fixture.path);
     assert_eq!((pulled.relation, pulled.records), (Relation::FastForward, 202));
@@ -86,10 +89,10 @@ fn where_both_went_on_the_others_records_come_as_branches() {
     w.put(named("a", "fact a of there")).expect("put");
     w.switch("run/1").expect("open");
     w.put(named("a", "fact a of the run there")).expect("put");
-    w.create_branch("run/2", "run/1", None).expect("made");
+    branch::create(&mut w, "run/2", "run/1", None).expect("made");
     w.switch("run/2").expect("open");
     w.put(named("c", "fact c")).expect("put");
-    w.archive_branch("run/2").expect("archived");
+    branch::archive(&mut w, "run/2").expect("archived");
     drop(w);
     let pulled = pull(&fixture.path, &copy);
     assert_eq!((pulled.relation, pulled.records), (Relation::Forked, 5));
@@ -102,7 +105,7 @@ fn where_both_went_on_the_others_records_come_as_branches() {
     assert_eq!(told("other/run/2", "c").as_deref(), Some("fact c"));
     assert_eq!(told("run/1", "a").as_deref(), Some("fact a"));
     let reader = Reader::open(&fixture.path).expect("opens");
-    let branches = reader.branches().expect("listed");
+    let branches = branch::list(&reader).expect("listed");
     let run = branches.iter().find(|branch| branch.name == "other/run/2").expect("listed");
     assert_eq!((run.parent.as_deref(), run.archived), (Some("other/run/1"), true));
 
@@ -112,7 +115,9 @@ fn where_both_went_on_the_others_records_come_as_branches() {
     assert_eq!(pull(&fixture.path, &copy).records, 1, "only what is missing comes");
     assert_eq!(told("other/main", "d").as_deref(), Some("fact d"));
     let request = MergeRequest { from: "other/main".to_string(), to: "main".to_string(), ..MergeRequest::default() };
-    let MergeResult::Conflicts(plan) = fixture.writer().merge(&request).expect("planned") else { panic!("a conflict") };
+    let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &request).expect("planned") else {
+        panic!("a conflict")
+    };
     assert_eq!(plan.conflicts().count(), 1);
     assert_whole(&fixture.path);
 }
@@ -122,7 +127,7 @@ fn a_stranger_and_one_under_anothers_name_are_refused() {
     let (fixture, copy) = pair();
     let stranger = Fixture::new();
     stranger.writer().put(named("x", "fact x")).expect("put");
-    assert!(fixture.writer().pull(&stranger.path, "other", &mut |_, _| {}).is_err());
+    assert!(sync::pull(&mut fixture.writer(), &stranger.path, "other", &mut |_, _| {}).is_err());
     let second = copy.with_file_name("second.kapsa");
     clone(&copy, &second, &mut |_, _| {}).expect("cloned");
     fixture.writer().put(named("a", "fact a of here")).expect("put");
@@ -130,11 +135,11 @@ fn a_stranger_and_one_under_anothers_name_are_refused() {
     writer(&second).put(named("a", "fact a of elsewhere")).expect("put");
     pull(&fixture.path, &copy);
     let before = std::fs::read(&fixture.path).expect("readable");
-    assert!(fixture.writer().pull(&second, "other", &mut |_, _| {}).is_err());
+    assert!(sync::pull(&mut fixture.writer(), &second, "other", &mut |_, _| {}).is_err());
     assert_eq!(std::fs::read(&fixture.path).expect("readable"), before);
-    assert_eq!(fixture.writer().pull(&second, "second", &mut |_, _| {}).expect("pulled").relation, Relation::Forked);
+    assert_eq!(sync::pull(&mut fixture.writer(), &second, "second", &mut |_, _| {}).expect("pulled").relation, Relation::Forked);
     let empty = Fixture::new();
-    let all = empty.writer().pull(&copy, "other", &mut |_, _| {}).expect("pulled");
+    let all = sync::pull(&mut empty.writer(), &copy, "other", &mut |_, _| {}).expect("pulled");
     assert_eq!(
         (all.relation, chain(&empty.path)),
         (Relation::FastForward, chain(&copy)),

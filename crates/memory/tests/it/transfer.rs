@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use kapsa_memory::transfer::{Format, GcReport, GcRequest, Import, Mounted, Mounts, Stage, Written, gc, mount_path};
-use kapsa_memory::{Error, EventType, ExportRequest, MergeRequest, NewCheckpoint, NewEvent, NewRecord};
+use kapsa_memory::{
+    Error, EventType, ExportRequest, MergeRequest, NewCheckpoint, NewEvent, NewRecord, branch, checkpoint, event, export, merge,
+};
 
 use crate::{Fixture, named, uri};
 
@@ -23,16 +25,17 @@ fn fixture() -> Fixture {
     w.put(NewRecord { title: "Title: [x]".to_string(), ..named("a", "second\n---\n") }).expect("put");
     w.forget(&uri("gone")).expect("forgotten");
     w.alias(&uri("old"), &uri("a")).expect("aliased");
-    w.create_branch("run/7", "main", None).expect("made");
+    branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
     w.put(named("found", "by the run")).expect("put");
-    w.checkpoint(&NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
+        .expect("made");
     fixture
 }
 
 fn write(fixture: &Fixture, request: &ExportRequest, format: Format, name: &str) -> (PathBuf, Written) {
     let path = fixture.path.with_file_name(name);
-    let written = fixture.reader().export(request).expect("gathered").write(format, &path, time).expect("written");
+    let written = export::gather(&fixture.reader(), request).expect("gathered").write(format, &path, time).expect("written");
     (path, written)
 }
 
@@ -52,7 +55,8 @@ fn test_export_determinism_in_every_format() {
         let exported = serde_json::json!({"destination_type": "file", "format": "capsule", "checkpoints_included": 0,
             "sanitized": true, "encrypted": false, "exported_at": "now"});
         let payload = exported.as_object().expect("an object").clone();
-        fixture.writer().emit(vec![NewEvent { payload, ..NewEvent::new(EventType::CapsuleExported) }]).expect("told");
+        event::emit(&mut fixture.writer(), vec![NewEvent { payload, ..NewEvent::new(EventType::CapsuleExported) }])
+            .expect("told");
         fixture.writer().compact(&mut |_, _| {}).expect("compacts");
         let (path, second) = write(&fixture, &whole(), format, &format!("second-{format:?}"));
         assert_eq!(first, second, "{format:?}: an export does not change the next one");
@@ -66,16 +70,16 @@ fn test_export_determinism_in_every_format() {
 fn a_run_is_exported_whole_merged_or_not() {
     let fixture = fixture();
     let uris = |request: &ExportRequest| {
-        let export = fixture.reader().export(request).expect("gathered");
+        let export = export::gather(&fixture.reader(), request).expect("gathered");
         (export.artifact_count, export.checkpoint_count, export.event_count)
     };
     assert_eq!(uris(&of_run("7")), (1, 1, 1), "seen from main, where it was not merged");
     let request = MergeRequest { from: "run/7".to_string(), to: "main".to_string(), ..MergeRequest::default() };
-    fixture.writer().merge(&request).expect("merged");
+    merge::merge(&mut fixture.writer(), &request).expect("merged");
     let (artifacts, checkpoints, events) = uris(&of_run("run_7"));
     assert_eq!((artifacts, events), (2, 2), "the merged revision and the merge's event as well");
     assert!(checkpoints >= 1);
-    assert_eq!(fixture.reader().export(&whole()).expect("gathered").event_count, 2, "events that came by the merge");
+    assert_eq!(export::gather(&fixture.reader(), &whole()).expect("gathered").event_count, 2, "events that came by the merge");
 }
 
 #[test]
@@ -133,7 +137,7 @@ fn nothing_takes_a_place_that_is_taken() {
     fs::write(notes.join("own.txt"), "mine").expect("written");
     let export = || {
         let stage = stage();
-        let made = fixture.reader().export(&whole()).expect("gathered").write(Format::Markdown, &stage.path("x"), time);
+        let made = export::gather(&fixture.reader(), &whole()).expect("gathered").write(Format::Markdown, &stage.path("x"), time);
         made.expect("written");
         stage.place_folder(&stage.path("x"), &notes, true)
     };

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use kapsa_memory::request::Change;
 use kapsa_memory::{
     AsOf, Choice, Decision, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult, Mode, NewCheckpoint,
-    NewEvent, NewRecord, Reader, Ruling, Selector, TimelineRequest, Undo, Writer,
+    NewEvent, NewRecord, Reader, Ruling, Selector, TimelineRequest, Undo, Writer, branch, checkpoint, event, history, merge,
+    purge, stats,
 };
 
 use crate::{Fixture, named, uri};
@@ -14,7 +15,7 @@ fn texts(reader: &Reader) -> Vec<String> {
     let all = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
     let listed = reader.timeline(&all).expect("listed");
     let uris: HashSet<&str> = listed.iter().map(|record| record.uri.as_str()).collect();
-    assert_eq!(reader.stats(true).expect("counted").uri_count, Some(uris.len() as u64), "contested URIs count once");
+    assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(uris.len() as u64), "contested URIs count once");
     let mut texts: Vec<String> = listed.into_iter().map(|record| record.text).collect();
     let found = reader.find(&FindRequest { k: 10_000, ..FindRequest::new("fact") }).expect("found");
     let mut hits: Vec<String> = found.hits.into_iter().map(|hit| hit.record.text).collect();
@@ -44,7 +45,7 @@ fn in_every_layout(fixture: &Fixture, check: impl Fn(&Reader)) {
     check(&fixture.reader());
     let filler = (0..200).map(|i| named(&format!("filler/{i}"), "padding only")).collect();
     let mut writer = fixture.writer();
-    writer.create_branch("filler", "main", None).expect("made");
+    branch::create(&mut writer, "filler", "main", None).expect("made");
     writer.switch("filler").expect("open");
     writer.put_many(filler).expect("put");
     check(&fixture.reader());
@@ -67,13 +68,13 @@ fn run_branch_isolation_is_exact_in_every_layout() {
     let mut w = fixture.writer();
     w.put(named("a", "fact a of before")).expect("put");
     w.put(named("b", "fact b of before")).expect("put");
-    w.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut w, "run/1", "main", None).expect("made");
     w.put(named("c", "fact c on main")).expect("put");
     w.switch("run/1").expect("open");
     w.put(named("a", "fact a of the run")).expect("put");
     w.forget(&uri("b")).expect("forgotten");
     w.put(named("d", "fact d of the run")).expect("put");
-    w.create_branch("run/1.task", "run/1", None).expect("made");
+    branch::create(&mut w, "run/1.task", "run/1", None).expect("made");
     w.put(named("e", "fact e after the task left")).expect("put");
     drop(w);
     let mut w = on(&fixture, "run/1.task");
@@ -96,19 +97,19 @@ fn run_branch_isolation_is_exact_in_every_layout() {
 fn a_branch_name_is_never_used_again_and_an_archived_one_is_closed() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
-    let made = w.create_branch("run/run_7", "main", None).expect("made");
+    let made = branch::create(&mut w, "run/run_7", "main", None).expect("made");
     assert_eq!(made.name, "run/7");
-    assert!(matches!(w.create_branch("run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(branch::create(&mut w, "run/7", "main", None), Err(Error::InvalidOperation { .. })));
     w.switch("run/7").expect("open");
     w.put(named("x", "fact x")).expect("put");
-    w.archive_branch("run/7").expect("archived");
-    assert!(matches!(w.create_branch("run/7", "main", None), Err(Error::InvalidOperation { .. })));
-    assert!(matches!(w.archive_branch("run/7"), Err(Error::InvalidOperation { .. })));
-    assert!(matches!(w.archive_branch("main"), Err(Error::InvalidOperation { .. })));
+    branch::archive(&mut w, "run/7").expect("archived");
+    assert!(matches!(branch::create(&mut w, "run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(branch::archive(&mut w, "run/7"), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(branch::archive(&mut w, "main"), Err(Error::InvalidOperation { .. })));
     drop(w);
     assert!(matches!(fixture.writer().switch("run/7"), Err(Error::InvalidOperation { .. })));
     in_every_layout(&fixture, |reader| {
-        let branches = reader.branches().expect("listed");
+        let branches = branch::list(&reader).expect("listed");
         let run = branches.iter().find(|branch| branch.name == "run/7").expect("listed");
         assert!(run.archived && run.parent.as_deref() == Some("main"));
         assert_eq!(texts(&reader.on("run/7", None).expect("readable")), ["fact x"]);
@@ -125,14 +126,14 @@ fn time_travel_survives_reopen_and_sees_nothing_later() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     let first = w.put(named("a", "fact a one")).expect("put").sequence;
-    let one = w.checkpoint(&label("one")).expect("made");
+    let one = checkpoint::make(&mut w, &label("one")).expect("made");
     w.put(named("a", "fact a two")).expect("put");
     w.put(named("b", "fact b")).expect("put");
-    w.checkpoint(&label("two")).expect("made");
+    checkpoint::make(&mut w, &label("two")).expect("made");
     w.forget(&uri("a")).expect("forgotten");
-    w.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
-    let foreign = w.checkpoint(&label("on the run")).expect("made");
+    let foreign = checkpoint::make(&mut w, &label("on the run")).expect("made");
     drop(w);
     in_every_layout(&fixture, |reader| {
         let then = |as_of: AsOf| texts(&reader.on("main", Some(&as_of)).expect("known"));
@@ -164,22 +165,22 @@ fn label_uniqueness_is_scoped_to_the_branch() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "fact")).expect("put");
-    let first = w.checkpoint(&label("release")).expect("made");
-    assert!(matches!(w.checkpoint(&label("release")), Err(Error::DuplicateLabel { .. })));
-    let forced = w.checkpoint(&NewCheckpoint { force: true, ..label("release") }).expect("forced");
+    let first = checkpoint::make(&mut w, &label("release")).expect("made");
+    assert!(matches!(checkpoint::make(&mut w, &label("release")), Err(Error::DuplicateLabel { .. })));
+    let forced = checkpoint::make(&mut w, &NewCheckpoint { force: true, ..label("release") }).expect("forced");
     assert_ne!(first.id, forced.id);
     for odd in ["", "  ", "12", "#12"] {
-        assert!(matches!(w.checkpoint(&label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
+        assert!(matches!(checkpoint::make(&mut w, &label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
     }
-    w.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
-    w.checkpoint(&label("release")).expect("another branch");
+    checkpoint::make(&mut w, &label("release")).expect("another branch");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        assert_eq!(reader.checkpoints(false).expect("listed").len(), 2);
-        assert_eq!(reader.checkpoints(true).expect("listed").len(), 3);
-        assert_eq!(reader.checkpoint("release").expect("the newest").id, forced.id);
-        assert_eq!(reader.on("run/1", None).expect("a branch").checkpoints(false).expect("listed").len(), 1);
+        assert_eq!(checkpoint::list(&reader, false).expect("listed").len(), 2);
+        assert_eq!(checkpoint::list(&reader, true).expect("listed").len(), 3);
+        assert_eq!(checkpoint::named(&reader, "release").expect("the newest").id, forced.id);
+        assert_eq!(checkpoint::list(&reader.on("run/1", None).expect("a branch"), false).expect("listed").len(), 1);
     });
 }
 
@@ -194,16 +195,17 @@ fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
         git_commit: "abc".to_string(),
         ..NewCheckpoint::default()
     };
-    let plan = w.checkpoint(&stage("plan")).expect("made");
-    w.checkpoint(&stage("plan")).expect("a stage may come again");
-    w.checkpoint(&stage("tasks")).expect("made");
+    let plan = checkpoint::make(&mut w, &stage("plan")).expect("made");
+    checkpoint::make(&mut w, &stage("plan")).expect("a stage may come again");
+    checkpoint::make(&mut w, &stage("tasks")).expect("made");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        let listed = reader.checkpoints(false).expect("listed");
+        let listed = checkpoint::list(&reader, false).expect("listed");
         assert_eq!(listed.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["stage:plan", "stage:plan", "stage:tasks"]);
         let found = &listed[0];
         assert_eq!((&found.spec[..], &found.run[..], &found.git_commit[..], found.manual), ("S-1", "7", "abc", false));
-        let events = reader.events(&EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() }).expect("listed");
+        let events =
+            event::list(&reader, &EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() }).expect("listed");
         assert_eq!(events.len(), 2);
         assert_eq!(events[0].payload["checkpoint_id"], plan.id);
         assert_eq!(reader.get(&events[0].uri).expect("resolves").kind, "event");
@@ -225,7 +227,7 @@ fn two_runs() -> Fixture {
     w.put(named("port", "fact: the port is 1")).expect("put");
     w.put(named("old", "fact: old")).expect("put");
     for run in ["run/1", "run/2"] {
-        w.create_branch(run, "main", None).expect("made");
+        branch::create(&mut w, run, "main", None).expect("made");
     }
     drop(w);
     let mut w = on(&fixture, "run/1");
@@ -243,11 +245,11 @@ fn two_runs() -> Fixture {
 #[test]
 fn a_merge_brings_what_only_one_side_changed_and_uris_stay() {
     let fixture = two_runs();
-    let planned = fixture.reader().plan_merge(&merge("run/1")).expect("planned");
+    let planned = merge::plan(&fixture.reader(), &merge("run/1")).expect("planned");
     assert_eq!((planned.items.len(), planned.left_out, planned.conflicts().count()), (3, 1, 0));
-    let merged = done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    let merged = done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     assert_eq!(merged.written, 3);
-    let again = done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    let again = done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     assert_eq!((again.written, again.plan.same), (0, 3));
     in_every_layout(&fixture, |reader| {
         assert_eq!(texts(reader), ["fact: new", "fact: the port is 2"]);
@@ -255,11 +257,11 @@ fn a_merge_brings_what_only_one_side_changed_and_uris_stay() {
         let origin = port.origin.expect("merged");
         assert_eq!((origin.decision, origin.by.as_str()), (Decision::Merged, "reviewer"));
         assert_eq!(texts(&reader.on("main", Some(&AsOf::Sequence(2))).expect("known")), ["fact: old", "fact: the port is 1"]);
-        let labels: Vec<String> = reader.checkpoints(false).expect("listed").into_iter().map(|c| c.label).collect();
+        let labels: Vec<String> = checkpoint::list(&reader, false).expect("listed").into_iter().map(|c| c.label).collect();
         assert_eq!(labels, ["merge:run/1", "merge:run/1"]);
     });
     let full = MergeRequest { mode: Mode::Full, ..merge("run/1") };
-    assert_eq!(done(fixture.writer().merge(&full).expect("merged")).written, 1);
+    assert_eq!(done(merge::merge(&mut fixture.writer(), &full).expect("merged")).written, 1);
 }
 
 #[test]
@@ -271,9 +273,9 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
         (Choice::Edited("fact: the port is 2 or 3".to_string()), vec!["fact: the port is 2 or 3"]),
     ] {
         let fixture = two_runs();
-        done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+        done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
         let before = std::fs::read(&fixture.path).expect("readable");
-        let MergeResult::Conflicts(plan) = fixture.writer().merge(&merge("run/2")).expect("planned") else {
+        let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned") else {
             panic!("a conflict")
         };
         assert_eq!(std::fs::read(&fixture.path).expect("readable"), before, "nothing is written");
@@ -282,13 +284,13 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
         let seen = Some((conflict.ours.as_ref().map(|ours| ours.sequence), conflict.theirs.sequence));
         let ruling = Ruling { choice: choice.clone(), note: "asked the owner".to_string(), seen };
         let decided = MergeRequest { rulings: [(uri("port"), ruling.clone())].into(), ..merge("run/2") };
-        done(fixture.writer().merge(&decided).expect("merged"));
-        assert_eq!(done(fixture.writer().merge(&decided).expect("settled")).written, 0);
-        assert_eq!(done(fixture.writer().merge(&merge("run/2")).expect("settled")).written, 0);
+        done(merge::merge(&mut fixture.writer(), &decided).expect("merged"));
+        assert_eq!(done(merge::merge(&mut fixture.writer(), &decided).expect("settled")).written, 0);
+        assert_eq!(done(merge::merge(&mut fixture.writer(), &merge("run/2")).expect("settled")).written, 0);
         in_every_layout(&fixture, |reader| {
             let port: Vec<String> = texts(reader).into_iter().filter(|text| text.contains("port")).collect();
             assert_eq!(port, expected);
-            let blame = reader.blame(&uri("port")).expect("known");
+            let blame = history::blame(&reader, &uri("port")).expect("known");
             let last = blame.last().expect("revisions");
             let origin = last.record.origin.as_ref().expect("merged");
             assert_eq!((origin.note.as_str(), last.current), ("asked the owner", true));
@@ -302,8 +304,11 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
         drop(w);
         let mut w = on(&fixture, "run/2");
         w.put(named("port", "fact: the port is 4")).expect("put");
-        assert!(matches!(w.merge(&merge("run/2")).expect("planned"), MergeResult::Conflicts(_)), "both have changed again");
-        assert!(matches!(w.merge(&decided), Err(Error::InvalidOperation { .. })), "a ruling is for what was seen");
+        assert!(
+            matches!(merge::merge(&mut w, &merge("run/2")).expect("planned"), MergeResult::Conflicts(_)),
+            "both have changed again"
+        );
+        assert!(matches!(merge::merge(&mut w, &decided), Err(Error::InvalidOperation { .. })), "a ruling is for what was seen");
     }
 }
 
@@ -314,11 +319,11 @@ fn a_merge_goes_to_the_branch_that_was_left_and_takes_what_is_selected() {
     let wrong = [("main", "run/1"), ("run/1", "run/2"), ("main", "main")];
     for (from, to) in wrong {
         let request = MergeRequest { to: to.to_string(), ..merge(from) };
-        assert!(matches!(w.merge(&request), Err(Error::InvalidOperation { .. })), "{from} {to}");
+        assert!(matches!(merge::merge(&mut w, &request), Err(Error::InvalidOperation { .. })), "{from} {to}");
     }
     let only = MergeRequest { include: vec![Selector::parse("n*")], mode: Mode::Full, ..merge("run/1") };
     let only = MergeRequest { exclude: vec![Selector::parse("kind:debug")], ..only };
-    let merged = done(w.merge(&only).expect("merged"));
+    let merged = done(merge::merge(&mut w, &only).expect("merged"));
     assert_eq!((merged.written, merged.plan.left_out), (1, 3));
     assert_eq!(texts(&fixture.reader()), ["fact: new", "fact: old", "fact: the port is 1"]);
 }
@@ -328,14 +333,17 @@ fn curated_merges_show_the_events_of_a_run_without_its_debris() {
     let fixture = two_runs();
     let mut w = on(&fixture, "run/1");
     let gate = serde_json::from_str(r#"{"gate_name":"g","outcome":"Pass","stage":"s","blocking":true}"#).expect("JSON");
-    w.emit(vec![NewEvent { payload: gate, ..NewEvent::new(EventType::GateDecision) }, NewEvent::new(EventType::DebugTrace)])
-        .expect("told");
+    event::emit(
+        &mut w,
+        vec![NewEvent { payload: gate, ..NewEvent::new(EventType::GateDecision) }, NewEvent::new(EventType::DebugTrace)],
+    )
+    .expect("told");
     drop(w);
     let types = |reader: &Reader, request: &EventRequest| {
-        reader.events(request).expect("listed").into_iter().map(|event| event.event_type).collect::<Vec<_>>()
+        event::list(&reader, request).expect("listed").into_iter().map(|event| event.event_type).collect::<Vec<_>>()
     };
     assert!(types(&fixture.reader(), &EventRequest::default()).is_empty(), "a run's events are the run's");
-    done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     in_every_layout(&fixture, |reader| {
         let all = EventRequest::default();
         assert_eq!(types(reader, &all), [EventType::GateDecision, EventType::BranchMerged]);
@@ -343,7 +351,7 @@ fn curated_merges_show_the_events_of_a_run_without_its_debris() {
         let limited = EventRequest { limit: Some(1), ..EventRequest::default() };
         assert_eq!(types(reader, &limited), [EventType::BranchMerged]);
     });
-    done(fixture.writer().merge(&MergeRequest { mode: Mode::Full, ..merge("run/1") }).expect("merged"));
+    done(merge::merge(&mut fixture.writer(), &MergeRequest { mode: Mode::Full, ..merge("run/1") }).expect("merged"));
     assert!(types(&fixture.reader(), &EventRequest::default()).contains(&EventType::DebugTrace));
 }
 
@@ -379,11 +387,11 @@ fn what_is_purged_is_hidden_from_every_branch_and_from_the_past() {
     let mut w = fixture.writer();
     w.put(named("secret", "fact: secret")).expect("put");
     w.put(named("open", "fact: open")).expect("put");
-    w.create_branch("run/1", "main", None).expect("made");
+    branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
     w.put(named("secret", "fact: secret again")).expect("put");
-    w.create_branch("run/2", "main", Some(&AsOf::Sequence(2))).expect("made");
-    w.purge(&uri("secret")).expect("purged");
+    branch::create(&mut w, "run/2", "main", Some(&AsOf::Sequence(2))).expect("made");
+    purge(&mut w, &uri("secret")).expect("purged");
     drop(w);
     in_every_layout(&fixture, |reader| {
         for (branch, as_of) in [("main", None), ("run/1", None), ("run/2", None), ("main", Some(AsOf::Sequence(2)))] {
@@ -397,20 +405,24 @@ fn what_is_purged_is_hidden_from_every_branch_and_from_the_past() {
 #[test]
 fn reverting_a_run_brings_back_what_was_before_and_leaves_what_others_did() {
     let fixture = two_runs();
-    done(fixture.writer().merge(&merge("run/1")).expect("merged"));
+    done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     let mut w = fixture.writer();
     w.put(named("new", "fact: new, and touched by hand")).expect("put");
-    let undone = w.revert(&Undo::Run("1".to_string()), "reviewer", "it was wrong").expect("reverted");
+    let undone = history::revert(&mut w, &Undo::Run("1".to_string()), "reviewer", "it was wrong").expect("reverted");
     assert_eq!((undone.restored, undone.removed, undone.kept), (vec![uri("old"), uri("port")], vec![], vec![uri("new")]));
-    assert!(matches!(w.revert(&Undo::Run("99".to_string()), "", ""), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(history::revert(&mut w, &Undo::Run("99".to_string()), "", ""), Err(Error::InvalidOperation { .. })));
     drop(w);
     let expected = ["fact: new, and touched by hand", "fact: old", "fact: the port is 1"];
     assert_eq!(texts(&fixture.reader()), expected);
-    assert_eq!(done(fixture.writer().merge(&merge("run/1")).expect("merged")).written, 0, "what was reverted stays so");
+    assert_eq!(
+        done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged")).written,
+        0,
+        "what was reverted stays so"
+    );
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), expected));
     let mut w = fixture.writer();
     let put = w.put_many(vec![named("x", "fact x"), named("old", "fact: older")]).expect("put");
-    let undone = w.revert(&Undo::Commit(put[0].sequence), "", "").expect("reverted");
+    let undone = history::revert(&mut w, &Undo::Commit(put[0].sequence), "", "").expect("reverted");
     assert_eq!((undone.restored, undone.removed), (vec![uri("old")], vec![uri("x")]));
     assert_eq!(texts(&fixture.reader()), expected);
 }
@@ -420,14 +432,14 @@ fn reverting_brings_back_no_purged_text_and_undoes_a_whole_commit_around_what_wa
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("secret", "fact: secret")).expect("put");
-    w.purge(&uri("secret")).expect("purged");
+    purge(&mut w, &uri("secret")).expect("purged");
     let batch = w.put_many(["a", "gone", "b"].map(|name| named(name, "fact of the batch")).to_vec()).expect("put");
     let again = w.put(named("secret", "fact: harmless")).expect("put").sequence;
-    w.revert(&Undo::Commit(again), "", "").expect("reverted");
+    history::revert(&mut w, &Undo::Commit(again), "", "").expect("reverted");
     assert!(matches!(fixture.reader().get(&uri("secret")), Err(Error::UriNotFound { .. })));
-    w.purge(&uri("gone")).expect("purged");
+    purge(&mut w, &uri("gone")).expect("purged");
     w.compact(&mut |_, _| {}).expect("compacts");
-    let undone = fixture.writer().revert(&Undo::Commit(batch[0].sequence), "", "").expect("reverted");
+    let undone = history::revert(&mut fixture.writer(), &Undo::Commit(batch[0].sequence), "", "").expect("reverted");
     assert_eq!(undone.removed, [uri("a"), uri("b")]);
     assert!(texts(&fixture.reader()).is_empty());
 }
@@ -437,13 +449,14 @@ fn differences_and_picks() {
     let fixture = two_runs();
     let reader = fixture.reader();
     let (one, two) = (reader.on("run/1", None).expect("a branch"), reader.on("run/2", None).expect("a branch"));
-    let changed: Vec<String> = one.differences(&two).expect("told").into_iter().map(|d| d.uri.short().to_string()).collect();
+    let changed: Vec<String> =
+        history::differences(&one, &two).expect("told").into_iter().map(|d| d.uri.short().to_string()).collect();
     assert_eq!(changed, ["new", "noise", "old", "port"]);
-    assert!(one.differences(&one).expect("told").is_empty());
-    let put = fixture.writer().cherry_pick(&uri("new"), "run/1", "me", "useful").expect("picked");
+    assert!(history::differences(&one, &one).expect("told").is_empty());
+    let put = merge::cherry_pick(&mut fixture.writer(), &uri("new"), "run/1", "me", "useful").expect("picked");
     assert_eq!(put.change, Change::Added);
-    assert_eq!(done(fixture.writer().merge(&MergeRequest { ..merge("run/1") }).expect("merged")).plan.same, 1);
-    let log = fixture.reader().log(100, false).expect("told");
+    assert_eq!(done(merge::merge(&mut fixture.writer(), &MergeRequest { ..merge("run/1") }).expect("merged")).plan.same, 1);
+    let log = history::log(&fixture.reader(), 100, false).expect("told");
     assert!(log.is_sorted_by(|a, b| a.sequence > b.sequence));
     assert_eq!(log.iter().filter(|record| record.kind == "branch").count(), 2);
 }
@@ -454,20 +467,20 @@ fn what_is_merged_picked_or_brought_back_replaces_an_alias_and_not_its_target() 
         let fixture = Fixture::new();
         let mut w = fixture.writer();
         w.put_many(vec![named("k", "fact k"), named("x", "fact x")]).expect("put");
-        w.create_branch("b", "main", None).expect("made");
+        branch::create(&mut w, "b", "main", None).expect("made");
         let alias = w.alias(&uri("k"), &uri("x")).expect("aliased").sequence;
         w.switch("b").expect("open");
         w.put(named("k", "fact k of b")).expect("put");
         (fixture, alias)
     };
     let (fixture, _) = aliased();
-    done(fixture.writer().merge(&MergeRequest { rule: Some(Choice::Theirs), ..merge("b") }).expect("merged"));
+    done(merge::merge(&mut fixture.writer(), &MergeRequest { rule: Some(Choice::Theirs), ..merge("b") }).expect("merged"));
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of b", "fact x"]));
     let (fixture, _) = aliased();
-    fixture.writer().cherry_pick(&uri("k"), "b", "", "").expect("picked");
+    merge::cherry_pick(&mut fixture.writer(), &uri("k"), "b", "", "").expect("picked");
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of b", "fact x"]));
     let (fixture, alias) = aliased();
-    fixture.writer().revert(&Undo::Commit(alias), "", "").expect("undone");
+    history::revert(&mut fixture.writer(), &Undo::Commit(alias), "", "").expect("undone");
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k", "fact x"]));
 }
 
@@ -475,11 +488,13 @@ fn what_is_merged_picked_or_brought_back_replaces_an_alias_and_not_its_target() 
 fn what_was_decided_against_a_branch_is_asked_again_when_the_branch_changes() {
     for choice in [Choice::Ours, Choice::Contested, Choice::Edited("fact: both".to_string())] {
         let fixture = two_runs();
-        done(fixture.writer().merge(&merge("run/1")).expect("merged"));
-        done(fixture.writer().merge(&MergeRequest { rule: Some(choice.clone()), ..merge("run/2") }).expect("merged"));
+        done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
+        done(
+            merge::merge(&mut fixture.writer(), &MergeRequest { rule: Some(choice.clone()), ..merge("run/2") }).expect("merged"),
+        );
         let before = texts(&fixture.reader());
         on(&fixture, "run/2").put(named("port", "fact: the port is 4")).expect("put");
-        let MergeResult::Conflicts(plan) = fixture.writer().merge(&merge("run/2")).expect("planned") else {
+        let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned") else {
             panic!("{choice:?} is overruled without a word")
         };
         assert_eq!(plan.conflicts().count(), 1);
@@ -493,12 +508,12 @@ fn contested() -> Fixture {
     let mut w = fixture.writer();
     w.put(named("k", "fact k")).expect("put");
     for branch in ["b", "c"] {
-        w.create_branch(branch, "main", None).expect("made");
+        branch::create(&mut w, branch, "main", None).expect("made");
     }
     w.put(named("k", "fact k on main")).expect("put");
     w.switch("b").expect("open");
     w.put(named("k", "fact k on b")).expect("put");
-    done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
+    done(merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
     drop(w);
     fixture
 }
@@ -512,7 +527,7 @@ fn what_stays_in_a_merge_stays_with_all_that_contests_it() {
             true => w.forget(&uri("k")).expect("forgotten"),
             false => w.put(named("k", "fact k on c")).expect("put"),
         };
-        done(w.merge(&MergeRequest { rule: Some(choice), ..merge("c") }).expect("merged"));
+        done(merge::merge(&mut w, &MergeRequest { rule: Some(choice), ..merge("c") }).expect("merged"));
         drop(w);
         in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
     }
@@ -524,17 +539,17 @@ fn a_branch_that_changed_and_changed_back_overwrites_nothing() {
         let fixture = Fixture::new();
         let mut w = fixture.writer();
         w.put(named("k", "fact k")).expect("put");
-        w.create_branch("b", "main", None).expect("made");
+        branch::create(&mut w, "b", "main", None).expect("made");
         w.switch("b").expect("open");
         w.put(named("k", "fact k of b")).expect("put");
         if merged_before {
-            done(w.merge(&merge("b")).expect("merged"));
+            done(merge::merge(&mut w, &merge("b")).expect("merged"));
             w.put(named("k", "fact k tried")).expect("put");
         }
         w.put(named("k", if merged_before { "fact k of b" } else { "fact k" })).expect("put");
         w.switch("main").expect("open");
         w.put(named("k", "fact k of main")).expect("put");
-        let merged = done(w.merge(&merge("b")).expect("merged"));
+        let merged = done(merge::merge(&mut w, &merge("b")).expect("merged"));
         assert_eq!((merged.written, merged.plan.same), (0, 1));
         drop(w);
         in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of main"]));
@@ -545,13 +560,13 @@ fn a_branch_that_changed_and_changed_back_overwrites_nothing() {
 fn what_the_parent_put_and_forgot_again_is_no_change() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
-    w.create_branch("b", "main", None).expect("made");
+    branch::create(&mut w, "b", "main", None).expect("made");
     w.put(named("k", "fact k tried")).expect("put");
     w.forget(&uri("k")).expect("forgotten");
     w.switch("b").expect("open");
     w.put(named("k", "fact k")).expect("put");
-    let merged = done(w.merge(&merge("b")).expect("merged"));
-    assert_eq!(merged.plan.items[0].outcome, kapsa_memory::merge::Outcome::Added);
+    let merged = done(merge::merge(&mut w, &merge("b")).expect("merged"));
+    assert_eq!(merged.plan.items[0].outcome, kapsa_memory::merge::MergeOutcome::Added);
     drop(w);
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k"]));
 }
@@ -560,37 +575,41 @@ fn what_the_parent_put_and_forgot_again_is_no_change() {
 fn picking_an_older_revision_does_not_move_the_base_back() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
-    w.create_branch("b", "main", None).expect("made");
+    branch::create(&mut w, "b", "main", None).expect("made");
     w.switch("b").expect("open");
     w.put(named("k", "fact one")).expect("put");
-    w.create_branch("d", "b", None).expect("made");
+    branch::create(&mut w, "d", "b", None).expect("made");
     w.put(named("k", "fact two")).expect("put");
-    done(w.merge(&merge("b")).expect("merged"));
+    done(merge::merge(&mut w, &merge("b")).expect("merged"));
     w.switch("main").expect("open");
-    w.cherry_pick(&uri("k"), "d", "me", "back to one").expect("picked");
-    assert_eq!(done(w.merge(&merge("b")).expect("merged")).written, 0, "nothing new on the branch");
+    merge::cherry_pick(&mut w, &uri("k"), "d", "me", "back to one").expect("picked");
+    assert_eq!(done(merge::merge(&mut w, &merge("b")).expect("merged")).written, 0, "nothing new on the branch");
     assert_eq!(texts(&fixture.reader()), ["fact one"]);
     w.switch("b").expect("open");
     w.put(named("k", "fact three")).expect("put");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        assert_eq!(reader.plan_merge(&merge("b")).expect("planned").conflicts().count(), 1, "both say something else than two");
+        assert_eq!(
+            merge::plan(&reader, &merge("b")).expect("planned").conflicts().count(),
+            1,
+            "both say something else than two"
+        );
     });
 }
 
 #[test]
 fn a_pick_brings_all_that_is_contested() {
     let fixture = contested();
-    let put = on(&fixture, "c").cherry_pick(&uri("k"), "main", "me", "").expect("picked");
+    let put = merge::cherry_pick(&mut on(&fixture, "c"), &uri("k"), "main", "me", "").expect("picked");
     assert_eq!((put.uri, put.change), (uri("k"), Change::Revised));
     in_every_layout(&fixture, |reader| {
         let picked = reader.on("c", None).expect("a branch");
         assert_eq!(texts(&picked), ["fact k on b", "fact k on main"]);
         let newest = picked.get(&uri("k")).expect("there");
         assert_eq!((newest.sequence, newest.text.as_str()), (put.sequence, "fact k on b"));
-        assert!(reader.differences(&picked).expect("told").is_empty());
+        assert!(history::differences(&reader, &picked).expect("told").is_empty());
     });
-    let missing = on(&fixture, "c").cherry_pick(&uri("nothing"), "main", "", "");
+    let missing = merge::cherry_pick(&mut on(&fixture, "c"), &uri("nothing"), "main", "", "");
     assert!(matches!(missing, Err(Error::UriNotFound { .. })));
 }
 
@@ -599,7 +618,7 @@ fn undoing_a_put_over_contested_revisions_brings_all_of_them_back() {
     let fixture = contested();
     let mut w = fixture.writer();
     let settled = w.put(named("k", "fact k settled")).expect("put").sequence;
-    assert_eq!(w.revert(&Undo::Commit(settled), "", "").expect("undone").restored, [uri("k")]);
+    assert_eq!(history::revert(&mut w, &Undo::Commit(settled), "", "").expect("undone").restored, [uri("k")]);
     drop(w);
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
 }
@@ -609,11 +628,11 @@ fn undoing_one_of_three_contested_revisions_leaves_two() {
     let fixture = contested();
     let mut w = on(&fixture, "c");
     w.put(named("k", "fact k on c")).expect("put");
-    done(w.merge(&MergeRequest { rule: Some(Choice::Contested), ..merge("c") }).expect("merged"));
+    done(merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("c") }).expect("merged"));
     w.switch("main").expect("open");
     assert_eq!(texts(&fixture.reader()), ["fact k on b", "fact k on c", "fact k on main"]);
     let last = fixture.reader().get(&uri("k")).expect("there").sequence;
-    w.revert(&Undo::Commit(last), "", "").expect("undone");
+    history::revert(&mut w, &Undo::Commit(last), "", "").expect("undone");
     drop(w);
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
 }
@@ -622,23 +641,23 @@ fn undoing_one_of_three_contested_revisions_leaves_two() {
 fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
-    w.create_branch("b", "main", None).expect("made");
-    w.create_branch("b.child", "b", None).expect("made");
+    branch::create(&mut w, "b", "main", None).expect("made");
+    branch::create(&mut w, "b.child", "b", None).expect("made");
     w.switch("b").expect("open");
     let put = w.put(named("k", "fact k")).expect("put").sequence;
-    w.archive_branch("b").expect("archived");
-    let count = fixture.reader().stats(false).expect("counted").record_count;
+    branch::archive(&mut w, "b").expect("archived");
+    let count = stats(&fixture.reader(), false).expect("counted").record_count;
     let refused = |result: Result<(), Error>| assert!(matches!(result, Err(Error::InvalidOperation { .. })), "{result:?}");
     refused(w.put(named("late", "fact late")).map(drop));
     refused(w.forget(&uri("k")).map(drop));
-    refused(w.purge(&uri("k")).map(drop));
-    refused(w.checkpoint(&label("late")).map(drop));
-    refused(w.emit(vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
-    refused(w.revert(&Undo::Commit(put), "", "").map(drop));
-    assert_eq!(fixture.reader().stats(false).expect("counted").record_count, count, "nothing was written");
-    w.archive_branch("b.child").expect("other branches may be closed");
-    w.create_branch("later", "b", None).expect("and made of it");
-    done(w.merge(&merge("b")).expect("and it may be merged"));
+    refused(purge(&mut w, &uri("k")).map(drop));
+    refused(checkpoint::make(&mut w, &label("late")).map(drop));
+    refused(event::emit(&mut w, vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
+    refused(history::revert(&mut w, &Undo::Commit(put), "", "").map(drop));
+    assert_eq!(stats(&fixture.reader(), false).expect("counted").record_count, count, "nothing was written");
+    branch::archive(&mut w, "b.child").expect("other branches may be closed");
+    branch::create(&mut w, "later", "b", None).expect("and made of it");
+    done(merge::merge(&mut w, &merge("b")).expect("and it may be merged"));
     w.switch("main").expect("open");
     w.put(named("main", "fact of main")).expect("put elsewhere");
     assert_eq!(texts(&fixture.reader()), ["fact k", "fact of main"]);
@@ -650,8 +669,8 @@ fn a_purged_alias_is_hidden_where_it_is_inherited_in_every_layout() {
     let mut w = fixture.writer();
     w.put_many(vec![named("k", "fact k"), named("x", "fact x")]).expect("put");
     w.alias(&uri("k"), &uri("x")).expect("aliased");
-    w.create_branch("late", "main", None).expect("made");
-    w.purge(&uri("k")).expect("purged");
+    branch::create(&mut w, "late", "main", None).expect("made");
+    purge(&mut w, &uri("k")).expect("purged");
     drop(w);
     in_every_layout(&fixture, |reader| {
         for (branch, as_of) in [("main", None), ("late", None), ("main", Some(AsOf::Sequence(3)))] {
@@ -669,21 +688,21 @@ fn differences_tell_of_contested_revisions_that_differ_only_in_an_older_one() {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     for branch in ["p", "q", "r"] {
-        w.create_branch(branch, "main", None).expect("made");
+        branch::create(&mut w, branch, "main", None).expect("made");
         let child = format!("{branch}.child");
-        w.create_branch(&child, branch, None).expect("made");
+        branch::create(&mut w, &child, branch, None).expect("made");
         w.switch(branch).expect("open");
         w.put(named("k", if branch == "p" { "fact of p" } else { "fact of q and r" })).expect("put");
         w.switch(&child).expect("open");
         w.put(named("k", "fact of all")).expect("put");
         let request = MergeRequest { from: child, to: branch.to_string(), rule: Some(Choice::Contested), ..merge("") };
-        done(w.merge(&request).expect("merged"));
+        done(merge::merge(&mut w, &request).expect("merged"));
     }
     drop(w);
     in_every_layout(&fixture, |reader| {
         let [p, q, r] = ["p", "q", "r"].map(|branch| reader.on(branch, None).expect("a branch"));
-        assert_eq!(p.differences(&q).expect("told").len(), 1);
-        assert!(q.differences(&r).expect("told").is_empty());
+        assert_eq!(history::differences(&p, &q).expect("told").len(), 1);
+        assert!(history::differences(&q, &r).expect("told").is_empty());
     });
 }
 
@@ -691,7 +710,7 @@ fn differences_tell_of_contested_revisions_that_differ_only_in_an_older_one() {
 fn contested_uris_are_counted_once() {
     let fixture = contested();
     fixture.writer().put(named("other", "fact other")).expect("put");
-    let count = |reader: &Reader| reader.stats(true).expect("counted").uri_count;
+    let count = |reader: &Reader| stats(&reader, true).expect("counted").uri_count;
     in_every_layout(&fixture, |reader| {
         assert_eq!(texts(reader).len(), 3);
         assert_eq!(count(reader), Some(2));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::{
     Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
+    stats,
 };
 use kapsa_model::Embedder;
 use tempfile::TempDir;
@@ -77,7 +78,7 @@ impl Ranker for Kapsa {
             embed(&path, &WriteOptions::new(|| NOW), embedder, &EmbedRequest::default(), &mut |_, _| ())?;
         }
         let reader = Reader::open(&path)?;
-        let bytes = reader.stats(false)?.size_bytes;
+        let bytes = stats(&reader, false)?.size_bytes;
         self.open = Some(Open { reader, documents, _folder: folder });
         Ok(bytes)
     }

@@ -13,9 +13,8 @@ use crate::state::refuse_archived;
 use crate::steps::{Finish, MergedInto};
 
 use kapsa_memory::Reader;
-use kapsa_memory::branch::Branch;
-use kapsa_memory::branch::{MAIN, RUN_PREFIX};
-use kapsa_memory::merge::{MergeRequest, MergeResult, Mode, Selector};
+use kapsa_memory::branch::{self, Branch, MAIN, RUN_PREFIX};
+use kapsa_memory::merge::{self, MergeRequest, MergeResult, Mode, Selector};
 use kapsa_memory::{BranchId, NewRecord};
 use kapsa_memory::{Error, Result};
 use kapsa_memory::{WriteOptions, Writer, create};
@@ -46,14 +45,14 @@ impl Branches {
         let (by, note) = (finish.by.clone(), finish.note.clone());
         let request = MergeRequest { from: from.clone(), to: to.clone(), mode, exclude, by, note, ..MergeRequest::default() };
         let mut writer = self.writer()?;
-        let plan = writer.reader()?.plan_merge(&request)?;
+        let plan = merge::plan(&writer.reader()?, &request)?;
         let conflicts: Vec<_> = plan.conflicts().map(|item| item.uri.clone()).collect();
         let mut merged = MergedInto { from, to, written: 0, conflicts };
         // A merge that brings nothing would leave a checkpoint all the same.
         if plan.items.is_empty() || !merged.conflicts.is_empty() {
             return Ok(merged);
         }
-        match writer.merge(&request)? {
+        match merge::merge(&mut writer, &request)? {
             MergeResult::Done(done) => merged.written = done.written,
             MergeResult::Conflicts(plan) => merged.conflicts = plan.conflicts().map(|item| item.uri.clone()).collect(),
         }
@@ -106,7 +105,7 @@ impl Layout for Branches {
         let branch = run.branch();
         let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
         if is_new {
-            writer.create_branch(&branch, MAIN, None)?;
+            branch::create(&mut writer, &branch, MAIN, None)?;
         }
         writer.switch(&branch)?;
         Ok((writer, is_new))
@@ -116,7 +115,7 @@ impl Layout for Branches {
         let branch = task.branch(run);
         let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
         if is_new {
-            writer.create_branch_with(&branch, &run.branch(), None, Some(record))?;
+            branch::create_with(writer, &branch, &run.branch(), None, Some(record))?;
         } else {
             writer.put(record)?;
         }
@@ -128,7 +127,7 @@ impl Layout for Branches {
         if !unless_no_branch(writer.switch(&run.branch()))? {
             return Ok(None);
         }
-        let own = writer.own_reader()?;
+        let own = branch::own(&mut writer)?;
         let of_run = own.raw().known(&records::run_uri(run)?)?;
         let of_task = task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
         // What has room and no record was made by hand, or by a start that was cut short; it is
@@ -169,7 +168,7 @@ impl Layout for Branches {
         let mut runs: Vec<RunId> = Vec::new();
         // A branch comes after the one that it left, so that the newest branches are not all of the
         // newest runs.
-        for branch in reader.branches()?.into_iter().rev() {
+        for branch in branch::list(&reader)?.into_iter().rev() {
             let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
             if !runs.contains(&id) && runs.len() == runs_max {
                 continue;
@@ -185,7 +184,7 @@ impl Layout for Branches {
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
         let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
-        let runs = reader.branches()?.into_iter().filter_map(named);
+        let runs = branch::list(&reader)?.into_iter().filter_map(named);
         Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
     }
 
@@ -201,7 +200,7 @@ impl Layout for Branches {
         let mut writer = self.writer()?;
         writer.switch(&run.branch())?;
         let branches = tasks.iter().map(|task| task.branch(run)).chain([run.branch()]).collect();
-        writer.archive_branches(branches, record)
+        branch::archive_all(&mut writer, branches, record)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use kapsa_memory::{FindRequest, Mode, NewRecord, Reader, SearchMode, WriteOptions, Writer};
+use kapsa_memory::{FindRequest, Mode, NewRecord, Reader, SearchMode, WriteOptions, Writer, branch};
 use kapsa_runs::{
     Context, ContextRequest, Finish, NewOutput, NewRun, NewTask, Role, RunConfig, RunId, RunMemory, RunStore, Status, TaskId,
 };
@@ -312,8 +312,8 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
         } else {
             kapsa_memory::create(&kept.workspace(), &options()).expect("made");
             let mut writer = Writer::open(&kept.workspace(), options()).expect("opens");
-            writer.create_branch("run/17", "main", None).expect("made");
-            writer.create_branch("run/17/t1", "run/17", None).expect("made");
+            branch::create(&mut writer, "run/17", "main", None).expect("made");
+            branch::create(&mut writer, "run/17/t1", "run/17", None).expect("made");
             // Records under the same names on main are no runs and no tasks.
             writer.put(NewRecord { uri: Some("run/17".parse_uri()), ..NewRecord::text("no run") }).expect("put");
             drop(writer);

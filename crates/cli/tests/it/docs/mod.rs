@@ -33,6 +33,7 @@ const NOT_TYPED: &[(&str, &str)] = &[
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
     ("docs/benchmarks.md", "takes hours and a release build"),
+    ("docs/mutants.md", "takes hours and a release build"),
 ];
 
 /// The most explanations over all pages: the only words in shell blocks that nothing checks.
@@ -57,6 +58,7 @@ pages! {
     filesystem "docs/filesystem.md"
     format "docs/format.md"
     glossary "docs/glossary.md"
+    mutants "docs/mutants.md"
     reliability "docs/reliability.md"
     runs "docs/runs.md"
     versions "docs/versions.md"

@@ -17,7 +17,8 @@ use crate::exchange::check;
 use crate::exchange::sync::failed;
 use crate::records::request::{Diagnosis, Level};
 use crate::search::reader::Reader;
-use crate::write::writer::Progress;
+use crate::versions::stats::stats;
+use crate::write::options::Progress;
 
 /// Longest name of a mount, in characters.
 pub const MOUNT_NAME_CHARS_MAX: usize = 64;
@@ -161,7 +162,7 @@ impl Mounts {
     fn add(&self, stage: &Stage, copy: &Path, import: &Import, progress: Progress<'_>) -> Result<Mounted> {
         let diagnostics = examine(copy, import.strict, progress)?;
         let content_hash = hash_file(copy)?;
-        let original_capsule_id = Reader::open(copy)?.stats(false)?.capsule_id;
+        let original_capsule_id = stats(&Reader::open(copy)?, false)?.capsule_id;
         let _one_at_a_time = self.lock()?;
         let mut mounts = self.list()?;
         let path = self.path(&import.name);

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use kapsa_capsule::{FileSystem, Volume};
 
 use super::markdown;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, misuse};
 use crate::exchange::sync::failed;
-use crate::write::writer::misuse;
 
 /// What the names of these folders begin with; a number follows.
 const PREFIX: &str = ".kapsa-part-";

@@ -1,0 +1,106 @@
+//! The JSON of `embed`, `reembed` and `model`.
+
+use kapsa_memory::EmbedReport;
+use kapsa_model::Model;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Extent;
+
+/// What got vectors.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EmbeddedOut<'a> {
+    /// Name of the model.
+    model: &'a str,
+    /// Number of records looked at.
+    record_count: u64,
+    /// Number of vectors made.
+    vector_count: u64,
+    /// Number of vectors taken from records with the same text.
+    reused: u64,
+    /// Number of records that still lack vectors.
+    missing: u64,
+    /// Whether searches use this model now.
+    in_force: bool,
+}
+
+impl<'a> EmbeddedOut<'a> {
+    pub(crate) fn of(model: &'a str, report: &EmbedReport) -> EmbeddedOut<'a> {
+        let EmbedReport { records, vectors, reused, missing, in_force } = *report;
+        EmbeddedOut { model, record_count: records, vector_count: vectors, reused, missing, in_force }
+    }
+}
+
+/// A model of this machine.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Model")]
+pub(crate) struct ModelOut {
+    /// Name, as `reembed --model` takes it.
+    pub(crate) name: String,
+    /// Numbers of each vector.
+    pub(crate) dimension: u32,
+    /// Size of the file; 0 for the model that comes with the program.
+    pub(crate) size_bytes: u64,
+    /// Hash of the model.
+    pub(crate) hash: String,
+    /// Whether the vectors of the capsule are of this model.
+    pub(crate) in_force: bool,
+}
+
+/// A list of models.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ModelsOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The models.
+    models: &'a [ModelOut],
+}
+
+impl<'a> ModelsOut<'a> {
+    pub(crate) fn of(models: &'a [ModelOut]) -> ModelsOut<'a> {
+        ModelsOut { extent: Extent::whole(models.len()), models }
+    }
+}
+
+/// What a model is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ModelInfoOut<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Numbers of each vector.
+    dimension: u32,
+    /// Hash of the model.
+    hash: &'a str,
+    /// How the vectors of tokens become one.
+    pooling: &'a str,
+    /// What is put before each query.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    query_prefix: &'a str,
+    /// What is put before each passage.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    passage_prefix: &'a str,
+    /// Most tokens of one text; left out where the service decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_max: Option<u32>,
+}
+
+impl<'a> ModelInfoOut<'a> {
+    pub(crate) fn of(model: &'a Model, hash: &'a str, tokens_max: Option<u32>) -> ModelInfoOut<'a> {
+        ModelInfoOut {
+            name: &model.name,
+            dimension: model.dimension,
+            hash,
+            pooling: model.pooling.as_str(),
+            query_prefix: &model.query_prefix,
+            passage_prefix: &model.passage_prefix,
+            tokens_max,
+        }
+    }
+}
+
+/// A model that was removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RemovedModel<'a> {
+    /// Its name.
+    pub(crate) removed: &'a str,
+}

@@ -1,0 +1,335 @@
+//! The JSON of records: `get`, `timeline`, `history` and `find`.
+
+use std::collections::BTreeMap;
+
+use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
+use kapsa_memory::record::Source;
+use kapsa_memory::request::{Found, Hit};
+use kapsa_memory::{Record, Uri, Why};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::versions::OriginOut;
+use super::{Extent, Time};
+
+/// Begins the names of tags that the program keeps for itself.
+const INTERNAL_TAGS: &str = "kapsa.";
+
+/// The tags of a record that somebody gave it; those that stand for no spec or no run are not.
+pub(crate) fn own_tags(record: &Record) -> impl Iterator<Item = (&str, &str)> {
+    let tags = record.tags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    tags.filter(|(name, value)| !name.starts_with(INTERNAL_TAGS) && ![SPEC_NONE, RUN_NONE].contains(value))
+}
+
+/// A revision of a record. `put` takes it back, except for the fields that the capsule sets.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Record")]
+pub(crate) struct RecordOut<'a> {
+    /// Canonical URI, such as `mv2://default/note/locks`.
+    uri: &'a str,
+    /// Sequence of the revision: its place in the order of the capsule.
+    sequence: u64,
+    /// Kind, such as `note`, `fact` or `decision`.
+    kind: &'a str,
+    /// Title.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    title: &'a str,
+    /// The text. Lists of hits and `log` leave it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    /// Label, such as the role of the author.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'a str,
+    /// Tags with their values; the value of a plain tag is empty.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tags: BTreeMap<&'a str, &'a str>,
+    /// Metadata, as it was given.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    metadata: &'a Map<String, Value>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    entity: &'a str,
+    /// Field of knowledge.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    domain: &'a str,
+    /// Who wrote it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    agent: &'a str,
+    /// Run that it was written in.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    run: &'a str,
+    /// How sure the writer is, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f64>,
+    /// Who may read it, where that was set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["public", "internal", "confidential", "restricted"]))]
+    classification: Option<&'static str>,
+    /// Principals that may read it while it is restricted.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    named: &'a [String],
+    /// When it came about, as its writer says; else when it was put.
+    created_at: Time,
+    /// When the revision was committed to the capsule.
+    committed_at: Time,
+    /// Where it was read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<SourceOut<'a>>,
+    /// True for a revision that forgets the record.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tombstone: bool,
+    /// True for a revision that was erased for good.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    purged: bool,
+    /// Branch that the revision was written on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    /// Sequences of revisions of the same URI that hold as much as this one: a merge left the conflict open.
+    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+    conflicts_with: &'a [u64],
+    /// Where the revision comes from, if it was not simply put.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<OriginOut<'a>>,
+    /// URI that this one stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alias_of: Option<&'a str>,
+}
+
+impl<'a> RecordOut<'a> {
+    /// The record with its text.
+    pub(crate) fn whole(record: &'a Record) -> RecordOut<'a> {
+        RecordOut { text: Some(&record.text), ..RecordOut::without_text(record) }
+    }
+
+    /// The record without its text.
+    pub(crate) fn without_text(record: &'a Record) -> RecordOut<'a> {
+        RecordOut {
+            uri: record.uri.as_str(),
+            sequence: record.sequence,
+            kind: &record.kind,
+            title: &record.title,
+            text: None,
+            label: &record.label,
+            tags: own_tags(record).collect(),
+            metadata: &record.metadata,
+            entity: &record.entity,
+            domain: &record.domain,
+            agent: &record.agent,
+            run: &record.run,
+            confidence: record.confidence,
+            classification: record.access.as_ref().map(|access| access.level.name()),
+            named: record.access.as_ref().map_or(&[], |access| &access.named),
+            created_at: Time(record.created_at),
+            committed_at: Time(record.committed_at),
+            source: record.source.as_ref().map(SourceOut::from),
+            tombstone: record.tombstone,
+            purged: record.purged,
+            branch: None,
+            conflicts_with: &record.conflicts_with,
+            origin: record.origin.as_ref().map(OriginOut::from),
+            alias_of: record.alias.as_ref().map(Uri::as_str),
+        }
+    }
+
+    /// The record with the name of its branch.
+    pub(crate) fn on(self, branch: &'a str) -> RecordOut<'a> {
+        RecordOut { branch: Some(branch), ..self }
+    }
+}
+
+/// The document that a record was read from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Source")]
+pub(crate) struct SourceOut<'a> {
+    /// Name under which the document was put.
+    path: &'a str,
+    /// First line, from 1; 0 where it is not known.
+    line_start: u32,
+    /// Last line.
+    line_end: u32,
+    /// Hash of the document.
+    content_hash: &'a str,
+}
+
+impl<'a> From<&'a Source> for SourceOut<'a> {
+    fn from(source: &'a Source) -> SourceOut<'a> {
+        SourceOut {
+            path: &source.path,
+            line_start: source.line_start,
+            line_end: source.line_end,
+            content_hash: &source.content_hash,
+        }
+    }
+}
+
+/// A list of records.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Records<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The records, in the order that was asked for.
+    records: Vec<RecordOut<'a>>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn of(records: &'a [Record], more: bool) -> Records<'a> {
+        Records { extent: Extent::cut(records.len(), more), records: records.iter().map(RecordOut::whole).collect() }
+    }
+}
+
+/// Every revision of one record, oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct HistoryOut<'a> {
+    /// URI of the record.
+    uri: &'a str,
+    #[serde(flatten)]
+    extent: Extent,
+    /// The revisions.
+    records: Vec<RecordOut<'a>>,
+}
+
+impl<'a> HistoryOut<'a> {
+    pub(crate) fn of(uri: &'a Uri, revisions: &'a [Record]) -> HistoryOut<'a> {
+        let records = revisions.iter().map(RecordOut::whole).collect();
+        HistoryOut { uri: uri.as_str(), extent: Extent::whole(revisions.len()), records }
+    }
+}
+
+/// What a search found, the best first. `more` says that as many hits as asked for were found, so that there may be others.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FoundOut<'a> {
+    /// The query.
+    query: &'a str,
+    #[serde(flatten)]
+    extent: Extent,
+    /// True if nothing matched, and these are the newest records.
+    fallback: bool,
+    /// What the search went by: words, meaning or both.
+    #[schemars(extend("enum" = ["lex", "sem", "auto"]))]
+    mode: &'static str,
+    /// Model whose vectors were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    /// Number of records of the capsule that have vectors or need none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered: Option<u64>,
+    /// Number of records that lack vectors, so that only words find them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing: Option<u64>,
+    /// The hits.
+    hits: Vec<HitOut<'a>>,
+}
+
+/// A record that was found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Hit")]
+struct HitOut<'a> {
+    /// Place in the list, from 1.
+    rank: usize,
+    /// How well it fits; comparable within one answer only.
+    score: f32,
+    /// The part of the text that fits best.
+    snippet: &'a str,
+    /// Byte ranges `[from, to]` of the matched words in `snippet`, in UTF-8.
+    marks: Vec<[usize; 2]>,
+    /// Byte range `[from, to]` of the text that is closest to the query in meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passage: Option<[usize; 2]>,
+    /// Number of hits in its group, with `--group`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_hits: Option<usize>,
+    /// What speaks for it, with `--mode explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<WhyOut<'a>>,
+    #[serde(flatten)]
+    record: RecordOut<'a>,
+}
+
+impl<'a> FoundOut<'a> {
+    pub(crate) fn of(query: &'a str, k: usize, found: &'a Found, full: bool, explain: bool) -> FoundOut<'a> {
+        let hits = found.hits.iter().enumerate().map(|(at, hit)| HitOut::of(at + 1, hit, full, explain)).collect();
+        let means = &found.means;
+        let mode = match (&means.model, means.words) {
+            (None, _) => "lex",
+            (Some(_), false) => "sem",
+            (Some(_), true) => "auto",
+        };
+        let counted = |count: u64| means.model.is_some().then_some(count);
+        FoundOut {
+            query,
+            extent: Extent::cut(found.hits.len(), found.hits.len() >= k),
+            fallback: found.fallback,
+            mode,
+            model: means.model.as_deref(),
+            covered: counted(means.covered),
+            missing: counted(means.missing),
+            hits,
+        }
+    }
+}
+
+impl<'a> HitOut<'a> {
+    fn of(rank: usize, hit: &'a Hit, full: bool, explain: bool) -> HitOut<'a> {
+        let record = if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
+        let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
+        HitOut {
+            rank,
+            score: hit.score,
+            snippet: &hit.snippet,
+            marks,
+            passage: hit.passage.as_ref().map(|range| [range.start, range.end]),
+            group_hits: Some(hit.group_hits).filter(|&count| count > 0),
+            why: explain.then(|| WhyOut::of(&hit.why)),
+            record,
+        }
+    }
+}
+
+/// What speaks for a hit.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Why")]
+struct WhyOut<'a> {
+    /// By words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    words: Option<WordsOut>,
+    /// By meaning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meaning: Option<MeaningOut>,
+    /// Terms of the query that it has, as they are indexed.
+    terms: &'a [String],
+    /// What the score is the sum of, by name.
+    points: BTreeMap<&'static str, f32>,
+}
+
+/// How well the words fit.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ByWords")]
+struct WordsOut {
+    /// Rank among all hits by words, from 1.
+    rank: usize,
+    /// BM25 score.
+    score: f32,
+}
+
+/// How close the meaning is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ByMeaning")]
+struct MeaningOut {
+    /// Rank among all hits by meaning, from 1; left out where meaning alone would not have found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    /// Cosine of query and passage.
+    cosine: f32,
+}
+
+impl WhyOut<'_> {
+    fn of(why: &Why) -> WhyOut<'_> {
+        WhyOut {
+            words: why.words.map(|(rank, score)| WordsOut { rank, score }),
+            meaning: why.cosine.map(|cosine| MeaningOut { rank: why.meaning.map(|(rank, _)| rank), cosine }),
+            terms: &why.terms,
+            points: why.points.iter().copied().collect(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Single reads and lists, for the owner and for principals alike: a record by URI or sequence, its history, a timeline.
+//!
+//! What a view's guard hides is not there; nothing in an answer shows that it exists.
+
+use crate::error::{Error, Result};
+use crate::records::branch as names;
+use crate::records::owned;
+use crate::records::record::Record;
+use crate::records::request::TimelineRequest;
+use crate::records::uri::Uri;
+use crate::view::View;
+use crate::view::as_of::{self, AsOf};
+use crate::view::branches;
+use crate::view::vectors::{self, Coverage};
+use crate::view::visibility::list;
+
+/// The same capsule at the same moment as seen from `branch`, as of then where that is given.
+///
+/// # Errors
+/// `BranchNotFound`; `UnknownAsOf` when nothing is meant by `as_of` on that branch.
+pub(crate) fn on(view: &View, branch: &str, as_of: Option<&AsOf>) -> Result<View> {
+    if !view.may_know_system() && names::branch_name(branch)? != names::MAIN {
+        return Err(Error::BranchNotFound { name: names::branch_name(branch)? });
+    }
+    let view = view.with(branches::lineage_of(view.store(), branch)?);
+    let Some(as_of) = as_of else { return Ok(view) };
+    let below = position_after(&view, as_of)?;
+    Ok(view.with(view.lineage().before(below)))
+}
+
+/// First sequence that is later than a moment. Whoever may not know of checkpoints cannot tell one from a name that nobody
+/// gave, and does not learn from an error how much there is.
+fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
+    let text = match as_of {
+        _ if view.may_know_system() => return as_of::position_after(view, as_of),
+        AsOf::Time(_) => return as_of::position_after(view, as_of),
+        AsOf::Named { or: Some(time), .. } => return as_of::position_after(view, &AsOf::Time(*time)),
+        AsOf::Named { name, .. } => name.clone(),
+        AsOf::Sequence(sequence) => match as_of::position_after(view, as_of) {
+            Ok(below) => return Ok(below),
+            Err(Error::UnknownAsOf { .. }) => format!("#{sequence}"),
+            Err(error) => return Err(error),
+        },
+    };
+    let reason = "it is none".to_string();
+    Err(Error::UnknownAsOf { text, branch: names::MAIN.to_string(), reason })
+}
+
+/// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`] is not empty, those are contested revisions
+/// that count as much.
+///
+/// # Errors
+/// `UriNotFound` when there is none or it was forgotten.
+pub(crate) fn get(view: &View, uri: &Uri) -> Result<Record> {
+    let missing = || Error::UriNotFound { uri: uri.to_string() };
+    let mut record = view.visible(uri)?.ok_or_else(missing)?.record;
+    if record.alias.is_some() {
+        let target = view.resolve(uri)?.ok_or_else(missing)?;
+        record = view.visible(&target)?.ok_or_else(missing)?.record;
+    }
+    if !view.may_know(&record) {
+        return Err(missing());
+    }
+    shown(view, record)
+}
+
+/// One revision by its sequence. An erased one comes back without content and says so.
+///
+/// # Errors
+/// `NoSuchRecord` outside the capsule.
+pub(crate) fn record(view: &View, sequence: u64) -> Result<Record> {
+    let record = view.store().record(sequence)?;
+    if !view.is_guarded() {
+        return Ok(record);
+    }
+    // An erased record and a tombstone say nothing of whom they concern.
+    if record.tombstone || record.alias.is_some() || !view.may_know(&record) {
+        return Err(Error::Capsule(kapsa_capsule::Error::NoSuchRecord { sequence }));
+    }
+    shown(view, record)
+}
+
+/// Every revision of a URI, oldest first, tombstones included.
+///
+/// # Errors
+/// `UriNotFound` when there never was one.
+pub(crate) fn history(view: &View, uri: &Uri) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    for sequence in view.revisions(uri)? {
+        let record = view.store().record(sequence)?;
+        let is_shown = !view.is_guarded() || !record.tombstone && record.alias.is_none() && view.may_know(&record);
+        if is_shown {
+            records.push(shown(view, record)?);
+        }
+    }
+    if records.is_empty() {
+        return Err(Error::UriNotFound { uri: uri.to_string() });
+    }
+    Ok(records)
+}
+
+/// Lists visible records by sequence.
+///
+/// # Errors
+/// Only what the disk or a damaged file says.
+pub(crate) fn timeline(view: &View, request: &TimelineRequest) -> Result<Vec<Record>> {
+    let sequences = list(view, &request.filter, request.limit, request.reverse)?;
+    sequences.into_iter().map(|sequence| shown(view, view.store().record(sequence)?)).collect()
+}
+
+/// How much of the capsule has vectors, and of which model. A principal is shown the model alone: how much there is in
+/// all, it may not know.
+pub(crate) fn coverage(view: &View) -> Result<Coverage> {
+    let all = vectors::coverage(view.store())?;
+    Ok(if view.is_guarded() { Coverage { model: all.model, ..Coverage::default() } } else { all })
+}
+
+/// A record as whoever looks may see it: nothing in it refers to what is hidden.
+pub(super) fn shown(view: &View, mut record: Record) -> Result<Record> {
+    if !view.is_guarded() {
+        return Ok(record);
+    }
+    let mut known_others = Vec::new();
+    let all = record.conflicts_with.len();
+    for sequence in std::mem::take(&mut record.conflicts_with) {
+        if view.may_know(&view.store().record(sequence)?) {
+            known_others.push(sequence);
+        }
+    }
+    if known_others.len() < all {
+        // How it came to conflict with what is hidden would show that something is.
+        record.origin = None;
+    }
+    record.conflicts_with = known_others;
+    if let Some(origin) = &record.origin
+        && !view.may_know(&view.store().record(origin.sequence)?)
+    {
+        record.origin = None;
+    }
+    let known = |uri: &Uri| Ok(view.visible(uri)?.is_some_and(|body| view.may_know(&body.record)));
+    owned::without_hidden(&mut record, known)?;
+    Ok(record)
+}

@@ -1,0 +1,123 @@
+//! What a principal may read. Its methods are all that a principal may call: what belongs to the owner is not here, so that
+//! a forgotten check does not compile. What it is not cleared for, its view hides.
+
+use kapsa_model::Embedder;
+
+use super::{find, lookup};
+use crate::error::Result;
+use crate::records::record::Record;
+use crate::records::request::{FindRequest, Found, TimelineRequest};
+use crate::records::uri::Uri;
+use crate::view::as_of::AsOf;
+use crate::view::raw::RawView;
+use crate::view::vectors::Coverage;
+use crate::view::{View, branches};
+
+/// A capsule at one moment, as one principal may know it. Made by [`crate::Reader::as_principal`].
+///
+/// The owner's questions take a [`crate::Reader`], which this is not:
+///
+/// ```compile_fail,E0308
+/// # fn f(reader: &kapsa_memory::PrincipalReader) {
+/// kapsa_memory::history::log(reader, 10, true);
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct PrincipalReader {
+    /// Always guarded.
+    view: View,
+}
+
+impl PrincipalReader {
+    pub(crate) fn of(view: View) -> PrincipalReader {
+        assert!(view.is_guarded(), "a principal sees through its guard");
+        PrincipalReader { view }
+    }
+
+    /// What this reader sees, as it is stored; for crates that keep kinds of records of their own.
+    #[must_use]
+    pub fn raw(&self) -> RawView<'_> {
+        RawView::of(&self.view)
+    }
+
+    /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown to a principal that may not
+    /// know what the capsule writes about itself.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn on(&self, branch: &str, as_of: Option<&AsOf>) -> Result<PrincipalReader> {
+        Ok(PrincipalReader::of(lookup::on(&self.view, branch, as_of)?))
+    }
+
+    /// Name of the branch that is seen.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn branch(&self) -> Result<String> {
+        branches::name_of(self.view.store(), self.view.lineage().own())
+    }
+
+    /// Name of the branch that a record was written on.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn branch_of(&self, record: &Record) -> Result<String> {
+        branches::name_of(self.view.store(), record.branch)
+    }
+
+    /// As [`crate::Reader::get`]; what the principal may not know, was forgotten or never was gives the same error.
+    ///
+    /// # Errors
+    /// `UriNotFound`.
+    pub fn get(&self, uri: &Uri) -> Result<Record> {
+        lookup::get(&self.view, uri)
+    }
+
+    /// One revision by its sequence; never an erased one, a tombstone or an alias: those do not say whom they concern.
+    ///
+    /// # Errors
+    /// `NoSuchRecord`.
+    pub fn record(&self, sequence: u64) -> Result<Record> {
+        lookup::record(&self.view, sequence)
+    }
+
+    /// Every revision of a URI that the principal may know, oldest first.
+    ///
+    /// # Errors
+    /// `UriNotFound` when there is none.
+    pub fn history(&self, uri: &Uri) -> Result<Vec<Record>> {
+        lookup::history(&self.view, uri)
+    }
+
+    /// As [`crate::Reader::find`]. Scores are those of the place in the list, since words are weighed over all records.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find(&self, request: &FindRequest) -> Result<Found> {
+        find::find(&self.view, request, None)
+    }
+
+    /// As [`crate::Reader::find_with`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found> {
+        find::find(&self.view, request, embedder)
+    }
+
+    /// Lists the records that the principal may know, by sequence.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>> {
+        lookup::timeline(&self.view, request)
+    }
+
+    /// The model whose vectors the capsule has; how much there is in all is not shown.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn coverage(&self) -> Result<Coverage> {
+        lookup::coverage(&self.view)
+    }
+}

@@ -1,0 +1,51 @@
+//! How large is a capsule, and how much is in it?
+
+use crate::error::Result;
+use crate::records::kinds;
+use crate::records::request::{LIMIT_NONE, Stats};
+use crate::search::reader::Reader;
+use crate::tables::branch_table::Class;
+use crate::tables::lineage::Lineage;
+use crate::versions::branch;
+use crate::view::{View, counts};
+
+/// Sizes and counts; `count_uris` reads the tables of the whole index.
+///
+/// # Errors
+/// Only what the disk or a damaged file reports.
+pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
+    let view = reader.view();
+    let snapshot = view.store().snapshot();
+    let (file, commit) = (snapshot.file(), snapshot.commit());
+    let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
+    Ok(Stats {
+        capsule_id: hex(&file.capsule_id),
+        format_version: file.format_version,
+        created_at: file.created_us,
+        size_bytes: file.file_bytes,
+        record_count: commit.next_sequence - 1,
+        commit_count: commit.number,
+        last_commit_at: (commit.number > 0).then_some(commit.time_us),
+        chain: hex(&commit.chain),
+        generation: file.generation,
+        segment_count: snapshot.segments().len(),
+        tail_records: snapshot.tail().end - snapshot.tail().start,
+        index_bytes: snapshot.segments().iter().map(|s| s.payload_len).sum(),
+        torn_bytes: file.file_bytes - file.committed_bytes,
+        uri_count: if count_uris { Some(counts::uris(view)?) } else { None },
+        branch_count: if count_uris { Some(branch::list(reader)?.len() as u64) } else { None },
+        checkpoint_count: if count_uris { Some(count_system(view, kinds::CHECKPOINT)?) } else { None },
+        event_count: if count_uris { Some(count_system(view, kinds::EVENT)?) } else { None },
+    })
+}
+
+/// How many records of a kind the capsule has written about itself.
+fn count_system(view: &View, kind: &str) -> Result<u64> {
+    let lineage = Lineage::all().before(view.lineage().below());
+    let filter = kapsa_index::Filter {
+        all: vec![vec![format!("kind:{kind}")]],
+        seqs: Some(view.store().sequences(&lineage, Class::System)?),
+        ..kapsa_index::Filter::default()
+    };
+    Ok(view.store().searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)?.len() as u64)
+}

@@ -1,0 +1,70 @@
+//! Who looks? A principal's profile, and what it may know of each segment. Knows nothing of branches and revisions.
+
+use std::sync::OnceLock;
+
+use super::store::{Store, empty_cells};
+use crate::error::Result;
+use crate::records::access::{self, ClearanceProfile, Term};
+use crate::tables::access_table::Allowed;
+
+/// A principal who may know less than this part of all records is answered by searching for those records.
+const NARROW_DIVISOR: u64 = 16;
+
+/// A principal who looks: its profile, and the terms of which a record must have one.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) profile: ClearanceProfile,
+    /// Sorted.
+    terms: Vec<Term>,
+    /// What it may know of each segment; none for a segment whose records must be read to know.
+    allowed: Vec<OnceLock<Option<Allowed>>>,
+}
+
+impl Guard {
+    /// A guard for a store of so many segments.
+    pub(super) fn new(profile: ClearanceProfile, segments: usize) -> Guard {
+        let mut terms = access::terms_for(&profile);
+        terms.sort_unstable();
+        Guard { profile, terms, allowed: empty_cells(segments) }
+    }
+
+    /// Whether the principal may know an indexed record.
+    pub(super) fn may_know_indexed(&self, store: &Store, sequence: u64) -> Result<bool> {
+        let segments = store.snapshot().segments();
+        let Some(index) = segments.partition_point(|meta| meta.first_sequence <= sequence).checked_sub(1) else {
+            return Ok(false);
+        };
+        match (self.allowed(store, index)?, store.tables().access_table(index)?) {
+            (Some(allowed), Some(table)) => {
+                let group = table.group_of((sequence - segments[index].first_sequence) as usize)?;
+                Ok(allowed.groups.get(group).copied().unwrap_or(false))
+            }
+            _ => Ok(self.profile.can_access(&store.record(sequence)?)),
+        }
+    }
+
+    /// The exact terms that narrow a search to what the principal may know, where that is so little that searching for it
+    /// pays; none where it is enough to check each candidate.
+    pub(super) fn narrowing_terms(&self, store: &Store) -> Result<Option<Vec<String>>> {
+        let mut known = 0;
+        for index in 0..self.allowed.len() {
+            match self.allowed(store, index)? {
+                Some(allowed) => known += allowed.records,
+                // There may be records without terms.
+                None => return Ok(None),
+            }
+        }
+        let all = store.tail()?.first_sequence - 1;
+        Ok((known < all / NARROW_DIVISOR).then(|| self.terms.iter().map(access::exact).collect()))
+    }
+
+    /// What the principal may know of a segment; none when its records must be read to know.
+    fn allowed(&self, store: &Store, index: usize) -> Result<Option<&Allowed>> {
+        let cell = &self.allowed[index];
+        if let Some(allowed) = cell.get() {
+            return Ok(allowed.as_ref());
+        }
+        let allowed = store.tables().access_table(index)?.map(|table| table.allowed(&self.terms)).transpose()?;
+        Ok(cell.get_or_init(|| allowed).as_ref())
+    }
+}

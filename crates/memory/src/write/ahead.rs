@@ -1,0 +1,124 @@
+//! Vectors of records that are about to be put: made before the lock is taken, published in the commit of the records.
+//!
+//! Nothing here can fail a put: what does not fit the capsule any more once the lock is held is dropped, and the records go
+//! alone.
+
+use std::ops::Range;
+
+use kapsa_index::VectorsBuilder;
+use kapsa_model::{Embedder, Model};
+
+use super::gather::{Gathered, Target, derived, join_peers};
+use super::texts::Texts;
+use super::transaction::DerivedSegments;
+use crate::error::Result;
+use crate::records::record::{Micros, NewRecord};
+use crate::view::vectors::uncovered_since;
+use crate::view::{Store, View};
+
+/// Most records of a put whose vectors are made at once.
+pub const SMALL_PUT_RECORDS_MAX: usize = 64;
+/// Most bytes of text of a put whose vectors are made at once: half a second's work.
+pub const SMALL_PUT_BYTES_MAX: usize = 32 << 10;
+/// Records before a put that lack vectors are given some as well when they are older than this, in microseconds: whoever
+/// wrote younger ones may still be at it.
+const LEFT_AFTER_US: Micros = 30_000_000;
+
+/// Whether records with these texts are so few and short that a put makes their vectors at once.
+pub fn is_small_put<'a>(texts: impl Iterator<Item = &'a str>) -> bool {
+    let (mut records, mut bytes) = (0, 0);
+    for text in texts {
+        records += 1;
+        bytes += text.len();
+    }
+    records <= SMALL_PUT_RECORDS_MAX && bytes <= SMALL_PUT_BYTES_MAX
+}
+
+/// Vectors for records that have no place in the log yet.
+#[derive(Debug)]
+pub struct NewVectors {
+    builder: VectorsBuilder,
+    model: Model,
+    epoch: u32,
+    generation: u64,
+    /// Earlier records that lacked vectors and get them along with the rest.
+    left: Range<u64>,
+    /// Sequence that the first new record would have had when this was made.
+    first: u64,
+    records: u64,
+}
+
+impl NewVectors {
+    /// Makes the vectors of `records`, which are to be put in this order, and of the few before them that were left without.
+    ///
+    /// # Errors
+    /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a damaged file reports.
+    pub(super) fn make(view: &View, records: &[NewRecord], embedder: &dyn Embedder, now: Micros) -> Result<NewVectors> {
+        let store = view.store();
+        let first = store.snapshot().commit().next_sequence;
+        let target = Target::of(store, embedder.model(), false)?;
+        let left = left_behind(view, first, now)?;
+        let mut texts = Texts::default();
+        let mut gathered = Gathered::new(store, &target, records.len())?;
+        for sequence in left.clone() {
+            gathered.add(sequence, texts.of(view, sequence, embedder)?)?;
+        }
+        for (sequence, record) in (first..).zip(records) {
+            gathered.add(sequence, texts.of_new(view, record, sequence, embedder)?)?;
+        }
+        gathered.embed(embedder)?;
+        Ok(NewVectors {
+            builder: gathered.build()?,
+            model: embedder.model().clone(),
+            epoch: target.epoch,
+            generation: store.snapshot().file().generation,
+            left,
+            first,
+            records: records.len() as u64,
+        })
+    }
+
+    /// The derived segment for the records, now that they begin at `first`; none when another model came into force, another
+    /// file took the place of this one, or the number of records is another.
+    ///
+    /// # Errors
+    /// What a damaged file reports.
+    pub(super) fn place(mut self, store: &Store, first: u64, records: u64) -> Result<Option<DerivedSegments>> {
+        let target = Target::of(store, &self.model, true)?;
+        let same = target.epoch == self.epoch && store.snapshot().file().generation == self.generation;
+        if !same || records != self.records || first < self.first {
+            return Ok(None);
+        }
+        if !self.left.is_empty() {
+            let taken = target.covered(store)?.intersection(&self.left.clone().into());
+            if !taken.ranges().is_empty() {
+                // Somebody embedded those in the meantime.
+                return Ok(None);
+            }
+            self.builder.cover(self.left.clone());
+        }
+        self.builder.renumber(self.first, first);
+        self.builder.cover(first..first + records);
+        let mut replaces = target.stale.clone();
+        join_peers(store, &target, &mut self.builder, &mut replaces)?;
+        Ok(Some(DerivedSegments { draft: derived(self.builder), replaces }))
+    }
+}
+
+/// The records right before `first` that were left without vectors and are few: branches, tasks and the like are written
+/// without.
+fn left_behind(view: &View, first: u64, now: Micros) -> Result<Range<u64>> {
+    let none = first..first;
+    let left = uncovered_since(view, first)?..first;
+    if left.is_empty() || left.end - left.start > SMALL_PUT_RECORDS_MAX as u64 {
+        return Ok(none);
+    }
+    if now - view.store().record(first - 1)?.committed_at <= LEFT_AFTER_US {
+        return Ok(none);
+    }
+    let mut bytes = 0;
+    for sequence in left.clone() {
+        bytes += view.store().record(sequence)?.text.len();
+    }
+    Ok(if bytes <= SMALL_PUT_BYTES_MAX { left } else { none })
+}

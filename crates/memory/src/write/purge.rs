@@ -1,0 +1,31 @@
+//! How is a URI forgotten for good? Markers on every branch that wrote it; compaction erases what they ask for.
+
+use super::pending::Pending;
+use super::writer::Writer;
+use crate::error::{Result, not_found};
+use crate::records::codec::{Envelope, Operation};
+use crate::records::uri::{Uri, refuse_reserved};
+use crate::tables::lineage::Lineage;
+
+/// Forgets a URI on every branch and marks every revision of it for true erasure at the next compaction. Returns how many.
+///
+/// # Errors
+/// `UriNotFound` when there never was anything under it; what the disk reports.
+pub fn purge(writer: &mut Writer, uri: &Uri) -> Result<u64> {
+    refuse_reserved(uri)?;
+    let mut branches = vec![writer.branch_id()];
+    let mut erasable = 0;
+    for sequence in writer.view()?.store().revisions_under(uri, &Lineage::all())? {
+        let body = writer.view()?.store().body(sequence)?;
+        erasable += u64::from(body.operation == Operation::Put);
+        branches.push(body.record.branch);
+    }
+    if erasable == 0 {
+        return Err(not_found(uri));
+    }
+    branches.sort_unstable();
+    branches.dedup();
+    let marker = |branch| Pending::bury(Operation::Purge, uri.clone(), Envelope { branch, ..Envelope::default() });
+    writer.write(branches.into_iter().map(marker).collect())?;
+    Ok(erasable)
+}

@@ -1,0 +1,316 @@
+//! A write and its life: opened, filled, prepared, published. One commit, durable when it is published.
+//!
+//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full (`index_batch`) → commit (one sync).
+//! Nothing is on the disk until [`Unpublished::publish`]; what is dropped before was never there.
+
+use std::collections::HashMap;
+
+use kapsa_capsule::{DerivedDraft, SegmentDraft};
+
+use super::ahead::NewVectors;
+use super::writer::Writer;
+use crate::error::{Error, Result, misuse, not_found};
+use crate::records::codec::{Envelope, Operation};
+use crate::records::kinds;
+use crate::records::record::{Micros, NewRecord};
+use crate::records::request::{Change, Put};
+use crate::records::uri::{Uri, refuse_reserved};
+use crate::tables::segments::merge;
+use crate::view::View;
+use crate::write::index_batch::{Entry, index_batch};
+use crate::write::maintain;
+use crate::write::pending::{self, Name, Pending, What};
+
+/// Records that the tail may hold: the next one brings a segment with it.
+pub const TAIL_RECORDS_MAX: u64 = 128;
+/// Records that the tail may hold while several threads put at once: an index segment costs milliseconds whatever its size,
+/// so that building one for every few shared commits would be most of the work.
+pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
+/// Bytes that the tail may hold.
+pub const TAIL_BYTES_MAX: u64 = 256 << 10;
+
+/// What is to be written in one commit, on the branch of its writer. Made by [`Writer::transaction`].
+#[derive(Debug)]
+#[must_use = "nothing is written before it is prepared and published"]
+pub struct Transaction<'w> {
+    writer: &'w mut Writer,
+    pending: Vec<Pending>,
+    tail_max: u64,
+}
+
+impl<'w> Transaction<'w> {
+    pub(super) fn new(writer: &'w mut Writer) -> Transaction<'w> {
+        Transaction { writer, pending: Vec::new(), tail_max: TAIL_RECORDS_MAX }
+    }
+
+    /// Lets the tail grow as far as it may while several threads put at once.
+    pub(super) fn shared(self) -> Transaction<'w> {
+        Transaction { tail_max: TAIL_RECORDS_SHARED_MAX, ..self }
+    }
+
+    /// Adds a record, a new revision when its URI is known.
+    ///
+    /// # Errors
+    /// `InvalidRecord`.
+    pub fn put(&mut self, record: NewRecord) -> Result<()> {
+        record.check()?;
+        self.pending.push(Pending::put(record, self.writer.envelope()));
+        Ok(())
+    }
+
+    /// Forgets a URI: a tombstone; history stays.
+    ///
+    /// # Errors
+    /// `UriNotFound` when nothing is visible under it, nor put by this transaction; what the disk reports.
+    pub fn forget(&mut self, uri: &Uri) -> Result<()> {
+        refuse_reserved(uri)?;
+        let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
+        let exists = match here.map(|pending| &pending.what) {
+            Some(what) => !matches!(what, What::Bury(_)),
+            None => !self.view()?.counting(uri)?.is_empty(),
+        };
+        if !exists {
+            return Err(not_found(uri));
+        }
+        self.pending.push(Pending::bury(Operation::Tombstone, uri.clone(), self.writer.envelope()));
+        Ok(())
+    }
+
+    /// Lets `old` stand for `new`: whoever asks for the one gets the other.
+    ///
+    /// # Errors
+    /// `UriNotFound` when nothing was visible under `new` before this transaction; `InvalidOperation` when `new` leads back
+    /// to `old`.
+    pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<()> {
+        refuse_reserved(old)?;
+        let target = self.view()?.resolve(new)?.ok_or_else(|| not_found(new))?;
+        if target == *old {
+            return Err(misuse(&format!("{new} leads to {old} itself")));
+        }
+        let envelope = self.writer.envelope();
+        self.pending.push(Pending { name: Name::Given(old.clone()), what: What::Alias(target), envelope });
+        Ok(())
+    }
+
+    /// Adds what the memory notes of its own beside the records: how often a fact was read. No search and no list of
+    /// memories shows it, and since it is nobody's record, a principal's clearance does not apply to it.
+    ///
+    /// # Errors
+    /// `InvalidOperation` for any other kind of record.
+    pub fn note(&mut self, record: NewRecord) -> Result<()> {
+        let is_note = record.kind == kinds::ACCESS && record.uri.as_ref().is_some_and(is_noted);
+        if !is_note {
+            return Err(misuse("only counts of reads are notes"));
+        }
+        let envelope = Envelope { system: true, ..self.writer.envelope() };
+        self.pending.push(Pending::put(record, envelope));
+        Ok(())
+    }
+
+    /// Removes a note.
+    ///
+    /// # Errors
+    /// `InvalidOperation` for the URI of anything else.
+    pub fn remove_note(&mut self, uri: &Uri) -> Result<()> {
+        if !is_noted(uri) {
+            return Err(misuse("only counts of reads are notes"));
+        }
+        let envelope = Envelope { system: true, ..self.writer.envelope() };
+        self.pending.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope));
+        Ok(())
+    }
+
+    /// Adds what was checked elsewhere: merges, events, branches and whatever else the crate itself writes.
+    pub(crate) fn add(&mut self, pending: impl IntoIterator<Item = Pending>) {
+        self.pending.extend(pending);
+    }
+
+    /// Gives each record its place and encodes it.
+    ///
+    /// # Errors
+    /// `InvalidOperation` when the branch is archived; what the disk or a damaged file reports.
+    pub fn prepare(mut self) -> Result<Unpublished<'w>> {
+        if self.writer.is_archived {
+            let own = self.writer.branch_id();
+            if self.pending.iter().any(|pending| pending.envelope.branch == own && !pending.is_branch()) {
+                return Err(archived(&self.writer.branch()?));
+            }
+        }
+        let now = (self.writer.options.clock)();
+        let mut pending = std::mem::take(&mut self.pending);
+        let mut unpublished =
+            Unpublished { writer: self.writer, entries: Vec::new(), puts: Vec::new(), now, tail_max: self.tail_max };
+        if pending.is_empty() {
+            return Ok(unpublished);
+        }
+        let changes = changes(unpublished.writer.view()?, &mut pending)?;
+        let snapshot = unpublished.writer.capsule.snapshot()?;
+        let (first, id) = (snapshot.commit().next_sequence, snapshot.file().capsule_id);
+        unpublished.entries = pending::entries(first, pending, &id, now);
+        let put = |(entry, change): (&Entry, Change)| Put { uri: entry.uri.clone(), sequence: entry.sequence, change };
+        unpublished.puts = unpublished.entries.iter().zip(changes).map(put).collect();
+        Ok(unpublished)
+    }
+
+    /// Prepares and publishes.
+    ///
+    /// # Errors
+    /// As [`Transaction::prepare`] and [`Unpublished::publish`].
+    pub fn commit(self) -> Result<Vec<Put>> {
+        self.prepare()?.publish()
+    }
+
+    /// The branch as it is before this transaction.
+    pub(super) fn view(&mut self) -> Result<&View> {
+        self.writer.view()
+    }
+}
+
+/// Derived segments that a commit publishes with its records, and the ids of those that it takes the place of.
+#[derive(Debug)]
+pub(crate) struct DerivedSegments {
+    pub(crate) draft: DerivedDraft,
+    pub(crate) replaces: Vec<u64>,
+}
+
+/// Records with their places, encoded, and not on the disk yet.
+#[must_use = "nothing is written before it is published"]
+pub struct Unpublished<'w> {
+    writer: &'w mut Writer,
+    entries: Vec<Entry>,
+    puts: Vec<Put>,
+    now: Micros,
+    tail_max: u64,
+}
+
+impl std::fmt::Debug for Unpublished<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Unpublished").field("puts", &self.puts).finish_non_exhaustive()
+    }
+}
+
+impl Unpublished<'_> {
+    /// What each record will change, in the order in which they were added.
+    #[must_use]
+    pub fn puts(&self) -> &[Put] {
+        &self.puts
+    }
+
+    /// Writes everything in one commit with one sync, durable when this returns.
+    ///
+    /// # Errors
+    /// What the disk reports; then nothing was stored.
+    pub fn publish(self) -> Result<Vec<Put>> {
+        self.publish_with(Vec::new())
+    }
+
+    /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those that were made for them before
+    /// the lock was taken. Where the capsule is not what it was then, the records go alone and lack vectors.
+    ///
+    /// # Errors
+    /// As [`Unpublished::publish`].
+    pub fn publish_with_vectors(self, vectors: NewVectors) -> Result<Vec<Put>> {
+        let Some(first) = self.entries.first().map(|entry| entry.sequence) else { return self.publish() };
+        let records = self.entries.len() as u64;
+        // Vectors never keep a record from the disk: those that cannot be placed can be made again.
+        let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
+        self.publish_with(placed.into_iter().collect())
+    }
+
+    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the same commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn publish_with(self, derived: Vec<DerivedSegments>) -> Result<Vec<Put>> {
+        if self.entries.is_empty() && derived.is_empty() {
+            return Ok(self.puts);
+        }
+        let own = self.writer.branch_id();
+        let closes = self.entries.iter().filter_map(|entry| entry.made.as_ref()).any(|made| made.archived && made.id == own);
+        commit(self.writer, self.tail_max, &self.entries, derived, self.now)?;
+        self.writer.is_archived |= closes;
+        Ok(self.puts)
+    }
+}
+
+/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it, then the derived
+/// segments; one commit, one sync. The one place where records become durable.
+fn commit(writer: &mut Writer, tail_max: u64, entries: &[Entry], derived: Vec<DerivedSegments>, now: Micros) -> Result<()> {
+    let snapshot = writer.capsule.snapshot()?;
+    let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
+    let bytes = snapshot.tail_bytes() + entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
+    let full = records > tail_max || bytes > TAIL_BYTES_MAX;
+    if full {
+        writer.view()?;
+    }
+    // The view is of the state before this commit, so it is used up here in any case.
+    let view = writer.view.take().filter(|_| full);
+    let mut transaction = writer.capsule.begin()?;
+    if let Some(view) = view {
+        for segment in append_indexed(&mut transaction, &view, entries)? {
+            transaction.add_segment(segment)?;
+        }
+    } else {
+        append(&mut transaction, entries)?;
+        if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
+            transaction.add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
+        }
+    }
+    for segment in derived {
+        transaction.add_derived(segment.draft, &segment.replaces)?;
+    }
+    transaction.commit(now)?;
+    Ok(())
+}
+
+fn append(transaction: &mut kapsa_capsule::Transaction<'_>, entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        let sequence = transaction.append(&entry.body)?;
+        assert_eq!(sequence, entry.sequence, "entries are numbered as they are appended");
+    }
+    Ok(())
+}
+
+/// Appends the entries while other threads index them together with the tail.
+fn append_indexed(transaction: &mut kapsa_capsule::Transaction<'_>, view: &View, entries: &[Entry]) -> Result<Vec<SegmentDraft>> {
+    index_batch(view, entries, || append(transaction, entries))
+}
+
+/// What each will change, once it is written. A record put under an alias goes to what that stands for.
+fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
+    let mut known: HashMap<Uri, bool> = HashMap::new();
+    let mut changes = Vec::with_capacity(all.len());
+    for pending in all {
+        let buries = matches!(pending.what, What::Bury(_));
+        let mut exists = false;
+        let looked_up = pending.is_memory() && pending.envelope.branch == view.lineage().own();
+        if let Name::Given(uri) = &mut pending.name {
+            let found = match known.get(uri) {
+                Some(&exists) => (uri.clone(), exists),
+                None if looked_up => view.look_up(uri)?,
+                None => (uri.clone(), false),
+            };
+            // What is merged, picked or brought back goes where it came from: an alias there is what it replaces.
+            if matches!(pending.what, What::Put(_)) && pending.envelope.origin.is_none() {
+                *uri = found.0;
+            }
+            exists = found.1;
+            known.insert(uri.clone(), !buries);
+        }
+        changes.push(match (buries, exists) {
+            (true, _) => Change::Forgotten,
+            (false, true) => Change::Revised,
+            (false, false) => Change::Added,
+        });
+    }
+    Ok(changes)
+}
+
+/// Whether a URI is one under which the memory keeps notes.
+fn is_noted(uri: &Uri) -> bool {
+    uri.short().strip_prefix(kinds::ACCESS).is_some_and(|rest| rest.starts_with('/'))
+}
+
+pub(super) fn archived(branch: &str) -> Error {
+    misuse(&format!("branch {branch} is archived: it can be read and not written"))
+}
