@@ -1,4 +1,5 @@
-//! Who reads and writes a capsule's stores, its owner or a principal? The one place of this crate that tells the two apart.
+//! Who reads and writes a capsule's stores, its owner or a principal? The one place of this crate
+//! that tells the two apart.
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::{AsOf, Batch, PrincipalReader, PrincipalWriter, RawView, Reader, Result, Writer};

@@ -1,12 +1,14 @@
-//! How are facts, episodes and insights kept in a capsule, where they survive, branch and have a history?
+//! Facts, episodes and insights in a capsule, where they survive, branch and have a history.
 //!
-//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every query is about the capsule as it is at
-//! that moment, so that stores in different processes see what each other wrote. What a query costs is stated in [`super::kind_index`].
+//! Each is a record with a URI of its own, an update is a revision, a removal a tombstone. Every
+//! query is about the capsule as it is at that moment, so that stores in different processes see
+//! what each other wrote. What a query costs is stated in [`super::kind_index`].
 //!
-//! How often a fact was read is counted beside it, under `access/<id>`: reading must neither rewrite what is read nor cost a commit of
-//! its own. Counts are gathered in memory and go to the disk with the next write, after [`TOUCHES_UNSAVED_MAX`] reads, or when the
-//! store is dropped; a crash loses at most those. They belong to the branch on which was read, no merge carries them over, and none
-//! can conflict because of them.
+//! How often a fact was read is counted beside it, under `access/<id>`: reading must neither
+//! rewrite what is read nor cost a commit of its own. Counts are gathered in memory and go to the
+//! disk with the next write, after [`TOUCHES_UNSAVED_MAX`] reads, or when the store is dropped; a
+//! crash loses at most those. They belong to the branch on which was read, no merge carries them
+//! over, and none can conflict because of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,7 +78,8 @@ impl CapsuleFactStore {
         Ok(())
     }
 
-    /// The facts as they are now, and the reads that they do not know of. Both are of one moment: no read is counted twice or not at all.
+    /// The facts as they are now, and the reads that they do not know of. Both are of one moment:
+    /// no read is counted twice or not at all.
     fn now(&self) -> Result<Option<(ActingReader, UnsavedReads)>> {
         let unsaved = lock(&self.unsaved);
         Ok(self.location.reader()?.map(|reader| (reader, unsaved.clone())))
@@ -205,7 +208,7 @@ impl FactStore for CapsuleFactStore {
 
     fn touch(&self, ids: &[&str], at: Micros) -> Result<()> {
         if self.location.is_past() {
-            // What was read of the past is no reading of what is there now.
+            // What was read of the past does not count as reading what is there now.
             return Ok(());
         }
         let mut unsaved = lock(&self.unsaved);
@@ -216,7 +219,8 @@ impl FactStore for CapsuleFactStore {
         if unsaved.count < TOUCHES_UNSAVED_MAX {
             return Ok(());
         }
-        // Counts are hints: what was read was read, whether they can be saved now or, as after so many more reads, later.
+        // Counts are hints: what was read was read, whether they can be saved now or, as after so
+        // many more reads, later.
         let _saved_now_or_later = self.save(&mut unsaved);
         Ok(())
     }

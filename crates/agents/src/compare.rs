@@ -1,12 +1,15 @@
-//! Is what is about to be written known already? One comparer, without a model: the same facts get the same answer.
+//! Compares a new fact with the known ones. One comparer, without a model: the same facts get the
+//! same answer.
 //!
-//! Two facts are compared when the same people may know them: same domain, same level, same names. What one may know and another may
-//! not is told to each for itself, and no answer gives away what its reader may not know.
+//! Two facts are compared when the same people may know them: same domain, same level, same names.
+//! What only one of two readers may know is kept for each by itself, and no answer gives away what
+//! its reader may not know.
 //!
-//! Texts are compared by their words, folded. Their likeness is the share of the words of both that both have (Jaccard). Likeness alone
-//! would call `listens on port 5433` and `listens on port 5434` the same; a restatement must therefore also keep the numbers, the
-//! negations and the order of what is shared, and not put words in the place of others. In doubt a text is a new one: what is there
-//! twice can be seen, what was taken for something else is lost.
+//! Texts are compared by their words, folded. Their likeness is the share of the words of both that
+//! both have (Jaccard). Likeness alone would call `listens on port 5433` and `listens on port 5434`
+//! the same; a restatement must therefore also keep the numbers, the negations and the order of
+//! what is shared, and not put words in the place of others. In doubt a text is a new one: what is
+//! there twice can be seen, what was taken for something else is lost.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +25,9 @@ pub const LIKENESS_WIDE: f64 = 0.7;
 /// Least likeness at which a new fact names the one that comes nearest.
 pub const LIKENESS_RELATED: f64 = 0.4;
 
-/// Words that turn a text into its opposite, into a thing of the past or of the future, or into something less than certain; `t` is that
-/// of `isn't`. In English, and the plainest of the languages around it: for others a restatement may be taken for one too often.
+/// Words that turn a text into its opposite, into a thing of the past or of the future, or into
+/// something less than certain; `t` is that of `isn't`. In English, and the plainest of the
+/// languages around it: for others a restatement may be taken for one too often.
 const NEGATIONS: &[&str] = &[
     "not",
     "no",
@@ -163,7 +167,8 @@ impl Verdict {
         }
     }
 
-    /// Which of several counts: what is known already before what is in doubt, and that before what is decided.
+    /// Which of several counts: what is known already before what is in doubt, and that before what
+    /// is decided.
     fn weight(self) -> u8 {
         match self {
             Verdict::Same => 4,
@@ -215,14 +220,15 @@ impl Preset {
         Preset::ALL.into_iter().find(|preset| preset.name == name)
     }
 
-    /// What `new` is to all that is known: the verdict that counts most, of equal ones that about the text most like it, then the first.
+    /// What `new` is to all that is known: the verdict that counts most, of equal ones that about
+    /// the text most like it, then the first.
     #[must_use]
     pub fn compare(&self, new: &Fact, known: &[Fact]) -> Comparison {
         strongest(&self.compare_each(new, known))
     }
 
-    /// What `new` is to each fact of `known` that it is compared with, in their order. Facts whose place another took, those that other
-    /// people may know, and the fact itself are passed over.
+    /// What `new` is to each fact of `known` that it is compared with, in their order. Facts whose
+    /// place another took, those that other people may know, and the fact itself are passed over.
     #[must_use]
     pub fn compare_each(&self, new: &Fact, known: &[Fact]) -> Vec<Comparison> {
         let ours = Text::of(&new.content);
@@ -291,7 +297,8 @@ fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
     (Verdict::Supersedes, "another value of the same property, newer and stated by the same source with no less confidence")
 }
 
-/// Whether a fact says of the same time what another says: it names the same, or none while the other holds.
+/// Whether a fact says of the same time what another says: it names the same, or none while the
+/// other holds.
 fn hold_alike(new: &Fact, old: &Fact) -> bool {
     if (new.valid_from, new.valid_to) == (None, None) {
         return holds_at(old, new.created_at);
@@ -309,8 +316,8 @@ fn hold_at_once(a: &Fact, b: &Fact) -> bool {
 struct Text {
     order: Vec<String>,
     set: BTreeSet<String>,
-    /// What words leave out and what says something all the same: signs that are no punctuation, and words whose capitals are no
-    /// beginning.
+    /// What words leave out although it says something: signs that are not punctuation, and words
+    /// whose capitals do not begin a sentence.
     marks: Vec<String>,
 }
 
@@ -346,8 +353,9 @@ impl Text {
     }
 }
 
-/// Signs and capitals that distinguish texts of the same words: `-5` from `5`, `a < b` from `a > b`, `C++` from `C`, `aBc` from `AbC`. A
-/// sign at the edge of a word that only ends or encloses something says nothing.
+/// Signs and capitals that distinguish texts of the same words: `-5` from `5`, `a < b` from `a >
+/// b`, `C++` from `C`, `aBc` from `AbC`. A sign at the edge of a word that only ends or encloses
+/// something says nothing.
 fn marks(text: &str) -> Vec<String> {
     let mut marks = Vec::new();
     for part in text.split_whitespace() {

@@ -1,8 +1,9 @@
-//! What should an agent know before its next step, within how many tokens? What it learned, what the team knows, and what it did last, the
-//! most valuable first, one thing a line.
+//! What an agent should know before its next step, within a number of tokens: what it learned, what
+//! the team knows, and what it did last, the most valuable first, one thing a line.
 //!
-//! Invariants: what may not be known, was superseded, has retired or does not hold now is never shown; the same memory at the same moment
-//! gives the same text; a line is whole or not there; a text stays on its line, whatever the text holds.
+//! Invariants: what may not be known, was superseded, has retired or does not hold now is never
+//! shown; the same memory at the same moment gives the same text; a line is whole or not there; a
+//! text stays on its line, whatever the text holds.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -28,7 +29,8 @@ pub const CONTEXT_INSIGHTS_MAX: usize = 5;
 pub const CONTEXT_FACTS_MAX: usize = 10;
 /// Most episodes of a context.
 pub const CONTEXT_EPISODES_MAX: usize = 3;
-/// Insights and facts that are weighed: so many that have most words of the query, and so many that were written last.
+/// Insights and facts that are weighed: so many that have most words of the query, and so many that
+/// were written last.
 pub const LIKELY_MAX: usize = 32;
 
 /// Bytes of each of them in which words are counted.
@@ -60,7 +62,8 @@ impl Scope {
 /// How a context is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
-    /// Most tokens of its text, by the estimate of [`kapsa_memory::tokens`]; default [`CONTEXT_TOKENS_DEFAULT`].
+    /// Most tokens of its text, by the estimate of [`kapsa_memory::tokens`]; default
+    /// [`CONTEXT_TOKENS_DEFAULT`].
     pub tokens_max: usize,
     /// Whether each line ends with where it comes from; default no.
     pub uris: bool,
@@ -137,7 +140,8 @@ pub enum Found {
 }
 
 impl Context {
-    /// The lines under their headings, without a line break at the end; empty when there are no lines.
+    /// The lines under their headings, without a line break at the end; empty when there are no
+    /// lines.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -174,7 +178,8 @@ impl Context {
         estimate(&self.text())
     }
 
-    /// What of the lines fits. A line that has no room even alone is passed over; else the last ones go, of the lowest section first.
+    /// What of the lines fits. A line that has no room even alone is passed over; else the last
+    /// ones go, of the lowest section first.
     fn within(mut lines: Vec<ContextLine>, tokens_max: usize) -> Context {
         let all = lines.len();
         let alone = |line: &ContextLine| Context { lines: vec![line.clone()], left_out: 0 };
@@ -189,18 +194,23 @@ impl Context {
 }
 
 impl AgentMemory {
-    /// What the agent should know in this scope: up to [`CONTEXT_INSIGHTS_MAX`] insights, [`CONTEXT_FACTS_MAX`] facts of the team that its
-    /// clearance allows, and its [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them have.
+    /// What the agent should know in this scope: up to [`CONTEXT_INSIGHTS_MAX`] insights,
+    /// [`CONTEXT_FACTS_MAX`] facts of the team that its clearance allows, and its
+    /// [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them
+    /// have.
     ///
-    /// With a query, what has most of its words comes first. After that insights go by confidence, by how often they were seen, and the
-    /// newest first; facts by importance times confidence, and the newest first. Facts that hold at another time than is asked for,
-    /// are left out; contested ones are marked.
+    /// With a query, what has most of its words comes first. After that insights go by confidence,
+    /// by how often they were seen, and the newest first; facts by importance times confidence, and
+    /// the newest first. Facts that hold at another time than is asked for, are left out; contested
+    /// ones are marked.
     ///
-    /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and as many insights by their words and as
-    /// many that were written last, and no others are read and weighed: without a query that costs the same however many there are, with
-    /// one it is a ranked search of the few words that say most, and of all of them where those find little. So of more than that without a
-    /// word of the query, an older one is not shown however important it is. The agent's episodes in the scope are put in order by their
-    /// times, all of them, within the index.
+    /// It reads, and counts nothing as read. In a capsule the index finds [`LIKELY_MAX`] facts and
+    /// as many insights by their words and as many that were written last, and no others are read
+    /// and weighed: without a query that costs the same however many there are, with one it is a
+    /// ranked search of the few words that say most, and of all of them where those find little. So
+    /// of more than that without a word of the query, an older one is not shown however important
+    /// it is. The agent's episodes in the scope are put in order by their times, all of them,
+    /// within the index.
     ///
     /// # Errors
     /// What the stores say.
@@ -216,8 +226,8 @@ impl AgentMemory {
         finished(lines, options)
     }
 
-    /// What stands under a URI, as far as the agent may know it: a fact of the team, which counts as read, or an insight or episode of its
-    /// own. None for everything else.
+    /// What stands under a URI, as far as the agent may know it: a fact of the team, which counts
+    /// as read, or an insight or episode of its own. None for everything else.
     ///
     /// # Errors
     /// What the stores say.
@@ -244,7 +254,8 @@ impl AgentMemory {
 }
 
 impl WorkspaceMemory {
-    /// What of it matters in this scope to a profile, or to the owner who knows everything: the facts of [`AgentMemory::context`].
+    /// What of it matters in this scope to a profile, or to the owner who knows everything: the
+    /// facts of [`AgentMemory::context`].
     ///
     /// # Errors
     /// What the store says.

@@ -1,7 +1,9 @@
-//! How are facts, episodes and insights kept for as long as the process lives? For tests and for memories that nobody wants to keep.
+//! Facts, episodes and insights that live as long as the process. For tests and for memories that
+//! nobody wants to keep.
 //!
-//! Copies go in and copies come out: nobody changes what is stored by changing what it was given. What the stores in a capsule refuse
-//! is refused here too, so that a program that works with the one works with the other.
+//! Copies go in and copies come out: nobody changes what is stored by changing what it was given.
+//! What the stores in a capsule refuse is refused here too, so that a program that works with the
+//! one works with the other.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,16 +1,21 @@
-//! Which records of one kind fit a query, exactly, and without reading all of them where the index knows better?
+//! Finds the records of one kind that fit a query, exactly, and without reading all of them where
+//! the index knows better.
 //!
-//! The index only ever narrows: what it lets through is decoded and asked again by the rule that all stores share
-//! (`super::matching`). A clause goes to the index when every record that fits the rule has the term. What that costs:
+//! The index only ever narrows: what it lets through is decoded and asked again by the rule that
+//! all stores share (`super::matching`). A clause goes to the index when every record that fits the
+//! rule has the term. What that costs:
 //!
-//! - *Entity, domain, attribute, agent, tags, clearance*: the index knows them, so that only what fits is read. An empty name has no term.
-//! - *Text* is a part of the content, and the index knows the trigrams of it. A text of fewer than three characters narrows nothing:
-//!   the texts of all that fit the other clauses are read, a few microseconds each, until there are enough.
+//! - *Entity, domain, attribute, agent, tags, clearance*: the index knows them, so that only what
+//!   fits is read. An empty name has no term.
+//! - *Text* is a part of the content, and the index knows the trigrams of it. A text of fewer than
+//!   three characters narrows nothing: the texts of all that fit the other clauses are read, a few
+//!   microseconds each, until there are enough.
 //! - *Confidence, validity*: read and asked.
 //!
-//! The order of what was first stored is that of the sequences, but for things that were revised: those carry the sequence of their
-//! first revision in a tag. The first few are therefore found by walking along the sequences of what was never revised until there are
-//! enough, and putting all that was revised among them.
+//! The order of what was first stored is that of the sequences, but for things that were revised:
+//! those carry the sequence of their first revision in a tag. The first few are therefore found by
+//! walking along the sequences of what was never revised until there are enough, and putting all
+//! that was revised among them.
 
 mod likely;
 
@@ -97,8 +102,8 @@ impl KindIndex<'_> {
         Ok(self.first_placed(clauses, limit, read)?.into_iter().map(|found| found.thing).collect())
     }
 
-    /// The newest `limit` that are wanted, by the time at which they came about. Times are in the index: no more are decoded than are
-    /// needed.
+    /// The newest `limit` that are wanted, by the time at which they came about. Times are in the
+    /// index: no more are decoded than are needed.
     pub(super) fn newest<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
         let mut times = self.view.times(&self.filter(clauses))?;
         times.sort_unstable_by_key(|time| Reverse(*time));
@@ -162,8 +167,8 @@ impl KindIndex<'_> {
         Ok(is_wanted)
     }
 
-    /// A visible record, if it is wanted. Of revisions that contest each other the newest speaks for its URI, as it does for whoever
-    /// asks by id.
+    /// A visible record, if it is wanted. Of revisions that contest each other the newest speaks
+    /// for its URI, as it does for whoever asks by id.
     fn wanted<T>(&self, sequence: u64, read: Read<'_, T>) -> Result<Option<Placed<T>>> {
         let record = self.view.record(sequence)?;
         let Some(thing) = read(&record) else { return Ok(None) };

@@ -1,11 +1,13 @@
-//! Knows no prompt, operator, run, index, network, terminal, environment or wall clock: a clock is passed in, and a capsule is
-//! read and written only through what `kapsa-memory` makes public.
+//! Knows no prompt, operator, run, index, network, terminal, environment or wall clock: a clock is
+//! passed in, and a capsule is read and written only through what `kapsa-memory` makes public.
 //!
-//! The memory of agents: what they know, what they did, what they learned, and how far each of it may spread.
+//! The memory of agents: what they know, what they did, what they learned, and how far each of it
+//! may spread.
 //!
-//! *Facts* are what is known, *episodes* what happened, *insights* what was learned from that. Stores keep them: in memory, or in a
-//! capsule where they survive, branch and have a history. [`WorkspaceMemory`] is what a team shares, behind clearances;
-//! [`AgentMemory`] is what one agent has for itself.
+//! *Facts* are what is known, *episodes* what happened, *insights* what was learned from that.
+//! Stores keep them: in memory, or in a capsule where they survive, branch and have a history.
+//! [`WorkspaceMemory`] is what a team shares, behind clearances; [`AgentMemory`] is what one agent
+//! has for itself.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 

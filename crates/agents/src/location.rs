@@ -1,4 +1,5 @@
-//! Where do stores keep what they are given? On a branch of a capsule, read at its newest commit, written in turns.
+//! Where stores keep their records: on a branch of a capsule, read at its newest commit and written
+//! in turns.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,8 +11,8 @@ use kapsa_memory::{AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader,
 
 use super::acting::{ActingReader, ActingWriter};
 
-/// A capsule, and the branch of it, that stores keep their records in. Copies share one queue of writes; writers of other processes are
-/// waited for as the options say.
+/// A capsule, and the branch of it, that stores keep their records in. Copies share one queue of
+/// writes; writers of other processes are waited for as the options say.
 ///
 /// The capsule is made by the first write. Until then there is nothing in it.
 #[derive(Clone, Debug)]
@@ -54,7 +55,8 @@ impl StoreLocation {
         }
     }
 
-    /// Another branch of the same capsule. It must exist when something is asked of it or written to it.
+    /// Another branch of the same capsule. It must exist when something is asked of it or written
+    /// to it.
     #[must_use]
     pub fn on(&self, branch: impl Into<String>) -> StoreLocation {
         StoreLocation { branch: branch.into(), held: Arc::default(), ..self.clone() }
@@ -71,8 +73,9 @@ impl StoreLocation {
         self.as_of.is_some()
     }
 
-    /// The same as a principal may know it: what its profile does not allow is not there, and it writes what it may know and nothing
-    /// else. See [`Reader::as_principal`] and [`Writer::as_principal`].
+    /// The same as a principal may know it: what its profile does not allow is not there, and it
+    /// writes what it may know and nothing else. See [`Reader::as_principal`] and
+    /// [`Writer::as_principal`].
     #[must_use]
     pub fn as_principal(&self, profile: ClearanceProfile) -> StoreLocation {
         StoreLocation { principal: Some(profile), held: Arc::default(), ..self.clone() }
@@ -117,8 +120,9 @@ impl StoreLocation {
         writer.change(change)
     }
 
-    /// Has the capsule's lock to itself while `work` reads and writes: nobody changes in between what it has read. A turn within a turn
-    /// of the same location is a part of it. At a past moment, where nothing can be written, there are no turns.
+    /// Has the capsule's lock to itself while `work` reads and writes: nobody changes in between
+    /// what it has read. A turn within a turn of the same location is a part of it. At a past
+    /// moment, where nothing can be written, there are no turns.
     pub(crate) fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let is_mine = lock(&self.held).as_ref().is_some_and(|(whose, _)| *whose == thread::current().id());
         if is_mine || self.as_of.is_some() {

@@ -1,4 +1,5 @@
-//! Does a fact, an episode, an insight fit a query? The rules that all stores share. Knows nothing of where things are kept.
+//! Whether a fact, an episode or an insight fits a query: the rules that all stores share. Knows
+//! nothing of where things are kept.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,7 @@
-//! What does one agent have for itself: what it lived through, what it learned, and how does it share that?
+//! What one agent has for itself: its episodes, its insights, and how it shares them.
 //!
-//! Whatever is recorded here belongs to the agent, whoever it says it is of, and nothing of another agent is ever recalled.
+//! Whatever is recorded here belongs to the agent, whoever it says it is of, and nothing of another
+//! agent is ever recalled.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -112,7 +113,8 @@ impl AgentMemory {
         AgentMemory { workspace: Some(workspace), ..self }
     }
 
-    /// The same memory of an agent that may know this of what the team shares. Default: nothing but what is public.
+    /// The same memory of an agent that may know this of what the team shares. Default: nothing but
+    /// what is public.
     #[must_use]
     pub fn with_clearance(self, clearance: ClearanceProfile) -> AgentMemory {
         AgentMemory { clearance, ..self }
@@ -136,7 +138,8 @@ impl AgentMemory {
         &self.clearance
     }
 
-    /// Notes that this was disclosed to a model: from then on what comes of it is no more open than that.
+    /// Notes that this was disclosed to a model: from then on what comes of it is no more open than
+    /// that.
     pub fn note_disclosed(&self, secrets: &Secrets) {
         self.disclosed.lock().unwrap_or_else(PoisonError::into_inner).join(secrets);
     }
@@ -162,7 +165,8 @@ impl AgentMemory {
         EpisodeQuery { limit: RECALL_DEFAULT, ..EpisodeQuery::of(&self.agent_id) }
     }
 
-    /// What the agent lived through, the newest first. Whose episodes the query asks for does not count.
+    /// What the agent lived through, the newest first. Whose episodes the query asks for does not
+    /// count.
     ///
     /// # Errors
     /// What the store says.
@@ -209,8 +213,8 @@ impl AgentMemory {
         self.insights.get(&self.agent_id, id)
     }
 
-    /// Notes that an insight was seen again: confidence up by [`CONFIRMED_RISE`] to at most 1, seen once more, confirmed now. One that
-    /// was weakening counts again.
+    /// Notes that an insight was seen again: confidence up by [`CONFIRMED_RISE`] to at most 1, seen
+    /// once more, confirmed now. One that was weakening counts again.
     ///
     /// # Errors
     /// What the store says; `InvalidOperation` when it has retired. A missing one is none.
@@ -223,7 +227,8 @@ impl AgentMemory {
         })
     }
 
-    /// Notes that evidence against an insight has come up: confidence down by [`CONFIRMED_RISE`] to at least 0.
+    /// Notes that evidence against an insight has come up: confidence down by [`CONFIRMED_RISE`] to
+    /// at least 0.
     ///
     /// # Errors
     /// As [`AgentMemory::confirm`].
@@ -242,7 +247,8 @@ impl AgentMemory {
         self.change(id, |insight, _| insight.status = InsightStatus::Retired)
     }
 
-    /// Does something that reads and writes insights while nobody else writes; see [`InsightStore::in_turn`].
+    /// Does something that reads and writes insights while nobody else writes; see
+    /// [`InsightStore::in_turn`].
     pub(super) fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         self.insights.in_turn(work)
     }
@@ -260,11 +266,13 @@ impl AgentMemory {
         result_of(|work| self.insights.in_turn(work), work)
     }
 
-    /// Publishes to the team every insight that still counts and is at least so sure, and returns the facts. A fact may spread as far as what it
-    /// was learned from and no further: it has the level of the insight, or the higher one that it had. When that is restricted, it names
-    /// the agent. Published again, a fact keeps what has become of it in the team.
+    /// Publishes to the team every insight that still counts and is at least so sure, and returns
+    /// the facts. A fact may spread as far as what it was learned from and no further: it has the
+    /// level of the insight, or the higher one that it had. When that is restricted, it names the
+    /// agent. Published again, a fact keeps what has become of it in the team.
     ///
-    /// Its id is `pub_` and that of the insight; where another source has that, the agent's id comes in between.
+    /// Its id is `pub_` and that of the insight; where another source has that, the agent's id
+    /// comes in between.
     ///
     /// # Errors
     /// What the stores say.
@@ -273,10 +281,12 @@ impl AgentMemory {
         self.publish(&self.insights.query(&query)?, None)
     }
 
-    /// Publishes these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level that is no lower than theirs.
+    /// Publishes these insights of the agent, as [`AgentMemory::publish_to_workspace`], at a level
+    /// that is no lower than theirs.
     ///
     /// # Errors
-    /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing is published.
+    /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing
+    /// is published.
     pub fn publish(&self, insights: &[Insight], level: Option<Classification>) -> Result<Vec<Fact>> {
         let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
         let work = || {
@@ -324,9 +334,11 @@ impl AgentMemory {
 
 /// The first interface, which knew texts under keys.
 impl AgentMemory {
-    /// Keeps a value as an insight of full confidence under this key. What is no text is kept as JSON.
+    /// Keeps a value as an insight of full confidence under this key. A value that is not a text is
+    /// kept as JSON.
     ///
-    /// A namespace is the agent's own id; any other is a part of its memory, which no other agent sees.
+    /// A namespace is the agent's own id; any other is a part of its memory, which no other agent
+    /// sees.
     ///
     /// # Errors
     /// What the store says; an empty text is refused.
@@ -336,7 +348,8 @@ impl AgentMemory {
         self.insights.store(&Insight { confidence: 1.0, ..insight })
     }
 
-    /// What was kept or learned that has `query` as a part of it; when nothing has, all of it. At most `limit`.
+    /// What was kept or learned that has `query` as a part of it; when nothing has, all of it. At
+    /// most `limit`.
     ///
     /// # Errors
     /// What the store says.

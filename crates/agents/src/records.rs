@@ -1,7 +1,9 @@
-//! What do a fact, an episode and an insight look like as records? The only module that knows their kinds, URIs, tags and metadata.
+//! Facts, episodes and insights as records. The only module that knows their kinds, URIs, tags and
+//! metadata.
 //!
-//! Fields that a record has itself (entity, domain, confidence, agent, tags, time) stand there, so that they can be searched and
-//! filtered by; all else is metadata, where what has its default is left out. What comes back equals what went in.
+//! Fields that a record has itself (entity, domain, confidence, agent, tags, time) stand there, so
+//! that they can be searched and filtered by; all else is metadata, where what has its default is
+//! left out. What comes back equals what went in.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +20,8 @@ use kapsa_memory::{Error, Result};
 
 /// Begins the names of tags that are this module's own.
 const OWN_TAGS: &str = "kapsa.";
-/// Tag of a revision, with the sequence of the first one: its place in the order in which things were first stored.
+/// Tag of a revision, with the sequence of the first one: its place in the order in which things
+/// were first stored.
 pub(super) const PLACE_TAG: &str = "kapsa.place";
 
 /// Tag of a fact, with its attribute.
@@ -144,7 +147,8 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
     })
 }
 
-/// The record of an episode. Its text is what went in and what came out, which is what one looks for.
+/// The record of an episode. Its text is what went in and what came out, which is what one looks
+/// for.
 pub(super) fn of_episode(episode: &Episode) -> Result<NewRecord> {
     let mut more = Metadata::default();
     more.tags(&episode.tags);
@@ -338,7 +342,8 @@ impl Metadata {
         }
     }
 
-    /// The list of tags, unless those of the record say it all: they have no order and each is there once.
+    /// The list of tags, unless those of the record say it all: they have no order and each is
+    /// there once.
     fn tags(&mut self, tags: &[String]) {
         if !tags.is_sorted_by(|a, b| a < b) || !tags.iter().all(|tag| is_indexed(tag)) {
             self.texts("tags", tags);

@@ -1,8 +1,11 @@
-//! What does an agent learn from what it lived through? With a model, by asking it once; without one, by counting.
+//! What an agent learns from its episodes. With a model, by asking it once; without one, by
+//! counting.
 //!
-//! The model's reply is data that nobody vouches for: only its insights are taken, each field is checked, and it decides neither how
-//! far an insight may spread nor whether that is the agent's. Since it has read all the episodes that it was shown, an insight has the
-//! highest level among them, whichever it names as its sources, and is restricted when a secret among them is of another domain.
+//! The model's reply is data that nobody vouches for: only its insights are taken, each field is
+//! checked, and it decides neither how far an insight may spread nor whether that is the agent's.
+//! Since it has read all the episodes that it was shown, an insight has the highest level among
+//! them, whichever it names as its sources, and is restricted when a secret among them is of
+//! another domain.
 
 use std::collections::BTreeMap;
 
@@ -74,19 +77,24 @@ struct Lesson {
 }
 
 impl AgentMemory {
-    /// Looks for patterns in the newest [`REFLECTED_EPISODES_MAX`] episodes. Without episodes nothing is asked and nothing learned.
+    /// Looks for patterns in the newest [`REFLECTED_EPISODES_MAX`] episodes. Without episodes
+    /// nothing is asked and nothing learned.
     ///
-    /// With a model it is asked once, and once more when the reply holds no JSON; a reply that cannot be read then teaches nothing. Its
-    /// insights are new, or strengthen one that says about the same ([`super::InsightStore::find_similar`]): confidence up by
-    /// [`CONFIRMED_RISE`] to at most 1, seen once more, confirmed now. An insight is strengthened once a reflection, and only by
-    /// episodes that it does not rest on yet: thinking twice about the same is no second experience.
+    /// With a model it is asked once, and once more when the reply holds no JSON; a reply that
+    /// cannot be read then teaches nothing. Its insights are new, or strengthen one that says about
+    /// the same ([`super::InsightStore::find_similar`]): confidence up by [`CONFIRMED_RISE`] to at
+    /// most 1, seen once more, confirmed now. An insight is strengthened once a reflection, and
+    /// only by episodes that it does not rest on yet: thinking twice about the same thing is not a
+    /// second experience.
     ///
-    /// Without a model there is one rule: when the same action about the same entity and domain came to the same result
-    /// [`REPEATED_MIN`] times or more, that is an insight, with confidence `n / (n + 2)`. Results are the same when their texts are but
-    /// for case and blanks, or, without texts, their outcomes.
+    /// Without a model there is one rule: when the same action about the same entity and domain
+    /// came to the same result [`REPEATED_MIN`] times or more, that is an insight, with confidence
+    /// `n / (n + 2)`. Results are the same when their texts are but for case and blanks, or,
+    /// without texts, their outcomes.
     ///
-    /// An insight's domain and entity are ones that the episodes have: the only one, or the one that the model chose among them. One that
-    /// has no domain takes that of the secrets among the episodes ([`Secrets::domain_for`]); in another domain it is restricted.
+    /// An insight's domain and entity are ones that the episodes have: the only one, or the one
+    /// that the model chose among them. One that has no domain takes that of the secrets among the
+    /// episodes ([`Secrets::domain_for`]); in another domain it is restricted.
     ///
     /// # Errors
     /// What the stores say; what the model says when it does not answer.
@@ -222,7 +230,8 @@ fn shown(episode: &Episode) -> String {
     format!("- {} [{domain}] {action}{about}: {came}", line(&episode.id))
 }
 
-/// The insights in a reply: a list of objects, or an object whose `insights` is one. What has no content is passed over.
+/// The insights in a reply: a list of objects, or an object whose `insights` is one. What has no
+/// content is passed over.
 fn lessons_in(reply: &Value, episodes: &[Episode]) -> Vec<Lesson> {
     let items = reply.as_array().or_else(|| reply.get("insights")?.as_array()).map(Vec::as_slice).unwrap_or_default();
     items.iter().take(LEARNED_MAX).filter_map(|item| lesson(item, episodes)).collect()
@@ -282,8 +291,8 @@ fn secrets_of<'a>(episodes: impl IntoIterator<Item = &'a Episode>) -> Secrets {
     secrets
 }
 
-/// What came again and again of the same. The id is made of what came of what, so that the same pattern is the same insight however
-/// often it is met.
+/// What came again and again of the same. The id is made of what came of what, so that the same
+/// pattern is the same insight however often it is met.
 fn repeated(agent_id: &str, episodes: &[Episode]) -> Vec<Lesson> {
     let mut groups: BTreeMap<[String; 4], Vec<&Episode>> = BTreeMap::new();
     for episode in episodes {

@@ -1,4 +1,4 @@
-//! What does a fact say of other facts, and what of that may its reader know?
+//! What a fact says of other facts, and what of that its reader may know.
 
 use kapsa_memory::{Error, Result};
 
@@ -23,7 +23,8 @@ pub(crate) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Resu
     Ok(())
 }
 
-/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does not see them cannot undo it.
+/// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does
+/// not see them cannot undo it.
 pub(crate) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
     let mut hidden = |id: &Option<String>| match id {
         Some(id) => Ok::<_, Error>(!known(id)?),

@@ -1,14 +1,17 @@
-//! How far may something spread that comes of what was disclosed? Knows levels and domains, and nothing of who learned what.
+//! How far something may spread that comes of what was disclosed. Knows levels and domains, and
+//! nothing of who learned what.
 //!
-//! A record is known to whoever is cleared for its own domain. So what comes of a secret of another domain is restricted: in its own
-//! domain its level would open it to people who may not know the secret.
+//! A record is known to whoever is cleared for its own domain. So what comes of a secret of another
+//! domain is restricted: in its own domain its level would open it to people who may not know the
+//! secret.
 
 use std::collections::BTreeSet;
 
 use kapsa_memory::access::Classification;
 
-/// What was disclosed, as far as it limits what comes of it: the highest level, and the domains of the secrets. A secret is what is
-/// confidential or above; what is internal or public sets no bounds to a domain.
+/// What was disclosed, as far as it limits what comes of it: the highest level, and the domains of
+/// the secrets. A secret is what is confidential or above; what is internal or public sets no
+/// bounds to a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secrets {
     level: Classification,
@@ -56,14 +59,15 @@ impl Secrets {
         self.domains.iter().map(String::as_str)
     }
 
-    /// The least level in this domain of what comes of it: the highest level that was disclosed, and restricted when a secret is of another
-    /// domain.
+    /// The least level in this domain of what comes of it: the highest level that was disclosed,
+    /// and restricted when a secret is of another domain.
     #[must_use]
     pub fn level_in(&self, domain: &str) -> Classification {
         if self.domains().all(|of| of == domain) { self.level } else { Classification::Restricted }
     }
 
-    /// The domain of what comes of it: the chosen one, or when none was chosen that of the secrets, if all have the same.
+    /// The domain of what comes of it: the chosen one, or when none was chosen that of the secrets,
+    /// if all have the same.
     #[must_use]
     pub fn domain_for(&self, chosen: &str) -> String {
         let mut domains = self.domains();

@@ -1,9 +1,10 @@
-//! What must a store of facts, episodes or insights be able to do? Whoever implements these traits passes one suite of tests
-//! (`tests/it/agent`), so that all stores answer alike.
+//! What a store of facts, episodes or insights must be able to do. Whoever implements these traits
+//! passes one suite of tests (`tests/it/agent`), so that all stores answer alike.
 //!
-//! Rules of every query: filters are joined by "and"; tags match when one of them does; text is looked for as a part of the content,
-//! upper and lower case alike; an empty name as an entity or a domain asks for what has none; what comes back is a copy. Ids are
-//! the agent's own: no agent can replace what another one has by using its ids.
+//! Rules of every query: filters are joined by "and"; tags match when one of them does; text is
+//! looked for as a part of the content, upper and lower case alike; an empty name as an entity or a
+//! domain asks for what has none; what comes back is a copy. Ids are the agent's own: no agent can
+//! replace what another one has by using its ids.
 
 use super::types::{Episode, Fact, Insight};
 use kapsa_memory::access::ClearanceProfile;
@@ -32,13 +33,15 @@ pub struct FactQuery {
     pub text: String,
     /// At least so sure.
     pub confidence_min: f64,
-    /// Holding at this moment, also those that held until another took their place; the ones that hold at any time when none.
+    /// Holding at this moment, also those that held until another took their place; the ones that
+    /// hold at any time when none.
     pub valid_at: Option<Micros>,
     /// Whether facts whose place another took are wanted as well; default no.
     pub superseded: bool,
     /// Whether only facts that contest others are wanted; default no.
     pub contested: bool,
-    /// Only what this profile may know, decided before the limit: a reader of low clearance gets as many as any other.
+    /// Only what this profile may know, decided before the limit: a reader of low clearance gets as
+    /// many as any other.
     pub clearance: Option<ClearanceProfile>,
     /// Most facts; default [`FACTS_DEFAULT`].
     pub limit: usize,
@@ -84,8 +87,9 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
-    /// Facts that fit, from which the best are to be chosen, in any order: at most as many as the query's limit that have most of these
-    /// words, and as many that were written last. A store without such an order returns all that fit.
+    /// Facts that fit, from which the best are to be chosen, in any order: at most as many as the
+    /// query's limit that have most of these words, and as many that were written last. A store
+    /// without such an order returns all that fit.
     ///
     /// # Errors
     /// What the store says.
@@ -93,8 +97,9 @@ pub trait FactStore: Send + Sync {
         self.query(&FactQuery { limit: usize::MAX, ..query.clone() })
     }
 
-    /// The live facts that one must be compared with before it is written, in the order in which they were first stored: of its entity
-    /// and domain, all of them or, in a store that holds many, those of its attribute and those that have the most words in common.
+    /// The live facts that one must be compared with before it is written, in the order in which
+    /// they were first stored: of its entity and domain, all of them or, in a store that holds
+    /// many, those of its attribute and those that have the most words in common.
     ///
     /// # Errors
     /// What the store says.
@@ -115,8 +120,8 @@ pub trait FactStore: Send + Sync {
     /// What the store says.
     fn update(&self, fact: &Fact) -> Result<()>;
 
-    /// Does something that reads and then writes what it makes of that, while nobody else writes, in a store that others share. What it
-    /// calls is called once.
+    /// Does something that reads and then writes what it makes of that, while nobody else writes,
+    /// in a store that others share. What it calls is called once.
     ///
     /// # Errors
     /// Those of `work`, and what the store says.
@@ -124,14 +129,14 @@ pub trait FactStore: Send + Sync {
         work()
     }
 
-    /// Removes a fact; a missing one is no error.
+    /// Removes a fact; a missing one is not an error.
     ///
     /// # Errors
     /// What the store says.
     fn delete(&self, id: &str) -> Result<()>;
 
-    /// Counts that facts were read, without rewriting them; missing ones are passed over. What is stored afterwards brings its own
-    /// counts, in whose place they come.
+    /// Counts that facts were read, without rewriting them; missing ones are passed over. What is
+    /// stored afterwards brings its own counts, in whose place they come.
     ///
     /// # Errors
     /// What the store says.
@@ -263,8 +268,8 @@ pub trait InsightStore: Send + Sync {
     /// What the store says.
     fn update(&self, insight: &Insight) -> Result<()>;
 
-    /// Does something that reads and then writes what it makes of that, while nobody else writes, in a store that others share. What it
-    /// calls is called once.
+    /// Does something that reads and then writes what it makes of that, while nobody else writes,
+    /// in a store that others share. What it calls is called once.
     ///
     /// # Errors
     /// Those of `work`, and what the store says.
@@ -272,8 +277,8 @@ pub trait InsightStore: Send + Sync {
         work()
     }
 
-    /// The first insight of the agent that still counts and says about the same as `content`; never for a text of fewer than three
-    /// different words.
+    /// The first insight of the agent that still counts and says about the same as `content`; never
+    /// for a text of fewer than three different words.
     ///
     /// # Errors
     /// What the store says.

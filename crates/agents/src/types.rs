@@ -1,4 +1,4 @@
-//! What is a fact, an episode, an insight, a trace? Plain values; nothing here stores anything.
+//! Facts, episodes, insights and traces: plain values. Nothing here stores anything.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,8 @@ pub struct Fact {
     pub content: String,
     /// What it is about, may be empty.
     pub entity: String,
-    /// Which property of the entity it states, may be empty. Two live facts of one entity and attribute that differ contest each other.
+    /// Which property of the entity it states, may be empty. Two live facts of one entity and
+    /// attribute that differ contest each other.
     pub attribute: String,
     /// Field of knowledge, may be empty.
     pub domain: String,

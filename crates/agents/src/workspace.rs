@@ -1,7 +1,7 @@
-//! What does a team share, and what of it may whom know?
+//! What a team shares, and who may know which part of it.
 //!
-//! The level of a fact is asked in the store, before any limit: a reader of low clearance gets as many facts as any other, and what
-//! it may not know is neither returned nor counted as read.
+//! The level of a fact is asked in the store, before any limit: a reader of low clearance gets as
+//! many facts as any other, and what it may not know is neither returned nor counted as read.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,8 @@ pub struct WorkspaceMemory {
     facts: Arc<dyn FactStore>,
     pub(super) clock: fn() -> Micros,
     preset: Preset,
-    /// Held while what is known is looked up and written: two who add the same fact at once do not both find it missing.
+    /// Held while what is known is looked up and written: two who add the same fact at once do not
+    /// both find it missing.
     remembering: Mutex<()>,
 }
 
@@ -92,7 +93,8 @@ impl WorkspaceMemory {
         self.facts.update(fact)
     }
 
-    /// What of the facts that fit this profile may know, in the order in which they were first stored. Those count as read.
+    /// What of the facts that fit this profile may know, in the order in which they were first
+    /// stored. Those count as read.
     ///
     /// # Errors
     /// What the store says.
@@ -110,7 +112,8 @@ impl WorkspaceMemory {
         Ok(self.read(clearance, Vec::from_iter(fact))?.pop())
     }
 
-    /// Counts that these were read, and shows it. Relations to facts that may not be known are left out.
+    /// Counts that these were read, and shows it. Relations to facts that may not be known are left
+    /// out.
     fn read(&self, clearance: &ClearanceProfile, mut facts: Vec<Fact>) -> Result<Vec<Fact>> {
         let now = (self.clock)();
         self.facts.touch(&facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>(), now)?;
@@ -125,13 +128,14 @@ impl WorkspaceMemory {
     /// Stores a fact unless it is known, and settles what it is to what is known:
     ///
     /// - stated in the same words: nothing is written;
-    /// - restated: the known fact was added once more, and is surer when the source is another; of one source the text that says more
-    ///   takes the place of the one that says less;
-    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if that is given;
+    /// - restated: the known fact was added once more, and is surer when the source is another; of
+    ///   one source the text that says more takes the place of the one that says less;
+    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if
+    ///   that is given;
     /// - contesting: both stay, and each names the other.
     ///
-    /// A fact with an id that is taken replaces that one and is compared with the others: see [`FactStore::near`]. Two processes that
-    /// add the same at the same time may both store it.
+    /// A fact with an id that is taken replaces that one and is compared with the others: see
+    /// [`FactStore::near`]. Two processes that add the same at the same time may both store it.
     ///
     /// # Errors
     /// What the store says.
@@ -180,12 +184,14 @@ pub enum Resolution {
 
 /// What somebody decided, where no rule does.
 impl WorkspaceMemory {
-    /// Stores a fact in the place of another, which is hidden from recall from now on and ends when the new one begins. Whatever of
-    /// `fact` is about the matter rather than the value (entity, attribute, domain, level and names) is taken from the old one: the same
-    /// people may know both. Returns the new one as it is stored.
+    /// Stores a fact in the place of another, which is hidden from recall from now on and ends when
+    /// the new one begins. Whatever of `fact` is about the matter rather than the value (entity,
+    /// attribute, domain, level and names) is taken from the old one: the same people may know
+    /// both. Returns the new one as it is stored.
     ///
     /// # Errors
-    /// `UriNotFound` when there is no such fact; `InvalidOperation` when another took its place already, or the two are one.
+    /// `UriNotFound` when there is no such fact; `InvalidOperation` when another took its place
+    /// already, or the two are one.
     pub fn supersede(&self, old: &str, fact: Fact) -> Result<Fact> {
         self.in_turn(|| self.supersede_now(old, fact))
     }
@@ -223,7 +229,8 @@ impl WorkspaceMemory {
     /// Marks two live facts as contesting each other.
     ///
     /// # Errors
-    /// `UriNotFound`; `InvalidOperation` when they are one, one was superseded, or not the same people may know both.
+    /// `UriNotFound`; `InvalidOperation` when they are one, one was superseded, or not the same
+    /// people may know both.
     pub fn contest(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
         self.in_turn(|| self.contest_now(a, b))
     }
@@ -249,7 +256,8 @@ impl WorkspaceMemory {
         Ok(pair)
     }
 
-    /// Decides between a fact and those that it contests. Returns all of them as they are now, that one first.
+    /// Decides between a fact and those that it contests. Returns all of them as they are now, that
+    /// one first.
     ///
     /// # Errors
     /// `UriNotFound`; `InvalidOperation` when it contests nothing.
@@ -270,7 +278,7 @@ impl WorkspaceMemory {
         let mut changed = Vec::new();
         for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
             if resolution == Resolution::Holds {
-                // What the superseded one contested besides is no matter of this one.
+                // What the superseded one contested besides does not concern this one.
                 let besides = std::mem::take(&mut other.contested_with);
                 let besides: Vec<String> = besides.into_iter().filter(|id| !with.contains(id)).collect();
                 changed.extend(self.without(&besides, &gone)?);
@@ -320,8 +328,9 @@ fn misuse(reason: String) -> Error {
     Error::InvalidOperation { reason }
 }
 
-/// Puts `new` into the place of `old`. One that begins at a moment leaves the old one to hold until then, and recall of it as long as that
-/// is to come; one that does not begin says what held all along, and of the old one nothing is left to hold.
+/// Puts `new` into the place of `old`. One that begins at a moment leaves the old one to hold until
+/// then, and recall of it as long as that is to come; one that does not begin says what held all
+/// along, and of the old one nothing is left to hold.
 fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
     old.contested_with.clear();
     old.updated_at = now;
@@ -340,7 +349,7 @@ fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
 fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     let mut fact = known.clone();
     fact.evidence_count = fact.evidence_count.saturating_add(1);
-    // Who repeats itself is no second witness; of whom nothing is known may be one.
+    // A source that repeats itself is not a second witness; an unknown source may be one.
     if again.source.is_empty() || again.source != known.source {
         fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
     }

@@ -1,8 +1,10 @@
-//! What did a model answer: a JSON value or a text? A text that merely holds JSON somewhere is a text.
+//! Whether the answer of a model is a JSON value or a text. A text that merely holds JSON somewhere
+//! is a text.
 
 use serde_json::Value;
 
-/// The JSON value that an answer is, by itself or as the only thing in one code block; otherwise its text.
+/// The JSON value that an answer is, by itself or as the only thing in one code block; otherwise
+/// its text.
 pub(super) fn answer_of(text: &str) -> Value {
     let trimmed = text.trim();
     let json = code_block(trimmed).unwrap_or(trimmed);
@@ -16,7 +18,8 @@ fn code_block(text: &str) -> Option<&str> {
     (label.is_empty() || label.eq_ignore_ascii_case("json")).then_some(inside)
 }
 
-/// Whether the value is what was written: a whole number of too many digits is not, an account's for one.
+/// Whether the value is what was written: a whole number of too many digits is not, an account's
+/// for one.
 fn is_exact(value: &Value, json: &str) -> bool {
     !value.is_f64() || json.contains(['.', 'e', 'E'])
 }

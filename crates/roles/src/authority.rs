@@ -1,4 +1,5 @@
-//! May a role act on its own? Knows lists of actions, and nothing of who asks or what an action does.
+//! Whether a role may act on its own. Knows lists of actions, and nothing of who asks or what an
+//! action does.
 
 use std::fmt;
 
@@ -78,7 +79,8 @@ impl AuthorityConfig {
         self
     }
 
-    /// Whether an action may be taken. The stricter list wins; what no list mentions needs approval.
+    /// Whether an action may be taken. The stricter list wins; what no list mentions needs
+    /// approval.
     #[must_use]
     pub fn can_act(&self, action: &str) -> Permission {
         let mentions = |list: &[String]| list.iter().any(|listed| listed == action);

@@ -1,5 +1,5 @@
-//! How is a role described where no code is written? Plain data, checked when a role is made of it; which file it comes from is not
-//! known here.
+//! Roles described without code. Plain data, checked when a role is made of it; which file it comes
+//! from is not known here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub struct RoleSpec {
     pub soul: String,
     /// What it wants.
     pub goals: Vec<String>,
-    /// The highest level that it may know in each domain, by name: `public`, `internal`, `confidential` or `restricted`.
+    /// The highest level that it may know in each domain, by name: `public`, `internal`,
+    /// `confidential` or `restricted`.
     pub clearance: BTreeMap<String, String>,
     /// What it may do. None: everything on its own.
     pub authority: Option<AuthorityConfig>,
@@ -94,7 +95,8 @@ pub struct NodeSpec {
     pub scope: Option<ScopeSpec>,
 }
 
-/// What a node needs of a memory: each part a [`super::Template`] of the state, and anything when it is empty.
+/// What a node needs of a memory: each part a [`super::Template`] of the state, and anything when
+/// it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScopeSpec {
     /// About this entity.
@@ -189,8 +191,8 @@ impl ScopeSpec {
 }
 
 impl Role {
-    /// A role of this description, whose nodes may call `tools` by name. It has no model and no memory yet:
-    /// [`super::RoleRuntime::new`] gives it both.
+    /// A role of this description, whose nodes may call `tools` by name. It has no model and no
+    /// memory yet: [`super::RoleRuntime::new`] gives it both.
     ///
     /// # Errors
     /// [`RoleError::Invalid`], with the role, operator or node at fault.
@@ -215,7 +217,7 @@ fn clearance(spec: &RoleSpec) -> Result<ClearanceProfile, RoleError> {
     for (domain, level) in &spec.clearance {
         let Some(level) = Classification::named(level) else {
             let known = Classification::ALL.map(|level| level.name().to_owned());
-            let reason = format!("`{level}` for `{domain}` is no level; there are {}", quoted(&known));
+            let reason = format!("`{level}` for `{domain}` is not a level; there are {}", quoted(&known));
             return Err(RoleError::invalid(format!("role `{}`", spec.id), reason));
         };
         profile = profile.with(domain, level);

@@ -1,4 +1,4 @@
-//! What is remembered of a step? Knows what an episode looks like, and nothing of where it goes.
+//! What is recorded of a step. Knows what an episode looks like, and nothing of where it goes.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a role, each error names the role, operator or node at fault.
+//! What can go wrong with a role; each error names the role, operator or node at fault.
 
 use std::fmt;
 

@@ -1,11 +1,12 @@
-//! Knows no provider, store, file, run, network, terminal, environment or wall clock: a role speaks to a model and to a memory
-//! through traits.
+//! Knows no provider, store, file, run, network, terminal, environment or wall clock: a role speaks
+//! to a model and to a memory through traits.
 //!
 //! Roles: who acts, by what steps, and within which limits.
 //!
-//! A [`Node`] is one question to a model, or a conversation in which the model calls tools. An [`Operator`] is a set of nodes; an
-//! [`OperatorRuntime`] runs them over a JSON object. A [`Role`] has operators, speaks with its soul, remembers through a
-//! [`RoleMemory`], and knows what it may do ([`AuthorityConfig`]). A [`RoleRuntime`] holds roles that share a model and a workspace.
+//! A [`Node`] is one question to a model, or a conversation in which the model calls tools. An
+//! [`Operator`] is a set of nodes; an [`OperatorRuntime`] runs them over a JSON object. A [`Role`]
+//! has operators, speaks with its soul, remembers through a [`RoleMemory`], and knows what it may
+//! do ([`AuthorityConfig`]). A [`RoleRuntime`] holds roles that share a model and a workspace.
 //!
 //! ```
 //! use std::sync::Arc;

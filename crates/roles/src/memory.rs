@@ -1,4 +1,5 @@
-//! What does a role need of a memory? Four abilities, each a trait; how a memory keeps or finds anything is not known here.
+//! What a role needs of a memory: four abilities, each a trait; how a memory keeps or finds
+//! anything is not known here.
 
 use std::sync::Arc;
 
@@ -26,10 +27,12 @@ impl From<String> for Assembled {
 
 /// Puts together what a node should know.
 pub trait ContextAssembler: Send + Sync {
-    /// What the memory has in this scope, at most `token_budget` tokens by the estimate of [`kapsa_memory::tokens`]; empty when nothing.
+    /// What the memory has in this scope, at most `token_budget` tokens by the estimate of
+    /// [`kapsa_memory::tokens`]; empty when nothing.
     ///
     /// # Errors
-    /// What the memory says. The node is not run then: it would answer without what it needs to know.
+    /// What the memory says. The node is not run then: it would answer without what it needs to
+    /// know.
     fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<Assembled>;
 }
 
@@ -44,7 +47,8 @@ pub trait EpisodeRecorder: Send + Sync {
 
 /// Knows what was learned.
 pub trait InsightSource: Send + Sync {
-    /// At most `limit` insights that still count and have `text` in them, upper and lower case alike.
+    /// At most `limit` insights that still count and have `text` in them, upper and lower case
+    /// alike.
     ///
     /// # Errors
     /// What the memory says.
@@ -53,8 +57,8 @@ pub trait InsightSource: Send + Sync {
 
 /// Learns from what was done.
 pub trait Reflect: Send + Sync {
-    /// Finds out what the episodes teach, by asking the model or, without one, by rules of its own, and keeps it. Without episodes nothing
-    /// is asked.
+    /// Finds out what the episodes teach, by asking the model or, without one, by rules of its own,
+    /// and keeps it. Without episodes nothing is asked.
     ///
     /// # Errors
     /// What the model or the memory says.
@@ -67,17 +71,20 @@ pub trait Reflect: Send + Sync {
 
 /// A memory that a role can have: whatever has all four abilities.
 pub trait RoleMemory: ContextAssembler + EpisodeRecorder + InsightSource + Reflect {
-    /// The memory as that of an agent, for what a role does not ask of every memory: publishing, browsing. None unless it is one.
+    /// The memory as that of an agent, for what a role does not ask of every memory: publishing,
+    /// browsing. None unless it is one.
     fn agent(&self) -> Option<&AgentMemory> {
         None
     }
 }
 
-/// Gives each role its memory. What the roles share, such as a workspace, is known to the factory alone.
+/// Gives each role its memory. What the roles share, such as a workspace, is known to the factory
+/// alone.
 ///
 /// A function of the role's id and clearance is one.
 pub trait MemoryFactory: Send + Sync {
-    /// The memory of this role, which shows no more than the clearance allows. A role without clearance has an empty one.
+    /// The memory of this role, which shows no more than the clearance allows. A role without
+    /// clearance has an empty one.
     ///
     /// # Errors
     /// What the memory says.

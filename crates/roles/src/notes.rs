@@ -1,4 +1,5 @@
-//! What does a role know that has notes and no memory of its own? The first kind of memory that roles had: texts under a key.
+//! Notes, for a role without a memory of its own. The first kind of memory that roles had: texts
+//! under a key.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +12,8 @@ pub const NOTES_MAX: usize = 100;
 
 /// Texts that roles wrote down. They count only where a role has no memory of its own.
 pub trait NoteSource: Send + Sync {
-    /// The role's notes that have `query` in them, upper and lower case alike; all of its notes when none has.
+    /// The role's notes that have `query` in them, upper and lower case alike; all of its notes
+    /// when none has.
     ///
     /// # Errors
     /// What keeps the notes says.

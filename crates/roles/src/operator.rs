@@ -1,4 +1,5 @@
-//! What can an operator do? A set of named nodes, each a question to a model; who asks, and with which memory, is not known here.
+//! An operator: a set of named nodes, each a question to a model; who asks, and with which memory,
+//! is not known here.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,8 +15,9 @@ pub const STEPS_DEFAULT: u32 = 10;
 
 /// One question to a model.
 ///
-/// Its system prompt is made of the role's soul, its own, and what the memory knows in its scope; its message is made from the state;
-/// its answer goes into the state. See [`llm_node`] and [`agent_node`].
+/// Its system prompt is made of the role's soul, its own, and what the memory knows in its scope;
+/// its message is made from the state; its answer goes into the state. See [`llm_node`] and
+/// [`agent_node`].
 #[derive(Clone)]
 pub struct Node {
     pub(super) name: String,
@@ -98,14 +100,16 @@ impl Node {
         self
     }
 
-    /// The key of the state that the answer goes to: as a JSON value when it is one. Default: none, the answer is only returned.
+    /// The key of the state that the answer goes to: as a JSON value when it is one. Default: none,
+    /// the answer is only returned.
     #[must_use]
     pub fn output(mut self, key: impl Into<String>) -> Node {
         self.output = Some(key.into());
         self
     }
 
-    /// Most requests of an agent node; with 0 nothing is asked and the answer is empty. Default: [`STEPS_DEFAULT`].
+    /// Most requests of an agent node; with 0 nothing is asked and the answer is empty. Default:
+    /// [`STEPS_DEFAULT`].
     #[must_use]
     pub fn steps_max(mut self, steps_max: u32) -> Node {
         self.steps_max = Some(steps_max);
@@ -143,7 +147,7 @@ fn problem_of(tools: &[Arc<dyn Tool>]) -> Option<String> {
     for name in tools.iter().map(|tool| tool.spec().name.as_str()) {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(is_plain) {
-            return Some(format!("`{}` is no name for a tool: letters, digits, `_` and `-`", name.escape_debug()));
+            return Some(format!("`{}` is not a name for a tool: letters, digits, `_` and `-`", name.escape_debug()));
         }
         if !names.insert(name) {
             return Some(format!("two of its tools are called `{name}`"));
@@ -169,8 +173,8 @@ impl Operator {
     /// An operator of these nodes.
     ///
     /// # Errors
-    /// [`RoleError::Invalid`] when something has no name, two nodes or two tools of a node have the same, or a node is given what it
-    /// cannot do.
+    /// [`RoleError::Invalid`] when something has no name, two nodes or two tools of a node have the
+    /// same, or a node is given what it cannot do.
     pub fn new(id: impl Into<String>, nodes: impl IntoIterator<Item = Node>) -> Result<Operator, RoleError> {
         let operator = Operator { id: id.into(), nodes: nodes.into_iter().collect() };
         let what = format!("operator `{}`", operator.id);

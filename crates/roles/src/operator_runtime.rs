@@ -1,4 +1,5 @@
-//! How does an operator run? Brings its nodes together with a model, a memory and a clock; where those come from is not known here.
+//! Runs an operator. Brings its nodes together with a model, a memory and a clock; where those come
+//! from is not known here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use kapsa_model::{ChatRequest, LanguageModel, Message, Usage};
 
 /// An operator with what it needs to run.
 ///
-/// One that belongs to a role comes from [`Role::operator`](crate::Role::operator) and speaks with the role's soul and memory.
+/// One that belongs to a role comes from [`Role::operator`](crate::Role::operator) and speaks with
+/// the role's soul and memory.
 #[derive(Clone)]
 pub struct OperatorRuntime {
     operator: Operator,
@@ -42,7 +44,8 @@ pub struct NodeRun {
     pub node: String,
     /// Its answer: a JSON value when it is one, otherwise a text.
     pub output: Value,
-    /// Whether the model came to an end. False when the limit of steps was reached; the output is what it said last then.
+    /// Whether the model came to an end. False when the limit of steps was reached; the output is
+    /// what it said last then.
     pub answered: bool,
     /// Requests that were answered.
     pub steps: u32,
@@ -145,11 +148,12 @@ impl OperatorRuntime {
         self.recorder.as_deref()
     }
 
-    /// Runs a node; its answer goes into the state under its key. A node that fails leaves the state as it was, and one whose future
-    /// is dropped leaves no episode.
+    /// Runs a node; its answer goes into the state under its key. A node that fails leaves the
+    /// state as it was, and one whose future is dropped leaves no episode.
     ///
     /// # Errors
-    /// [`RoleError::UnknownNode`] and [`RoleError::NoModel`], of which nothing is recorded; [`RoleError::Step`] when the node failed.
+    /// [`RoleError::UnknownNode`] and [`RoleError::NoModel`], of which nothing is recorded;
+    /// [`RoleError::Step`] when the node failed.
     pub async fn run(&self, node: &str, state: &mut State) -> Result<NodeRun, RoleError> {
         let node = self.operator.node(node)?;
         let who = || format!("operator `{}`", self.operator.id());
@@ -179,10 +183,12 @@ impl OperatorRuntime {
         }
     }
 
-    /// Runs nodes one after the other over one state, so that each sees what the ones before answered.
+    /// Runs nodes one after the other over one state, so that each sees what the ones before
+    /// answered.
     ///
     /// # Errors
-    /// As [`OperatorRuntime::run`], with what was done before. When a name is unknown nothing is run.
+    /// As [`OperatorRuntime::run`], with what was done before. When a name is unknown nothing is
+    /// run.
     pub async fn run_chain(&self, nodes: &[&str], state: &mut State) -> Result<Vec<NodeRun>, ChainError> {
         let mut done = Vec::with_capacity(nodes.len());
         if let Some(error) = nodes.iter().find_map(|node| self.operator.node(node).err()) {
@@ -215,14 +221,15 @@ impl OperatorRuntime {
         Ok(answer_of(&call.turns.text))
     }
 
-    /// The first request of a node. What is found out on the way is kept in `call`, for the episode of a node that fails.
+    /// The first request of a node. What is found out on the way is kept in `call`, for the episode
+    /// of a node that fails.
     fn request(&self, node: &Node, state: &State, call: &mut NodeCall) -> Result<ChatRequest, StepCause> {
         let (input, mut missing) = node.prompt.fill(state);
         call.input = input;
         if self.assembler.is_some() || self.recorder.is_some() {
             let (scope, lacks) = node.scope.as_ref().map(|scope| scope.fill(state)).unwrap_or_default();
             call.scope = scope;
-            // For the episode alone a part that is not known is no reason to fail.
+            // A part that is unknown only to the episode is not a reason to fail.
             missing.extend(lacks.into_iter().filter(|_| self.assembler.is_some()));
         }
         MissingKeys::check(missing)?;

@@ -1,4 +1,5 @@
-//! How does a system prompt come together? From paragraphs in a fixed order; the same parts always make the same prompt.
+//! Puts a system prompt together from paragraphs in a fixed order; the same parts always make the
+//! same prompt.
 
 use kapsa_memory::tokens::one_line;
 
@@ -8,7 +9,8 @@ pub(super) fn paragraphs(parts: &[&str]) -> String {
     parts.join("\n\n")
 }
 
-/// A heading and an item a line; empty without items. An item is put on one line: no text of it can pass for a heading.
+/// A heading and an item a line; empty without items. An item is put on one line: no text of it can
+/// pass for a heading.
 pub(super) fn list<'a>(heading: &str, items: impl Iterator<Item = &'a str>) -> String {
     let mut lines: Vec<String> = items.map(|item| format!("- {}", one_line(item))).collect();
     if !lines.is_empty() {

@@ -1,4 +1,5 @@
-//! Who is a role, what may it do, and what does it say? Knows the role's parts; how nodes run is not known here.
+//! A role: who it is, what it may do, and what it says. Knows the role's parts; how nodes run is
+//! not known here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -100,7 +101,8 @@ impl RoleBuilder {
     /// The role.
     ///
     /// # Errors
-    /// [`RoleError::Invalid`] when it has no id, two operators have the same, or the clearance is somebody else's.
+    /// [`RoleError::Invalid`] when it has no id, two operators have the same, or the clearance is
+    /// somebody else's.
     pub fn build(self) -> Result<Role, RoleError> {
         let role = self.role;
         let invalid = |reason: String| Err(RoleError::invalid(format!("role `{}`", role.id), reason));
@@ -188,13 +190,15 @@ impl Role {
         self.memory.as_ref()
     }
 
-    /// Its memory as that of an agent, which can publish; none when it has no memory, or one of another kind.
+    /// Its memory as that of an agent, which can publish; none when it has no memory, or one of
+    /// another kind.
     #[must_use]
     pub fn agent_memory(&self) -> Option<&AgentMemory> {
         self.memory.as_deref()?.agent()
     }
 
-    /// Its memory, soul and goals as a file system, with traces of its own; none when it has no memory of an agent.
+    /// Its memory, soul and goals as a file system, with traces of its own; none when it has no
+    /// memory of an agent.
     #[must_use]
     pub fn memory_fs(&self) -> Option<MemoryFilesystem> {
         let files = MemoryFilesystem::new(self.agent_memory()?.clone());
@@ -213,7 +217,8 @@ impl Role {
         self.operators.iter().map(Operator::id).collect()
     }
 
-    /// An operator, with the role's soul, model and memory. Notes come with it when there is no memory.
+    /// An operator, with the role's soul, model and memory. Notes come with it when there is no
+    /// memory.
     ///
     /// # Errors
     /// [`RoleError::UnknownOperator`].
@@ -235,11 +240,12 @@ impl Role {
         Ok(runtime)
     }
 
-    /// What the role says to a message, knowing its soul and up to [`RESPOND_INSIGHTS_MAX`] insights that have the message in them.
-    /// An episode of it is kept where there is a memory.
+    /// What the role says to a message, knowing its soul and up to [`RESPOND_INSIGHTS_MAX`]
+    /// insights that have the message in them. An episode of it is kept where there is a memory.
     ///
     /// # Errors
-    /// [`RoleError::NoModel`], of which nothing is recorded; [`RoleError::Step`] when the memory or the model failed.
+    /// [`RoleError::NoModel`], of which nothing is recorded; [`RoleError::Step`] when the memory or
+    /// the model failed.
     pub async fn respond(&self, message: &str) -> Result<Response, RoleError> {
         let model = self.asked()?;
         let started = (self.clock)();
@@ -276,8 +282,8 @@ impl Role {
         }
     }
 
-    /// Learns from what was done, with the model or, where there is none, by the memory's own rules. Without a memory there is nothing to
-    /// learn from.
+    /// Learns from what was done, with the model or, where there is none, by the memory's own
+    /// rules. Without a memory there is nothing to learn from.
     ///
     /// # Errors
     /// [`RoleError::Reflect`] when the memory or the model failed.

@@ -1,4 +1,4 @@
-//! How do roles run together? Each gets what it does not have of what they share.
+//! Roles that run together: each gets what it does not have of what they share.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ impl RoleRuntime {
     /// Gives the roles what they share and do not have yet.
     ///
     /// # Errors
-    /// [`RoleError::Invalid`] when two roles have the same id, [`RoleError::Memory`] when a memory cannot be had.
+    /// [`RoleError::Invalid`] when two roles have the same id, [`RoleError::Memory`] when a memory
+    /// cannot be had.
     pub fn new(roles: impl IntoIterator<Item = Role>, shared: &Shared) -> Result<RoleRuntime, RoleError> {
         let mut runtime = RoleRuntime { roles: Vec::new() };
         let mut memories = shared.memories.clone();

@@ -1,4 +1,5 @@
-//! Which part of a memory does a node need? Knows a node's state, and nothing of how a memory is kept or searched.
+//! The part of a memory that a node needs. Knows a node's state, and nothing of how a memory is
+//! kept or searched.
 
 use std::fmt;
 use std::sync::Arc;
@@ -100,7 +101,8 @@ impl MemoryScope {
     /// The scope for this state.
     ///
     /// # Errors
-    /// When a template asks for keys that the state does not have: an empty part would ask for anything, which nobody meant.
+    /// When a template asks for keys that the state does not have: an empty part would ask for
+    /// anything, which nobody meant.
     pub fn resolve(&self, state: &State) -> Result<Scope, MissingKeys> {
         let (scope, missing) = self.fill(state);
         MissingKeys::check(missing).map(|()| scope)

@@ -1,4 +1,4 @@
-//! What do the roles of a runtime have in common?
+//! What the roles of a runtime have in common.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use super::notes::NoteSource;
 pub struct Shared {
     /// Who is asked. Default: nobody.
     pub model: Option<Arc<dyn LanguageModel>>,
-    /// Gives each role its memory, with or without a clearance. Default: a [`TeamMemories`](crate::TeamMemories) of their own that lives as long as the process;
-    /// none where there are notes.
+    /// Gives each role its memory, with or without a clearance. Default: a
+    /// [`TeamMemories`](crate::TeamMemories) of their own that lives as long as the process; none
+    /// where there are notes.
     pub memories: Option<Arc<dyn MemoryFactory>>,
     /// Notes of roles without a memory. Default: none.
     pub notes: Option<Arc<dyn NoteSource>>,

@@ -1,4 +1,5 @@
-//! How does an agent's memory serve a role, and how do the roles of a team each get theirs? Knows no prompt and no model.
+//! An agent's memory as the memory of a role, and a memory for each role of a team. Knows no prompt
+//! and no model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +54,8 @@ impl RoleMemory for AgentMemory {
     }
 }
 
-/// Gives each role a memory of its own beside one workspace, which shows a role no more than its clearance allows.
+/// Gives each role a memory of its own beside one workspace, which shows a role no more than its
+/// clearance allows.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How does a text depend on a state? Templates and functions; nothing here knows what the text is for.
+//! Texts that depend on a state: templates and functions; nothing here knows what the text is for.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ pub type State = Map<String, Value>;
 /// A function of a state.
 pub(super) type FromState<T> = Arc<dyn Fn(&State) -> T + Send + Sync>;
 
-/// The value under `key`, as text: a text as it is, `null` and a missing one as none, anything else as JSON.
+/// The value under `key`, as text: a text as it is, `null` and a missing one as none, anything else
+/// as JSON.
 #[must_use]
 pub fn text_at(state: &State, key: &str) -> Option<String> {
     state.get(key).filter(|value| !value.is_null()).map(text_of)
@@ -55,9 +56,10 @@ pub(super) fn quoted(names: &[String]) -> String {
 
 /// A text with places for values of a state.
 ///
-/// `{key}` stands for the value under `key`, `{lead.name}` for the value of `name` in the object under `lead`. A name is made of
-/// letters, digits, `_`, `-` and `.`, and begins with a letter or `_`; any other brace is itself, so that JSON can be written as it
-/// is. `{{key}}` is `{key}` and no place. A value is put in as it is: braces in it mean nothing.
+/// `{key}` stands for the value under `key`, `{lead.name}` for the value of `name` in the object
+/// under `lead`. A name is made of letters, digits, `_`, `-` and `.`, and begins with a letter or
+/// `_`; any other brace is itself, so that JSON can be written as it is. `{{key}}` is `{key}` and
+/// no place. A value is put in as it is: braces in it mean nothing.
 ///
 /// ```
 /// use kapsa_roles::Template;
@@ -108,7 +110,8 @@ impl Template {
     /// The text for this state.
     ///
     /// # Errors
-    /// When the state lacks keys: all of them are named. A key whose value is `null` is there, and is nothing.
+    /// When the state lacks keys: all of them are named. A key whose value is `null` is there, and
+    /// is nothing.
     pub fn render(&self, state: &State) -> Result<String, MissingKeys> {
         let (text, missing) = self.fill(state);
         MissingKeys::check(missing).map(|()| text)
@@ -139,7 +142,8 @@ fn name_between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
     (begins && rest.starts_with(close)).then_some(name)
 }
 
-/// The value under this key; or else, where it has points, the value at the end of that path through objects.
+/// The value under this key; or else, where it has points, the value at the end of that path
+/// through objects.
 fn look_up<'a>(state: &'a State, key: &str) -> Option<&'a Value> {
     if let Some(value) = state.get(key) {
         return Some(value);
@@ -173,7 +177,8 @@ impl Text {
         Text(Kind::Template(Template::new(text)))
     }
 
-    /// What a function makes of the state: a `String`, or an `Option<String>` whose none is the empty text.
+    /// What a function makes of the state: a `String`, or an `Option<String>` whose none is the
+    /// empty text.
     #[must_use]
     pub fn with<T: Into<Option<String>>>(function: impl Fn(&State) -> T + Send + Sync + 'static) -> Text {
         Text(Kind::Function(Arc::new(move |state| function(state).into())))

@@ -1,4 +1,5 @@
-//! What may a node's model call? The host's functions, each with the description that the model gets.
+//! What a node's model may call: the host's functions, each with the description that the model
+//! gets.
 
 use std::sync::Arc;
 
@@ -17,12 +18,14 @@ pub trait Tool: Send + Sync {
     /// Its description for the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// The levels and domains of what it has disclosed so far: what comes of it spreads no further. Default: nothing but what is public.
+    /// The levels and domains of what it has disclosed so far: what comes of it spreads no further.
+    /// Default: nothing but what is public.
     fn secrets(&self) -> Secrets {
         Secrets::default()
     }
 
-    /// Calls it. The arguments are an object; nothing else about them was checked against the schema.
+    /// Calls it. The arguments are an object; nothing else about them was checked against the
+    /// schema.
     ///
     /// # Errors
     /// What the model is to read: it may try again, otherwise.

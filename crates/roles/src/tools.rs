@@ -1,7 +1,9 @@
-//! What of an agent's memory may a model ask for by itself? Tools that search, read and write it within the agent's clearance.
+//! The part of an agent's memory that a model may ask for by itself: tools that search, read and
+//! write it within the agent's clearance.
 //!
-//! What they give is bounded, and marks what a model writes: an insight has at least the level of what was disclosed to a model of this memory,
-//! and is restricted in another domain than that of its secrets, so that nothing becomes more open by being written down again.
+//! What they give is bounded, and marks what a model writes: an insight has at least the level of
+//! what was disclosed to a model of this memory, and is restricted in another domain than that of
+//! its secrets, so that nothing becomes more open by being written down again.
 
 use std::sync::Arc;
 
@@ -19,7 +21,8 @@ pub const SEARCH_TOKENS_MAX: usize = 1000;
 /// Most tags of an insight that a model writes.
 const TAGS_MAX: usize = 16;
 
-/// The tools `memory_search`, `memory_read` and `memory_write` over the memory of an agent and what its clearance allows of its team's.
+/// The tools `memory_search`, `memory_read` and `memory_write` over the memory of an agent and what
+/// its clearance allows of its team's.
 #[must_use]
 pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc<dyn Tool>> {
     let tool = |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {

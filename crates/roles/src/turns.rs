@@ -1,4 +1,5 @@
-//! How does a model come to an answer with tools? A conversation of limited length; what it is about is not known here.
+//! How a model comes to an answer with tools: a conversation of limited length; what it is about is
+//! not known here.
 
 use std::sync::Arc;
 
@@ -18,8 +19,8 @@ pub(super) struct Turns {
     pub(super) answered: bool,
 }
 
-/// Asks until the model calls no tool any more, at most `steps_max` times; not at all when that is 0. What it calls in the last step
-/// is not done: nobody would look at the result.
+/// Asks until the model calls no tool any more, at most `steps_max` times; not at all when that is
+/// 0. What it calls in the last step is not done: nobody would look at the result.
 pub(super) async fn talk(
     model: &dyn LanguageModel,
     mut request: ChatRequest,

@@ -1,4 +1,5 @@
-//! How is run memory set up? Plain values with the defaults of the contract; where they are written down is the caller's business.
+//! The settings of run memory. Plain values with the defaults of the contract; where they are
+//! written down is the caller's business.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,7 +24,8 @@ pub enum LayoutKind {
 pub struct RunConfig {
     /// Whether there is any; without it every step does nothing. Default no: a host asks for it.
     pub enabled: bool,
-    /// Interpreter that clients of the subprocess interface start. Default `python3`; not used here.
+    /// Interpreter that clients of the subprocess interface start. Default `python3`; not used
+    /// here.
     pub python_path: PathBuf,
     /// Folder that they start it in. Default `project/infra/memvid-svc`; not used here.
     pub svc_dir: PathBuf,

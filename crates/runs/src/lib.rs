@@ -1,12 +1,15 @@
-//! Knows no fact, insight, role with a soul, language model, network, terminal, environment or wall clock, and of a capsule only
-//! what `kapsa-memory` makes public.
+//! Knows no fact, insight, role with a soul, language model, network, terminal, environment or wall
+//! clock, and of a capsule only what `kapsa-memory` makes public.
 //!
-//! Run memory for teams of agents: what they planned, did and found out, and what of it matters to the next of them.
+//! Run memory for teams of agents: what they planned, did and found out, and what of it matters to
+//! the next of them.
 //!
-//! A *run* has a plan and *tasks*; agents in *roles* work on the tasks and record what they did. [`RunStore`] keeps that in one of two
-//! layouts with the same operations and results: *branches* of one capsule ([`RunStore::branches`]), or a folder of capsules for each
-//! run ([`RunStore::files`]). [`RunStore::context`] gathers what siblings know for an agent that is about to begin. [`RunMemory`] is the
-//! same for a host that must go on when its memory fails: every failure is reported, none is returned.
+//! A *run* has a plan and *tasks*; agents in *roles* work on the tasks and record what they did.
+//! [`RunStore`] keeps that in one of two layouts with the same operations and results: *branches*
+//! of one capsule ([`RunStore::branches`]), or a folder of capsules for each run
+//! ([`RunStore::files`]). [`RunStore::context`] gathers what siblings know for an agent that is
+//! about to begin. [`RunMemory`] is the same for a host that must go on when its memory fails:
+//! every failure is reported, none is returned.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
 

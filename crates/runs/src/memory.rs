@@ -1,4 +1,5 @@
-//! Run memory for a host that must not fail because of it: each step that fails is reported, and the run goes on.
+//! Run memory for a host that must not fail because of it: each step that fails is reported, and
+//! the run goes on.
 
 use std::fmt;
 
@@ -14,7 +15,8 @@ use kapsa_memory::{Error, Result};
 /// Called with the name of a step that failed, and why.
 pub type Warn = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
 
-/// Run memory that never fails its host. Where it is not enabled, every step does nothing and reports nothing.
+/// Run memory that never fails its host. Where it is not enabled, every step does nothing and
+/// reports nothing.
 ///
 /// ```
 /// use kapsa_memory::WriteOptions;
@@ -82,7 +84,8 @@ impl RunMemory {
         self.step("record", |store| store.record(run, output))
     }
 
-    /// As [`RunStore::context`], with what the settings say, by words. None when there is nothing to show.
+    /// As [`RunStore::context`], with what the settings say, by words. None when there is nothing
+    /// to show.
     pub fn context(&self, run: &RunId, task: Option<&TaskId>, role: &Role) -> Option<Context> {
         self.context_with(run, &self.request(task, role, None)).filter(|context| !context.lines.is_empty())
     }

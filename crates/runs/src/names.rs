@@ -1,5 +1,6 @@
-//! What are runs, tasks and roles called? Each name is brought into one form when it comes in, and used in that form in every path and
-//! record, so that two runs never share anything and one run never falls apart.
+//! The names of runs, tasks and roles. Each name is brought into one form when it comes in, and
+//! used in that form in every path and record, so that two runs never share anything and one run
+//! never falls apart.
 
 use std::fmt;
 
@@ -147,7 +148,7 @@ fn check(what: &str, text: &str, bytes_max: usize) -> Result<()> {
         return Ok(());
     };
     let shown: String = text.chars().take(ID_BYTES_MAX).collect();
-    Err(Error::InvalidOperation { reason: format!("`{shown}` is no id or name of a {what}: {reason}") })
+    Err(Error::InvalidOperation { reason: format!("`{shown}` is not an id or name of a {what}: {reason}") })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! How does a role's prompt come together? From seven layers in a fixed order, each of which may be missing and none of which may grow
-//! beyond its budget. The same layers always make the same prompt.
+//! Puts a role's prompt together from seven layers in a fixed order, each of which may be missing
+//! and none of which may grow beyond its budget. The same layers always make the same prompt.
 
 use kapsa_memory::tokens;
 
@@ -144,7 +144,8 @@ fn within(text: &str, tokens_max: usize) -> String {
     }
     let note = format!("[cut: {} tokens, the budget is {tokens_max}]", tokens::estimate(text));
     let kept = tokens::whole_lines(text, tokens_max.saturating_sub(tokens::estimate(&note) + 1));
-    // A single line that does not fit is cut between characters: the beginning of it says more than nothing.
+    // A single line that does not fit is cut between characters: the beginning of it says more than
+    // nothing.
     let kept = match kept.trim_end() {
         "" => tokens::first_bytes(text, tokens_max.saturating_sub(tokens::estimate(&note) + 1) * tokens::TOKEN_BYTES),
         kept => kept,

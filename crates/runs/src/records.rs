@@ -1,4 +1,5 @@
-//! What do a run, a task, a plan and an output look like as records? The only module that knows their kinds, URIs and metadata.
+//! Runs, tasks, plans and outputs as records. The only module that knows their kinds, URIs and
+//! metadata.
 
 use serde_json::{Map, Value};
 
@@ -167,7 +168,8 @@ pub(super) fn plan_record(run: &RunId, task: Option<&TaskId>, title: &str, text:
     }
 }
 
-/// What an agent did: title `<title> — <Role>`, confidence with two decimals in the metadata, as the stores of other tools have it.
+/// What an agent did: title `<title> — <Role>`, confidence with two decimals in the metadata, as
+/// the stores of other tools have it.
 pub(super) fn output_record(
     run: &RunId,
     task: Option<&TaskId>,

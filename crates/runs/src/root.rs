@@ -1,4 +1,5 @@
-//! Where is the root that all working trees of a repository share? Read from the files that git itself keeps; git is not called.
+//! The root that all working trees of a repository share. Read from the files that git itself
+//! keeps; git is not called.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,12 +9,13 @@ use std::path::{Component, Path, PathBuf};
 const POINTER_BYTES_MAX: u64 = 8192;
 const GIT: &str = ".git";
 
-/// The root shared by all working trees of the repository that `from` lies in: the main working tree, or the repository itself when that
-/// has none. None outside any repository.
+/// The root shared by all working trees of the repository that `from` lies in: the main working
+/// tree, or the repository itself when that has none. None outside any repository.
 ///
-/// In a working tree of its own (`git worktree add`) `.git` is a file that names a folder of the repository, and `commondir` there
-/// names what is shared. The folder must name the working tree in turn and lie in `worktrees` of what is shared, else the file is taken
-/// for no more than the mark of a root: a file that came with a download leads nowhere.
+/// In a working tree of its own (`git worktree add`) `.git` is a file that names a folder of the
+/// repository, and `commondir` there names what is shared. The folder must name the working tree in
+/// turn and lie in `worktrees` of what is shared, else the file is taken for no more than the mark
+/// of a root: a file that came with a download leads nowhere.
 #[must_use]
 pub fn shared_root(from: &Path) -> Option<PathBuf> {
     let top = from.ancestors().find(|folder| folder.join(GIT).symlink_metadata().is_ok())?;
@@ -32,7 +34,8 @@ fn common(top: &Path) -> Option<PathBuf> {
         return None;
     }
     let shared = plain(&own.join(first_line(&own.join("commondir"))?.trim()));
-    // Both ends can be forged by whoever made the working tree, but not a place within the repository.
+    // Both ends can be forged by whoever made the working tree, but not a place within the
+    // repository.
     if fs::canonicalize(&own).ok()?.parent()? != fs::canonicalize(&shared).ok()?.join("worktrees") {
         return None;
     }

@@ -1,4 +1,5 @@
-//! What do a run's own records say of it: its tasks, its plans, whether it is archived? Knows no layout.
+//! What a run's own records say of it: its tasks, its plans, whether it is archived. Knows no
+//! layout.
 
 use kapsa_memory::{Error, Filter, Reader, Record, Result, TimelineRequest};
 

@@ -57,7 +57,8 @@ pub struct Finish {
     pub text: Option<String>,
     /// A summary, recorded when the task has no output yet, nothing was built and nothing planned.
     pub summary: Option<String>,
-    /// How much is merged into the run, or of the run into the memory of the workspace; nothing when none.
+    /// How much is merged into the run, or of the run into the memory of the workspace; nothing
+    /// when none.
     pub merge: Option<Mode>,
     /// Who decided that, may be empty.
     pub by: String,

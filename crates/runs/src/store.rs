@@ -1,4 +1,5 @@
-//! The steps of a run: start, start a task, record, ask, finish, archive. The same for every layout.
+//! The steps of a run: start, start a task, record, ask, finish, archive. The same for every
+//! layout.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -30,7 +31,8 @@ impl RunStore {
         RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
-    /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`. `stamp` writes a time as ISO 8601.
+    /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
+    /// `stamp` writes a time as ISO 8601.
     #[must_use]
     pub fn files(folder: &Path, workspace: &Path, options: WriteOptions, stamp: fn(Micros) -> String) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
@@ -38,7 +40,8 @@ impl RunStore {
         RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
     }
 
-    /// Failures beside steps that were done, since the last call: other tools may not know of those steps.
+    /// Failures beside steps that were done, since the last call: other tools may not know of those
+    /// steps.
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
@@ -111,10 +114,11 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn start_task(&self, run: &RunId, task: &TaskId, new: &NewTask) -> Result<Started> {
-        let given = TaskInfo { title: new.title.clone(), description: new.description.clone(), ..self.new_task(task) };
+        let given =
+            TaskInfo { title: new.title.clone(), description: new.description.clone(), ..new_task(task, (self.options.clock)()) };
         records::task_record(&given, run)?.check()?;
         let mut writer = self.running(run)?;
-        let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
+        let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
         info.status = Status::Running;
         for (known, given) in [(&mut info.title, &new.title), (&mut info.description, &new.description)] {
             if !given.trim().is_empty() {
@@ -124,19 +128,6 @@ impl RunStore {
         let is_new = self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
-    }
-
-    fn new_task(&self, task: &TaskId) -> TaskInfo {
-        let now = (self.options.clock)();
-        TaskInfo {
-            id: task.clone(),
-            title: String::new(),
-            description: String::new(),
-            status: Status::Running,
-            started_at: now,
-            changed_at: now,
-            outputs: None,
-        }
     }
 
     /// The writer of a run, which is started when nobody has.
@@ -150,7 +141,8 @@ impl RunStore {
         Ok(writer)
     }
 
-    /// Records what an agent did: one put. Starts the run and the task when nobody has, so that nothing is lost.
+    /// Records what an agent did: one put. Starts the run and the task when nobody has, so that
+    /// nothing is lost.
     ///
     /// # Errors
     /// As [`RunStore::start`].
@@ -186,10 +178,12 @@ impl RunStore {
         open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
     }
 
-    /// What matters to an agent that is about to begin. Empty when there is nothing, also when there is no such run.
+    /// What matters to an agent that is about to begin. Empty when there is nothing, also when
+    /// there is no such run.
     ///
     /// # Errors
-    /// When the run itself cannot be read. A sibling that cannot be read is listed in [`Context::skipped`].
+    /// When the run itself cannot be read. A sibling that cannot be read is listed in
+    /// [`Context::skipped`].
     pub fn context(&self, run: &RunId, request: &ContextRequest<'_>) -> Result<Context> {
         context::gather(self.layout.as_ref(), self.options.clock, run, request)
     }
@@ -197,7 +191,8 @@ impl RunStore {
     /// A run with its tasks; `None` when there is none.
     ///
     /// # Errors
-    /// When the run itself cannot be read. A task whose store cannot be read has no count of outputs.
+    /// When the run itself cannot be read. A task whose store cannot be read has no count of
+    /// outputs.
     pub fn status(&self, run: &RunId) -> Result<Option<RunInfo>> {
         let Some(reader) = self.layout.run(run)? else { return Ok(None) };
         let Some(mut info) = run_in(&reader, run)? else { return Ok(None) };
@@ -215,13 +210,14 @@ impl RunStore {
             match info.tasks.iter_mut().find(|task| task.id == *id) {
                 Some(task) => task.outputs = counted,
                 // A store that another tool made, or a start that was cut short.
-                None => info.tasks.push(TaskInfo { outputs: counted, ..self.new_task(id) }),
+                None => info.tasks.push(TaskInfo { outputs: counted, ..new_task(id, (self.options.clock)()) }),
             }
         }
         Ok(Some(info))
     }
 
-    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with its error.
+    /// Every run, the newest first, without counts of outputs. A run that cannot be read comes with
+    /// its error.
     ///
     /// # Errors
     /// When the place of the runs cannot be read.
@@ -236,9 +232,10 @@ impl RunStore {
         Ok(runs)
     }
 
-    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what was planned, a summary. The summary of a
-    /// task that failed is recorded in any case: why it did is what others need most. A task that nobody has started is started when
-    /// there is something to record of it.
+    /// Ends a task. When it has no output yet, the best there is becomes one: what was built, what
+    /// was planned, a summary. The summary of a task that failed is recorded in any case: why it
+    /// did is what others need most. A task that nobody has started is started when there is
+    /// something to record of it.
     ///
     /// # Errors
     /// `InvalidOperation` when there is no such task and nothing to record; as [`RunStore::start`].
@@ -246,7 +243,7 @@ impl RunStore {
         let recorded = self.record_end(run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
-        let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| self.new_task(task));
+        let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
         self.publish_state(&mut writer, run);
@@ -292,7 +289,8 @@ impl RunStore {
         Ok(Some(self.put_output(run, output, false)?))
     }
 
-    /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it first.
+    /// Ends a run. With [`Finish::merge`], what its finished tasks recorded is merged into it
+    /// first.
     ///
     /// # Errors
     /// `InvalidOperation` when there is no such run, or it is archived; what the disk says.
@@ -318,7 +316,8 @@ impl RunStore {
         Ok(Finished { status, recorded, merged, left })
     }
 
-    /// Merges tasks into their run and that into the memory of the workspace, up to the first conflict.
+    /// Merges tasks into their run and that into the memory of the workspace, up to the first
+    /// conflict.
     fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
         for task in tasks {
@@ -361,7 +360,8 @@ impl RunStore {
         Ok(())
     }
 
-    /// Publishes the state of the run for other tools, while its writer is held. The step is done even where that fails.
+    /// Publishes the state of the run for other tools, while its writer is held. The step is done
+    /// even where that fails.
     fn publish_state(&self, writer: &mut Writer, run: &RunId) {
         if !self.layout.publishes_state() {
             return;
@@ -389,4 +389,17 @@ fn own_record(writer: &mut Writer, run: &RunId) -> Result<Option<Record>> {
 fn task_in(writer: &mut Writer, run: &RunId, task: &TaskId) -> Result<Option<TaskInfo>> {
     let record = branch::own(writer)?.raw().known(&records::task_uri(run, task)?)?;
     Ok(record.as_ref().and_then(records::task_info))
+}
+
+/// A task that begins now.
+fn new_task(task: &TaskId, now: Micros) -> TaskInfo {
+    TaskInfo {
+        id: task.clone(),
+        title: String::new(),
+        description: String::new(),
+        status: Status::Running,
+        started_at: now,
+        changed_at: now,
+        outputs: None,
+    }
 }

@@ -8,8 +8,8 @@ use kapsa_memory::Error;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// Text that is no path.
-    #[error("`{path}` is no path: {fault}")]
+    /// Text that is not a path.
+    #[error("`{path}` is not a path: {fault}")]
     InvalidPath {
         /// What was given, cut when it is too long.
         path: String,
@@ -40,7 +40,7 @@ pub enum FileError {
         /// The file.
         path: String,
     },
-    /// A write to what is no agent's to write.
+    /// A write to what agents do not write.
     #[error("`{path}` is read-only")]
     ReadOnly {
         /// The path asked for.

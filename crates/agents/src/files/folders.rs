@@ -1,4 +1,4 @@
-//! What is in a folder? Lists, counts, and the text of its index.
+//! What is in a folder: its list, counts, and the text of its index.
 
 use std::collections::BTreeMap;
 
@@ -160,7 +160,8 @@ impl MemoryFilesystem {
         Ok(all)
     }
 
-    /// What the team shares and the agent may know, the surest first. Being listed is not being read.
+    /// What the team shares and the agent may know, the surest first. Being listed is not being
+    /// read.
     pub(super) fn facts(&self, domain: Option<&str>, text: &str) -> Result<Vec<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(Vec::new()) };
         let (domain, text, clearance) = (domain.map(str::to_string), text.to_string(), Some(self.memory.clearance().clone()));

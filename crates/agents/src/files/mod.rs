@@ -1,5 +1,5 @@
-//! How does an agent look around in its memory? As in a file system: it lists folders, reads, searches and writes files, and each call
-//! leaves a trace that others may observe.
+//! The memory of an agent as a file system: it lists folders, reads, searches and writes files, and
+//! each call leaves a trace that others may observe.
 //!
 //! | path | what it is | |
 //! |---|---|---|
@@ -10,11 +10,11 @@
 //! | `/references/<domain>/<id>` | a fact that the team shares, as far as the agent's clearance goes | read-only |
 //! | `.directory` in each folder | what is in it: counts and previews | read-only |
 //!
-//! `_` stands for no domain. `/experience/<YYYY-MM>` is a month. Retired insights, superseded facts and what other agents have for
-//! themselves is not there. Nothing here is a file of any disk.
+//! `_` stands for no domain. `/experience/<YYYY-MM>` is a month. Retired insights, superseded facts
+//! and what other agents have for themselves is not there. Nothing here is a file of any disk.
 //!
-//! A call reads what its folder holds, through the stores; what it returns is limited (see [`ENTRIES_DEFAULT`], [`HITS_DEFAULT`]), and
-//! the number of the others is given.
+//! A call reads what its folder holds, through the stores; what it returns is limited (see
+//! [`ENTRIES_DEFAULT`], [`HITS_DEFAULT`]), and the number of the others is given.
 
 mod error;
 mod folders;
@@ -71,8 +71,8 @@ impl fmt::Debug for MemoryFilesystem {
 }
 
 impl MemoryFilesystem {
-    /// The memory of an agent without a soul and goals. Of what the team shares it shows what the agent may know
-    /// ([`AgentMemory::with_clearance`]).
+    /// The memory of an agent without a soul and goals. Of what the team shares it shows what the
+    /// agent may know ([`AgentMemory::with_clearance`]).
     #[must_use]
     pub fn new(memory: AgentMemory) -> MemoryFilesystem {
         MemoryFilesystem { memory, soul: String::new(), goals: Vec::new(), limit: None, counts: true, traces: Traces::default() }
@@ -90,27 +90,31 @@ impl MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and [`HITS_DEFAULT`].
+    /// Most entries of a folder and most hits of a search. Default: [`ENTRIES_DEFAULT`] and
+    /// [`HITS_DEFAULT`].
     #[must_use]
     pub fn with_limit(self, limit: usize) -> MemoryFilesystem {
         MemoryFilesystem { limit: Some(limit), ..self }
     }
 
-    /// Looks without leaving a mark on the facts: none counts as read. Default: those count whose content is handed out.
+    /// Looks without leaving a mark on the facts: none counts as read. Default: those count whose
+    /// content is handed out.
     #[must_use]
     pub fn uncounted(self) -> MemoryFilesystem {
         MemoryFilesystem { counts: false, ..self }
     }
 
-    /// What is in a folder. Insights and facts come the surest first, days and episodes the newest first, and all else by name.
+    /// What is in a folder. Insights and facts come the surest first, days and episodes the newest
+    /// first, and all else by name.
     ///
     /// # Errors
-    /// [`FileError`]; a domain or a day of which there is nothing is no folder.
+    /// [`FileError`]; a domain or a day of which there is nothing is not a folder.
     pub fn browse(&self, path: &str) -> Result<Listing, FileError> {
         self.tree(path, 1)
     }
 
-    /// What is in a folder, and in the folders in it, `depth` levels deep: at most [`TREE_ENTRIES_MAX`] entries.
+    /// What is in a folder, and in the folders in it, `depth` levels deep: at most
+    /// [`TREE_ENTRIES_MAX`] entries.
     ///
     /// # Errors
     /// As [`MemoryFilesystem::browse`].
@@ -133,7 +137,7 @@ impl MemoryFilesystem {
     /// What is in a file; nothing when there is no such file.
     ///
     /// # Errors
-    /// [`FileError`]; a folder is no file.
+    /// [`FileError`]; a folder is not a file.
     pub fn read(&self, path: &str) -> Result<String, FileError> {
         match self.open(path) {
             Err(FileError::NoSuchFile { .. }) => Ok(String::new()),
@@ -141,8 +145,9 @@ impl MemoryFilesystem {
         }
     }
 
-    /// Files below the folder `scope` that have every word of the query in them, the best first: see [`FileHit::score`]. Words are parts
-    /// between white space, found as parts of what is there, upper and lower case alike. A query without words finds nothing.
+    /// Files below the folder `scope` that have every word of the query in them, the best first:
+    /// see [`FileHit::score`]. Words are parts between white space, found as parts of what is
+    /// there, upper and lower case alike. A query without words finds nothing.
     ///
     /// # Errors
     /// [`FileError`]; `QueryTooLong` above [`SEARCH_BYTES_MAX`].
@@ -154,14 +159,17 @@ impl MemoryFilesystem {
         self.traced(TraceAction::Search, scope, query, |node| self.look_for(query, node), found)
     }
 
-    /// Writes an insight below `/knowledge` or an episode below `/experience`; the rest is read-only.
+    /// Writes an insight below `/knowledge` or an episode below `/experience`; the rest is
+    /// read-only.
     ///
-    /// `/knowledge/<domain>/<tag>/…/<id>`: an insight with these tags. One that is there keeps all that is not said anew: without tags in
-    /// the path, its tags. An id that an insight of another domain has is taken. A retired insight is not there, and is replaced.
+    /// `/knowledge/<domain>/<tag>/…/<id>`: an insight with these tags. One that is there keeps all
+    /// that is not said anew: without tags in the path, its tags. An id that an insight of another
+    /// domain has is taken. A retired insight is not there, and is replaced.
     ///
-    /// `/experience/<day or month>/<id>` or `/experience/<id>`: an episode that happens now, so that the day must be today. Its output is
-    /// cut to [`SUMMARY_CHARS_MAX`](crate::SUMMARY_CHARS_MAX), its outcome has all of it as `content`. What happened is not
-    /// rewritten.
+    /// `/experience/<day or month>/<id>` or `/experience/<id>`: an episode that happens now, so
+    /// that the day must be today. Its output is cut to
+    /// [`SUMMARY_CHARS_MAX`](crate::SUMMARY_CHARS_MAX), its outcome has all of it as `content`.
+    /// What happened is not rewritten.
     ///
     /// # Errors
     /// [`FileError`].
@@ -177,7 +185,8 @@ impl MemoryFilesystem {
         self.traced(TraceAction::Write, path, "", |node| self.put(node, content, details), |_| (0, 0))
     }
 
-    /// What was done so far, failures too, the oldest first: one trace for each call, of which the newest [`TRACES_MAX`] are kept.
+    /// What was done so far, failures too, the oldest first: one trace for each call, of which the
+    /// newest [`TRACES_MAX`] are kept.
     #[must_use]
     pub fn traces(&self) -> Vec<RetrievalTrace> {
         self.traces.copy()
@@ -188,7 +197,8 @@ impl MemoryFilesystem {
         self.traces.clear();
     }
 
-    /// Does something at a path, and leaves one trace of it. `weigh` returns how much was found, and its tokens.
+    /// Does something at a path, and leaves one trace of it. `weigh` returns how much was found,
+    /// and its tokens.
     fn traced<T>(
         &self,
         action: TraceAction,

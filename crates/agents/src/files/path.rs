@@ -1,7 +1,9 @@
-//! What does a path name? The only module that knows their syntax; whether something is there is not known here.
+//! What a path names. The only module that knows the syntax of paths; whether something is there is
+//! not known here.
 //!
-//! Parts are names as they are, but for what a name cannot hold, which is escaped as in URIs: `a/b` is `a%2Fb`. What is printed is
-//! canonical: each thing has one path. `_` is what has no domain, and a domain that is called so is `%5F`.
+//! Parts are names as they are, but for what a name cannot hold, which is escaped as in URIs: `a/b`
+//! is `a%2Fb`. What is printed is canonical: each thing has one path. `_` is what has no domain,
+//! and a domain that is called so is `%5F`.
 
 use std::fmt;
 
@@ -157,7 +159,8 @@ pub(super) fn check(part: &str) -> Result<(), PathFault> {
     }
 }
 
-/// The name that a part stands for. What is escaped though it need not be is refused, so that no two parts with escapes are one name.
+/// The name that a part stands for. What is escaped though it need not be is refused, so that no
+/// two parts with escapes are one name.
 fn name_of(part: &str) -> Result<String, PathFault> {
     if part == format!("%2E{}", &INDEX[1..]) {
         return Ok(INDEX.to_string());

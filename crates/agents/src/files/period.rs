@@ -1,4 +1,4 @@
-//! Which day is a moment of, and which month? Days are those of UTC, the same for all who share a memory.
+//! Days and months of times. Days are those of UTC, the same for all who share a memory.
 
 use std::fmt;
 

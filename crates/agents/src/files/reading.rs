@@ -1,4 +1,4 @@
-//! What does a file say? The text of each kind of file. What is below the text is one line each: no text can pass for it.
+//! The text of each kind of file. What is below the text is one line each: no text can pass for it.
 
 use serde_json::Value;
 

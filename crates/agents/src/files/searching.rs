@@ -1,4 +1,4 @@
-//! Which files have these words? Knows how well a text fits; where texts are is known to the folders.
+//! Search for words in files. Knows how well a text fits; where texts are is known to the folders.
 
 use super::MemoryFilesystem;
 use super::error::FileError;
@@ -31,8 +31,8 @@ pub struct FileHit {
     pub path: String,
     /// What it says: an insight, a fact, or what came out of an episode in short.
     pub content: String,
-    /// How well it fits, above 0 to 1: a half if it has the query in one piece, and up to a half for the share of its text that the words
-    /// of the query make up.
+    /// How well it fits, above 0 to 1: a half if it has the query in one piece, and up to a half
+    /// for the share of its text that the words of the query make up.
     pub score: f64,
     /// How sure it is, 0 to 1; what happened, and who the agent is, is certain.
     pub confidence: f64,

@@ -1,4 +1,4 @@
-//! What becomes of what an agent writes? Insights and episodes of its own; everything else is read-only.
+//! Writing files: they become insights and episodes of the agent. Everything else is read-only.
 
 use super::MemoryFilesystem;
 use super::error::FileError;

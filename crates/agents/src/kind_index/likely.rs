@@ -1,8 +1,10 @@
-//! Which few of the many records of one kind are worth weighing, without reading all of them? Those with most of some words, and those
-//! that were written last; what they are worth is not known here.
+//! Finds the few records of one kind that are worth weighing, without reading all of them: those
+//! with most of some words, and those that were written last; what they are worth is not known
+//! here.
 //!
-//! It does not read all that there is: the words are a ranked search or two, first by the few that say most; the newest are one walk back
-//! along the sequences of what fits the clauses; and [`LOOKED_AT_MAX`] bounds both where nearly all that fits is not wanted after all.
+//! It does not read all that there is: the words are a ranked search or two, first by the few that
+//! say most; the newest are one walk back along the sequences of what fits the clauses; and
+//! [`LOOKED_AT_MAX`] bounds both where nearly all that fits is not wanted after all.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,8 @@ use super::{Clauses, KindIndex, Read};
 /// Most records that are looked at in either way, however few of them are wanted.
 const LOOKED_AT_MAX: usize = 2048;
 
-/// From so many records on, frequent words are not looked for where rarer ones find something: they cost most and say least.
+/// From so many records on, frequent words are not looked for where rarer ones find something: they
+/// cost most and say least.
 const MANY_RECORDS: u64 = 1 << 16;
 /// Rarest words of a query, which are searched for then.
 const RARE_WORDS_MAX: usize = 4;
@@ -23,8 +26,9 @@ const RARE_WORDS_MAX: usize = 4;
 type LookedAt<T> = BTreeMap<u64, Option<T>>;
 
 impl KindIndex<'_> {
-    /// At most `limit` wanted ones that have most to do with `words`, and at most `limit` that were written last, each once, the newest
-    /// first. The words are plain ones: no operator of a search is among them.
+    /// At most `limit` wanted ones that have most to do with `words`, and at most `limit` that were
+    /// written last, each once, the newest first. The words are plain ones: no operator of a search
+    /// is among them.
     pub(crate) fn likely<T>(&self, clauses: &Clauses, words: &str, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
         let words = Query::parse(words).map_err(Error::from)?;
         let mut looked_at = LookedAt::new();
@@ -43,8 +47,8 @@ impl KindIndex<'_> {
         Ok(looked_at.into_values().rev().flatten().collect())
     }
 
-    /// A search does not know what is wanted: when too few of its best are, more are asked for. Returns how many are that were not looked at
-    /// before.
+    /// A search does not know what is wanted: when too few of its best are, more are asked for.
+    /// Returns how many are that were not looked at before.
     fn with_most_words<T>(
         &self,
         clauses: &Clauses,

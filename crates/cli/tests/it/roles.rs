@@ -208,7 +208,11 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
     for (from, to, told) in [
         ("prompt = \"Score {lead}.\"", "promt = \"x\"", "in [[role.cro.operators.nodes]]: unknown field `promt`"),
         ("soul = \"You are the CRO", "sole = \"You are the CRO", "in [role.cro]: unknown field `sole`"),
-        ("revenue = \"confidential\"", "revenue = \"secret\"", "in [role.cro]: role `cro`: `secret` for `revenue` is no level"),
+        (
+            "revenue = \"confidential\"",
+            "revenue = \"secret\"",
+            "in [role.cro]: role `cro`: `secret` for `revenue` is not a level",
+        ),
         (
             "tools = [\"memory_search\"",
             "tools = [\"memory_sing\"",

@@ -102,7 +102,7 @@ fn what_cannot_be_is_named() {
     check(&|spec| spec.id.clear(), "a role: it has no id");
     check(
         &|spec| drop(spec.clearance.insert("hr".into(), "secret".into())),
-        "role `cro`: `secret` for `hr` is no level; there are `public`, `internal`, `confidential`, `restricted`",
+        "role `cro`: `secret` for `hr` is not a level; there are `public`, `internal`, `confidential`, `restricted`",
     );
     check(
         &|spec| spec.operators[0].nodes[1].tools = vec!["prot".into(), "port".into()],

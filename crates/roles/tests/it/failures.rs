@@ -141,6 +141,6 @@ fn an_operator_that_cannot_be_is_refused() {
         check("o", vec![node("a").temperature(temperature)], "node `a` of operator `o`: a temperature is a number from 0");
     }
     check("o", vec![agent_node("a", "x", [tool("t"), tool("t")])], "node `a` of operator `o`: two of its tools are called `t`");
-    let expected = "node `a` of operator `o`: `t\\n` is no name for a tool: letters, digits, `_` and `-`";
+    let expected = "node `a` of operator `o`: `t\\n` is not a name for a tool: letters, digits, `_` and `-`";
     check("o", vec![agent_node("a", "x", [tool("t\n")])], expected);
 }

@@ -1,4 +1,4 @@
-//! Which lines fit into a budget, and in which order do they stand?
+//! Fits lines into a budget, and puts them in order.
 
 use std::collections::{HashMap, HashSet};
 
@@ -46,7 +46,8 @@ pub(super) fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, us
     }
     let mut kept: Vec<(usize, Spot, Line)> = Vec::new();
     let mut titles = Titles::default();
-    // Stores stand where their best line would, and what they say stands in its own order, the newest record first.
+    // Stores stand where their best line would, and what they say stands in its own order, the
+    // newest record first.
     let mut places: HashMap<usize, usize> = HashMap::new();
     for (spot, mut line) in lines {
         if kept.is_empty() && bytes(&line) > room {
@@ -67,7 +68,8 @@ pub(super) fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, us
     (kept.into_iter().map(|(_, spot, line)| titles.line(spot.group, line)).collect(), left_out)
 }
 
-/// The best line in part, where it has no room as a whole: that says more than a lesser one. As it is where too little would be left.
+/// The best line in part, where it has no room as a whole: that says more than a lesser one. As it
+/// is where too little would be left.
 fn shortened(line: Line, room: usize) -> Line {
     let over = (line.body().len() + LINE_FRAME_BYTES + CUT_MARK.len()).saturating_sub(room);
     let text = tokens::first_bytes(&line.text, line.text.len().saturating_sub(over)).trim_end();

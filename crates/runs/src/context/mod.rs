@@ -1,8 +1,10 @@
-//! What do siblings know that matters to an agent that is about to begin? Searched in every store of the run but the agent's own, weighed
-//! alike wherever it lies, and shown in whole lines within a budget, each with where it comes from.
+//! What siblings know that matters to an agent that is about to begin. Searched in every store of
+//! the run but the agent's own, weighed alike wherever it lies, and shown in whole lines within a
+//! budget, each with where it comes from.
 //!
-//! Invariants: never the task's own output; a store that cannot be read is listed and takes nothing from the others; the same stores and
-//! the same request make the same lines; a text stays on its line, whatever the text holds.
+//! Invariants: never the task's own output; a store that cannot be read is listed and takes nothing
+//! from the others; the same stores and the same request make the same lines; a text stays on its
+//! line, whatever the text holds.
 
 mod fit;
 mod passages;
@@ -32,7 +34,8 @@ pub type ModelSource<'a> = &'a (dyn Fn(&Model) -> Result<Box<dyn Embedder>, Stri
 /// What is asked of a run.
 #[derive(Clone, Copy)]
 pub struct ContextRequest<'a> {
-    /// The task that is about to begin: nothing of it is shown. None for an agent of the run as a whole.
+    /// The task that is about to begin: nothing of it is shown. None for an agent of the run as a
+    /// whole.
     pub task: Option<&'a TaskId>,
     /// The role that is about to begin.
     pub role: &'a Role,
@@ -75,13 +78,14 @@ pub struct Line {
     pub uri: Uri,
     /// How sure the writer was.
     pub confidence: Option<f64>,
-    /// What it is worth, 0 to 1; 0 for one that is shown because its store has nothing that fits better.
+    /// What it is worth, 0 to 1; 0 for one that is shown because its store has nothing that fits
+    /// better.
     pub score: f32,
 }
 
 impl Line {
-    /// Where it comes from: `task-3 builder`, with `, failed` of a task that failed, `, earlier` where the same role said something later,
-    /// and a low confidence.
+    /// Where it comes from: `task-3 builder`, with `, failed` of a task that failed, `, earlier`
+    /// where the same role said something later, and a low confidence.
     #[must_use]
     pub fn provenance(&self) -> String {
         let within = self.task.as_deref().unwrap_or("run");
@@ -104,7 +108,8 @@ impl Line {
     }
 }
 
-/// A store that could not be read, or the search by meaning where its model failed and words answered instead.
+/// A store that could not be read, or the search by meaning where its model failed and words
+/// answered instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The store: a branch or a file.

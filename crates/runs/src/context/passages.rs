@@ -1,5 +1,5 @@
-//! Which parts of an agent's text say what is asked for? A text is cut at its lines into passages that fit a prompt, and each passage is
-//! weighed by the words of the query that it has.
+//! The parts of an agent's text that say what is asked for. A text is cut at its lines into
+//! passages that fit a prompt, and each passage is weighed by the words of the query that it has.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ pub(super) struct Passage {
     pub(super) terms: Vec<usize>,
 }
 
-/// Cuts a text into passages of at most `chars_max` characters: whole lines as long as they fit, else parts of one line.
+/// Cuts a text into passages of at most `chars_max` characters: whole lines as long as they fit,
+/// else parts of one line.
 pub(super) fn cut(text: &str, query: &Query, chars_max: usize) -> Vec<Passage> {
     let seen = tokens::first_bytes(text, TEXT_BYTES_MAX);
     let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -44,8 +45,8 @@ pub(super) fn cut(text: &str, query: &Query, chars_max: usize) -> Vec<Passage> {
     ranges.into_iter().map(passage).collect()
 }
 
-/// The lines of a text with their number of characters; a line above the limit in parts, which end with a sentence where one ends in
-/// their second half, else with a word.
+/// The lines of a text with their number of characters; a line above the limit in parts, which end
+/// with a sentence where one ends in their second half, else with a word.
 fn pieces(text: &str, chars_max: usize) -> Vec<(Range<usize>, usize)> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -82,7 +83,8 @@ const DECISION_WORDS: [&str; 14] = [
     "not done", "requires",
 ];
 
-/// Whether a text states a decision. Other languages than English are not looked at: for them nothing changes.
+/// Whether a text states a decision. Other languages than English are not looked at: for them
+/// nothing changes.
 pub(super) fn decides(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_word = |at: usize, word: &str| {

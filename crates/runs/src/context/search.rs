@@ -1,4 +1,4 @@
-//! What is found in each store of a run? All at once where they lie in one capsule, one by one else.
+//! Searches the stores of a run: all at once where they lie in one capsule, otherwise one by one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,8 @@ use crate::state::{newest_plan_of, run_in};
 
 /// So many times as many lines as fit are found, for the weighing to choose from.
 const CHOICE: usize = 4;
-/// So many times as many records of the run itself are looked at as may be shown: plans and what was merged are among them.
+/// So many times as many records of the run itself are looked at as may be shown: plans and what
+/// was merged are among them.
 const OWN_LOOKED_AT: usize = 4;
 /// Most threads that search stores.
 const THREADS_MAX: usize = 8;
@@ -65,7 +66,8 @@ pub(crate) fn gather(layout: &dyn Layout, clock: fn() -> Micros, run: &RunId, re
     }
 }
 
-/// The run's own records and its tasks. None when there are none, or they cannot be read: the tasks' stores may be readable all the same.
+/// The run's own records and its tasks. None when there are none, or they cannot be read: the
+/// tasks' stores may be readable all the same.
 fn own_records(layout: &dyn Layout, run: &RunId, skipped: &mut Vec<Skipped>) -> Option<(Reader, Vec<TaskInfo>)> {
     let read = || -> Result<Option<(Reader, Vec<TaskInfo>)>> {
         let Some(reader) = layout.run(run)? else { return Ok(None) };
@@ -111,7 +113,8 @@ impl<'a> Search<'a> {
         Ok(Search { layout, clock, findings, query, models, by_words, skipped })
     }
 
-    /// Searches what the run itself holds: outputs that are of no task, and the plans where they are wanted.
+    /// Searches what the run itself holds: outputs that are of no task, and the plans where they
+    /// are wanted.
     fn own(&mut self, reader: &Reader, wants_plan: bool) {
         if wants_plan {
             self.plan(reader);
@@ -154,8 +157,8 @@ impl<'a> Search<'a> {
         self.skipped.push(Skipped { store: self.layout.location(self.findings.run, None), reason: error.to_string() });
     }
 
-    /// Searches stores: all at once where they lie together, and one by one those of which that found nothing. With `fallback`, a store
-    /// without anything that fits gives its newest records.
+    /// Searches stores: all at once where they lie together, and one by one those of which that
+    /// found nothing. With `fallback`, a store without anything that fits gives its newest records.
     fn all(&mut self, siblings: Siblings, fallback: bool) {
         let first = self.findings.groups.len();
         for sibling in siblings.all.iter().filter(|sibling| sibling.task.is_none()) {
@@ -176,7 +179,8 @@ impl<'a> Search<'a> {
             match answer {
                 Ok(found) => {
                     let (own, run) = (self.findings.request.task.map(TaskId::as_str), sibling.run.as_str());
-                    // A copy of another store, or of the task's own, is shown under that one's name only.
+                    // A copy of another store, or of the task's own, is shown under that one's name
+                    // only.
                     let is_theirs = |record: &Record| {
                         let of = records::run_of(record);
                         let is_own = sibling.run == *self.findings.run && own.is_some() && records::task_of(record) == own;
@@ -256,7 +260,8 @@ impl<'a> Search<'a> {
         }));
     }
 
-    /// Searches one store, by meaning too where it has vectors of a model that is at hand; by words where the model fails.
+    /// Searches one store, by meaning too where it has vectors of a model that is at hand; by words
+    /// where the model fails.
     fn find(&self, reader: &Reader, filter: Filter, k: usize) -> Result<Found> {
         let (k, mode) = (k.min(FIND_K_MAX), self.findings.request.mode);
         let request = FindRequest { filter, k, fallback: true, mode, snippet_chars: 0, ..FindRequest::new(&self.query) };

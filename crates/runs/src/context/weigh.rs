@@ -1,4 +1,5 @@
-//! Which passages of what was found are worth most? By how their records were found and by the words of the query that they have.
+//! Weighs the passages of what was found: by how their records were found and by the words of the
+//! query that they have.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -29,7 +30,8 @@ pub(super) struct Find {
     /// Which store.
     pub(super) group: usize,
     pub(super) record: Record,
-    /// Its score as a share of the best that it can be compared with; 0 when nothing fits and it is just the newest.
+    /// Its score as a share of the best that it can be compared with; 0 when nothing fits and it is
+    /// just the newest.
     pub(super) share: f32,
     /// The part that is most like the query.
     pub(super) passage: Option<Range<usize>>,
@@ -80,7 +82,8 @@ impl Findings<'_> {
         for (at, find) in self.finds.iter().enumerate() {
             let best_here = best_of(&worths[at]);
             for (passage, &worth) in cut[at].iter().zip(&worths[at]) {
-                // Half by how its record was found, half by the words in the passage itself; nothing for what is just the newest.
+                // Half by how its record was found, half by the words in the passage itself;
+                // nothing for what is just the newest.
                 let mut score = match find.share > 0.0 {
                     true => 0.5 * find.share * ratio(worth, best_here) + 0.5 * ratio(worth, best),
                     false if self.groups[find.group].is_plan => 0.5 * worth / best.max(worth).max(f32::MIN_POSITIVE),
@@ -109,7 +112,8 @@ impl Findings<'_> {
         flat
     }
 
-    /// Whether a later output of the same role in the same store was found. Several notes of one agent are shown all the same.
+    /// Whether a later output of the same role in the same store was found. Several notes of one
+    /// agent are shown all the same.
     fn has_later(&self, find: &Find) -> bool {
         self.finds.iter().any(|other| {
             let is_same = other.group == find.group && other.record.label == find.record.label;
@@ -122,8 +126,8 @@ impl Findings<'_> {
         passages.iter().map(|passage| passages::worth(passage, &title, weights)).collect()
     }
 
-    /// The best passages of one store in order. Each further one ranks lower than it would as the first, so that one store does not drive
-    /// out all others. A plan comes before all of them.
+    /// The best passages of one store in order. Each further one ranks lower than it would as the
+    /// first, so that one store does not drive out all others. A plan comes before all of them.
     fn ranked(&self, mut group: Vec<Weighed>) -> Vec<Weighed> {
         if group.first().is_some_and(|weighed| self.groups[weighed.group].is_plan) {
             return self.ranked_plan(group);
@@ -139,8 +143,8 @@ impl Findings<'_> {
         group
     }
 
-    /// All of a plan where it takes no more than its share of the budget; else its beginning and what fits best come first, and the rest
-    /// takes its chance among the others.
+    /// All of a plan where it takes no more than its share of the budget; else its beginning and
+    /// what fits best come first, and the rest takes its chance among the others.
     fn ranked_plan(&self, mut plan: Vec<Weighed>) -> Vec<Weighed> {
         let is_first = |weighed: &Weighed| weighed.range.start == 0;
         plan.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.score.total_cmp(&a.score)));
@@ -153,7 +157,8 @@ impl Findings<'_> {
         plan
     }
 
-    /// The parts of a record that may be shown: those with a word of the query, the one that is most like it, or the first.
+    /// The parts of a record that may be shown: those with a word of the query, the one that is
+    /// most like it, or the first.
     fn passages(&self, find: &Find) -> Vec<Passage> {
         let mut all = passages::cut(&find.record.text, &self.query, self.request.chunk_chars_max);
         if self.groups[find.group].is_plan {
@@ -202,7 +207,8 @@ impl Findings<'_> {
     }
 }
 
-/// A text without the markers of the block, which ends where it ends. Taking one out may put another one together.
+/// A text without the markers of the block, which ends where it ends. Taking one out may put
+/// another one together.
 fn unmarked(text: &str) -> String {
     let mut text = text.to_string();
     while let Some(marker) = [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker)) {

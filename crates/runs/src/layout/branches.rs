@@ -1,7 +1,8 @@
 //! Runs as branches of one capsule: `run/<run>` leaves `main`, `run/<run>/<task>` leaves that.
 //!
-//! A run's own branch holds its record, its tasks' records and the plans; a task's branch holds what its agents recorded. What branches
-//! inherit is never looked at here: a sibling is what was written on its branch, and nothing else.
+//! A run's own branch holds its record, its tasks' records and the plans; a task's branch holds
+//! what its agents recorded. What branches inherit is never looked at here: a sibling is what was
+//! written on its branch, and nothing else.
 
 use std::path::PathBuf;
 
@@ -29,7 +30,8 @@ impl Branches {
         Writer::open(&self.capsule, self.options.clone())
     }
 
-    /// What is written on one branch, without what it inherits; none when there is no such branch, or no capsule.
+    /// What is written on one branch, without what it inherits; none when there is no such branch,
+    /// or no capsule.
     fn alone(&self, branch: &str) -> Result<Option<Reader>> {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(None) };
         Ok(reader.raw().find_branch(branch)?.map(|id| reader.only([id])))
@@ -128,7 +130,8 @@ impl Layout for Branches {
         let own = branch::own(&mut writer)?;
         let of_run = own.raw().known(&records::run_uri(run)?)?;
         let of_task = task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
-        // What has room and no record was made by hand, or by a start that was cut short; it is started again.
+        // What has room and no record was made by hand, or by a start that was cut short; it is
+        // started again.
         let (Some(of_run), Some(of_task)) = (of_run.clone(), of_task.unwrap_or(of_run)) else { return Ok(None) };
         refuse_archived(run, Some(&of_run))?;
         let title = of_task.title;
@@ -163,7 +166,8 @@ impl Layout for Branches {
         let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
         let mut all = Vec::new();
         let mut runs: Vec<RunId> = Vec::new();
-        // A branch comes after the one that it left, so that the newest branches are not all of the newest runs.
+        // A branch comes after the one that it left, so that the newest branches are not all of the
+        // newest runs.
         for branch in branch::list(&reader)?.into_iter().rev() {
             let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
             if !runs.contains(&id) && runs.len() == runs_max {
@@ -200,7 +204,8 @@ impl Layout for Branches {
     }
 }
 
-/// The run and the task that a branch is of; none when it is of no run, or of something else below one.
+/// The run and the task that a branch is of; none when it is of no run, or of something else below
+/// one.
 fn parts(branch: &str) -> Option<(RunId, Option<TaskId>)> {
     let rest = branch.strip_prefix(RUN_PREFIX)?;
     let (run, task) = rest.split_once('/').map_or((rest, None), |(run, task)| (run, Some(task)));

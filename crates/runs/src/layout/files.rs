@@ -6,8 +6,9 @@
 //! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status, tasks: {id: status}
 //! ```
 //!
-//! Invariants: every file of a run lies in the folder of that run. `meta.json` says what the capsules say and is replaced as a whole,
-//! while the writer of `run.kapsa` is held. A store that cannot be read takes nothing from the others.
+//! Invariants: every file of a run lies in the folder of that run. `meta.json` says what the
+//! capsules say and is replaced as a whole, while the writer of `run.kapsa` is held. A store that
+//! cannot be read takes nothing from the others.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -84,8 +85,8 @@ impl Files {
         }
     }
 
-    /// The record of a run; none when its store has none. Where two ids share a folder, as where letters of both cases are the same in file
-    /// names, the second one is refused.
+    /// The record of a run; none when its store has none. Where two ids share a folder, as where
+    /// letters of both cases are the same in file names, the second one is refused.
     fn own_record(&self, run: &RunId, reader: &Reader) -> Result<Option<Record>> {
         match reader.get(&records::run_uri(run)?) {
             Ok(record) => return Ok(Some(record)),
@@ -121,8 +122,8 @@ impl Files {
         Sibling { name: path.display().to_string(), run: run.clone(), task: task.cloned(), reader: Reader::open(&path) }
     }
 
-    /// Brings what one capsule holds to another, under the same URIs. What was changed there on its own is a conflict; then nothing is
-    /// brought.
+    /// Brings what one capsule holds to another, under the same URIs. What was changed there on its
+    /// own is a conflict; then nothing is brought.
     fn merge(&self, from: &Path, to: &Path, mode: Mode, task: Option<&TaskId>) -> Result<MergedInto> {
         let mut merged =
             MergedInto { from: from.display().to_string(), to: to.display().to_string(), written: 0, conflicts: Vec::new() };
@@ -134,8 +135,9 @@ impl Files {
         };
         let mut all = Vec::new();
         let mut writer = self.writer(to)?;
+        let target = writer.reader()?;
         for record in source.timeline(&request)?.into_iter().filter(wanted) {
-            match standing(&source, &record, &mut writer)? {
+            match standing(&source, &record, &target)? {
                 Standing::New => all.push(brought(&record, task)),
                 Standing::Same => {}
                 Standing::Changed => merged.conflicts.push(record.uri),
@@ -170,9 +172,8 @@ enum Standing {
     Changed,
 }
 
-fn standing(source: &Reader, record: &Record, target: &mut Writer) -> Result<Standing> {
+fn standing(source: &Reader, record: &Record, target: &Reader) -> Result<Standing> {
     let says = |record: &Record| (record.title.clone(), record.text.clone());
-    let target = target.reader()?;
     let Some(there) = target.raw().known(&record.uri)? else {
         let known = match target.history(&record.uri) {
             Err(Error::UriNotFound { .. }) => Vec::new(),
@@ -342,7 +343,8 @@ impl Layout for Files {
     }
 }
 
-/// Puts a text in the place of a file, all at once. The temporary file is a new one: whatever has its name is removed, never followed.
+/// Puts a text in the place of a file, all at once. The temporary file is a new one: whatever has
+/// its name is removed, never followed.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let mut temporary = path.as_os_str().to_os_string();
     temporary.push(".new");

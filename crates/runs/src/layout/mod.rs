@@ -1,4 +1,4 @@
-//! What must a layout be able to do for runs to be kept in it?
+//! What a layout must be able to do for runs to be kept in it.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -52,7 +52,8 @@ pub(super) trait Layout: Debug + Send + Sync {
     /// Makes room for a run unless it has some, and opens it. Says whether it is new.
     fn begin_run(&self, run: &RunId) -> Result<(Writer, bool)>;
 
-    /// Puts a task's record, and makes room for the task unless it has some. `writer` is the run's. Says whether the room is new.
+    /// Puts a task's record, and makes room for the task unless it has some. `writer` is the run's.
+    /// Says whether the room is new.
     fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool>;
 
     /// Opens what a run's or a task's outputs go to. None when that has no room yet.
@@ -89,7 +90,8 @@ pub(super) trait Layout: Debug + Send + Sync {
     /// Brings what a run recorded to the memory of the workspace.
     fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
 
-    /// The status of tasks by the file that other tools read and write, where the layout has one that can be read.
+    /// The status of tasks by the file that other tools read and write, where the layout has one
+    /// that can be read.
     fn statuses(&self, _run: &RunId) -> Option<Vec<(TaskId, Status)>> {
         None
     }
