@@ -15,7 +15,8 @@ use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Micros, WriteOptions, check};
 use kapsa_model::{ChatReply, ScriptedModel, block_on};
 use kapsa_roles::{
-    AuthorityConfig, MemoryScope, Operator, Permission, Role, RoleRuntime, Shared, State, TeamMemories, Text, llm_node,
+    AuthorityConfig, MemoryScope, Operator, Permission, Role, RoleRuntime, Shared, State,
+    TeamMemories, Text, llm_node,
 };
 use serde_json::{Map, Value, json};
 
@@ -67,8 +68,14 @@ fn first_day(path: &Path) -> Result {
         println!("  {lead}: score {}, {}", state["score"]["score"], state["terms"]);
     }
     claim("Acme, which the CRO knows to pay late, has to pay first", models.answers_differ())?;
-    claim("no prompt of the SDR contained what only the CRO may read", !models.sdr_was_told("pays late"))?;
-    claim("no prompt contained what the board decided", !models.sdr_was_told("board") && !models.cro_was_told("board"))?;
+    claim(
+        "no prompt of the SDR contained what only the CRO may read",
+        !models.sdr_was_told("pays late"),
+    )?;
+    claim(
+        "no prompt contained what the board decided",
+        !models.sdr_was_told("board") && !models.cro_was_told("board"),
+    )?;
 
     chapter("What each may do");
     for (role, action, want) in [
@@ -112,13 +119,18 @@ fn next_day(path: &Path) -> Result {
     }
     each_sees_what_it_may(&runtime)?;
     block_on(runtime.role("sdr")?.operator("planning")?.run_all(&mut State::new()))?;
-    claim("the next prompt of the SDR contains what it learned", models.sdr_was_told("More employees, higher score"))?;
+    claim(
+        "the next prompt of the SDR contains what it learned",
+        models.sdr_was_told("More employees, higher score"),
+    )?;
     let report = check::verify(path, &mut |_, _| {})?;
     claim("every byte of the capsule is intact", report.problems.is_empty())
 }
 
 fn each_sees_what_it_may(runtime: &RoleRuntime) -> Result {
-    for (role, domain) in [("sdr", "customer"), ("cro", "customer"), ("cro", "revenue"), ("sdr", "revenue")] {
+    for (role, domain) in
+        [("sdr", "customer"), ("cro", "customer"), ("cro", "revenue"), ("sdr", "revenue")]
+    {
         let told = context(runtime, role, domain)?;
         println!("\n  {role}, about {domain}:");
         told.lines().for_each(|line| println!("    {line}"));
@@ -127,20 +139,29 @@ fn each_sees_what_it_may(runtime: &RoleRuntime) -> Result {
         }
     }
     println!();
-    claim("the CRO knows what the SDR published", context(runtime, "cro", "customer")?.contains("More employees, higher score"))?;
-    claim("the SDR does not know what the CRO learned from secrets", !context(runtime, "sdr", "revenue")?.contains("prepay"))?;
+    claim(
+        "the CRO knows what the SDR published",
+        context(runtime, "cro", "customer")?.contains("More employees, higher score"),
+    )?;
+    claim(
+        "the SDR does not know what the CRO learned from secrets",
+        !context(runtime, "sdr", "revenue")?.contains("prepay"),
+    )?;
     claim("the CRO does", context(runtime, "cro", "revenue")?.contains("prepay"))
 }
 
 /// The facts known at first. The last one is for nobody in the team.
 fn facts() -> Vec<Fact> {
-    let fact = |id: &str, content: &str, entity: &str, domain: &str, classification: Classification| Fact {
-        entity: entity.into(),
-        domain: domain.into(),
-        classification,
-        source: "import".into(),
-        ..Fact::new(id, content, now())
-    };
+    let fact =
+        |id: &str, content: &str, entity: &str, domain: &str, classification: Classification| {
+            Fact {
+                entity: entity.into(),
+                domain: domain.into(),
+                classification,
+                source: "import".into(),
+                ..Fact::new(id, content, now())
+            }
+        };
     vec![
         fact("acme-size", "Acme has 200 employees", "acme", "customer", Classification::Public),
         fact("bolt-size", "Bolt has 12 employees", "bolt", "customer", Classification::Public),
@@ -148,7 +169,13 @@ fn facts() -> Vec<Fact> {
         fact("acme-pays", "Acme pays late", "acme", "revenue", Classification::Confidential),
         Fact {
             named: vec!["ceo".into()],
-            ..fact("acme-board", "The board wants to buy Acme", "acme", "revenue", Classification::Restricted)
+            ..fact(
+                "acme-board",
+                "The board wants to buy Acme",
+                "acme",
+                "revenue",
+                Classification::Restricted,
+            )
         },
     ]
 }
@@ -163,7 +190,8 @@ fn runtime(team: &TeamMemories, models: &Models) -> Result<RoleRuntime> {
         .system("Answer as {\"score\": 0}.")
         .scope(MemoryScope::new().entity(Text::template("{lead}")).domain("customer"))
         .output("score");
-    let plan = llm_node("plan", "Which leads do we look for?").scope(MemoryScope::new().domain("customer"));
+    let plan = llm_node("plan", "Which leads do we look for?")
+        .scope(MemoryScope::new().domain("customer"));
     let decide = llm_node("decide", Text::template("{lead} has score {score.score}. Which terms?"))
         .scope(MemoryScope::new().entity(Text::template("{lead}")).domain("revenue"))
         .output("terms");
@@ -179,7 +207,9 @@ fn runtime(team: &TeamMemories, models: &Models) -> Result<RoleRuntime> {
         .soul("You are the CRO. Data-driven.")
         .goals(["Grow revenue without losses"])
         .clearance(
-            ClearanceProfile::new("cro").with("customer", Classification::Internal).with("revenue", Classification::Restricted),
+            ClearanceProfile::new("cro")
+                .with("customer", Classification::Internal)
+                .with("revenue", Classification::Restricted),
         )
         .authority(AuthorityConfig::new().autonomous(["set_terms"]).forbidden(["sign_contract"]))
         .operator(Operator::new("deals", [decide])?)
@@ -197,7 +227,9 @@ struct Models {
 
 impl Models {
     fn new() -> Models {
-        let learned = |content: &str| ChatReply::text(json!([{"content": content, "confidence": 0.8}]).to_string());
+        let learned = |content: &str| {
+            ChatReply::text(json!([{"content": content, "confidence": 0.8}]).to_string())
+        };
         let sdr = ScriptedModel::new()
             .rule("You are reflecting", learned("More employees, higher score"))
             .rule("200 employees", ChatReply::text(r#"{"score": 85}"#))
@@ -220,7 +252,12 @@ impl Models {
 
     /// Whether only the prompt about Acme contained the secret.
     fn answers_differ(&self) -> bool {
-        let told: Vec<bool> = self.cro.requests().iter().map(|request| request.system.contains("pays late")).collect();
+        let told: Vec<bool> = self
+            .cro
+            .requests()
+            .iter()
+            .map(|request| request.system.contains("pays late"))
+            .collect();
         told == [true, false, false]
     }
 }

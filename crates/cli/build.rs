@@ -7,7 +7,8 @@ use std::{env, fs, io};
 /// The documents, relative to the repository's root.
 const DOCUMENTS: [&str; 2] = ["README.md", "CHANGELOG.md"];
 /// What stands for a document that the source package does not hold.
-const STAND_IN: &str = "# Kapsa\n\nA memory for AI agents in one append-only file, called a capsule.\n";
+const STAND_IN: &str =
+    "# Kapsa\n\nA memory for AI agents in one append-only file, called a capsule.\n";
 
 fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -16,13 +16,20 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
 fn features(args: &[String]) -> String {
     let named = |word: &str| args.iter().any(|arg| arg.split([',', '=']).any(|part| part == word));
     let wanted = [("warm", "library"), ("facts", "library"), ("memvid", "memvid")];
-    let features: Vec<&str> = wanted.iter().filter(|(word, _)| named(word)).map(|&(_, feature)| feature).collect();
+    let features: Vec<&str> =
+        wanted.iter().filter(|(word, _)| named(word)).map(|&(_, feature)| feature).collect();
     features.join(",")
 }
 
 fn cargo(repository: &Path, verb: &str, features: &str, rest: &[&str]) -> Result<(), String> {
     let mut command = Command::new("cargo");
-    command.current_dir(repository).args([verb, "--release", "--quiet", "--manifest-path", "bench/Cargo.toml"]);
+    command.current_dir(repository).args([
+        verb,
+        "--release",
+        "--quiet",
+        "--manifest-path",
+        "bench/Cargo.toml",
+    ]);
     command.args(["--features", features]).args(rest);
     let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("cargo {verb} of bench failed ({status})")) }

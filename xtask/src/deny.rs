@@ -22,5 +22,9 @@ fn cargo(repository: &Path, call: &[&str], args: &[String]) -> Result<(), String
     let mut command = Command::new("cargo");
     command.current_dir(repository).args(call).args(args);
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo {} failed ({status})", call.join(" "))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("cargo {} failed ({status})", call.join(" ")))
+    }
 }

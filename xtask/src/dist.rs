@@ -9,7 +9,8 @@ const FLAGS: [&str; 4] = ["-C", "target-feature=+crt-static", "-C", "relocation-
 
 /// Builds `target/dist/kapsa`.
 pub(crate) fn run(repository: &Path) -> Result<(), String> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
+    let target =
+        env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(repository)
@@ -20,7 +21,8 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         return Err("the static build failed; it needs the C library's static archive (libc6-dev, glibc-static)".to_owned());
     }
     let place = target.join("dist");
-    let copied = fs::create_dir_all(&place).and_then(|()| fs::copy(target.join("release/kapsa"), place.join("kapsa")));
+    let copied = fs::create_dir_all(&place)
+        .and_then(|()| fs::copy(target.join("release/kapsa"), place.join("kapsa")));
     copied.map_err(|error| format!("cannot write {}: {error}", place.display()))?;
     println!("{}", place.join("kapsa").display());
     Ok(())

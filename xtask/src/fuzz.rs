@@ -22,7 +22,8 @@ struct Fuzzing {
 
 /// Runs the targets named in `args`, or all; the error names those that found something.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
-    let known = targets(&repository.join("fuzz/fuzz_targets")).map_err(|error| format!("cannot list the targets: {error}"))?;
+    let known = targets(&repository.join("fuzz/fuzz_targets"))
+        .map_err(|error| format!("cannot list the targets: {error}"))?;
     let plan = plan(args, &known)?;
     expect_tools()?;
     cargo(repository, &["build"], &[])?;
@@ -42,7 +43,8 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
 /// Runs one target. New inputs go to a folder of the build, where the next run finds them.
 fn fuzz(repository: &Path, target: &str, time: Duration) -> Result<(), String> {
     let grown = format!("fuzz/target/corpus/{target}");
-    fs::create_dir_all(repository.join(&grown)).map_err(|error| format!("cannot make {grown}: {error}"))?;
+    fs::create_dir_all(repository.join(&grown))
+        .map_err(|error| format!("cannot make {grown}: {error}"))?;
     let kept = format!("fuzz/corpus/{target}");
     let seconds = format!("-max_total_time={}", time.as_secs());
     let options = [&["--", &seconds, "-print_final_stats=1"], &LIMITS[..]].concat();
@@ -51,9 +53,11 @@ fn fuzz(repository: &Path, target: &str, time: Duration) -> Result<(), String> {
 
 /// The targets are the binaries of the package.
 fn targets(folder: &Path) -> io::Result<Vec<String>> {
-    let names = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    let names = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
     let names = names.collect::<io::Result<Vec<String>>>()?;
-    let mut targets: Vec<String> = names.iter().filter_map(|name| name.strip_suffix(".rs")).map(str::to_owned).collect();
+    let mut targets: Vec<String> =
+        names.iter().filter_map(|name| name.strip_suffix(".rs")).map(str::to_owned).collect();
     targets.sort();
     Ok(targets)
 }
@@ -63,7 +67,8 @@ fn plan(args: &[String], known: &[String]) -> Result<Fuzzing, String> {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if arg == "--seconds" {
-            let seconds = rest.next().and_then(|seconds| seconds.parse().ok()).filter(|&seconds| seconds > 0);
+            let seconds =
+                rest.next().and_then(|seconds| seconds.parse().ok()).filter(|&seconds| seconds > 0);
             plan.time = Duration::from_secs(seconds.ok_or("--seconds takes a number above 0")?);
         } else if known.contains(arg) {
             plan.targets.push(arg.clone());
@@ -79,12 +84,19 @@ fn plan(args: &[String], known: &[String]) -> Result<Fuzzing, String> {
 
 fn expect_tools() -> Result<(), String> {
     let tools = [
-        (&["+nightly", "--version"], "the nightly compiler is missing: rustup toolchain install nightly --profile minimal"),
+        (
+            &["+nightly", "--version"],
+            "the nightly compiler is missing: rustup toolchain install nightly --profile minimal",
+        ),
         (&["fuzz", "--version"], "cargo-fuzz is missing: cargo install --locked cargo-fuzz"),
     ];
     for (call, missing) in tools {
-        let status =
-            Command::new("cargo").args(call).env_remove("RUSTUP_TOOLCHAIN").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status = Command::new("cargo")
+            .args(call)
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         if !status.is_ok_and(|status| status.success()) {
             return Err(missing.to_owned());
         }
@@ -99,7 +111,11 @@ fn cargo(repository: &Path, verb: &[&str], rest: &[&str]) -> Result<(), String> 
     command.current_dir(repository).env_remove("RUSTUP_TOOLCHAIN").args(["+nightly", "fuzz"]);
     command.args(verb).args(SANITIZER).args(rest);
     let status = command.status().map_err(|error| format!("failed to start cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("cargo fuzz {} failed ({status})", verb.join(" "))) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("cargo fuzz {} failed ({status})", verb.join(" ")))
+    }
 }
 
 #[cfg(test)]
@@ -107,9 +123,13 @@ mod tests {
     use super::*;
 
     fn check(args: &[&str], expected: Result<(u64, &[&str]), &str>) {
-        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
+        let owned =
+            |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
         let found = plan(&owned(args), &owned(&["a", "b"]));
-        let expected = expected.map(|(seconds, targets)| Fuzzing { time: Duration::from_secs(seconds), targets: owned(targets) });
+        let expected = expected.map(|(seconds, targets)| Fuzzing {
+            time: Duration::from_secs(seconds),
+            targets: owned(targets),
+        });
         assert_eq!(found, expected.map_err(str::to_owned));
     }
 

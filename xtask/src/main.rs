@@ -52,7 +52,8 @@ const COULD_NOT_RUN: u8 = 2;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let (verb, rest) = args.split_first().map_or(("", &[][..]), |(verb, rest)| (verb.as_str(), rest));
+    let (verb, rest) =
+        args.split_first().map_or(("", &[][..]), |(verb, rest)| (verb.as_str(), rest));
     let done = match (verb, rest) {
         ("bench", rest) => chore(bench::run(&repository(), rest)),
         ("recall", rest) => chore(recall::run(&repository(), rest)),

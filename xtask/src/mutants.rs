@@ -27,7 +27,11 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let missed = read(&repository.join(OUTPUT).join("mutants.out/missed.txt"))?;
     let explained = read(&repository.join(EXPLAINED))?;
     let survivors = unexplained(&missed, &explained);
-    println!("{} survivors, {} of them not explained in {EXPLAINED}", missed.lines().count(), survivors.len());
+    println!(
+        "{} survivors, {} of them not explained in {EXPLAINED}",
+        missed.lines().count(),
+        survivors.len()
+    );
     if survivors.is_empty() { Ok(()) } else { Err(survivors.join("\n")) }
 }
 
@@ -60,7 +64,12 @@ fn is_installed() -> bool {
 }
 
 /// Runs cargo, which may end with one of `accepted` as well as with 0.
-fn cargo(repository: &Path, call: &[&str], args: &[String], accepted: &[i32]) -> Result<(), String> {
+fn cargo(
+    repository: &Path,
+    call: &[&str],
+    args: &[String],
+    accepted: &[i32],
+) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.current_dir(repository).args(call).args(args);
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;

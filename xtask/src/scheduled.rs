@@ -12,32 +12,62 @@ struct Scheduled {
 }
 
 const SCHEDULED: [Scheduled; 8] = [
-    Scheduled { name: "deny", about: "licences, sources, bans and advisories of dependencies", call: &["deny"] },
-    Scheduled { name: "fuzz", about: "every fuzz target for ten minutes", call: &["fuzz", "--seconds", "600"] },
-    Scheduled { name: "mutants", about: "mutations of the capsule that no test notices", call: &["mutants"] },
-    Scheduled { name: "soak", about: "many processes on one capsule", call: &["torture", "--puts", "2000"] },
+    Scheduled {
+        name: "deny",
+        about: "licences, sources, bans and advisories of dependencies",
+        call: &["deny"],
+    },
+    Scheduled {
+        name: "fuzz",
+        about: "every fuzz target for ten minutes",
+        call: &["fuzz", "--seconds", "600"],
+    },
+    Scheduled {
+        name: "mutants",
+        about: "mutations of the capsule that no test notices",
+        call: &["mutants"],
+    },
+    Scheduled {
+        name: "soak",
+        about: "many processes on one capsule",
+        call: &["torture", "--puts", "2000"],
+    },
     Scheduled { name: "kill", about: "10,000 killed writers", call: &["kill", "--kills", "10000"] },
-    Scheduled { name: "powercut", about: "1,000 power cuts", call: &["powercut", "--cuts", "1000"] },
+    Scheduled {
+        name: "powercut",
+        about: "1,000 power cuts",
+        call: &["powercut", "--cuts", "1000"],
+    },
     Scheduled { name: "bench", about: "time and size, beside a bare append", call: &["bench"] },
     Scheduled { name: "recall", about: "how well answers are found", call: &["recall"] },
 ];
 
 /// Runs the checks that `args` name, each of them for `all`; lists them where nothing is named.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let named = |scheduled: &&Scheduled| args.iter().any(|arg| arg == scheduled.name || arg == "all");
-    if let Some(unknown) = args.iter().find(|arg| *arg != "all" && !SCHEDULED.iter().any(|check| check.name == **arg)) {
+    let named =
+        |scheduled: &&Scheduled| args.iter().any(|arg| arg == scheduled.name || arg == "all");
+    if let Some(unknown) =
+        args.iter().find(|arg| *arg != "all" && !SCHEDULED.iter().any(|check| check.name == **arg))
+    {
         return Err(format!("no scheduled check is called {unknown}\n{}", list()));
     }
     if args.is_empty() {
         println!("{}", list());
         return Ok(());
     }
-    let failed: Vec<&str> = SCHEDULED.iter().filter(named).filter(|check| !passes(check)).map(|check| check.name).collect();
+    let failed: Vec<&str> = SCHEDULED
+        .iter()
+        .filter(named)
+        .filter(|check| !passes(check))
+        .map(|check| check.name)
+        .collect();
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
 }
 
 fn list() -> String {
-    let line = |check: &Scheduled| format!("  {:<9} {} (cargo xtask {})", check.name, check.about, check.call.join(" "));
+    let line = |check: &Scheduled| {
+        format!("  {:<9} {} (cargo xtask {})", check.name, check.about, check.call.join(" "))
+    };
     let lines: Vec<String> = SCHEDULED.iter().map(line).collect();
     format!("usage: cargo xtask scheduled all | NAME...\n\n{}", lines.join("\n"))
 }

@@ -2,7 +2,9 @@
 //! that tells the two apart.
 
 use kapsa_memory::access::ClearanceProfile;
-use kapsa_memory::{AsOf, Batch, PrincipalReader, PrincipalWriter, RawView, Reader, Result, Writer};
+use kapsa_memory::{
+    AsOf, Batch, PrincipalReader, PrincipalWriter, RawView, Reader, Result, Writer,
+};
 
 /// A reader of whoever acts.
 pub(super) enum ActingReader {
@@ -68,7 +70,10 @@ impl ActingWriter {
     }
 
     /// Writes what `change` makes of what whoever acts may know, in one commit.
-    pub(super) fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<()> {
+    pub(super) fn change(
+        &mut self,
+        change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>,
+    ) -> Result<()> {
         match self {
             ActingWriter::Owner(writer) => writer.change(change).map(drop),
             ActingWriter::Principal(writer) => writer.change(change).map(drop),

@@ -22,7 +22,9 @@ use super::location::{StoreLocation, lock};
 use super::matching::{Likeness, Rule, counts, words};
 use super::records::{self, ACCESS, EPISODE, FACT, INSIGHT, Reads};
 use super::relations::{forget_hidden, keep_hidden};
-use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
+use super::stores::{
+    EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore,
+};
 use super::types::{Episode, Fact, Insight};
 
 /// Reads of facts that are counted in memory before the counts go to the disk.
@@ -110,8 +112,12 @@ impl FactStore for CapsuleFactStore {
                 let uri = records::fact_uri(&fact.id)?;
                 let old = view.known(&uri)?.filter(|record| record.kind == FACT);
                 let mut fact = fact.clone();
-                if let Some(old) = old.as_ref().filter(|_| view.is_guarded()).and_then(records::fact) {
-                    keep_hidden(&mut fact, &old, |id| Ok(view.known(&records::fact_uri(id)?)?.is_some()))?;
+                if let Some(old) =
+                    old.as_ref().filter(|_| view.is_guarded()).and_then(records::fact)
+                {
+                    keep_hidden(&mut fact, &old, |id| {
+                        Ok(view.known(&records::fact_uri(id)?)?.is_some())
+                    })?;
                 }
                 batch.put(records::of_fact(&fact, old.as_ref().map(records::place))?);
                 forget_count(view, batch, &fact.id)?;
@@ -129,7 +135,8 @@ impl FactStore for CapsuleFactStore {
         let view = reader.raw();
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts = KindIndex { view, kind: FACT }.first(&fact_clauses(query), query.limit, &read)?;
+        let mut facts =
+            KindIndex { view, kind: FACT }.first(&fact_clauses(query), query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &unsaved, fact))?;
         Ok(facts)
     }
@@ -138,14 +145,21 @@ impl FactStore for CapsuleFactStore {
         let Some((reader, unsaved)) = self.now()? else { return Ok(Vec::new()) };
         let view = reader.raw();
         let index = KindIndex { view, kind: FACT };
-        let about = Clauses::default().field("entity", Some(&fact.entity)).field("domain", Some(&fact.domain)).readers_of(fact);
+        let about = Clauses::default()
+            .field("entity", Some(&fact.entity))
+            .field("domain", Some(&fact.domain))
+            .readers_of(fact);
         let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
         let query = FactQuery { entity, domain, ..FactQuery::default() };
         let rule = Rule::<FactQuery>::of(&query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let mut found = index.alike(&about, &words(&fact.content), NEAR_BY_WORDS_MAX, &read)?;
         if !fact.attribute.is_empty() {
-            let same = index.first_placed(&about.attribute(Some(&fact.attribute)), NEAR_BY_ATTRIBUTE_MAX, &read)?;
+            let same = index.first_placed(
+                &about.attribute(Some(&fact.attribute)),
+                NEAR_BY_ATTRIBUTE_MAX,
+                &read,
+            )?;
             found.extend(same);
         }
         found.sort_by_key(|found| found.place);
@@ -165,8 +179,10 @@ impl FactStore for CapsuleFactStore {
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
             // Another revision of it counts as well, which says otherwise.
-            let is_contested =
-                record.conflicts_with.iter().any(|&other| view.known_record(other).is_ok_and(|other| other.is_some()));
+            let is_contested = record
+                .conflicts_with
+                .iter()
+                .any(|&other| view.known_record(other).is_ok_and(|other| other.is_some()));
             fact.contested_with.extend(is_contested.then(|| fact.id.clone()));
             Some(fact)
         };
@@ -175,7 +191,9 @@ impl FactStore for CapsuleFactStore {
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
         // An id that is none names nothing.
-        let (Ok(uri), Some((reader, unsaved))) = (records::fact_uri(id), self.now()?) else { return Ok(None) };
+        let (Ok(uri), Some((reader, unsaved))) = (records::fact_uri(id), self.now()?) else {
+            return Ok(None);
+        };
         let view = reader.raw();
         let mut fact = view.known(&uri)?.as_ref().and_then(records::fact);
         fact.iter_mut().try_for_each(|fact| complete(view, &unsaved, fact))?;
@@ -213,7 +231,11 @@ impl FactStore for CapsuleFactStore {
         }
         let mut unsaved = lock(&self.unsaved);
         for id in ids {
-            unsaved.by_id.entry((*id).to_string()).or_default().add(Reads { count: 1, last: Some(at) });
+            unsaved
+                .by_id
+                .entry((*id).to_string())
+                .or_default()
+                .add(Reads { count: 1, last: Some(at) });
             unsaved.count += 1;
         }
         if unsaved.count < TOUCHES_UNSAVED_MAX {
@@ -282,7 +304,8 @@ fn forget_count(view: RawView<'_>, batch: &mut Batch, id: &str) -> Result<()> {
 
 /// The counts on the disk: those beside the fact, or else those that it brought.
 fn saved(view: RawView<'_>, fact: &Fact) -> Result<Reads> {
-    let beside = view.noted(&records::access_uri(&fact.id)?)?.and_then(|record| records::access(&record));
+    let beside =
+        view.noted(&records::access_uri(&fact.id)?)?.and_then(|record| records::access(&record));
     Ok(beside.unwrap_or(Reads { count: fact.access_count, last: fact.last_accessed }))
 }
 
@@ -330,7 +353,9 @@ impl EpisodicStore for CapsuleEpisodicStore {
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
-        let (Ok(uri), Some(reader)) = (records::agent_uri(EPISODE, agent_id, id), self.location.reader()?) else {
+        let (Ok(uri), Some(reader)) =
+            (records::agent_uri(EPISODE, agent_id, id), self.location.reader()?)
+        else {
             return Ok(None);
         };
         Ok(reader.raw().known(&uri)?.as_ref().and_then(records::episode))
@@ -371,18 +396,29 @@ impl InsightStore for CapsuleInsightStore {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
         let rule = Rule::<InsightQuery>::of(query);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        KindIndex { view: reader.raw(), kind: INSIGHT }.first(&insight_clauses(query), query.limit, &read)
+        KindIndex { view: reader.raw(), kind: INSIGHT }.first(
+            &insight_clauses(query),
+            query.limit,
+            &read,
+        )
     }
 
     fn likely(&self, query: &InsightQuery, words: &str) -> Result<Vec<Insight>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
         let rule = Rule::<InsightQuery>::of(query);
         let read = |record: &_| records::insight(record).filter(|insight| rule.allows(insight));
-        KindIndex { view: reader.raw(), kind: INSIGHT }.likely(&insight_clauses(query), words, query.limit, &read)
+        KindIndex { view: reader.raw(), kind: INSIGHT }.likely(
+            &insight_clauses(query),
+            words,
+            query.limit,
+            &read,
+        )
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
-        let (Ok(uri), Some(reader)) = (records::agent_uri(INSIGHT, agent_id, id), self.location.reader()?) else {
+        let (Ok(uri), Some(reader)) =
+            (records::agent_uri(INSIGHT, agent_id, id), self.location.reader()?)
+        else {
             return Ok(None);
         };
         Ok(reader.raw().known(&uri)?.as_ref().and_then(records::insight))
@@ -397,8 +433,13 @@ impl InsightStore for CapsuleInsightStore {
     }
 
     fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>> {
-        let (Some(likeness), Some(reader)) = (Likeness::of(content), self.location.reader()?) else { return Ok(None) };
-        let is_similar = |insight: &Insight| insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content);
+        let (Some(likeness), Some(reader)) = (Likeness::of(content), self.location.reader()?)
+        else {
+            return Ok(None);
+        };
+        let is_similar = |insight: &Insight| {
+            insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content)
+        };
         let read = |record: &_| records::insight(record).filter(is_similar);
         let index = KindIndex { view: reader.raw(), kind: INSIGHT };
         Ok(index.first(&CapsuleInsightStore::of_agent(agent_id), 1, &read)?.pop())

@@ -206,11 +206,14 @@ pub struct Preset {
 
 impl Preset {
     /// A restatement has the same words, but for fillers that both have anyway.
-    pub const EXACT: Preset = Preset { name: "exact", restated_min: LIKENESS_EXACT, related_min: LIKENESS_EXACT };
+    pub const EXACT: Preset =
+        Preset { name: "exact", restated_min: LIKENESS_EXACT, related_min: LIKENESS_EXACT };
     /// The usual one.
-    pub const NEAR: Preset = Preset { name: "near", restated_min: LIKENESS_NEAR, related_min: LIKENESS_RELATED };
+    pub const NEAR: Preset =
+        Preset { name: "near", restated_min: LIKENESS_NEAR, related_min: LIKENESS_RELATED };
     /// For texts that are shorter or less alike.
-    pub const WIDE: Preset = Preset { name: "wide", restated_min: LIKENESS_WIDE, related_min: LIKENESS_RELATED };
+    pub const WIDE: Preset =
+        Preset { name: "wide", restated_min: LIKENESS_WIDE, related_min: LIKENESS_RELATED };
     /// All of them.
     pub const ALL: [Preset; 3] = [Preset::EXACT, Preset::NEAR, Preset::WIDE];
 
@@ -232,7 +235,9 @@ impl Preset {
     #[must_use]
     pub fn compare_each(&self, new: &Fact, known: &[Fact]) -> Vec<Comparison> {
         let ours = Text::of(&new.content);
-        let compared = known.iter().filter(|old| old.id != new.id && old.superseded_by.is_none() && has_same_readers(new, old));
+        let compared = known.iter().filter(|old| {
+            old.id != new.id && old.superseded_by.is_none() && has_same_readers(new, old)
+        });
         compared.map(|old| self.compare_one(new, &ours, old)).collect()
     }
 
@@ -240,29 +245,40 @@ impl Preset {
         let theirs = Text::of(&old.content);
         let likeness = ours.likeness(&theirs);
         let is_about_the_same = new.entity == old.entity && new.attribute == old.attribute;
-        let is_about_the_same = is_about_the_same && hold_alike(new, old) && ours.marks == theirs.marks;
-        let (verdict, reason) = if is_about_the_same && ours.order == theirs.order && !ours.is_empty() {
+        let is_about_the_same =
+            is_about_the_same && hold_alike(new, old) && ours.marks == theirs.marks;
+        let (verdict, reason) = if is_about_the_same
+            && ours.order == theirs.order
+            && !ours.is_empty()
+        {
             (Verdict::Same, "it says the same in the same words")
         } else if is_about_the_same && likeness >= self.restated_min && ours.restates(&theirs) {
-            (Verdict::Restated, "it says about the same, with the same numbers and nothing in the place of another")
+            (
+                Verdict::Restated,
+                "it says about the same, with the same numbers and nothing in the place of another",
+            )
         } else {
             change(new, old)
         };
-        let other = (verdict != Verdict::New || likeness >= self.related_min).then(|| old.id.clone());
+        let other =
+            (verdict != Verdict::New || likeness >= self.related_min).then(|| old.id.clone());
         Comparison { verdict, other, likeness, reason }
     }
 }
 
 /// The one that counts most.
 pub(super) fn strongest(all: &[Comparison]) -> Comparison {
-    let none = Comparison { verdict: Verdict::New, other: None, likeness: 0.0, reason: NOTHING_LIKE_IT };
+    let none =
+        Comparison { verdict: Verdict::New, other: None, likeness: 0.0, reason: NOTHING_LIKE_IT };
     all.iter().fold(none, |best, next| {
-        let stronger = (next.verdict.weight(), next.likeness) > (best.verdict.weight(), best.likeness);
+        let stronger =
+            (next.verdict.weight(), next.likeness) > (best.verdict.weight(), best.likeness);
         if stronger { next.clone() } else { best }
     })
 }
 
-const NOTHING_LIKE_IT: &str = "nothing that the same people may know says the same, or another value of the same property";
+const NOTHING_LIKE_IT: &str =
+    "nothing that the same people may know says the same, or another value of the same property";
 
 /// Whether the same people may know both.
 pub(super) fn has_same_readers(a: &Fact, b: &Fact) -> bool {
@@ -280,21 +296,33 @@ fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
         return (Verdict::New, "it holds at another time than the value that is known");
     }
     if new.valid_from > old.valid_from {
-        return (Verdict::Supersedes, "another value of the same property, which holds from a later moment on");
+        return (
+            Verdict::Supersedes,
+            "another value of the same property, which holds from a later moment on",
+        );
     }
     if new.valid_from < old.valid_from {
-        return (Verdict::Contests, "another value of the same property, which holds from an earlier moment on");
+        return (
+            Verdict::Contests,
+            "another value of the same property, which holds from an earlier moment on",
+        );
     }
     if new.source != old.source {
         return (Verdict::Contests, "another value of the same property, stated by another source");
     }
     if new.confidence < old.confidence {
-        return (Verdict::Contests, "another value of the same property, stated with less confidence");
+        return (
+            Verdict::Contests,
+            "another value of the same property, stated with less confidence",
+        );
     }
     if new.updated_at < old.updated_at {
         return (Verdict::Contests, "another value of the same property, and an older one");
     }
-    (Verdict::Supersedes, "another value of the same property, newer and stated by the same source with no less confidence")
+    (
+        Verdict::Supersedes,
+        "another value of the same property, newer and stated by the same source with no less confidence",
+    )
 }
 
 /// Whether a fact says of the same time what another says: it names the same, or none while the
@@ -308,7 +336,9 @@ fn hold_alike(new: &Fact, old: &Fact) -> bool {
 
 /// Whether there is a moment at which both hold.
 fn hold_at_once(a: &Fact, b: &Fact) -> bool {
-    let ends_before = |a: &Fact, b: &Fact| a.valid_to.is_some_and(|to| b.valid_from.is_some_and(|from| to <= from));
+    let ends_before = |a: &Fact, b: &Fact| {
+        a.valid_to.is_some_and(|to| b.valid_from.is_some_and(|from| to <= from))
+    };
     !ends_before(a, b) && !ends_before(b, a)
 }
 
@@ -340,7 +370,8 @@ impl Text {
 
     /// Whether it says nothing else, as far as words show.
     fn restates(&self, other: &Text) -> bool {
-        let kept = |word: &&String| word.contains(char::is_numeric) || NEGATIONS.contains(&word.as_str());
+        let kept =
+            |word: &&String| word.contains(char::is_numeric) || NEGATIONS.contains(&word.as_str());
         let same_values = self.set.iter().filter(kept).eq(other.set.iter().filter(kept));
         let replaces = adds(self, other) && adds(other, self);
         same_values && !replaces && self.shared_order(other) == other.shared_order(self)
@@ -359,9 +390,12 @@ impl Text {
 fn marks(text: &str) -> Vec<String> {
     let mut marks = Vec::new();
     for part in text.split_whitespace() {
-        let bare = part.trim_start_matches(ENCLOSING).trim_end_matches(|c| ENCLOSING.contains(&c) || ENDING.contains(&c));
+        let bare = part
+            .trim_start_matches(ENCLOSING)
+            .trim_end_matches(|c| ENCLOSING.contains(&c) || ENDING.contains(&c));
         let signs: String = bare.chars().filter(|c| !c.is_alphanumeric()).collect();
-        let has_inner_capital = bare.chars().skip(1).any(char::is_uppercase) && bare.chars().any(char::is_lowercase);
+        let has_inner_capital =
+            bare.chars().skip(1).any(char::is_uppercase) && bare.chars().any(char::is_lowercase);
         if has_inner_capital {
             marks.push(bare.to_string());
         } else if !signs.is_empty() {
@@ -392,7 +426,11 @@ mod tests {
     }
 
     fn port(id: &str, value: u32) -> Fact {
-        Fact { entity: "db".into(), attribute: "port".into(), ..fact(id, &format!("The database listens on port {value}")) }
+        Fact {
+            entity: "db".into(),
+            attribute: "port".into(),
+            ..fact(id, &format!("The database listens on port {value}"))
+        }
     }
 
     /// Verdicts on a new text, by what is known.
@@ -400,14 +438,22 @@ mod tests {
         let comparison = Preset::NEAR.compare(&fact("new", new), &[fact("old", known)]);
         assert_eq!(comparison.verdict, want, "{known:?} {new:?}: {comparison:?}");
         let named = comparison.other.is_some();
-        assert_eq!(named, want != Verdict::New || comparison.likeness >= LIKENESS_RELATED, "{known:?} {new:?}");
+        assert_eq!(
+            named,
+            want != Verdict::New || comparison.likeness >= LIKENESS_RELATED,
+            "{known:?} {new:?}"
+        );
     }
 
     #[test]
     fn texts_that_say_the_same() {
         check("The port is 5433.", "the PORT is: 5433", Verdict::Same);
         check("ΛΌΓΟΣ x", "λόγοσ X", Verdict::Same);
-        check("The release train leaves every Tuesday", "The release train leaves every single Tuesday", Verdict::Restated);
+        check(
+            "The release train leaves every Tuesday",
+            "The release train leaves every single Tuesday",
+            Verdict::Restated,
+        );
         check(
             "A release train leaves every Tuesday at noon",
             "The release train leaves every Tuesday at noon",
@@ -418,9 +464,18 @@ mod tests {
     #[test]
     fn texts_that_only_look_alike() {
         for (known, new) in [
-            ("The staging database listens on port 5433", "The staging database listens on port 5434"),
-            ("The release train leaves every Tuesday", "The release train never leaves every Tuesday"),
-            ("The release train leaves every Tuesday now", "The release train leaves every Monday now"),
+            (
+                "The staging database listens on port 5433",
+                "The staging database listens on port 5434",
+            ),
+            (
+                "The release train leaves every Tuesday",
+                "The release train never leaves every Tuesday",
+            ),
+            (
+                "The release train leaves every Tuesday now",
+                "The release train leaves every Monday now",
+            ),
             ("Alice reports to Bob", "Bob reports to Alice"),
             ("Acme is a big customer of ours", "Acme is a former big customer of ours"),
             ("", "?!"),
@@ -474,7 +529,11 @@ mod tests {
 
     #[test]
     fn facts_for_other_readers_are_others() {
-        let old = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..port("old", 5433) };
+        let old = Fact {
+            domain: "revenue".into(),
+            classification: Classification::Confidential,
+            ..port("old", 5433)
+        };
         let verdict = |new: &Fact| Preset::NEAR.compare(new, std::slice::from_ref(&old)).verdict;
         let mut new = Fact { id: "new".into(), ..old.clone() };
         assert_eq!(verdict(&new), Verdict::Same);
@@ -495,7 +554,10 @@ mod tests {
         let contested = Fact { source: "ops".into(), ..port("contested", 5435) };
         let all = [port("old", 5433), contested, gone, port("new", 5434)];
         let comparison = Preset::NEAR.compare(&new, &all);
-        assert_eq!((comparison.verdict, comparison.other.as_deref()), (Verdict::Contests, Some("contested")));
+        assert_eq!(
+            (comparison.verdict, comparison.other.as_deref()),
+            (Verdict::Contests, Some("contested"))
+        );
         assert_eq!(Preset::NEAR.compare_each(&new, &all).len(), 2);
         let known = [all[0].clone(), port("same", 5434)];
         assert_eq!(Preset::NEAR.compare(&new, &known).other.as_deref(), Some("same"));

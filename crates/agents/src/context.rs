@@ -219,8 +219,17 @@ impl AgentMemory {
         let mut lines = insights(self, scope, &words)?;
         if let Some(workspace) = self.workspace() {
             let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
-            let is_own = |fact: &Fact| fact.source == self.agent_id() && learned.contains(&one_line(&fact.content));
-            lines.extend(facts(workspace, Some(self.clearance()), scope, &words, options.valid_at, &is_own)?);
+            let is_own = |fact: &Fact| {
+                fact.source == self.agent_id() && learned.contains(&one_line(&fact.content))
+            };
+            lines.extend(facts(
+                workspace,
+                Some(self.clearance()),
+                scope,
+                &words,
+                options.valid_at,
+                &is_own,
+            )?);
         }
         lines.extend(episodes(self, scope)?);
         finished(lines, options)
@@ -235,9 +244,15 @@ impl AgentMemory {
         let Some((kind, ids)) = records::named(uri) else { return Ok(None) };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         match (kind.as_str(), ids.as_slice(), self.workspace()) {
-            (records::FACT, [id], Some(workspace)) => Ok(workspace.get(self.clearance(), id)?.map(Found::Fact)),
-            (records::INSIGHT, [agent, id], _) if *agent == self.agent_id() => Ok(self.insight(id)?.map(Found::Insight)),
-            (records::EPISODE, [agent, id], _) if *agent == self.agent_id() => Ok(self.episode(id)?.map(Found::Episode)),
+            (records::FACT, [id], Some(workspace)) => {
+                Ok(workspace.get(self.clearance(), id)?.map(Found::Fact))
+            }
+            (records::INSIGHT, [agent, id], _) if *agent == self.agent_id() => {
+                Ok(self.insight(id)?.map(Found::Insight))
+            }
+            (records::EPISODE, [agent, id], _) if *agent == self.agent_id() => {
+                Ok(self.episode(id)?.map(Found::Episode))
+            }
             _ => Ok(None),
         }
     }
@@ -248,7 +263,11 @@ impl AgentMemory {
     /// What the store says.
     pub fn count_as_read(&self, context: &Context) -> Result<()> {
         let Some(workspace) = self.workspace() else { return Ok(()) };
-        let facts = context.lines.iter().filter(|line| line.section == Section::Facts).map(|line| line.id.as_str());
+        let facts = context
+            .lines
+            .iter()
+            .filter(|line| line.section == Section::Facts)
+            .map(|line| line.id.as_str());
         workspace.store().touch(&facts.collect::<Vec<_>>(), (self.clock)())
     }
 }
@@ -259,8 +278,16 @@ impl WorkspaceMemory {
     ///
     /// # Errors
     /// What the store says.
-    pub fn context(&self, clearance: Option<&ClearanceProfile>, scope: &Scope, options: &ContextOptions) -> Result<Context> {
-        finished(facts(self, clearance, scope, &Words::of(&scope.query)?, options.valid_at, &|_| false)?, options)
+    pub fn context(
+        &self,
+        clearance: Option<&ClearanceProfile>,
+        scope: &Scope,
+        options: &ContextOptions,
+    ) -> Result<Context> {
+        finished(
+            facts(self, clearance, scope, &Words::of(&scope.query)?, options.valid_at, &|_| false)?,
+            options,
+        )
     }
 }
 
@@ -326,8 +353,9 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Li
         ..memory.insight_query()
     };
     let weighed = memory.insights.likely(&query, &words.plain)?.into_iter();
-    let mut weighed: Vec<(usize, Insight)> =
-        weighed.map(|insight| (words.in_text(&insight.entity, &insight.content), insight)).collect();
+    let mut weighed: Vec<(usize, Insight)> = weighed
+        .map(|insight| (words.in_text(&insight.entity, &insight.content), insight))
+        .collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| surer(&a.1, &b.1)));
     let draft = |(_, insight): (usize, Insight)| {
         Ok(LineDraft {
@@ -346,7 +374,9 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Li
 
 fn surer(a: &Insight, b: &Insight) -> Ordering {
     let by_confidence = b.confidence.total_cmp(&a.confidence);
-    let seen = |insight: &Insight| (insight.evidence_count, insight.last_confirmed.unwrap_or(insight.created_at));
+    let seen = |insight: &Insight| {
+        (insight.evidence_count, insight.last_confirmed.unwrap_or(insight.created_at))
+    };
     by_confidence.then_with(|| seen(b).cmp(&seen(a))).then_with(|| a.id.cmp(&b.id))
 }
 
@@ -370,7 +400,8 @@ fn facts(
     };
     let weighed = workspace.store().likely(&query, &words.plain)?.into_iter();
     let weighed = weighed.filter(|fact| !is_own(fact));
-    let mut weighed: Vec<(usize, Fact)> = weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
+    let mut weighed: Vec<(usize, Fact)> =
+        weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| weightier(&a.1, &b.1)));
     let draft = |(_, fact): (usize, Fact)| {
         Ok(LineDraft {
@@ -388,8 +419,14 @@ fn facts(
 }
 
 /// Whether something that counts, and that the profile may know, says otherwise.
-fn is_contested(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile>, fact: &Fact) -> Result<bool> {
-    let counts = |other: &Fact| other.superseded_by.is_none() && clearance.is_none_or(|profile| profile.can_access(other));
+fn is_contested(
+    workspace: &WorkspaceMemory,
+    clearance: Option<&ClearanceProfile>,
+    fact: &Fact,
+) -> Result<bool> {
+    let counts = |other: &Fact| {
+        other.superseded_by.is_none() && clearance.is_none_or(|profile| profile.can_access(other))
+    };
     for id in &fact.contested_with {
         if *id == fact.id || workspace.store().get(id)?.as_ref().is_some_and(counts) {
             return Ok(true);
@@ -400,7 +437,10 @@ fn is_contested(workspace: &WorkspaceMemory, clearance: Option<&ClearanceProfile
 
 fn weightier(a: &Fact, b: &Fact) -> Ordering {
     let weight = |fact: &Fact| fact.importance * fact.confidence;
-    weight(b).total_cmp(&weight(a)).then_with(|| Reverse(a.updated_at).cmp(&Reverse(b.updated_at))).then_with(|| a.id.cmp(&b.id))
+    weight(b)
+        .total_cmp(&weight(a))
+        .then_with(|| Reverse(a.updated_at).cmp(&Reverse(b.updated_at)))
+        .then_with(|| a.id.cmp(&b.id))
 }
 
 fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<LineDraft>> {

@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::matching::{Likeness, Rule, counts};
 use super::records;
-use super::stores::{EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore};
+use super::stores::{
+    EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore,
+};
 use super::types::{Episode, Fact, Insight};
 use kapsa_memory::Result;
 use kapsa_memory::record::Micros;
@@ -42,7 +44,12 @@ impl FactStore for InMemoryFactStore {
 
     fn query(&self, query: &FactQuery) -> Result<Vec<Fact>> {
         let rule = Rule::<FactQuery>::of(query);
-        Ok(lock(&self.facts).iter().filter(|fact| rule.allows(fact)).take(query.limit).cloned().collect())
+        Ok(lock(&self.facts)
+            .iter()
+            .filter(|fact| rule.allows(fact))
+            .take(query.limit)
+            .cloned()
+            .collect())
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -96,14 +103,22 @@ impl EpisodicStore for InMemoryEpisodicStore {
 
     fn query(&self, query: &EpisodeQuery) -> Result<Vec<Episode>> {
         let rule = Rule::<EpisodeQuery>::of(query);
-        let mut found: Vec<Episode> = lock(&self.episodes).iter().rev().filter(|episode| rule.allows(episode)).cloned().collect();
+        let mut found: Vec<Episode> = lock(&self.episodes)
+            .iter()
+            .rev()
+            .filter(|episode| rule.allows(episode))
+            .cloned()
+            .collect();
         found.sort_by_key(|episode| std::cmp::Reverse(episode.timestamp));
         found.truncate(query.limit);
         Ok(found)
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Episode>> {
-        Ok(lock(&self.episodes).iter().find(|episode| episode.agent_id == agent_id && episode.id == id).cloned())
+        Ok(lock(&self.episodes)
+            .iter()
+            .find(|episode| episode.agent_id == agent_id && episode.id == id)
+            .cloned())
     }
 }
 
@@ -125,17 +140,27 @@ impl InsightStore for InMemoryInsightStore {
     fn store(&self, insight: &Insight) -> Result<()> {
         records::of_insight(insight, None)?.check()?;
         let mut all = lock(&self.insights);
-        replace(&mut all, insight, |old| (&old.agent_id, &old.id) == (&insight.agent_id, &insight.id));
+        replace(&mut all, insight, |old| {
+            (&old.agent_id, &old.id) == (&insight.agent_id, &insight.id)
+        });
         Ok(())
     }
 
     fn query(&self, query: &InsightQuery) -> Result<Vec<Insight>> {
         let rule = Rule::<InsightQuery>::of(query);
-        Ok(lock(&self.insights).iter().filter(|insight| rule.allows(insight)).take(query.limit).cloned().collect())
+        Ok(lock(&self.insights)
+            .iter()
+            .filter(|insight| rule.allows(insight))
+            .take(query.limit)
+            .cloned()
+            .collect())
     }
 
     fn get(&self, agent_id: &str, id: &str) -> Result<Option<Insight>> {
-        Ok(lock(&self.insights).iter().find(|insight| insight.agent_id == agent_id && insight.id == id).cloned())
+        Ok(lock(&self.insights)
+            .iter()
+            .find(|insight| insight.agent_id == agent_id && insight.id == id)
+            .cloned())
     }
 
     fn update(&self, insight: &Insight) -> Result<()> {
@@ -144,7 +169,9 @@ impl InsightStore for InMemoryInsightStore {
 
     fn find_similar(&self, agent_id: &str, content: &str) -> Result<Option<Insight>> {
         let Some(likeness) = Likeness::of(content) else { return Ok(None) };
-        let is_similar = |insight: &&Insight| insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content);
+        let is_similar = |insight: &&Insight| {
+            insight.agent_id == agent_id && counts(insight) && likeness.holds(&insight.content)
+        };
         Ok(lock(&self.insights).iter().find(is_similar).cloned())
     }
 }

@@ -41,7 +41,9 @@ pub(super) struct Clauses {
 impl Clauses {
     /// What has this value in a field.
     pub(super) fn field(mut self, field: &str, value: Option<&str>) -> Clauses {
-        self.all.extend(value.filter(|value| !value.is_empty()).map(|value| vec![format!("{field}:{value}")]));
+        self.all.extend(
+            value.filter(|value| !value.is_empty()).map(|value| vec![format!("{field}:{value}")]),
+        );
         self
     }
 
@@ -54,7 +56,8 @@ impl Clauses {
     /// What is about this attribute.
     pub(super) fn attribute(mut self, attribute: Option<&str>) -> Clauses {
         let attribute = attribute.filter(|attribute| !attribute.is_empty());
-        self.all.extend(attribute.map(|attribute| vec![format!("tag:{ATTRIBUTE_TAG}={attribute}")]));
+        self.all
+            .extend(attribute.map(|attribute| vec![format!("tag:{ATTRIBUTE_TAG}={attribute}")]));
         self
     }
 
@@ -98,13 +101,23 @@ pub(super) struct KindIndex<'a> {
 
 impl KindIndex<'_> {
     /// The first `limit` that are wanted, in the order in which they were first stored.
-    pub(super) fn first<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
+    pub(super) fn first<T>(
+        &self,
+        clauses: &Clauses,
+        limit: usize,
+        read: Read<'_, T>,
+    ) -> Result<Vec<T>> {
         Ok(self.first_placed(clauses, limit, read)?.into_iter().map(|found| found.thing).collect())
     }
 
     /// The newest `limit` that are wanted, by the time at which they came about. Times are in the
     /// index: no more are decoded than are needed.
-    pub(super) fn newest<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
+    pub(super) fn newest<T>(
+        &self,
+        clauses: &Clauses,
+        limit: usize,
+        read: Read<'_, T>,
+    ) -> Result<Vec<T>> {
         let mut times = self.view.times(&self.filter(clauses))?;
         times.sort_unstable_by_key(|time| Reverse(*time));
         let mut found = Vec::new();
@@ -129,12 +142,19 @@ impl KindIndex<'_> {
         let words = fitting.take(WORDS_ALIKE_MAX).map(String::as_str).collect::<Vec<_>>();
         let query = Query::parse(&words.join(" ")).map_err(Error::from)?;
         let mut found = Vec::new();
-        self.view.ranked(&query, &self.filter(clauses), limit, &mut |sequence| self.keep(sequence, read, &mut found))?;
+        self.view.ranked(&query, &self.filter(clauses), limit, &mut |sequence| {
+            self.keep(sequence, read, &mut found)
+        })?;
         Ok(found)
     }
 
     /// The first `limit` in the order in which they were first stored.
-    pub(super) fn first_placed<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>) -> Result<Vec<Placed<T>>> {
+    pub(super) fn first_placed<T>(
+        &self,
+        clauses: &Clauses,
+        limit: usize,
+        read: Read<'_, T>,
+    ) -> Result<Vec<Placed<T>>> {
         let mut found = self.walk(&self.filter(clauses), limit, read)?;
         found.sort_by_key(|found| found.place);
         found.truncate(limit);
@@ -148,19 +168,33 @@ impl KindIndex<'_> {
     }
 
     /// The first `limit` in any order, and perhaps more.
-    fn walk<T>(&self, filter: &ScanFilter, limit: usize, read: Read<'_, T>) -> Result<Vec<Placed<T>>> {
+    fn walk<T>(
+        &self,
+        filter: &ScanFilter,
+        limit: usize,
+        read: Read<'_, T>,
+    ) -> Result<Vec<Placed<T>>> {
         let revised = format!("tag:{PLACE_TAG}");
         let never_revised = ScanFilter { none: vec![revised.clone()], ..filter.clone() };
-        let revised = ScanFilter { all: [filter.all.clone(), vec![vec![revised]]].concat(), ..filter.clone() };
+        let revised = ScanFilter {
+            all: [filter.all.clone(), vec![vec![revised]]].concat(),
+            ..filter.clone()
+        };
         let mut found = Vec::new();
         for (filter, limit) in [(never_revised, limit), (revised, LIMIT_NONE)] {
-            self.view.oldest(&filter, limit, &mut |sequence| self.keep(sequence, read, &mut found))?;
+            self.view
+                .oldest(&filter, limit, &mut |sequence| self.keep(sequence, read, &mut found))?;
         }
         Ok(found)
     }
 
     /// Keeps a record among those found, if it is wanted. Says whether it is.
-    fn keep<T>(&self, sequence: u64, read: Read<'_, T>, found: &mut Vec<Placed<T>>) -> Result<bool> {
+    fn keep<T>(
+        &self,
+        sequence: u64,
+        read: Read<'_, T>,
+        found: &mut Vec<Placed<T>>,
+    ) -> Result<bool> {
         let wanted = self.wanted(sequence, read)?;
         let is_wanted = wanted.is_some();
         found.extend(wanted);

@@ -9,7 +9,12 @@
 //! [`WorkspaceMemory`] is what a team shares, behind clearances; [`AgentMemory`] is what one agent
 //! has for itself.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod acting;
 mod capsule;
@@ -30,30 +35,38 @@ mod types;
 mod workspace;
 
 pub use capsule::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX, NEAR_BY_WORDS_MAX, TOUCHES_UNSAVED_MAX,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX,
+    NEAR_BY_WORDS_MAX, TOUCHES_UNSAVED_MAX,
 };
-pub use compare::{Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict};
+pub use compare::{
+    Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict,
+};
 pub use context::{
-    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context, ContextLine, ContextOptions,
-    Found, LIKELY_MAX, Scope, Section,
+    CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context,
+    ContextLine, ContextOptions, Found, LIKELY_MAX, Scope, Section,
 };
 pub use files::{
-    Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT, Listing, MemoryFilesystem,
-    PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault, SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
+    Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT,
+    Listing, MemoryFilesystem, PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault,
+    SEARCH_BYTES_MAX, TRACES_MAX, TREE_ENTRIES_MAX, Written,
 };
 pub use in_memory::{InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore};
 pub use location::StoreLocation;
 pub use matching::SHARED_WORDS_MIN;
-pub use memory::{AgentMemory, CONFIRMED_RISE, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT};
+pub use memory::{
+    AgentMemory, CONFIRMED_RISE, MemoryEntry, PUBLISH_CONFIDENCE_MIN, RECALL_DEFAULT,
+};
 pub use records::fresh_id;
 pub use reflect::{
-    CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN, ReflectError, Reflection,
-    SOURCES_MAX,
+    CONFIDENCE_DEFAULT, INSIGHT_CHARS_MAX, LEARNED_MAX, REFLECTED_EPISODES_MAX, REPEATED_MIN,
+    ReflectError, Reflection, SOURCES_MAX,
 };
 pub use secrets::Secrets;
 pub use stores::{
-    EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore, INSIGHTS_DEFAULT, InsightQuery,
-    InsightStore,
+    EPISODES_DEFAULT, EpisodeQuery, EpisodicStore, FACTS_DEFAULT, FactQuery, FactStore,
+    INSIGHTS_DEFAULT, InsightQuery, InsightStore,
 };
-pub use types::{Episode, Fact, Insight, InsightStatus, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction};
+pub use types::{
+    Episode, Fact, Insight, InsightStatus, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
+};
 pub use workspace::{RESTATED_RISE, Remembered, Resolution, WorkspaceMemory};

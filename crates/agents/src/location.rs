@@ -7,7 +7,10 @@ use std::thread::{self, ThreadId};
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::branch::MAIN;
-use kapsa_memory::{AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer, create};
+use kapsa_memory::{
+    AsOf, Batch, CapsuleError, Error, NewRecord, RawView, Reader, Result, WriteOptions, Writer,
+    create,
+};
 
 use super::acting::{ActingReader, ActingWriter};
 
@@ -108,11 +111,18 @@ impl StoreLocation {
     }
 
     /// Writes what `change` makes of the branch as it is: one commit, or none when that is nothing.
-    pub(crate) fn write(&self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<()> {
+    pub(crate) fn write(
+        &self,
+        change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>,
+    ) -> Result<()> {
         if self.as_of.is_some() {
-            return Err(Error::InvalidOperation { reason: "nothing can be written to a moment that is past".to_string() });
+            return Err(Error::InvalidOperation {
+                reason: "nothing can be written to a moment that is past".to_string(),
+            });
         }
-        if let Some((_, writer)) = lock(&self.held).as_mut().filter(|(whose, _)| *whose == thread::current().id()) {
+        if let Some((_, writer)) =
+            lock(&self.held).as_mut().filter(|(whose, _)| *whose == thread::current().id())
+        {
             return writer.change(change);
         }
         let _turn = lock(&self.queue);
@@ -124,7 +134,8 @@ impl StoreLocation {
     /// what it has read. A turn within a turn of the same location is a part of it. At a past
     /// moment, where nothing can be written, there are no turns.
     pub(crate) fn in_turn(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        let is_mine = lock(&self.held).as_ref().is_some_and(|(whose, _)| *whose == thread::current().id());
+        let is_mine =
+            lock(&self.held).as_ref().is_some_and(|(whose, _)| *whose == thread::current().id());
         if is_mine || self.as_of.is_some() {
             return work();
         }

@@ -14,7 +14,11 @@ pub const SHARED_WORDS_MIN: usize = 3;
 /// The words of a text in their order, folded: runs of letters and digits.
 pub(super) fn words(text: &str) -> Vec<String> {
     let folded = fold(text);
-    folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_string).collect()
+    folded
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_string)
+        .collect()
 }
 
 /// A text to be found in others.
@@ -68,7 +72,9 @@ impl<'a> Rule<'a, FactQuery> {
             && has_any(&query.tags, &fact.tags)
             && fact.confidence >= query.confidence_min
             && query.valid_at.is_none_or(|at| holds_at(fact, at))
-            && (query.superseded || fact.superseded_by.is_none() || query.valid_at.is_some() && fact.valid_to.is_some())
+            && (query.superseded
+                || fact.superseded_by.is_none()
+                || query.valid_at.is_some() && fact.valid_to.is_some())
             && (!query.contested || !fact.contested_with.is_empty())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
@@ -130,8 +136,12 @@ mod tests {
 
     #[test]
     fn case_does_not_count_in_any_script() {
-        for (content, text) in [("Ελληνικός ΛΌΓΟΣ", "λόγος"), ("ΟΔΟΣ 5", "οδοσ"), ("Žluťoučký KŮŇ", "žLUŤ"), ("42 \u{212a}", "k")]
-        {
+        for (content, text) in [
+            ("Ελληνικός ΛΌΓΟΣ", "λόγος"),
+            ("ΟΔΟΣ 5", "οδοσ"),
+            ("Žluťoučký KŮŇ", "žLUŤ"),
+            ("42 \u{212a}", "k"),
+        ] {
             assert!(Needle::new(text).is_in(content), "{content} {text}");
         }
         assert!(Needle::new("ΟΣ").is_in("όσο ος"), "a sigma is a sigma wherever it stands");
@@ -143,7 +153,12 @@ mod tests {
     fn alike_are_texts_with_three_words_in_common() {
         let like = |a: &str, b: &str| Likeness::of(a).is_some_and(|like| like.holds(b));
         assert!(like("webinar leads convert", "Leads: a webinar converts, and convert they do"));
-        for (a, b) in [("", ""), ("webinar leads", "webinar leads"), ("a a a b", "a b a b"), ("one two three", "one two four")] {
+        for (a, b) in [
+            ("", ""),
+            ("webinar leads", "webinar leads"),
+            ("a a a b", "a b a b"),
+            ("one two three", "one two four"),
+        ] {
             assert!(!like(a, b), "{a:?} {b:?}");
         }
     }

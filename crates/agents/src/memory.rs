@@ -95,7 +95,11 @@ impl AgentMemory {
 
     /// The memory that a capsule keeps, of an agent without a team.
     #[must_use]
-    pub fn in_capsule(agent_id: impl Into<String>, location: &StoreLocation, clock: fn() -> Micros) -> AgentMemory {
+    pub fn in_capsule(
+        agent_id: impl Into<String>,
+        location: &StoreLocation,
+        clock: fn() -> Micros,
+    ) -> AgentMemory {
         let episodes = Arc::new(CapsuleEpisodicStore::new(location.clone()));
         let insights = Arc::new(CapsuleInsightStore::new(location.clone()));
         AgentMemory::new(agent_id, clock).with_stores(episodes, insights)
@@ -103,7 +107,11 @@ impl AgentMemory {
 
     /// The same memory with other stores, which agents may share.
     #[must_use]
-    pub fn with_stores(self, episodes: Arc<dyn EpisodicStore>, insights: Arc<dyn InsightStore>) -> AgentMemory {
+    pub fn with_stores(
+        self,
+        episodes: Arc<dyn EpisodicStore>,
+        insights: Arc<dyn InsightStore>,
+    ) -> AgentMemory {
         AgentMemory { episodes, insights, ..self }
     }
 
@@ -253,11 +261,17 @@ impl AgentMemory {
         self.insights.in_turn(work)
     }
 
-    fn change(&self, id: &str, change: impl FnOnce(&mut Insight, Micros)) -> Result<Option<Insight>> {
+    fn change(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Insight, Micros),
+    ) -> Result<Option<Insight>> {
         let work = || {
             let Some(mut insight) = self.insight(id)? else { return Ok(None) };
             if insight.status == InsightStatus::Retired {
-                return Err(Error::InvalidOperation { reason: format!("insight {id} has retired") });
+                return Err(Error::InvalidOperation {
+                    reason: format!("insight {id} has retired"),
+                });
             }
             change(&mut insight, (self.clock)());
             self.insights.update(&insight)?;
@@ -287,16 +301,24 @@ impl AgentMemory {
     /// # Errors
     /// What the stores say; `AccessDenied` when one may not spread as far as `level`. Then nothing
     /// is published.
-    pub fn publish(&self, insights: &[Insight], level: Option<Classification>) -> Result<Vec<Fact>> {
+    pub fn publish(
+        &self,
+        insights: &[Insight],
+        level: Option<Classification>,
+    ) -> Result<Vec<Fact>> {
         let Some(workspace) = &self.workspace else { return Ok(Vec::new()) };
         let work = || {
             let mut facts = Vec::new();
             for insight in insights {
                 if level.is_some_and(|level| level < insight.classification) {
-                    let (principal, what) = (self.agent_id.clone(), "let this spread further than it does");
+                    let (principal, what) =
+                        (self.agent_id.clone(), "let this spread further than it does");
                     return Err(Error::AccessDenied { principal, what });
                 }
-                let insight = Insight { classification: level.unwrap_or(insight.classification), ..insight.clone() };
+                let insight = Insight {
+                    classification: level.unwrap_or(insight.classification),
+                    ..insight.clone()
+                };
                 facts.push(self.published(workspace, &insight)?);
             }
             workspace.store().store_many(&facts)?;
@@ -315,7 +337,8 @@ impl AgentMemory {
         }
         let mut fact = known.unwrap_or_else(|| Fact::new(id, "", now));
         fact.classification = fact.classification.max(insight.classification);
-        if fact.classification == Classification::Restricted && !fact.named.contains(&self.agent_id) {
+        if fact.classification == Classification::Restricted && !fact.named.contains(&self.agent_id)
+        {
             fact.named.push(self.agent_id.clone());
         }
         Ok(Fact {
@@ -355,12 +378,16 @@ impl AgentMemory {
     /// What the store says.
     pub fn recall(&self, namespace: &str, query: &str, limit: usize) -> Result<Vec<MemoryEntry>> {
         let all = InsightQuery { limit, ..InsightQuery::of(self.owner_of(namespace)) };
-        let mut found = self.insights.query(&InsightQuery { text: query.to_string(), ..all.clone() })?;
+        let mut found =
+            self.insights.query(&InsightQuery { text: query.to_string(), ..all.clone() })?;
         if found.is_empty() {
             found = self.insights.query(&all)?;
         }
-        let entry =
-            |insight: Insight| MemoryEntry { key: insight.id, content: insight.content, namespace: namespace.to_string() };
+        let entry = |insight: Insight| MemoryEntry {
+            key: insight.id,
+            content: insight.content,
+            namespace: namespace.to_string(),
+        };
         Ok(found.into_iter().map(entry).collect())
     }
 
@@ -368,6 +395,10 @@ impl AgentMemory {
     pub fn delete(&self, _namespace: &str, _key: &str) {}
 
     fn owner_of(&self, namespace: &str) -> String {
-        if namespace == self.agent_id { self.agent_id.clone() } else { format!("{}/{namespace}", self.agent_id) }
+        if namespace == self.agent_id {
+            self.agent_id.clone()
+        } else {
+            format!("{}/{namespace}", self.agent_id)
+        }
     }
 }

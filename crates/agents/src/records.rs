@@ -57,7 +57,8 @@ fn uri_of(kind: &str, parts: &[(&'static str, &str)]) -> Result<Uri> {
         }
         path = format!("{path}/{}", escape(part));
     }
-    let too_long = |_| Error::InvalidRecord { field: "id", reason: "it is too long for a URI of 1024 bytes" };
+    let too_long =
+        |_| Error::InvalidRecord { field: "id", reason: "it is too long for a URI of 1024 bytes" };
     Uri::parse(&path).map_err(too_long)
 }
 
@@ -87,7 +88,10 @@ pub(super) fn place(record: &Record) -> u64 {
 pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     check_share("importance", fact.importance)?;
     if fact.attribute.len() > FIELD_BYTES_MAX {
-        return Err(Error::InvalidRecord { field: "attribute", reason: "it is longer than 4096 bytes" });
+        return Err(Error::InvalidRecord {
+            field: "attribute",
+            reason: "it is longer than 4096 bytes",
+        });
     }
     let attribute = Some(&fact.attribute).filter(|attribute| !attribute.is_empty());
     let mut more = Metadata::default();
@@ -98,7 +102,10 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     more.count("access_count", fact.access_count, 0);
     more.position_after("valid_from", fact.valid_from);
     more.position_after("valid_to", fact.valid_to);
-    more.position_after("updated_at", (fact.updated_at != fact.created_at).then_some(fact.updated_at));
+    more.position_after(
+        "updated_at",
+        (fact.updated_at != fact.created_at).then_some(fact.updated_at),
+    );
     more.option("supersedes", fact.supersedes.as_deref());
     more.option("superseded_by", fact.superseded_by.as_deref());
     more.texts("contested_with", &fact.contested_with);
@@ -163,10 +170,16 @@ pub(super) fn of_episode(episode: &Episode) -> Result<NewRecord> {
     more.count("duration_ms", episode.duration_ms, 0);
     more.count("tokens_in", episode.tokens_in, 0);
     more.count("tokens_out", episode.tokens_out, 0);
-    let summaries = [&episode.input_summary, &episode.output_summary].into_iter().filter(|text| !text.is_empty());
+    let summaries = [&episode.input_summary, &episode.output_summary]
+        .into_iter()
+        .filter(|text| !text.is_empty());
     let mut text = summaries.map(String::as_str).collect::<Vec<_>>().join("\n");
     if text.is_empty() {
-        text = if episode.action.is_empty() { format!("episode {}", episode.id) } else { episode.action.clone() };
+        text = if episode.action.is_empty() {
+            format!("episode {}", episode.id)
+        } else {
+            episode.action.clone()
+        };
     }
     Ok(NewRecord {
         uri: Some(agent_uri(EPISODE, &episode.agent_id, &episode.id)?),
@@ -268,12 +281,20 @@ pub(super) fn of_access(id: &str, access: Reads) -> Result<NewRecord> {
     more.count("access_count", access.count, 0);
     more.position_after("last_accessed", access.last);
     let text = access.count.to_string();
-    Ok(NewRecord { uri: Some(access_uri(id)?), kind: ACCESS.to_string(), metadata: more.0, ..NewRecord::text(text) })
+    Ok(NewRecord {
+        uri: Some(access_uri(id)?),
+        kind: ACCESS.to_string(),
+        metadata: more.0,
+        ..NewRecord::text(text)
+    })
 }
 
 /// The counts that a record holds; none when it holds none.
 pub(super) fn access(record: &Record) -> Option<Reads> {
-    let of = |more| Reads { count: count_of(more, "access_count").unwrap_or(0), last: moment_of(more, "last_accessed") };
+    let of = |more| Reads {
+        count: count_of(more, "access_count").unwrap_or(0),
+        last: moment_of(more, "last_accessed"),
+    };
     is(record, ACCESS).then(|| of(&record.metadata))
 }
 
@@ -289,7 +310,8 @@ fn spread(level: Classification, named: &[String]) -> Option<Access> {
 
 /// How far something of an agent's own may spread: what is restricted is restricted to the agent.
 fn own(level: Classification, agent_id: &str) -> Option<Access> {
-    let named = if level == Classification::Restricted { vec![agent_id.to_string()] } else { Vec::new() };
+    let named =
+        if level == Classification::Restricted { vec![agent_id.to_string()] } else { Vec::new() };
     spread(level, &named)
 }
 
@@ -390,7 +412,21 @@ mod tests {
 
     #[test]
     fn every_id_has_a_uri_and_comes_back_from_it() {
-        for id in ["f1", ".", "..", "...", "a/b", "a%2Fb", "ž b\u{202e}\n", "日本", "%", "a\\b", "event/1", "A", "a"] {
+        for id in [
+            "f1",
+            ".",
+            "..",
+            "...",
+            "a/b",
+            "a%2Fb",
+            "ž b\u{202e}\n",
+            "日本",
+            "%",
+            "a\\b",
+            "event/1",
+            "A",
+            "a",
+        ] {
             let uri = fact_uri(id).expect("possible");
             let part = uri.short().strip_prefix("fact/").expect("a fact");
             assert_eq!(unescape(part).as_deref(), Some(id), "{part}");
@@ -405,7 +441,13 @@ mod tests {
     fn impossible_ids_are_refused_with_a_reason() {
         let error_of = |id: &str| fact_uri(id).map_err(|error| error.to_string());
         assert_eq!(error_of(""), Err("invalid id: it is empty".to_string()));
-        assert_eq!(error_of(&"/".repeat(400)), Err("invalid id: it is too long for a URI of 1024 bytes".to_string()));
-        assert!(agent_uri(EPISODE, "", "e").is_err_and(|error| error.to_string() == "invalid agent: it is empty"));
+        assert_eq!(
+            error_of(&"/".repeat(400)),
+            Err("invalid id: it is too long for a URI of 1024 bytes".to_string())
+        );
+        assert!(
+            agent_uri(EPISODE, "", "e")
+                .is_err_and(|error| error.to_string() == "invalid agent: it is empty")
+        );
     }
 }

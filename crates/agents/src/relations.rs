@@ -5,7 +5,10 @@ use kapsa_memory::{Error, Result};
 use super::types::Fact;
 
 /// Leaves out of a fact the others that are not `known`.
-pub(crate) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+pub(crate) fn forget_hidden(
+    fact: &mut Fact,
+    mut known: impl FnMut(&str) -> Result<bool>,
+) -> Result<()> {
     for one in [&mut fact.supersedes, &mut fact.superseded_by] {
         if let Some(id) = one
             && !known(id)?
@@ -25,7 +28,11 @@ pub(crate) fn forget_hidden(fact: &mut Fact, mut known: impl FnMut(&str) -> Resu
 
 /// Leaves a fact what it was to others that are not `known` to whoever writes it again: who does
 /// not see them cannot undo it.
-pub(crate) fn keep_hidden(fact: &mut Fact, old: &Fact, mut known: impl FnMut(&str) -> Result<bool>) -> Result<()> {
+pub(crate) fn keep_hidden(
+    fact: &mut Fact,
+    old: &Fact,
+    mut known: impl FnMut(&str) -> Result<bool>,
+) -> Result<()> {
     let mut hidden = |id: &Option<String>| match id {
         Some(id) => Ok::<_, Error>(!known(id)?),
         None => Ok(false),

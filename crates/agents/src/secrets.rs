@@ -104,7 +104,11 @@ mod tests {
             (&[("hr", Restricted)], Restricted, Restricted, Restricted),
         ] {
             let secrets = secrets(disclosed);
-            assert_eq!(["hr", "sales", ""].map(|domain| secrets.level_in(domain)), [in_hr, in_sales, in_none], "{disclosed:?}");
+            assert_eq!(
+                ["hr", "sales", ""].map(|domain| secrets.level_in(domain)),
+                [in_hr, in_sales, in_none],
+                "{disclosed:?}"
+            );
         }
     }
 
@@ -125,6 +129,9 @@ mod tests {
         let mut one = Secrets::of("hr", Confidential);
         one.join(&Secrets::of("sales", Restricted));
         one.join(&Secrets::of("ops", Internal));
-        assert_eq!((one.level(), one.domains().collect::<Vec<_>>()), (Restricted, vec!["hr", "sales"]));
+        assert_eq!(
+            (one.level(), one.domains().collect::<Vec<_>>()),
+            (Restricted, vec!["hr", "sales"])
+        );
     }
 }

@@ -297,5 +297,8 @@ pub(super) fn result_of<T, E: From<Error>>(
         }
         Ok(())
     })?;
-    result.unwrap_or_else(|| Err(Error::InvalidOperation { reason: "the store did not take its turn".to_string() }.into()))
+    result.unwrap_or_else(|| {
+        Err(Error::InvalidOperation { reason: "the store did not take its turn".to_string() }
+            .into())
+    })
 }

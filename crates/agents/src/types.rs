@@ -185,7 +185,9 @@ impl InsightStatus {
     /// The one with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<InsightStatus> {
-        [InsightStatus::Active, InsightStatus::Weakening, InsightStatus::Retired].into_iter().find(|status| status.name() == name)
+        [InsightStatus::Active, InsightStatus::Weakening, InsightStatus::Retired]
+            .into_iter()
+            .find(|status| status.name() == name)
     }
 }
 
@@ -223,7 +225,12 @@ pub struct Insight {
 impl Insight {
     /// An insight learned at `now`, with every default: seen once, active, internal.
     #[must_use]
-    pub fn new(id: impl Into<String>, agent_id: impl Into<String>, content: impl Into<String>, now: Micros) -> Insight {
+    pub fn new(
+        id: impl Into<String>,
+        agent_id: impl Into<String>,
+        content: impl Into<String>,
+        now: Micros,
+    ) -> Insight {
         Insight {
             id: id.into(),
             agent_id: agent_id.into(),

@@ -120,7 +120,9 @@ impl WorkspaceMemory {
         for fact in &mut facts {
             fact.access_count = fact.access_count.saturating_add(1);
             fact.last_accessed = fact.last_accessed.max(Some(now));
-            forget_hidden(fact, |id| Ok(self.facts.get(id)?.is_some_and(|other| clearance.can_access(&other))))?;
+            forget_hidden(fact, |id| {
+                Ok(self.facts.get(id)?.is_some_and(|other| clearance.can_access(&other)))
+            })?;
         }
         Ok(facts)
     }
@@ -157,7 +159,9 @@ impl WorkspaceMemory {
         let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
         match (comparison.verdict, other) {
             // A fact that is added again under its own id replaces itself, whoever says the same.
-            (Verdict::Same, Some(other)) if before.is_none() => Ok(Remembered { comparison, fact: other.clone() }),
+            (Verdict::Same, Some(other)) if before.is_none() => {
+                Ok(Remembered { comparison, fact: other.clone() })
+            }
             (Verdict::Restated, Some(other)) if before.is_none() => {
                 let fact = restated(other, &fact, (self.clock)());
                 self.facts.update(&fact)?;
@@ -239,7 +243,9 @@ impl WorkspaceMemory {
         let mut pair = [self.there(a)?, self.there(b)?];
         self.two(&pair[0], &pair[1])?;
         if !has_same_readers(&pair[0], &pair[1]) {
-            return Err(misuse("facts that different people may know cannot name each other".to_string()));
+            return Err(misuse(
+                "facts that different people may know cannot name each other".to_string(),
+            ));
         }
         if let Some(gone) = pair.iter().find(|fact| fact.superseded_by.is_some()) {
             return Err(misuse(format!("fact {} was superseded", gone.id)));
@@ -280,7 +286,8 @@ impl WorkspaceMemory {
             if resolution == Resolution::Holds {
                 // What the superseded one contested besides does not concern this one.
                 let besides = std::mem::take(&mut other.contested_with);
-                let besides: Vec<String> = besides.into_iter().filter(|id| !with.contains(id)).collect();
+                let besides: Vec<String> =
+                    besides.into_iter().filter(|id| !with.contains(id)).collect();
                 changed.extend(self.without(&besides, &gone)?);
                 supersede(&mut other, &fact, now);
                 fact.supersedes.get_or_insert_with(|| other.id.clone());
@@ -307,7 +314,11 @@ impl WorkspaceMemory {
     }
 
     fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
-        if a.id == b.id { Err(misuse(format!("fact {} cannot be set against itself", a.id))) } else { Ok(()) }
+        if a.id == b.id {
+            Err(misuse(format!("fact {} cannot be set against itself", a.id)))
+        } else {
+            Ok(())
+        }
     }
 
     /// Those of these facts that are there, without `gone` among what they contest.
@@ -334,7 +345,9 @@ fn misuse(reason: String) -> Error {
 fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
     old.contested_with.clear();
     old.updated_at = now;
-    if let Some(from) = new.valid_from.filter(|from| old.valid_from.is_none_or(|began| began < *from)) {
+    if let Some(from) =
+        new.valid_from.filter(|from| old.valid_from.is_none_or(|began| began < *from))
+    {
         old.valid_to = Some(old.valid_to.map_or(from, |to| to.min(from)));
         if from > now {
             return;

@@ -66,7 +66,11 @@ pub fn verify(path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Report>
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Report> {
+pub fn verify_in(
+    volume: &dyn Volume,
+    path: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Report> {
     let storage = open_storage(volume, path, false)?;
     let prefix = read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
     let mut report = Report { bytes: prefix.len() as u64, ..Report::default() };
@@ -79,7 +83,9 @@ pub fn verify_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64,
         Err(error) => return Err(error),
     };
     let mut checker = Checker::new(storage, path, header, report)?;
-    let pointers = SLOTS.iter().filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
+    let pointers = SLOTS
+        .iter()
+        .filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
     checker.pointers = pointers.collect();
     checker.check_log(progress)?;
     checker.check_pointers(&prefix);
@@ -119,7 +125,12 @@ struct Open {
 }
 
 impl<'a> Checker<'a> {
-    fn new(storage: Arc<dyn Storage>, path: &'a Path, header: Header, report: Report) -> Result<Checker<'a>> {
+    fn new(
+        storage: Arc<dyn Storage>,
+        path: &'a Path,
+        header: Header,
+        report: Report,
+    ) -> Result<Checker<'a>> {
         let file_len = storage.len().map_err(Error::io("read the length of", path))?;
         let located = locate(&*storage, path);
         let mut checker = Checker {
@@ -147,7 +158,11 @@ impl<'a> Checker<'a> {
                 Err(error) => return Err(error),
             },
             Err(Error::Truncated { len, expected, .. }) => {
-                checker.problem(len, None, format!("the file ends here, its newest known commit at byte {expected}"));
+                checker.problem(
+                    len,
+                    None,
+                    format!("the file ends here, its newest known commit at byte {expected}"),
+                );
             }
             Err(Error::Corrupt { offset, what, .. }) => checker.problem(offset, None, what),
             Err(error) => return Err(error),
@@ -165,13 +180,24 @@ impl<'a> Checker<'a> {
     /// A commit's pointer goes to the disk with the next commit at the latest, so a slot can be unused only until then.
     fn check_pointers(&mut self, prefix: &[u8]) {
         for pointer in std::mem::take(&mut self.pointers) {
-            self.problem(pointer.slot(), None, "the commit pointer names a commit that is not there");
+            self.problem(
+                pointer.slot(),
+                None,
+                "the commit pointer names a commit that is not there",
+            );
         }
         for (slot, first_serial) in SLOTS.into_iter().zip([2, 1]) {
             let Some(page) = prefix.get(slot as usize..(slot + 4096) as usize) else { continue };
-            let unused = all_zero(&page[..POINTER_BYTES]) && self.head.commit.serial <= first_serial;
-            if !unused && CommitPointer::decode(page, slot, &self.header).is_none() || !all_zero(&page[POINTER_BYTES..]) {
-                self.problem(slot, None, "the commit pointer is damaged; the next two commits mend it");
+            let unused =
+                all_zero(&page[..POINTER_BYTES]) && self.head.commit.serial <= first_serial;
+            if !unused && CommitPointer::decode(page, slot, &self.header).is_none()
+                || !all_zero(&page[POINTER_BYTES..])
+            {
+                self.problem(
+                    slot,
+                    None,
+                    "the commit pointer is damaged; the next two commits mend it",
+                );
             }
         }
     }
@@ -204,7 +230,9 @@ impl<'a> Checker<'a> {
     fn frame_at(&self, offset: u64) -> Result<Result<Frame, &'static str>> {
         let bytes = self.read(offset, FRAME_HEADER_BYTES)?;
         let frame = Frame::decode(&bytes, offset, &self.header);
-        Ok(frame.and_then(|f| if f.end() <= self.end { Ok(f) } else { Err("the frame reaches past the end") }))
+        Ok(frame.and_then(|f| {
+            if f.end() <= self.end { Ok(f) } else { Err("the frame reaches past the end") }
+        }))
     }
 
     /// The next place where a frame header checks out: its sum and its own offset make a chance match impossible.
@@ -227,13 +255,21 @@ impl<'a> Checker<'a> {
         debug_assert!(frame.offset >= self.head.end, "frames are checked in the order of the file");
         let number = self.report.frames;
         self.report.frames += 1;
-        let found = if frame.kind == Kind::Segment { self.check_segment(frame)? } else { self.check_payload(frame)? };
+        let found = if frame.kind == Kind::Segment {
+            self.check_segment(frame)?
+        } else {
+            self.check_payload(frame)?
+        };
         let broken = found.is_err();
         if let Err(what) = found {
             if frame.kind == Kind::Segment {
                 self.damaged.insert(frame.offset);
             }
-            self.problem(frame.offset, Some(number), format!("{} frame: {what}", frame.kind.name()));
+            self.problem(
+                frame.offset,
+                Some(number),
+                format!("{} frame: {what}", frame.kind.name()),
+            );
         }
         if frame.kind == Kind::Commit {
             self.transaction = Open { broken, ..Open::default() };
@@ -268,8 +304,13 @@ impl<'a> Checker<'a> {
         if self.snapshot.is_none() {
             // Only for its unpacking: dictionaries come before the records that use them.
             let head = Head { end: self.end, ..Head::empty() };
-            let located =
-                crate::log::Located { header: self.header, head, named: false, pointed_end: LOG_START, file_len: self.file_len };
+            let located = crate::log::Located {
+                header: self.header,
+                head,
+                named: false,
+                pointed_end: LOG_START,
+                file_len: self.file_len,
+            };
             self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
         }
         let snapshot = self.snapshot.clone().expect("made above");
@@ -280,7 +321,10 @@ impl<'a> Checker<'a> {
         };
         let expected = self.head.commit.next_sequence + self.transaction.hashes.len() as u64;
         if block.first_sequence != expected && !self.transaction.broken {
-            return Ok(Err(format!("it begins with record {}, not {expected}", block.first_sequence)));
+            return Ok(Err(format!(
+                "it begins with record {}, not {expected}",
+                block.first_sequence
+            )));
         }
         self.transaction.hashes.extend(block.records().map(|r| r.hash()));
         self.report.records += block.len();
@@ -292,8 +336,10 @@ impl<'a> Checker<'a> {
             Ok(commit) if payload.len() == COMMIT_BYTES => commit,
             _ => return Ok(Err("its fields contradict each other".to_string())),
         };
-        self.pointers
-            .retain(|pointer| (pointer.offset, pointer.end, pointer.digest) != (frame.offset, frame.end(), frame.digest));
+        self.pointers.retain(|pointer| {
+            (pointer.offset, pointer.end, pointer.digest)
+                != (frame.offset, frame.end(), frame.digest)
+        });
         let broken = self.transaction.broken;
         let result = if broken { Ok(()) } else { self.check_transaction(&commit) };
         let manifest = self.check_manifest(&commit)?;
@@ -306,15 +352,24 @@ impl<'a> Checker<'a> {
         if !follows(&self.head, commit) {
             return Err("it does not continue the commit before it".to_string());
         }
-        if commit.frames_hash != *open.headers.finalize().as_bytes() || commit.frame_count != open.frames {
+        if commit.frames_hash != *open.headers.finalize().as_bytes()
+            || commit.frame_count != open.frames
+        {
             return Err("its frames are not the ones it was made for".to_string());
         }
         if commit.next_sequence - commit.first_sequence != open.hashes.len() as u64 {
             return Err("its records are not as many as it says".to_string());
         }
-        let chain =
-            if commit.history_offset != 0 && commit.serial == 1 { self.folded_chain(commit)? } else { self.next_chain(commit) };
-        if chain == commit.chain { Ok(()) } else { Err("the chain does not match its records".to_string()) }
+        let chain = if commit.history_offset != 0 && commit.serial == 1 {
+            self.folded_chain(commit)?
+        } else {
+            self.next_chain(commit)
+        };
+        if chain == commit.chain {
+            Ok(())
+        } else {
+            Err("the chain does not match its records".to_string())
+        }
     }
 
     fn next_chain(&mut self, commit: &Commit) -> Hash {
@@ -322,7 +377,13 @@ impl<'a> Checker<'a> {
             return commit.prev_chain;
         }
         self.report.commits += 1;
-        chain_of(&commit.prev_chain, commit.number, commit.time_us, commit.first_sequence, &self.transaction.hashes)
+        chain_of(
+            &commit.prev_chain,
+            commit.number,
+            commit.time_us,
+            commit.first_sequence,
+            &self.transaction.hashes,
+        )
     }
 
     /// The chain over all folded commits.
@@ -344,7 +405,9 @@ impl<'a> Checker<'a> {
                 Err("its manifest does not reach as far as it says".to_string())
             });
         }
-        let Ok(frame) = self.frame_at(commit.manifest_offset)? else { return Ok(Err("its manifest is missing".to_string())) };
+        let Ok(frame) = self.frame_at(commit.manifest_offset)? else {
+            return Ok(Err("its manifest is missing".to_string()));
+        };
         let payload = self.read(frame.payload_offset(), frame.payload_len)?;
         let manifest = match Manifest::decode(&payload, commit) {
             Ok(manifest) if frame.kind == Kind::Manifest => manifest,
@@ -358,14 +421,17 @@ impl<'a> Checker<'a> {
     /// Whether the segments that a manifest names, index and derived, are there, as it says or damaged.
     fn expect_parts(&self, manifest: &Manifest) -> Result<(), String> {
         let missing = |meta: &&SegmentMeta| {
-            let as_named = self.segments.get(&meta.frame_offset) == Some(&(meta.digest, meta.head_sum));
+            let as_named =
+                self.segments.get(&meta.frame_offset) == Some(&(meta.digest, meta.head_sum));
             !as_named && !self.damaged.contains(&meta.frame_offset)
         };
         if manifest.segments.iter().any(|segment| missing(&segment)) {
             return Err("its manifest names segments that are not there".to_string());
         }
         match manifest.derived.iter().find(missing) {
-            Some(derived) => Err(format!("its manifest names {}, which is not there", derived_name(derived))),
+            Some(derived) => {
+                Err(format!("its manifest names {}, which is not there", derived_name(derived)))
+            }
             None => Ok(()),
         }
     }
@@ -374,7 +440,8 @@ impl<'a> Checker<'a> {
     fn name_derived(&mut self, derived: &[SegmentMeta]) {
         for problem in &mut self.report.problems {
             if let Some(what) = problem.what.strip_prefix("segment frame: ")
-                && let Some(derived) = derived.iter().find(|derived| derived.frame_offset == problem.offset)
+                && let Some(derived) =
+                    derived.iter().find(|derived| derived.frame_offset == problem.offset)
             {
                 problem.what = format!("{}: {what}", derived_name(derived));
             }
@@ -409,7 +476,10 @@ impl<'a> Checker<'a> {
                 return Ok(Err(format!("its block {index} does not match its sum")));
             }
         }
-        hasher.update(&self.read(start + frame.payload_len, aligned(frame.payload_len) - frame.payload_len)?);
+        hasher.update(
+            &self
+                .read(start + frame.payload_len, aligned(frame.payload_len) - frame.payload_len)?,
+        );
         self.segments.insert(frame.offset, (frame.digest, sum(&head)));
         let matches = *hasher.finalize().as_bytes() == frame.digest;
         Ok(if matches { Ok(()) } else { Err("its hash does not match".to_string()) })
@@ -417,5 +487,10 @@ impl<'a> Checker<'a> {
 }
 
 fn derived_name(derived: &SegmentMeta) -> String {
-    format!("derived segment {} of records {} to {}", derived.id, derived.first_sequence, derived.next_sequence - 1)
+    format!(
+        "derived segment {} of records {} to {}",
+        derived.id,
+        derived.first_sequence,
+        derived.next_sequence - 1
+    )
 }

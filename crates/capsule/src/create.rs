@@ -36,7 +36,12 @@ pub fn create_unlocked(volume: &dyn Volume, path: &Path, new: NewCapsule) -> Res
     create_in(volume, path, new, &|_| Ok(None))
 }
 
-fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&Path) -> Result<Option<Lock>>) -> Result<bool> {
+fn create_in(
+    volume: &dyn Volume,
+    path: &Path,
+    new: NewCapsule,
+    lock: &dyn Fn(&Path) -> Result<Option<Lock>>,
+) -> Result<bool> {
     let existing = |path: &Path| match Snapshot::open_in(volume, path) {
         Ok(_) => Ok(true),
         Err(Error::NotFound { .. }) => Ok(false),
@@ -58,7 +63,11 @@ fn create_in(volume: &dyn Volume, path: &Path, new: NewCapsule, lock: &dyn Fn(&P
 }
 
 /// A new file that holds a header, empty commit pointers and nothing else; not synced.
-pub(crate) fn start_file(volume: &dyn Volume, path: &Path, header: &Header) -> Result<Arc<dyn Storage>> {
+pub(crate) fn start_file(
+    volume: &dyn Volume,
+    path: &Path,
+    header: &Header,
+) -> Result<Arc<dyn Storage>> {
     volume.remove(path).map_err(Error::io("remove", path))?;
     let storage = volume.create_new(path).map_err(Error::io("create", path))?;
     let mut bytes = header.encode();

@@ -16,7 +16,8 @@ pub(crate) fn read(file: &File, offset: u64, len: usize) -> io::Result<Option<Ve
 
     // By its descriptor: the name may lead to another file by now.
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT | libc::O_CLOEXEC).open(path);
+    let opened =
+        OpenOptions::new().read(true).custom_flags(libc::O_DIRECT | libc::O_CLOEXEC).open(path);
     let Ok(direct) = opened else { return Ok(None) };
     let start = offset - offset % ALIGN as u64;
     let skip = (offset - start) as usize;
@@ -34,7 +35,10 @@ fn read_aligned(direct: &File, start: u64, len: usize) -> io::Result<Vec<u8>> {
     let whole = len.next_multiple_of(ALIGN);
     let mut memory = vec![0; whole + ALIGN];
     let from = memory.as_ptr().align_offset(ALIGN);
-    assert!(start.is_multiple_of(ALIGN as u64) && from < ALIGN, "offset and memory of a direct read are aligned");
+    assert!(
+        start.is_multiple_of(ALIGN as u64) && from < ALIGN,
+        "offset and memory of a direct read are aligned"
+    );
     let buffer = &mut memory[from..from + whole];
     let mut filled = 0;
     while filled < len {
@@ -68,7 +72,9 @@ mod tests {
         let content: Vec<u8> = (0..10_000u32).map(|n| n as u8).collect();
         file.write_all(&content).expect("written");
         file.sync_all().expect("synced");
-        for (offset, len) in [(0, 10), (4095, 2), (4096, 4096), (5000, 5000), (9_990, 100), (20_000, 5)] {
+        for (offset, len) in
+            [(0, 10), (4095, 2), (4096, 4096), (5000, 5000), (9_990, 100), (20_000, 5)]
+        {
             let expected = content.get(offset..).unwrap_or_default();
             let expected = &expected[..expected.len().min(len)];
             let read = super::read(&file, offset as u64, len).expect("readable");

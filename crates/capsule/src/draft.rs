@@ -9,9 +9,12 @@ use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
 use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
-use crate::format::segment::{Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory};
+use crate::format::segment::{
+    Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory,
+};
 use crate::format::{
-    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SegmentMeta,
+    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX,
+    SECTIONS_MAX, SegmentMeta,
 };
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
@@ -113,9 +116,22 @@ impl Pending {
 }
 
 impl Draft {
-    pub(crate) fn new(path: &Path, header: &Header, base: &Head, manifest: Manifest, buffers: Buffers) -> Draft {
-        assert_eq!(manifest.indexed(), base.commit.indexed, "a transaction goes on from the manifest of its base");
-        assert!(base.end >= LOG_START && base.end.is_multiple_of(8), "a transaction begins where a frame can");
+    pub(crate) fn new(
+        path: &Path,
+        header: &Header,
+        base: &Head,
+        manifest: Manifest,
+        buffers: Buffers,
+    ) -> Draft {
+        assert_eq!(
+            manifest.indexed(),
+            base.commit.indexed,
+            "a transaction goes on from the manifest of its base"
+        );
+        assert!(
+            base.end >= LOG_START && base.end.is_multiple_of(8),
+            "a transaction begins where a frame can"
+        );
         Draft {
             path: path.to_path_buf(),
             header: *header,
@@ -162,17 +178,31 @@ impl Draft {
     /// the limit could never be read, so none is built on one that a stranger made to be near it.
     pub(crate) fn expect_usable(&self) -> Result<()> {
         if self.incomplete {
-            return Err(Error::Misuse { reason: "a write of this transaction failed; begin another one" });
+            return Err(Error::Misuse {
+                reason: "a write of this transaction failed; begin another one",
+            });
         }
         let Commit { serial, number, next_sequence, tail_bytes, .. } = self.base.commit;
-        if [serial, number, next_sequence, tail_bytes].into_iter().all(|count| count <= COUNT_MAX / 2) {
+        if [serial, number, next_sequence, tail_bytes]
+            .into_iter()
+            .all(|count| count <= COUNT_MAX / 2)
+        {
             return Ok(());
         }
-        Err(corrupt(&self.path, self.base.offset, "the newest commit leaves no number for the next one"))
+        Err(corrupt(
+            &self.path,
+            self.base.offset,
+            "the newest commit leaves no number for the next one",
+        ))
     }
 
     /// Adds a record; its sequence is returned.
-    pub(crate) fn append(&mut self, record: Stored<'_>, packer: &mut Packer, storage: &dyn Storage) -> Result<u64> {
+    pub(crate) fn append(
+        &mut self,
+        record: Stored<'_>,
+        packer: &mut Packer,
+        storage: &dyn Storage,
+    ) -> Result<u64> {
         let (bytes, purged) = match record {
             Stored::Body(body) => (body, false),
             Stored::Purged(hash) => (hash.as_slice(), true),
@@ -186,7 +216,9 @@ impl Draft {
         self.pending_bytes += bytes.len();
         self.pending.push(Pending { bytes: bytes.to_vec(), purged });
         self.next_sequence += 1;
-        if self.pending_bytes >= self.buffers.pending_bytes || self.pending.len() >= RECORDS_PER_FRAME_MAX {
+        if self.pending_bytes >= self.buffers.pending_bytes
+            || self.pending.len() >= RECORDS_PER_FRAME_MAX
+        {
             self.flush(packer, storage)?;
         }
         Ok(self.next_sequence - 1)
@@ -226,10 +258,22 @@ impl Draft {
         }
     }
 
-    fn push_records(&mut self, first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) {
-        assert!((1..=RECORDS_PER_FRAME_MAX).contains(&records.len()), "a frame holds one record at least, and not too many");
+    fn push_records(
+        &mut self,
+        first_sequence: u64,
+        records: &[Stored<'_>],
+        packer: &mut Packer,
+        total: usize,
+    ) {
+        assert!(
+            (1..=RECORDS_PER_FRAME_MAX).contains(&records.len()),
+            "a frame holds one record at least, and not too many"
+        );
         let known = packer.dictionary_offset();
-        assert!(known == 0 || known == self.dictionary_offset, "records are packed with a dictionary that the commit names");
+        assert!(
+            known == 0 || known == self.dictionary_offset,
+            "records are packed with a dictionary that the commit names"
+        );
         let plain = encode_plain(records);
         let packed = packer.pack(&plain, total);
         let head = RecordsHead {
@@ -243,7 +287,10 @@ impl Draft {
         head.encode(&mut payload);
         payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
         let frame_offset = self.push(Kind::Records, &payload);
-        let ascends = self.places.last().is_none_or(|p| p.first_sequence < first_sequence && p.frame_offset < frame_offset);
+        let ascends = self
+            .places
+            .last()
+            .is_none_or(|p| p.first_sequence < first_sequence && p.frame_offset < frame_offset);
         debug_assert!(ascends, "records lie in the file in the order of their sequences");
         self.places.push(RecordsPlace { first_sequence, frame_offset });
     }
@@ -251,10 +298,15 @@ impl Draft {
     /// Appends a frame and returns its offset.
     pub(crate) fn push(&mut self, kind: Kind, payload: &[u8]) -> u64 {
         let serial = self.base.commit.serial + 1;
-        let frame = push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
+        let frame =
+            push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
-        debug_assert_eq!(frame.end(), self.buffer_offset + self.buffer.len() as u64, "the buffer ends with its last frame");
+        debug_assert_eq!(
+            frame.end(),
+            self.buffer_offset + self.buffer.len() as u64,
+            "the buffer ends with its last frame"
+        );
         frame.offset
     }
 
@@ -274,7 +326,11 @@ impl Draft {
     }
 
     /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
-    pub(crate) fn add_segment(&mut self, draft: SegmentDraft, committed: Vec<RecordsPlace>) -> Result<()> {
+    pub(crate) fn add_segment(
+        &mut self,
+        draft: SegmentDraft,
+        committed: Vec<RecordsPlace>,
+    ) -> Result<()> {
         self.expect_usable()?;
         let range = draft.first_sequence..draft.next_sequence;
         let misuse = |reason| Error::Misuse { reason };
@@ -285,7 +341,8 @@ impl Draft {
         let mut places = committed;
         places.extend_from_slice(&self.places);
         let directory = encode_directory(select(&places, range.start, range.end));
-        let mut sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
+        let mut sections: Vec<(Tag, &[u8])> =
+            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         sections.push((RECORD_DIRECTORY, &directory));
         let meta = self.push_segment(range, &sections);
         self.manifest.segments.splice(replaced, [meta]);
@@ -308,13 +365,18 @@ impl Draft {
         if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
             return misuse("a derived segment has a section that is the capsule's own");
         }
-        let mut derived = self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
+        let mut derived =
+            self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
         if derived.len() >= DERIVED_SEGMENTS_MAX {
             return misuse("there are too many derived segments");
         }
-        let sections: Vec<(Tag, &[u8])> = draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
+        let sections: Vec<(Tag, &[u8])> =
+            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
         derived.push(self.push_segment(range, &sections));
-        debug_assert!(derived.is_sorted_by(|one, other| one.id < other.id), "the newest derived segment has the highest id");
+        debug_assert!(
+            derived.is_sorted_by(|one, other| one.id < other.id),
+            "the newest derived segment has the highest id"
+        );
         self.manifest.derived = derived;
         self.manifest_changed = true;
         Ok(())
@@ -323,7 +385,8 @@ impl Draft {
     /// Takes the derived segments with these ids out of force.
     pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
         self.expect_usable()?;
-        self.manifest.derived = self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
+        self.manifest.derived =
+            self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
         self.manifest_changed |= !ids.is_empty();
         Ok(())
     }
@@ -333,10 +396,21 @@ impl Draft {
         let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
         let Encoded { payload, head_sum } = encode(sections, payload_offset);
         let serial = self.base.commit.serial + 1;
-        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Segment, serial, &self.header, &payload);
+        let frame = push_frame(
+            &mut self.buffer,
+            self.buffer_offset,
+            Kind::Segment,
+            serial,
+            &self.header,
+            &payload,
+        );
         self.frames.update(&header_bytes(&frame, &self.header));
         self.frame_count += 1;
-        assert_eq!(frame.payload_offset(), payload_offset, "the blocks of a segment are laid out for one place in the file");
+        assert_eq!(
+            frame.payload_offset(),
+            payload_offset,
+            "the blocks of a segment are laid out for one place in the file"
+        );
         SegmentMeta {
             id: frame.offset,
             first_sequence: range.start,
@@ -350,16 +424,26 @@ impl Draft {
 
     /// Ends the transaction: the manifest if it changed, then the commit frame.
     pub(crate) fn finish(&mut self, end: Ending, committed_tail: Tail<'_>) -> Finished {
-        assert!(self.pending.is_empty() && !self.incomplete, "a transaction is flushed before it ends");
+        assert!(
+            self.pending.is_empty() && !self.incomplete,
+            "a transaction is flushed before it ends"
+        );
         let new = self.next_sequence - self.base.commit.next_sequence;
-        assert!(self.hashes.len() as u64 == new && self.lengths.len() as u64 == new, "every new record has its hash and length");
+        assert!(
+            self.hashes.len() as u64 == new && self.lengths.len() as u64 == new,
+            "every new record has its hash and length"
+        );
         let mut commit = self.commit_fields(&end, committed_tail);
         commit.dictionary_offset = self.dictionary_offset;
         if self.manifest_changed {
             let manifest = self.manifest.encode();
             commit.manifest_offset = self.push(Kind::Manifest, &manifest);
             let read = Manifest::decode(&manifest, &commit);
-            debug_assert_eq!(read.as_ref(), Ok(&self.manifest), "whoever opens the file accepts the manifest");
+            debug_assert_eq!(
+                read.as_ref(),
+                Ok(&self.manifest),
+                "whoever opens the file accepts the manifest"
+            );
         }
         commit.frames_hash = *self.frames.finalize().as_bytes();
         commit.frame_count = self.frame_count;
@@ -369,13 +453,31 @@ impl Draft {
             commit.tail_offset = end;
         }
         let encoded = commit.encode();
-        debug_assert_eq!(Commit::decode(&encoded), Ok(commit), "whoever opens the file reads the commit that was written");
-        let frame = push_frame(&mut self.buffer, self.buffer_offset, Kind::Commit, commit.serial, &self.header, &encoded);
+        debug_assert_eq!(
+            Commit::decode(&encoded),
+            Ok(commit),
+            "whoever opens the file reads the commit that was written"
+        );
+        let frame = push_frame(
+            &mut self.buffer,
+            self.buffer_offset,
+            Kind::Commit,
+            commit.serial,
+            &self.header,
+            &encoded,
+        );
         assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
-        assert!(follows(&self.base, &commit), "whoever opens the file finds this commit after its base");
+        assert!(
+            follows(&self.base, &commit),
+            "whoever opens the file finds this commit after its base"
+        );
         let bytes = std::mem::take(&mut self.buffer);
         self.spilled = true;
-        Finished { bytes, offset: self.buffer_offset, head: Head { commit, offset, end, digest: frame.digest } }
+        Finished {
+            bytes,
+            offset: self.buffer_offset,
+            head: Head { commit, offset, end, digest: frame.digest },
+        }
     }
 
     fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {
@@ -428,7 +530,8 @@ impl Draft {
         if commit.indexed == previous.indexed {
             let had_tail = previous.next_sequence > previous.indexed;
             commit.tail_offset = if had_tail { previous.tail_offset } else { self.base.end };
-            commit.tail_bytes = previous.tail_bytes + self.lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
+            commit.tail_bytes =
+                previous.tail_bytes + self.lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
             return;
         }
         let mut places = tail.places.to_vec();
@@ -479,7 +582,10 @@ fn group(pending: &[Pending], target: usize) -> Vec<&[Pending]> {
     let (mut start, mut bytes) = (0, 0);
     for (index, record) in pending.iter().enumerate() {
         bytes += record.bytes.len();
-        if bytes >= target || index + 1 - start == RECORDS_PER_FRAME_MAX || index + 1 == pending.len() {
+        if bytes >= target
+            || index + 1 - start == RECORDS_PER_FRAME_MAX
+            || index + 1 == pending.len()
+        {
             groups.push(&pending[start..=index]);
             (start, bytes) = (index + 1, 0);
         }

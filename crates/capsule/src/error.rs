@@ -86,7 +86,9 @@ pub enum Error {
         path: PathBuf,
     },
     /// A commit that was to repeat one of another capsule would not be the same; it was not made.
-    #[error("commit {number} would not be the one it repeats: its records, its time or what comes before it differ")]
+    #[error(
+        "commit {number} would not be the one it repeats: its records, its time or what comes before it differ"
+    )]
     ChainMismatch {
         /// Number it would have.
         number: u64,
@@ -131,5 +133,8 @@ impl Error {
 
 fn describe(holder: Option<&Holder>) -> String {
     let Some(holder) = holder else { return String::new() };
-    format!(" (pid {} of {} on {}, since {})", holder.pid, holder.user, holder.host, holder.started_at)
+    format!(
+        " (pid {} of {} on {}, since {})",
+        holder.pid, holder.user, holder.host, holder.started_at
+    )
 }

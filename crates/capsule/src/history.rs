@@ -47,7 +47,11 @@ impl Snapshot {
         }
         let mut commits = if is_base(&head.commit) { folded(self, &head)? } else { Vec::new() };
         commits.extend(newest_first.into_iter().rev());
-        assert_eq!(commits.len() as u64, self.commit().number, "commits with records are numbered without gaps");
+        assert_eq!(
+            commits.len() as u64,
+            self.commit().number,
+            "commits with records are numbered without gaps"
+        );
         Ok(commits)
     }
 
@@ -121,7 +125,9 @@ impl<'a> Descent<'a> {
             return Ok(self.head.commit.chain);
         }
         let chain = folded_chains(self.snapshot, &self.head)?.get(number as usize - 1);
-        chain.copied().ok_or_else(|| corrupt(self.snapshot.path(), self.head.offset, "the commits are not in order"))
+        chain.copied().ok_or_else(|| {
+            corrupt(self.snapshot.path(), self.head.offset, "the commits are not in order")
+        })
     }
 }
 
@@ -142,11 +148,16 @@ fn before(snapshot: &Snapshot, head: &Head) -> Result<Head> {
     if head.commit.serial > 1 {
         let offset = head.commit.prev_offset;
         let (frame, payload) = snapshot.frame(offset, Kind::Commit)?;
-        let commit = Commit::decode(&payload).map_err(|what| corrupt(snapshot.path(), offset, what))?;
+        let commit =
+            Commit::decode(&payload).map_err(|what| corrupt(snapshot.path(), offset, what))?;
         previous = Head { commit, offset, end: frame.end(), digest: frame.digest };
     }
     let in_order = previous.commit.serial < head.commit.serial && follows(&previous, &head.commit);
-    if in_order { Ok(previous) } else { Err(corrupt(snapshot.path(), head.offset, "the commits are not in order")) }
+    if in_order {
+        Ok(previous)
+    } else {
+        Err(corrupt(snapshot.path(), head.offset, "the commits are not in order"))
+    }
 }
 
 /// The commits that the one at `base` stands for.
@@ -163,11 +174,16 @@ pub(crate) fn folded_spans(base: &Commit, past: &[PastCommit]) -> Result<Vec<Com
     let mut spans = Vec::with_capacity(past.len());
     for (number, past) in (1..).zip(past) {
         let first_sequence = next_sequence;
-        next_sequence = first_sequence.checked_add(past.records).filter(|&next| next > first_sequence).ok_or(UNACCOUNTED)?;
+        next_sequence = first_sequence
+            .checked_add(past.records)
+            .filter(|&next| next > first_sequence)
+            .ok_or(UNACCOUNTED)?;
         spans.push(CommitSpan { number, time_us: past.time_us, first_sequence, next_sequence });
     }
     debug_assert!(spans.iter().all(|span| span.records() > 0), "every folded commit has records");
-    let whole = !spans.is_empty() && spans.len() as u64 == base.number && next_sequence == base.next_sequence;
+    let whole = !spans.is_empty()
+        && spans.len() as u64 == base.number
+        && next_sequence == base.next_sequence;
     if whole { Ok(spans) } else { Err(UNACCOUNTED) }
 }
 
@@ -180,7 +196,11 @@ fn folded_chains<'a>(snapshot: &'a Snapshot, base: &Head) -> Result<&'a [Hash]> 
     let (mut chains, mut next) = (FoldedChains::new(&spans), 1);
     snapshot.each_block(LOG_START..base.offset, &mut |offset, block| {
         if block.first_sequence != next {
-            return Err(corrupt(snapshot.path(), offset, format!("the records do not begin with {next}")));
+            return Err(corrupt(
+                snapshot.path(),
+                offset,
+                format!("the records do not begin with {next}"),
+            ));
         }
         next += block.len();
         let added = block.records().try_for_each(|record| chains.record(&record.hash()));
@@ -229,7 +249,10 @@ impl<'a> FoldedChains<'a> {
         debug_assert!(self.open.is_none(), "one commit is open at a time");
         let span = self.rest.first().ok_or(UNACCOUNTED)?;
         let prev = self.done.last().copied().unwrap_or_default();
-        Ok((ChainHasher::new(&prev, span.number, span.time_us, span.first_sequence, span.records()), span.records()))
+        Ok((
+            ChainHasher::new(&prev, span.number, span.time_us, span.first_sequence, span.records()),
+            span.records(),
+        ))
     }
 
     /// The chain after each of the commits.

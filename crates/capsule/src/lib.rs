@@ -23,7 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod check;
 mod create;
@@ -46,16 +51,16 @@ mod storage;
 mod writer;
 
 pub use check::{PROBLEMS_MAX, Problem, Report, verify, verify_in};
+pub use create::{NewCapsule, create, create_unlocked, temporary_path};
 pub use draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, SegmentDraft};
 pub use error::{Error, Result};
 pub use format::{
-    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START, PAYLOAD_BYTES_MAX,
-    READER_FEATURES, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SegmentMeta, Stored, Tag,
-    WRITER_FEATURES,
+    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START,
+    PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX,
+    SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
 };
 pub use history::{CommitSpan, common};
 pub use holder::Holder;
-pub use create::{NewCapsule, create, create_unlocked, temporary_path};
 pub use lock::{LockState, WriterOptions, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
 pub use section::Section;

@@ -69,7 +69,9 @@ impl Lock {
                 Ok(()) if is_still_named(&file, &path) => return Ok(Lock::held(file, holder)),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
-                Err(TryLockError::Error(source)) => return Err(Error::Io { operation: "lock", path, source }),
+                Err(TryLockError::Error(source)) => {
+                    return Err(Error::Io { operation: "lock", path, source });
+                }
             }
             let waited = start.elapsed();
             if waited >= timeout {
@@ -151,7 +153,10 @@ fn unknown() -> Holder {
 }
 
 fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
-    let mut out = format!("{{\"schema_version\":{SCHEMA_VERSION},\"state\":\"{state}\",\"pid\":{}", holder.pid);
+    let mut out = format!(
+        "{{\"schema_version\":{SCHEMA_VERSION},\"state\":\"{state}\",\"pid\":{}",
+        holder.pid
+    );
     let optional = |value: &Option<String>| value.clone().unwrap_or_default();
     let fields = [
         ("host", holder.host.clone()),
@@ -168,7 +173,10 @@ fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
     }
     out.push('}');
     let mut bytes = out.into_bytes();
-    assert!(bytes.len() < RECORD_BYTES && bytes.is_ascii(), "values are cut so that the record fits");
+    assert!(
+        bytes.len() < RECORD_BYTES && bytes.is_ascii(),
+        "values are cut so that the record fits"
+    );
     bytes.resize(RECORD_BYTES - 1, b' ');
     bytes.push(b'\n');
     bytes
@@ -176,7 +184,8 @@ fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
 
 /// A value as it may stand in the record: printable ASCII that needs no escape, cut to its limit.
 fn plain(value: &str) -> String {
-    let keep = |c: char| if c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ' { c } else { '?' };
+    let keep =
+        |c: char| if c.is_ascii_graphic() && c != '"' && c != '\\' || c == ' ' { c } else { '?' };
     value.chars().take(VALUE_CHARS_MAX).map(keep).collect()
 }
 

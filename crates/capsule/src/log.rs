@@ -31,7 +31,13 @@ pub(crate) struct Head {
 impl Head {
     /// The state of a capsule without commits.
     pub(crate) fn empty() -> Head {
-        let commit = Commit { first_sequence: 1, next_sequence: 1, indexed: 1, tail_offset: LOG_START, ..Commit::default() };
+        let commit = Commit {
+            first_sequence: 1,
+            next_sequence: 1,
+            indexed: 1,
+            tail_offset: LOG_START,
+            ..Commit::default()
+        };
         Head { commit, offset: 0, end: LOG_START, digest: [0; 32] }
     }
 }
@@ -55,7 +61,11 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     let file_len = storage.len().map_err(Error::io("read the length of", path))?;
     let pointer = CommitPointer::newest(&prefix, &header);
     if file_len < LOG_START {
-        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: LOG_START });
+        return Err(Error::Truncated {
+            path: path.to_path_buf(),
+            len: file_len,
+            expected: LOG_START,
+        });
     }
     let (mut head, pointed_end) = match pointer {
         None => (Head::empty(), LOG_START),
@@ -75,7 +85,11 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     if file_len > head.end {
         // Compaction gives a file its name when its first commit and the pointer to it are on disk.
         if pointer.is_none() && header.generation > 1 && head.offset == 0 {
-            return Err(corrupt(path, head.end, "the first commit of this compacted file cannot be read"));
+            return Err(corrupt(
+                path,
+                head.end,
+                "the first commit of this compacted file cannot be read",
+            ));
         }
         if pointer.is_none() {
             expect_torn(storage, path, &located)?;
@@ -91,13 +105,22 @@ pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located)
     assert!(head.end <= *file_len, "the newest commit lies in the file");
     let mut offset = head.end;
     while offset < *file_len {
-        let window =
-            read_up_to(storage, offset, SEARCH_BYTES.min((file_len - offset) as usize)).map_err(Error::io("read", path))?;
-        for step in (0..window.len()).step_by(8).filter(|&step| window[step..].starts_with(&FRAME_MAGIC)) {
+        let window = read_up_to(storage, offset, SEARCH_BYTES.min((file_len - offset) as usize))
+            .map_err(Error::io("read", path))?;
+        for step in
+            (0..window.len()).step_by(8).filter(|&step| window[step..].starts_with(&FRAME_MAGIC))
+        {
             let at = offset + step as u64;
-            let bytes = read_up_to(storage, at, FRAME_HEADER_BYTES as usize).map_err(Error::io("read", path))?;
-            if Frame::decode(&bytes, at, header).is_ok_and(|frame| frame.serial > head.commit.serial + 1) {
-                return Err(corrupt(path, head.end, format!("the log cannot be read here, and goes on at byte {at}")));
+            let bytes = read_up_to(storage, at, FRAME_HEADER_BYTES as usize)
+                .map_err(Error::io("read", path))?;
+            if Frame::decode(&bytes, at, header)
+                .is_ok_and(|frame| frame.serial > head.commit.serial + 1)
+            {
+                return Err(corrupt(
+                    path,
+                    head.end,
+                    format!("the log cannot be read here, and goes on at byte {at}"),
+                ));
             }
         }
         offset += window.len().max(8) as u64;
@@ -114,7 +137,9 @@ pub(crate) fn read_header(prefix: &[u8], path: &Path) -> Result<Header> {
     let too_new = |found: String| Error::VersionMismatch { path: path.to_path_buf(), found };
     // Another version may place its checksum elsewhere: the version is all that can be trusted to be where it is.
     if let Some(version) = Header::version(prefix).filter(|&version| version != FORMAT_VERSION) {
-        return Err(too_new(format!("format version {version}, this build knows {FORMAT_VERSION}")));
+        return Err(too_new(format!(
+            "format version {version}, this build knows {FORMAT_VERSION}"
+        )));
     }
     let header = Header::decode(prefix).map_err(|what| corrupt(path, 0, what))?;
     let unknown = header.reader_features & !READER_FEATURES;
@@ -135,9 +160,19 @@ fn foreign(prefix: &[u8]) -> &'static str {
     }
 }
 
-fn pointed_head(storage: &dyn Storage, path: &Path, header: &Header, pointer: &CommitPointer, file_len: u64) -> Result<Head> {
+fn pointed_head(
+    storage: &dyn Storage,
+    path: &Path,
+    header: &Header,
+    pointer: &CommitPointer,
+    file_len: u64,
+) -> Result<Head> {
     if pointer.end > file_len {
-        return Err(Error::Truncated { path: path.to_path_buf(), len: file_len, expected: pointer.end });
+        return Err(Error::Truncated {
+            path: path.to_path_buf(),
+            len: file_len,
+            expected: pointer.end,
+        });
     }
     let damaged = |what| corrupt(path, pointer.offset, what);
     let len = (FRAME_HEADER_BYTES as usize) + COMMIT_BYTES;
@@ -209,14 +244,32 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    fn check_commit(&mut self, head: &Head, frame: &Frame, frames_hash: Hash, frames: u64) -> std::io::Result<Option<Head>> {
+    fn check_commit(
+        &mut self,
+        head: &Head,
+        frame: &Frame,
+        frames_hash: Hash,
+        frames: u64,
+    ) -> std::io::Result<Option<Head>> {
         if frame.payload_len != COMMIT_BYTES as u64 {
             return Ok(None);
         }
-        let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else { return Ok(None) };
-        debug_assert!(frame.offset >= head.end && frame.end() <= self.file_len, "a walk goes forward, and stays in the file");
-        let follows = follows(head, &commit) && commit.frames_hash == frames_hash && commit.frame_count == frames;
-        Ok(follows.then_some(Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest }))
+        let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else {
+            return Ok(None);
+        };
+        debug_assert!(
+            frame.offset >= head.end && frame.end() <= self.file_len,
+            "a walk goes forward, and stays in the file"
+        );
+        let follows = follows(head, &commit)
+            && commit.frames_hash == frames_hash
+            && commit.frame_count == frames;
+        Ok(follows.then_some(Head {
+            commit,
+            offset: frame.offset,
+            end: frame.end(),
+            digest: frame.digest,
+        }))
     }
 
     /// The frame header at `offset`, if there is a valid one.
@@ -248,7 +301,8 @@ impl<'a> Walk<'a> {
             len <= WINDOW_BYTES && offset + len as u64 <= self.file_len,
             "whoever reads ahead checked the length of the file"
         );
-        let inside = offset >= self.window_offset && offset + len as u64 <= self.window_offset + self.window.len() as u64;
+        let inside = offset >= self.window_offset
+            && offset + len as u64 <= self.window_offset + self.window.len() as u64;
         if !inside {
             let available = (self.file_len - offset).min(WINDOW_BYTES as u64) as usize;
             self.window.resize(available.max(len), 0);
@@ -264,7 +318,8 @@ impl<'a> Walk<'a> {
 pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
     let previous = &head.commit;
     let base = previous.serial == 0 && commit.history_offset != 0;
-    let continues = commit.number == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
+    let continues = commit.number
+        == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
         && commit.prev_chain == previous.chain
         && commit.first_sequence == previous.next_sequence;
     let follows = commit.serial == previous.serial + 1

@@ -32,7 +32,14 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
 pub(crate) fn will_read(file: &File, offset: u64, len: u64) {
     // SAFETY: the call takes no pointer, and the descriptor is open as long as `file` is. Advice that is refused changes
     // the speed only, so what it returns is of no interest.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), offset as libc::off_t, len as libc::off_t, libc::POSIX_FADV_WILLNEED) };
+    unsafe {
+        libc::posix_fadvise(
+            file.as_raw_fd(),
+            offset as libc::off_t,
+            len as libc::off_t,
+            libc::POSIX_FADV_WILLNEED,
+        )
+    };
 }
 
 /// Where there is no such advice, pages are read when they are needed.
@@ -57,7 +64,9 @@ pub(crate) fn is_in_memory(part: &[u8]) -> bool {
     );
     // SAFETY: the call only writes one byte for each page, and there are as many; the address is that of a page and need
     // not even be mapped. When it fails nothing is known, and to wait is no harm.
-    let failed = unsafe { libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0 };
+    let failed = unsafe {
+        libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0
+    };
     failed || present[..pages].iter().all(|page| page & 1 == 1)
 }
 

@@ -30,7 +30,9 @@ pub(crate) struct Packer {
 
 impl std::fmt::Debug for Packer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Packer").field("dictionary", &self.dictionary.as_ref().map(|d| d.0)).finish()
+        f.debug_struct("Packer")
+            .field("dictionary", &self.dictionary.as_ref().map(|d| d.0))
+            .finish()
     }
 }
 
@@ -81,7 +83,10 @@ impl Packer {
     /// The packed form of a block in a batch of `total` bytes; none when it does not pay.
     pub(crate) fn pack(&mut self, plain: &[u8], total: usize) -> Option<Vec<u8>> {
         let bulk = total >= BULK_BYTES;
-        debug_assert!(plain.len() as u64 <= BODY_BYTES_MAX, "whoever unpacks the block accepts its length");
+        debug_assert!(
+            plain.len() as u64 <= BODY_BYTES_MAX,
+            "whoever unpacks the block accepts its length"
+        );
         if !bulk && plain.len() < SMALL_BYTES {
             return None;
         }
@@ -96,7 +101,9 @@ impl Packer {
         if self.bulk.is_none() {
             let dictionary = self.dictionary.as_ref().map(|d| d.1.as_slice()).unwrap_or_default();
             // May fail, as it says above.
-            let Ok(compressor) = Compressor::with_dictionary(LEVEL.0, dictionary) else { return None };
+            let Ok(compressor) = Compressor::with_dictionary(LEVEL.0, dictionary) else {
+                return None;
+            };
             self.bulk = Some(compressor);
         }
         self.bulk.as_mut()

@@ -71,15 +71,24 @@ impl Salvage {
     ///
     /// # Errors
     /// `NotFound`, `NotACapsule`, `VersionMismatch`; `Corrupt` when nothing tells whose capsule it was; what the system says.
-    pub fn open_in(volume: &dyn Volume, path: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Salvage> {
+    pub fn open_in(
+        volume: &dyn Volume,
+        path: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Salvage> {
         let storage = open_storage(volume, path, false)?;
-        let prefix = read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+        let prefix =
+            read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
         let mut problems = Vec::new();
         let header = match read_header(&prefix, path) {
             Ok(header) => header,
             Err(error) => {
                 let header = header_of(&*storage, &prefix).ok_or(error)?;
-                problems.push(Problem { offset: 0, frame: None, what: "the header is damaged".to_string() });
+                problems.push(Problem {
+                    offset: 0,
+                    frame: None,
+                    what: "the header is damaged".to_string(),
+                });
                 header
             }
         };
@@ -87,10 +96,21 @@ impl Salvage {
         let head = Head { end: file_len, ..Head::empty() };
         let located = Located { header, head, named: false, pointed_end: LOG_START, file_len };
         let snapshot = Snapshot::of(path, Arc::clone(&storage), &located)?;
-        let pointed = SLOTS.iter().filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
+        let pointed = SLOTS
+            .iter()
+            .filter_map(|&slot| CommitPointer::decode(prefix.get(slot as usize..)?, slot, &header));
         let pointed = pointed.map(|pointer| pointer.serial).max().unwrap_or(0);
-        let mut scan =
-            Scan { storage, path, header, file_len, pointed, newest: 0, places: Vec::new(), commits: Vec::new(), problems };
+        let mut scan = Scan {
+            storage,
+            path,
+            header,
+            file_len,
+            pointed,
+            newest: 0,
+            places: Vec::new(),
+            commits: Vec::new(),
+            problems,
+        };
         scan.run(progress)?;
         Ok(scan.finish(snapshot))
     }
@@ -117,7 +137,10 @@ impl Salvage {
     ///
     /// # Errors
     /// What `visit` returns, and what the system says.
-    pub fn each<E: From<Error>>(&self, visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub fn each<E: From<Error>>(
+        &self,
+        visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut next = 1;
         let mut commits = self.commits.iter().peekable();
         for place in &self.places {
@@ -131,7 +154,10 @@ impl Salvage {
             let Ok(block) = block else { continue };
             lose(&mut next, place.first_sequence, &mut commits, visit)?;
             for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
-                debug_assert!(sequence >= next, "records are reported in the order of their sequences");
+                debug_assert!(
+                    sequence >= next,
+                    "records are reported in the order of their sequences"
+                );
                 visit(Salvaged::Record { sequence, stored })?;
                 next = sequence + 1;
                 end_commits(next, &mut commits, visit)?;
@@ -168,7 +194,11 @@ fn lose<E>(
 }
 
 /// Reports the commits that end before the record `next`.
-fn end_commits<E>(next: u64, commits: &mut Commits<'_>, visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>) -> Result<(), E> {
+fn end_commits<E>(
+    next: u64,
+    commits: &mut Commits<'_>,
+    visit: &mut dyn FnMut(Salvaged<'_>) -> Result<(), E>,
+) -> Result<(), E> {
     while let Some((_, time_us)) = commits.next_if(|commit| commit.0 <= next) {
         visit(Salvaged::Commit { time_us: *time_us })?;
     }
@@ -182,7 +212,8 @@ fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
     if Header::decode(page).is_ok() {
         return None;
     }
-    let mut pointers = SLOTS.iter().filter_map(|&slot| CommitPointer::owner(prefix.get(slot as usize..)?));
+    let mut pointers =
+        SLOTS.iter().filter_map(|&slot| CommitPointer::owner(prefix.get(slot as usize..)?));
     pointers.next().or_else(|| {
         let header = Header::decode_unchecked(page);
         let frame = read_up_to(storage, LOG_START, FRAME_HEADER_BYTES as usize).ok()?;
@@ -250,7 +281,8 @@ impl Scan<'_> {
         while at < self.file_len {
             let window = self.read(at, WINDOW_BYTES.min(self.file_len - at))?;
             for step in (0..window.len()).step_by(8) {
-                if window[step..].starts_with(&MAGIC) && self.frame_at(at + step as u64)?.is_some() {
+                if window[step..].starts_with(&MAGIC) && self.frame_at(at + step as u64)?.is_some()
+                {
                     return Ok(at + step as u64);
                 }
             }
@@ -266,7 +298,10 @@ impl Scan<'_> {
         }
         let payload = self.read(frame.payload_offset(), aligned(frame.payload_len))?;
         if hash(&payload) != frame.digest {
-            self.problem(frame.offset, &format!("the {} frame's hash does not match", frame.kind.name()));
+            self.problem(
+                frame.offset,
+                &format!("the {} frame's hash does not match", frame.kind.name()),
+            );
             return Ok(());
         }
         let payload = &payload[..frame.payload_len as usize];
@@ -292,7 +327,11 @@ impl Scan<'_> {
     }
 
     fn note_commit(&mut self, payload: &[u8], folded: Vec<history::PastCommit>) {
-        let Some(commit) = (payload.len() == COMMIT_BYTES).then(|| Commit::decode(payload).ok()).flatten() else { return };
+        let Some(commit) =
+            (payload.len() == COMMIT_BYTES).then(|| Commit::decode(payload).ok()).flatten()
+        else {
+            return;
+        };
         self.newest = self.newest.max(commit.serial);
         if commit.serial == 1 && commit.history_offset != 0 {
             let mut next = 1u64;
@@ -309,9 +348,12 @@ impl Scan<'_> {
     fn finish(mut self, snapshot: Snapshot) -> Salvage {
         let made_until = self.newest.max(self.pointed);
         let made = |place: &FoundFrame| place.serial <= made_until;
-        let unfinished = self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
+        let unfinished =
+            self.places.iter().filter(|place| !made(place)).map(|place| place.count).sum();
         let limit = self.file_len.saturating_mul(RECORDS_PER_BYTE_MAX);
-        self.places.retain(|place| place.serial <= made_until && place.first_sequence.saturating_add(place.count) <= limit);
+        self.places.retain(|place| {
+            place.serial <= made_until && place.first_sequence.saturating_add(place.count) <= limit
+        });
         self.places.sort_by_key(|place| place.first_sequence);
         self.commits.retain(|commit| commit.0 <= limit);
         self.commits.sort_unstable();
@@ -322,6 +364,14 @@ impl Scan<'_> {
             let what = "the newest commit is gone, and perhaps records with it".to_string();
             problems.push(Problem { offset: file_len, frame: None, what });
         }
-        Salvage { path: path.to_path_buf(), snapshot, places, commits, problems, unfinished, misses_newest }
+        Salvage {
+            path: path.to_path_buf(),
+            snapshot,
+            places,
+            commits,
+            problems,
+            unfinished,
+            misses_newest,
+        }
     }
 }

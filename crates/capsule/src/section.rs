@@ -40,7 +40,10 @@ pub struct Section {
 
 impl fmt::Debug for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Section").field("segment", &self.payload.frame_offset).field("range", &self.range).finish()
+        f.debug_struct("Section")
+            .field("segment", &self.payload.frame_offset)
+            .field("range", &self.range)
+            .finish()
     }
 }
 
@@ -104,7 +107,10 @@ impl Section {
     }
 
     fn within(&self, range: Range<usize>) -> Range<u64> {
-        assert!(range.start <= range.end && range.end <= self.len(), "a part of the section is asked for");
+        assert!(
+            range.start <= range.end && range.end <= self.len(),
+            "a part of the section is asked for"
+        );
         (self.range.start + range.start) as u64..(self.range.start + range.end) as u64
     }
 }
@@ -129,7 +135,16 @@ impl Payload {
         let mut checked = Vec::new();
         checked.resize_with(layout.blocks().div_ceil(64) as usize, AtomicU64::default);
         let first_page = (payload_offset + layout.head_len()) / BLOCK_BYTES;
-        Ok(Payload { bytes, layout, first_page, sections, checked, on_disk, path, frame_offset: meta.frame_offset })
+        Ok(Payload {
+            bytes,
+            layout,
+            first_page,
+            sections,
+            checked,
+            on_disk,
+            path,
+            frame_offset: meta.frame_offset,
+        })
     }
 
     /// The section with this tag.
@@ -144,7 +159,10 @@ impl Payload {
     #[inline]
     fn check(&self, range: &Range<u64>) -> Result<()> {
         let block = |at: u64| (self.layout.payload_offset() + at) / BLOCK_BYTES - self.first_page;
-        if !range.is_empty() && block(range.start) == block(range.end - 1) && self.is_checked(block(range.start)) {
+        if !range.is_empty()
+            && block(range.start) == block(range.end - 1)
+            && self.is_checked(block(range.start))
+        {
             return Ok(());
         }
         self.check_blocks(self.layout.blocks_of(range))
@@ -155,8 +173,14 @@ impl Payload {
         if blocks.end - first > 1 {
             self.read_ahead(first..blocks.end);
         }
-        (first..blocks.end).filter(|&block| !self.is_checked(block)).try_for_each(|block| self.check_block(block))?;
-        debug_assert_eq!(self.first_unchecked(&blocks), None, "a part that was checked is known to be");
+        (first..blocks.end)
+            .filter(|&block| !self.is_checked(block))
+            .try_for_each(|block| self.check_block(block))?;
+        debug_assert_eq!(
+            self.first_unchecked(&blocks),
+            None,
+            "a part that was checked is known to be"
+        );
         Ok(())
     }
 
@@ -172,7 +196,10 @@ impl Payload {
     /// Asks for many pages at once, unless they are in memory: without it each is a page fault that waits for the disk.
     fn read_ahead(&self, blocks: Range<u64>) -> bool {
         let Some(storage) = &self.on_disk else { return false };
-        debug_assert!(!blocks.is_empty() && blocks.end <= self.layout.blocks(), "there are such blocks");
+        debug_assert!(
+            !blocks.is_empty() && blocks.end <= self.layout.blocks(),
+            "there are such blocks"
+        );
         let range = self.layout.block(blocks.start).start..self.layout.block(blocks.end - 1).end;
         storage.will_read(self.layout.payload_offset() + range.start, range.end - range.start);
         true
@@ -192,7 +219,11 @@ impl Payload {
         let sum = sum(&self.bytes[block.start as usize..block.end as usize]);
         if !holds(Seeded::SegmentUnchecked, sum == self.layout.sum_of(&self.bytes, index)) {
             let offset = self.layout.payload_offset() + block.start;
-            return Err(corrupt(&self.path, offset, "a block of a segment, index or derived, does not match its sum"));
+            return Err(corrupt(
+                &self.path,
+                offset,
+                "a block of a segment, index or derived, does not match its sum",
+            ));
         }
         self.checked[(index / 64) as usize].fetch_or(1 << (index % 64), Ordering::Relaxed);
         Ok(())

@@ -15,7 +15,9 @@ use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
 use crate::format::records::{Block, Coding, HEAD_BYTES, RecordsHead, Stored};
-use crate::format::segment::{PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about};
+use crate::format::segment::{
+    PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about,
+};
 use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
@@ -84,7 +86,10 @@ struct Inner {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("path", &self.inner.path).field("head", &self.inner.head.commit.serial).finish()
+        f.debug_struct("Snapshot")
+            .field("path", &self.inner.path)
+            .field("head", &self.inner.head.commit.serial)
+            .finish()
     }
 }
 
@@ -128,7 +133,11 @@ impl Snapshot {
         Snapshot::of(path, storage, &located)
     }
 
-    pub(crate) fn of(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Result<Snapshot> {
+    pub(crate) fn of(
+        path: &Path,
+        storage: Arc<dyn Storage>,
+        located: &Located,
+    ) -> Result<Snapshot> {
         assert!(located.head.end <= located.file_len, "a view ends in the file");
         let mut inner = Inner {
             path: path.to_path_buf(),
@@ -153,10 +162,18 @@ impl Snapshot {
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
+    /// Whether both are one snapshot, so that what was read through one is known to the other. A commit without records, such
+    /// as one of derived segments, makes another snapshot with the same [`CommitInfo`].
+    #[must_use]
+    pub fn is_same(&self, other: &Snapshot) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Whether this is the view of a file that ends with its newest commit, as found there.
     pub(crate) fn is_of(&self, located: &Located) -> bool {
         let Inner { header, head, pointed_end, file_len, .. } = &*self.inner;
-        (header, head, *pointed_end, *file_len) == (&located.header, &located.head, located.pointed_end, located.head.end)
+        (header, head, *pointed_end, *file_len)
+            == (&located.header, &located.head, located.pointed_end, located.head.end)
     }
 
     /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when nothing was committed since; else a
@@ -177,7 +194,11 @@ impl Snapshot {
                     self.commit().chain,
                 )
         };
-        if same(&located.header, &located.head) { Ok(self.clone()) } else { Snapshot::of(&self.inner.path, storage, &located) }
+        if same(&located.header, &located.head) {
+            Ok(self.clone())
+        } else {
+            Snapshot::of(&self.inner.path, storage, &located)
+        }
     }
 
     /// Path it was opened by.
@@ -190,7 +211,12 @@ impl Snapshot {
     #[must_use]
     pub fn commit(&self) -> CommitInfo {
         let commit = &self.inner.head.commit;
-        CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
+        CommitInfo {
+            number: commit.number,
+            time_us: commit.time_us,
+            next_sequence: commit.next_sequence,
+            chain: commit.chain,
+        }
     }
 
     /// The file.
@@ -278,7 +304,9 @@ impl Snapshot {
     pub fn record(&self, sequence: u64) -> Result<StoredRecord> {
         let block = self.block_of(sequence)?;
         let index = sequence.checked_sub(block.first_sequence).filter(|&i| i < block.len());
-        let index = index.ok_or_else(|| self.inner.corrupt(0, format!("the directory does not lead to record {sequence}")))?;
+        let index = index.ok_or_else(|| {
+            self.inner.corrupt(0, format!("the directory does not lead to record {sequence}"))
+        })?;
         let record = StoredRecord { block, index: index as usize };
         debug_assert_eq!(record.sequence(), sequence, "the record that was asked for is given");
         Ok(record)
@@ -295,7 +323,9 @@ impl Snapshot {
             }
             let sequence = next;
             next += 1;
-            let here = |b: &Arc<Block>| sequence >= b.first_sequence && sequence - b.first_sequence < b.len();
+            let here = |b: &Arc<Block>| {
+                sequence >= b.first_sequence && sequence - b.first_sequence < b.len()
+            };
             let block = match current.take().filter(here) {
                 Some(block) => block,
                 None => match self.block_of(sequence) {
@@ -306,11 +336,14 @@ impl Snapshot {
                     }
                 },
             };
-            let index = sequence.checked_sub(block.first_sequence).filter(|&index| index < block.len());
+            let index =
+                sequence.checked_sub(block.first_sequence).filter(|&index| index < block.len());
             current = Some(block.clone());
             Some(match index {
                 Some(index) => Ok(StoredRecord { block, index: index as usize }),
-                None => Err(self.inner.corrupt(0, format!("the directory does not lead to record {sequence}"))),
+                None => Err(self
+                    .inner
+                    .corrupt(0, format!("the directory does not lead to record {sequence}"))),
             })
         })
     }
@@ -323,7 +356,9 @@ impl Snapshot {
             let blocks = self.inner.tail_blocks()?;
             let at = blocks.partition_point(|b| b.first_sequence <= sequence);
             let block = at.checked_sub(1).map(|i| blocks[i].clone());
-            return block.ok_or_else(|| self.inner.corrupt(self.inner.head.commit.tail_offset, "the tail misses records"));
+            return block.ok_or_else(|| {
+                self.inner.corrupt(self.inner.head.commit.tail_offset, "the tail misses records")
+            });
         }
         self.inner.indexed_block(sequence)
     }
@@ -357,8 +392,14 @@ impl Snapshot {
     }
 
     /// Calls `each` for every records frame in a range of the file, unpacked; none is kept.
-    pub(crate) fn each_block(&self, range: Range<u64>, each: &mut dyn FnMut(u64, &Block) -> Result<()>) -> Result<()> {
-        self.inner.walk_records(range, &mut |offset, payload| each(offset, &self.inner.decode_block(offset, &payload)?))
+    pub(crate) fn each_block(
+        &self,
+        range: Range<u64>,
+        each: &mut dyn FnMut(u64, &Block) -> Result<()>,
+    ) -> Result<()> {
+        self.inner.walk_records(range, &mut |offset, payload| {
+            each(offset, &self.inner.decode_block(offset, &payload)?)
+        })
     }
 
     /// Where the chains of the folded commits are kept once they are known.
@@ -373,7 +414,11 @@ impl Snapshot {
 }
 
 /// Opens a file and tells what it is when it is no file.
-pub(crate) fn open_storage(volume: &dyn Volume, path: &Path, write: bool) -> Result<Arc<dyn Storage>> {
+pub(crate) fn open_storage(
+    volume: &dyn Volume,
+    path: &Path,
+    write: bool,
+) -> Result<Arc<dyn Storage>> {
     volume.open(path, write).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::NotFound { path: path.to_path_buf() },
         std::io::ErrorKind::IsADirectory => not_a_file(path, "it is a folder"),
@@ -413,7 +458,8 @@ impl Inner {
         }
         let guess = FRAME_GUESS_BYTES.min((limit - offset) as usize);
         let mut bytes = self.read(offset, guess)?;
-        let frame = Frame::decode(&bytes, offset, &self.header).map_err(|what| self.corrupt(offset, what))?;
+        let frame = Frame::decode(&bytes, offset, &self.header)
+            .map_err(|what| self.corrupt(offset, what))?;
         if frame.kind != kind || frame.end() > limit {
             return Err(self.corrupt(offset, format!("no whole {} frame is here", kind.name())));
         }
@@ -425,15 +471,25 @@ impl Inner {
         bytes.truncate(total);
         let payload = Bytes::from(bytes).slice(FRAME_HEADER_BYTES as usize..);
         if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {
-            return Err(self.corrupt(offset, format!("the {} frame's hash does not match", kind.name())));
+            return Err(
+                self.corrupt(offset, format!("the {} frame's hash does not match", kind.name()))
+            );
         }
-        debug_assert!(frame.kind == kind && frame.payload_len as usize <= payload.len(), "a whole frame is given");
+        debug_assert!(
+            frame.kind == kind && frame.payload_len as usize <= payload.len(),
+            "a whole frame is given"
+        );
         Ok((frame, payload.slice(..frame.payload_len as usize)))
     }
 
     fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let bytes = read_up_to(&*self.storage, offset, len).map_err(Error::io("read", &self.path))?;
-        if bytes.len() == len { Ok(bytes) } else { Err(self.corrupt(offset, "the file ends too early")) }
+        let bytes =
+            read_up_to(&*self.storage, offset, len).map_err(Error::io("read", &self.path))?;
+        if bytes.len() == len {
+            Ok(bytes)
+        } else {
+            Err(self.corrupt(offset, "the file ends too early"))
+        }
     }
 
     /// Unpacks a records frame.
@@ -472,7 +528,8 @@ impl Inner {
 
     fn unpacker(&self, dictionary: u64) -> Result<Decompressor<'static>> {
         let bytes = self.dictionary(dictionary)?;
-        Decompressor::with_dictionary(&bytes).map_err(|_| self.corrupt(dictionary, "the dictionary does not load"))
+        Decompressor::with_dictionary(&bytes)
+            .map_err(|_| self.corrupt(dictionary, "the dictionary does not load"))
     }
 
     fn dictionary(&self, offset: u64) -> Result<Bytes> {
@@ -489,15 +546,20 @@ impl Inner {
     fn indexed_block(&self, sequence: u64) -> Result<Arc<Block>> {
         let at = self.manifest.segments.partition_point(|s| s.next_sequence <= sequence);
         let directory = self.record_directory(at)?;
-        let place = |index| Ok(decode_place(directory.read(index * PLACE_BYTES..(index + 1) * PLACE_BYTES)?));
-        let found = find_place(directory.len() / PLACE_BYTES, sequence, |index| Ok(place(index)?.first_sequence))?;
+        let place = |index| {
+            Ok(decode_place(directory.read(index * PLACE_BYTES..(index + 1) * PLACE_BYTES)?))
+        };
+        let found = find_place(directory.len() / PLACE_BYTES, sequence, |index| {
+            Ok(place(index)?.first_sequence)
+        })?;
         let missing = || format!("the directory does not lead to record {sequence}");
         let index = found.ok_or_else(|| self.corrupt(self.meta(at).frame_offset, missing()))?;
         self.block(place(index)?.frame_offset)
     }
 
     fn record_directory(&self, index: usize) -> Result<Section> {
-        let missing = || self.corrupt(self.meta(index).frame_offset, "the segment has no record directory");
+        let missing =
+            || self.corrupt(self.meta(index).frame_offset, "the segment has no record directory");
         self.segment(index)?.section(RECORD_DIRECTORY).ok_or_else(missing)
     }
 
@@ -509,7 +571,11 @@ impl Inner {
 
     /// The payload of a segment, index or derived,: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
-        debug_assert_eq!(self.payloads.len(), self.on_disk.len(), "each segment has both, index and derived");
+        debug_assert_eq!(
+            self.payloads.len(),
+            self.on_disk.len(),
+            "each segment has both, index and derived"
+        );
         let cell = self.payloads.get(index).expect("an index of a segment, index or derived");
         if let Some(ready) = cell.get() {
             return Ok(ready);
@@ -541,7 +607,9 @@ impl Inner {
         let meta = self.meta(index);
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
         let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
-        let end = end.ok_or_else(|| self.corrupt(meta.frame_offset, "the segment reaches past the newest commit"))?;
+        let end = end.ok_or_else(|| {
+            self.corrupt(meta.frame_offset, "the segment reaches past the newest commit")
+        })?;
         let map = self.mapped()?.filter(|map| end <= map.len() as u64);
         Ok(map.map(|map| map.slice(start as usize..(start + meta.payload_len) as usize)))
     }
@@ -568,7 +636,10 @@ impl Inner {
         }
         let len = self.pointed_end.min(self.head.end);
         let map = self.storage.map(len).map_err(Error::io("map", &self.path))?;
-        debug_assert!(map.as_ref().is_none_or(|map| map.len() as u64 <= len), "nothing that may be cut is mapped");
+        debug_assert!(
+            map.as_ref().is_none_or(|map| map.len() as u64 <= len),
+            "nothing that may be cut is mapped"
+        );
         Ok(self.map.get_or_init(|| map).as_ref())
     }
 
@@ -588,7 +659,8 @@ impl Inner {
     fn tail_places(&self) -> Result<Vec<RecordsPlace>> {
         let mut places = Vec::new();
         self.walk_tail(&mut |frame_offset, payload| {
-            let head = RecordsHead::decode(&payload).map_err(|what| self.corrupt(frame_offset, what))?;
+            let head =
+                RecordsHead::decode(&payload).map_err(|what| self.corrupt(frame_offset, what))?;
             if head.first_sequence + u64::from(head.count) > self.head.commit.indexed {
                 places.push(RecordsPlace { first_sequence: head.first_sequence, frame_offset });
             }
@@ -601,13 +673,19 @@ impl Inner {
     fn walk_tail(&self, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
         let offset = self.head.commit.tail_offset;
         if offset < LOG_START || offset > self.head.end {
-            return Err(self.corrupt(self.head.offset, "the commit's tail offset is outside the log"));
+            return Err(
+                self.corrupt(self.head.offset, "the commit's tail offset is outside the log")
+            );
         }
         self.walk_records(offset..self.head.end, each)
     }
 
     /// Calls `each` for every records frame in a range of the file that ends with a frame.
-    fn walk_records(&self, range: Range<u64>, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
+    fn walk_records(
+        &self,
+        range: Range<u64>,
+        each: &mut dyn FnMut(u64, Bytes) -> Result<()>,
+    ) -> Result<()> {
         // One read serves a whole tail: it is bounded, and frames that are not records are skipped by their length.
         let window = self.read_window(&range)?;
         let mut offset = range.start;
@@ -636,7 +714,11 @@ impl Inner {
         let at = (offset - start) as usize;
         let decoded = match window.get(at..at + FRAME_HEADER_BYTES as usize) {
             Some(bytes) => Frame::decode(bytes, offset, &self.header),
-            None => Frame::decode(&self.read(offset, FRAME_HEADER_BYTES as usize)?, offset, &self.header),
+            None => Frame::decode(
+                &self.read(offset, FRAME_HEADER_BYTES as usize)?,
+                offset,
+                &self.header,
+            ),
         };
         decoded.map_err(|what| self.corrupt(offset, what))
     }

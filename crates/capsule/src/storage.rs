@@ -88,7 +88,11 @@ pub trait Storage: Send + Sync + Debug {
 }
 
 /// Reads exactly `buffer.len()` bytes.
-pub(crate) fn read_exact_at(storage: &dyn Storage, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn read_exact_at(
+    storage: &dyn Storage,
+    mut buffer: &mut [u8],
+    mut offset: u64,
+) -> io::Result<()> {
     while !buffer.is_empty() {
         match storage.read_at(buffer, offset) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -122,7 +126,11 @@ pub(crate) fn read_up_to(storage: &dyn Storage, offset: u64, len: usize) -> io::
 }
 
 /// Writes all of `bytes`.
-pub(crate) fn write_all_at(storage: &dyn Storage, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(
+    storage: &dyn Storage,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> io::Result<()> {
     while !bytes.is_empty() {
         match storage.write_at(bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

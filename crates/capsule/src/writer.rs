@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::create::{give_name, start_file, temporary_path};
-use crate::draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail};
+use crate::draft::{
+    Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail,
+};
 use crate::error::{Error, Result};
 use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::Kind;
@@ -71,7 +73,11 @@ impl Writer {
         Writer::open_in(volume, path, None)
     }
 
-    fn open_in(volume: Arc<dyn Volume>, path: &Path, options: Option<&WriterOptions>) -> Result<Writer> {
+    fn open_in(
+        volume: Arc<dyn Volume>,
+        path: &Path,
+        options: Option<&WriterOptions>,
+    ) -> Result<Writer> {
         let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
         let storage = open_storage(&*volume, &path, true)?;
@@ -148,7 +154,13 @@ impl Writer {
             0 if self.core.head.commit.indexed == 1 => Manifest::default(),
             _ => self.core.snapshot()?.manifest().clone(),
         };
-        let draft = Draft::new(&self.core.path, &self.core.header, &self.core.head, manifest, self.core.buffers);
+        let draft = Draft::new(
+            &self.core.path,
+            &self.core.header,
+            &self.core.head,
+            manifest,
+            self.core.buffers,
+        );
         Ok(Transaction { core: &mut self.core, draft, published: false })
     }
 
@@ -174,14 +186,25 @@ impl Writer {
         self.core.prepare(&*self.volume)?;
         let old = self.core.snapshot()?;
         // A file without commits stays of its generation: in a later one it is damage when no commit can be read.
-        let generation = self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
+        let generation =
+            self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
         let header = Header { generation, ..self.core.header };
         let temporary = temporary_path(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
-            return Err(Error::LockedByWriter { path: temporary, holder: None, waited: Duration::ZERO });
+            return Err(Error::LockedByWriter {
+                path: temporary,
+                holder: None,
+                waited: Duration::ZERO,
+            });
         }
-        let located = Located { header, head: Head::empty(), named: false, pointed_end: LOG_START, file_len: LOG_START };
+        let located = Located {
+            header,
+            head: Head::empty(),
+            named: false,
+            pointed_end: LOG_START,
+            file_len: LOG_START,
+        };
         let mut core = Core::new(&temporary, storage, &located);
         core.clean = true;
         core.buffers = self.core.buffers;
@@ -238,7 +261,8 @@ impl Unlocked {
         let path = self.snapshot.path().to_path_buf();
         let opened = self.storage.clone();
         let mut writer = Writer::lock_opened(self.volume, &path, self.storage, Some(options))?;
-        if Arc::ptr_eq(&opened, &writer.core.storage) && self.snapshot.is_of(&writer.core.located()) {
+        if Arc::ptr_eq(&opened, &writer.core.storage) && self.snapshot.is_of(&writer.core.located())
+        {
             writer.core.snapshot = Some(self.snapshot);
         }
         Ok(writer)
@@ -260,7 +284,11 @@ fn lock_file_itself(
         } else if locked {
             return Ok(());
         } else if start.elapsed() >= timeout {
-            return Err(Error::LockedByWriter { path: path.to_path_buf(), holder: None, waited: start.elapsed() });
+            return Err(Error::LockedByWriter {
+                path: path.to_path_buf(),
+                holder: None,
+                waited: start.elapsed(),
+            });
         } else {
             std::thread::sleep(LOCK_PAUSE);
         }
@@ -279,7 +307,10 @@ fn may_write(header: &Header, path: &Path) -> Result<()> {
 
 impl Core {
     fn new(path: &Path, storage: Arc<dyn Storage>, located: &Located) -> Core {
-        assert!(located.pointed_end <= located.head.end, "the newest commit is the one that a pointer names or a later one");
+        assert!(
+            located.pointed_end <= located.head.end,
+            "the newest commit is the one that a pointer names or a later one"
+        );
         Core {
             path: path.to_path_buf(),
             storage,
@@ -287,7 +318,9 @@ impl Core {
             head: located.head,
             pointed_end: located.pointed_end,
             packer: Packer::default(),
-            clean: located.named && located.file_len == located.head.end && located.pointed_end == located.head.end,
+            clean: located.named
+                && located.file_len == located.head.end
+                && located.pointed_end == located.head.end,
             named: located.named,
             poisoned: false,
             snapshot: None,
@@ -325,7 +358,9 @@ impl Core {
         if self.clean {
             return Ok(());
         }
-        self.storage.set_len(self.head.end).map_err(Error::io("cut the torn end of", &self.path))?;
+        self.storage
+            .set_len(self.head.end)
+            .map_err(Error::io("cut the torn end of", &self.path))?;
         self.storage.sync().map_err(Error::io("sync", &self.path))?;
         if self.rewrite_missing()? {
             self.storage.sync().map_err(Error::io("sync", &self.path))?;
@@ -340,7 +375,10 @@ impl Core {
             self.write_pointer();
         }
         self.clean = true;
-        assert!(self.named && !self.poisoned, "a transaction is built on a file whose name is on disk");
+        assert!(
+            self.named && !self.poisoned,
+            "a transaction is built on a file whose name is on disk"
+        );
         Ok(())
     }
 
@@ -353,10 +391,15 @@ impl Core {
         while offset < self.head.end {
             let len = (self.head.end - offset).min(COPY_BYTES) as usize;
             let mut cached = vec![0; len];
-            read_exact_at(&*self.storage, &mut cached, offset).map_err(Error::io("read", &self.path))?;
-            let medium = self.storage.read_medium(offset, len).map_err(Error::io("read the medium of", &self.path))?;
+            read_exact_at(&*self.storage, &mut cached, offset)
+                .map_err(Error::io("read", &self.path))?;
+            let medium = self
+                .storage
+                .read_medium(offset, len)
+                .map_err(Error::io("read the medium of", &self.path))?;
             if medium.is_none_or(|medium| medium != cached) {
-                write_all_at(&*self.storage, &cached, offset).map_err(Error::io("write", &self.path))?;
+                write_all_at(&*self.storage, &cached, offset)
+                    .map_err(Error::io("write", &self.path))?;
                 written = true;
             }
             offset += len as u64;
@@ -370,7 +413,8 @@ impl Core {
         if commit.serial == 0 {
             return;
         }
-        let pointer = CommitPointer { serial: commit.serial, offset, end, digest, named: self.named };
+        let pointer =
+            CommitPointer { serial: commit.serial, offset, end, digest, named: self.named };
         assert!(self.pointed_end <= end, "a commit pointer never goes back");
         if write_all_at(&*self.storage, &pointer.encode(&self.header), pointer.slot()).is_ok() {
             self.pointed_end = self.head.end;
@@ -382,13 +426,23 @@ impl Core {
         let Finished { bytes, offset, head } = finished;
         assert!(self.clean && !self.poisoned, "only a writer that prepared the file publishes");
         assert!(*offset >= self.head.end, "nothing that was acknowledged is overwritten");
-        assert_eq!(offset + bytes.len() as u64, head.end, "a transaction ends with its commit frame");
+        assert_eq!(
+            offset + bytes.len() as u64,
+            head.end,
+            "a transaction ends with its commit frame"
+        );
         self.clean = false;
-        let written = write_all_at(&*self.storage, bytes, *offset).map_err(Error::io("write", &self.path));
-        let synced = written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
+        let written =
+            write_all_at(&*self.storage, bytes, *offset).map_err(Error::io("write", &self.path));
+        let synced =
+            written.and_then(|()| self.sync_commit().map_err(Error::io("sync", &self.path)));
         if let Err(error) = synced {
             self.cut_back();
-            return Err(if self.poisoned { Error::Poisoned { path: self.path.clone() } } else { error });
+            return Err(if self.poisoned {
+                Error::Poisoned { path: self.path.clone() }
+            } else {
+                error
+            });
         }
         self.head = *head;
         self.clean = true;
@@ -430,7 +484,12 @@ impl Core {
 
     fn info(&self) -> CommitInfo {
         let commit = &self.head.commit;
-        CommitInfo { number: commit.number, time_us: commit.time_us, next_sequence: commit.next_sequence, chain: commit.chain }
+        CommitInfo {
+            number: commit.number,
+            time_us: commit.time_us,
+            next_sequence: commit.next_sequence,
+            chain: commit.chain,
+        }
     }
 
     /// Ends `draft` and publishes it. Its owner undoes it when this fails.
@@ -447,10 +506,15 @@ impl Core {
                 lengths.push(stored_len(record?.stored()));
             }
         }
-        let tail = Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
+        let tail =
+            Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
         let finished = draft.finish(end, tail);
         self.publish(&finished)?;
-        assert_eq!(self.head.commit.next_sequence, draft.next_sequence(), "every record that was promised exists");
+        assert_eq!(
+            self.head.commit.next_sequence,
+            draft.next_sequence(),
+            "every record that was promised exists"
+        );
         Ok(self.info())
     }
 
@@ -466,7 +530,12 @@ impl Core {
         draft.spill(&*self.storage)
     }
 
-    fn add_derived(&mut self, draft: &mut Draft, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
+    fn add_derived(
+        &mut self,
+        draft: &mut Draft,
+        derived: DerivedDraft,
+        replaces: &[u64],
+    ) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
         draft.add_derived(derived, replaces)?;
         draft.spill(&*self.storage)
@@ -533,7 +602,10 @@ impl Transaction<'_> {
     /// As [`Transaction::append`].
     pub fn append_stored(&mut self, record: Stored<'_>) -> Result<u64> {
         if self.draft.record_count() >= COMMIT_RECORDS_MAX {
-            return Err(Error::TooLarge { what: "a transaction's number of records", limit: COMMIT_RECORDS_MAX as u64 });
+            return Err(Error::TooLarge {
+                what: "a transaction's number of records",
+                limit: COMMIT_RECORDS_MAX as u64,
+            });
         }
         self.core.append(&mut self.draft, record)
     }
@@ -658,15 +730,22 @@ impl Rewrite<'_> {
         let (core, draft) = self.parts();
         if base.number > 0 {
             draft.flush(&mut core.packer, &*core.storage)?;
-            draft.history_offset = draft.push(Kind::History, &crate::format::history::encode(&history));
-            core.commit(draft, Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain })?;
+            draft.history_offset =
+                draft.push(Kind::History, &crate::format::history::encode(&history));
+            core.commit(
+                draft,
+                Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain },
+            )?;
         }
         core.storage.sync().map_err(Error::io("sync", &core.path))?;
         let (temporary, path) = (core.path.clone(), self.writer.core.path.clone());
         give_name(&*self.writer.volume, &temporary, &path)?;
         let mut core = self.core.take().expect("present until the end");
         let (new, clean) = (core.head.commit, core.clean);
-        assert!(new.chain == base.chain && new.number == base.number && clean, "the new file goes on from the same history");
+        assert!(
+            new.chain == base.chain && new.number == base.number && clean,
+            "the new file goes on from the same history"
+        );
         core.path = path;
         core.snapshot = None;
         core.named = true;

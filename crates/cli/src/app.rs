@@ -9,8 +9,8 @@ use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
-    AsOf, Coverage, Error, Holder, NewRecord, NewVectors, PrincipalReader, PrincipalWriter, Reader, Record, UnlockedWriter, Uri,
-    WriteOptions, Writer,
+    AsOf, Coverage, Error, Holder, NewRecord, NewVectors, PrincipalReader, PrincipalWriter, Reader,
+    Record, UnlockedWriter, Uri, WriteOptions, Writer,
 };
 use kapsa_model::Embedder;
 
@@ -83,7 +83,11 @@ impl AnyReader {
         }
     }
 
-    pub(crate) fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found, Error> {
+    pub(crate) fn find_with(
+        &self,
+        request: &FindRequest,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<Found, Error> {
         match self {
             AnyReader::Owner(reader) => reader.find_with(request, embedder),
             AnyReader::Principal(reader) => reader.find_with(request, embedder),
@@ -112,13 +116,6 @@ pub(crate) enum AnyWriter {
 }
 
 impl AnyWriter {
-    pub(crate) fn put(&mut self, record: NewRecord) -> Result<Put, Error> {
-        match self {
-            AnyWriter::Owner(writer) => writer.put(record),
-            AnyWriter::Principal(writer) => writer.put(record),
-        }
-    }
-
     pub(crate) fn put_many(&mut self, records: Vec<NewRecord>) -> Result<Vec<Put>, Error> {
         match self {
             AnyWriter::Owner(writer) => writer.put_many(records),
@@ -127,7 +124,11 @@ impl AnyWriter {
     }
 
     /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one commit.
-    pub(crate) fn put_embedded(&mut self, records: Vec<NewRecord>, vectors: NewVectors) -> Result<Vec<Put>, Error> {
+    pub(crate) fn put_embedded(
+        &mut self,
+        records: Vec<NewRecord>,
+        vectors: NewVectors,
+    ) -> Result<Vec<Put>, Error> {
         let unpublished = match self {
             AnyWriter::Owner(writer) => {
                 let mut transaction = writer.transaction();
@@ -194,7 +195,9 @@ impl App {
     /// Denies a principal what belongs to the owner.
     fn refuse_principals(&self, what: &'static str) -> Result<()> {
         match self.principal() {
-            Some(principal) => Err(Error::AccessDenied { principal: principal.to_string(), what }.into()),
+            Some(principal) => {
+                Err(Error::AccessDenied { principal: principal.to_string(), what }.into())
+            }
             None => Ok(()),
         }
     }
@@ -231,7 +234,8 @@ impl App {
             return self.placed(Reader::open(&self.capsule()?)?, when.as_of.as_deref(), Reader::on);
         };
         // A mount has no current branch.
-        let branch = self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
+        let branch =
+            self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
         let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
         Ok(reader.on(branch, when.as_of.as_deref().map(moment::as_of).as_ref())?)
     }
@@ -260,10 +264,17 @@ impl App {
 
     /// Looks for a URI in what was imported. A mount that cannot be read is told of, and passed over.
     fn in_mounts(&mut self, uri: &Uri) -> Option<(String, Reader, Record)> {
-        let mounts = Mounts::of(&self.capsule().ok()?).list().map_err(|error| self.out.note(&error.to_string())).ok()?;
+        let mounts = Mounts::of(&self.capsule().ok()?)
+            .list()
+            .map_err(|error| self.out.note(&error.to_string()))
+            .ok()?;
         mounts.into_iter().find_map(|mount| {
             let opened = Reader::open(&mount.path);
-            let reader = opened.map_err(|error| self.out.note(&format!("skipped the mount {}: {error}", mount.name))).ok()?;
+            let reader = opened
+                .map_err(|error| {
+                    self.out.note(&format!("skipped the mount {}: {error}", mount.name))
+                })
+                .ok()?;
             let record = reader.get(uri).ok()?;
             Some((mount.name, reader, record))
         })
@@ -363,7 +374,8 @@ impl App {
         let branch = self.branch(&path)?;
         let mut options = self.write_options(None);
         options.holder.branch.clone_from(&branch);
-        let location = StoreLocation::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
+        let location =
+            StoreLocation::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
         // Stores take a capsule that is not there for an empty one; who names one by mistake is told.
         let reader = Reader::open(&path)?;
         let Some(principal) = self.principal() else { return Ok(location) };
@@ -378,7 +390,11 @@ impl App {
 
     /// How a capsule is opened for writing by this call.
     pub(crate) fn write_options(&self, run: Option<&str>) -> WriteOptions {
-        WriteOptions { clock: moment::now, lock_timeout: self.global.lock_timeout, holder: holder(run) }
+        WriteOptions {
+            clock: moment::now,
+            lock_timeout: self.global.lock_timeout,
+            holder: holder(run),
+        }
     }
 }
 
@@ -398,7 +414,9 @@ fn holder(run: Option<&str>) -> Holder {
 }
 
 fn user() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    let named = ["USER", "LOGNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
     named.unwrap_or_else(|| format!("uid {}", sys::user_id()))
 }
 

@@ -37,7 +37,9 @@ pub(crate) fn answer() -> Result<bool> {
 pub(crate) fn script(shell: Shell) -> Result<Vec<u8>> {
     let name = shell.to_string();
     let shells = Shells::builtins();
-    let known = shells.completer(&name).ok_or_else(|| CliError::usage(format!("{name} has no completions")))?;
+    let known = shells
+        .completer(&name)
+        .ok_or_else(|| CliError::usage(format!("{name} has no completions")))?;
     let mut script = Vec::new();
     let written = known.write_registration(VARIABLE, "kapsa", "kapsa", &program(), &mut script);
     written.map_err(|error| CliError::io("write the completion script", &error))?;
@@ -79,9 +81,13 @@ struct FromCapsule {
 
 impl ValueCompleter for FromCapsule {
     fn complete(&self, current: &OsStr) -> Vec<CompletionCandidate> {
-        let names = current.to_str().map_or_else(Vec::new, |prefix| self.names.beginning(self.what, prefix));
+        let names = current
+            .to_str()
+            .map_or_else(Vec::new, |prefix| self.names.beginning(self.what, prefix));
         // A shell takes what is offered as it is: a name that needs quotes is left out.
-        let safe = names.into_iter().filter(|name| shlex::try_quote(name).is_ok_and(|quoted| quoted == *name));
+        let safe = names
+            .into_iter()
+            .filter(|name| shlex::try_quote(name).is_ok_and(|quoted| quoted == *name));
         safe.map(CompletionCandidate::new).collect()
     }
 }
@@ -130,7 +136,14 @@ mod tests {
             held(words.into_iter()).expect("global options")
         };
         let given = held("kapsa -- kapsa get --capsule a.kapsa --branch=run/1 no");
-        assert_eq!((given.capsule.as_deref(), given.branch.as_deref()), (Some(Path::new("a.kapsa")), Some("run/1")));
-        assert_eq!(held("kapsa -- kapsa get --branch").branch, held("kapsa -- kapsa get").branch, "a value under way is none");
+        assert_eq!(
+            (given.capsule.as_deref(), given.branch.as_deref()),
+            (Some(Path::new("a.kapsa")), Some("run/1"))
+        );
+        assert_eq!(
+            held("kapsa -- kapsa get --branch").branch,
+            held("kapsa -- kapsa get").branch,
+            "a value under way is none"
+        );
     }
 }

@@ -26,7 +26,8 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// The nearest file, seen from the current folder.
     pub(crate) fn nearest() -> Result<Option<ConfigFile>> {
-        let here = env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+        let here =
+            env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
         ConfigFile::find(&here, shared_root(&here).as_deref())
     }
 
@@ -58,10 +59,15 @@ impl ConfigFile {
             let line = before.map_or(0, |before| before.matches('\n').count() + 1);
             let table = before.and_then(|before| {
                 let whole = before.len() + self.text[before.len()..].find('\n').unwrap_or(0);
-                self.text[..whole].lines().rev().map(str::trim).find(|line| line.starts_with('[') && line.ends_with(']'))
+                self.text[..whole]
+                    .lines()
+                    .rev()
+                    .map(str::trim)
+                    .find(|line| line.starts_with('[') && line.ends_with(']'))
             });
             let table = table.map_or_else(String::new, |table| format!(", in {table}"));
-            let message = format!("{}, line {line}{table}: {}", self.path.display(), error.message());
+            let message =
+                format!("{}, line {line}{table}: {}", self.path.display(), error.message());
             CliError::user("invalid_config", message)
         })
     }
@@ -71,14 +77,24 @@ impl ConfigFile {
 pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     let mut text = String::new();
     let failed = |error| CliError::io(&format!("read {}", path.display()), &error);
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path).map_err(failed)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(CliError::user("not_a_file", format!("cannot read {}: not a regular file", path.display())));
+        return Err(CliError::user(
+            "not_a_file",
+            format!("cannot read {}: not a regular file", path.display()),
+        ));
     }
     let read = file.take(bytes_max + 1).read_to_string(&mut text).map_err(failed)?;
     if read as u64 > bytes_max {
         let size = crate::render::size(bytes_max);
-        return Err(CliError::user("too_large", format!("{} is larger than {size}", path.display())));
+        return Err(CliError::user(
+            "too_large",
+            format!("{} is larger than {size}", path.display()),
+        ));
     }
     Ok(text)
 }

@@ -43,8 +43,7 @@ mod tests {
     #[test]
     fn equal_lines_stand_once_and_others_between_marks() {
         let both = marked("same\nport 1\nend", "same\nport 2\nend\nmore");
-        let want =
-            "same\n<<<<<<< ours\nport 1\n=======\nport 2\n>>>>>>> theirs\nend\n<<<<<<< ours\n=======\nmore\n>>>>>>> theirs\n";
+        let want = "same\n<<<<<<< ours\nport 1\n=======\nport 2\n>>>>>>> theirs\nend\n<<<<<<< ours\n=======\nmore\n>>>>>>> theirs\n";
         assert!(both.starts_with("same\n<<<<<<< ours\nport 1"), "{both}");
         assert!(both == want || both.matches(THEIRS).count() == 1, "{both}");
         assert!(has_marks(&both) && !has_marks("same\n=======\nend"));

@@ -50,8 +50,11 @@ impl CliError {
     /// What the operating system said when we tried to `what`.
     pub(crate) fn io(what: &str, source: &io::Error) -> CliError {
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                CliError::system("disk_full", format!("cannot {what}: {source}")).hint(HINT_DISK_FULL)
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => {
+                CliError::system("disk_full", format!("cannot {what}: {source}"))
+                    .hint(HINT_DISK_FULL)
             }
             _ => CliError::system("io", format!("cannot {what}: {source}")),
         }
@@ -102,7 +105,10 @@ impl Place {
     /// What the parser says, with its place.
     pub(crate) fn before(self, text: &str) -> String {
         let Some(line) = self.0 else { return text.to_string() };
-        text.strip_prefix("error: ").map_or_else(|| format!("line {line}: {text}"), |rest| format!("error: line {line}: {rest}"))
+        text.strip_prefix("error: ").map_or_else(
+            || format!("line {line}: {text}"),
+            |rest| format!("error: line {line}: {rest}"),
+        )
     }
 }
 
@@ -166,43 +172,61 @@ impl From<Error> for CliError {
 /// What makes a denied operation possible. Clearance decides only about levels and domains.
 fn access_hint(what: &str) -> &'static str {
     match what {
-        "write at this level in this domain" => "the owner can raise its level: kapsa clearance set PRINCIPAL DOMAIN=LEVEL",
-        "let this spread further than it does" => "classify it at least as high as what it replaces or comes from",
-        "write in the name of another agent" | "write into the memory of another agent" => "a principal writes only as itself",
+        "write at this level in this domain" => {
+            "the owner can raise its level: kapsa clearance set PRINCIPAL DOMAIN=LEVEL"
+        }
+        "let this spread further than it does" => {
+            "classify it at least as high as what it replaces or comes from"
+        }
+        "write in the name of another agent" | "write into the memory of another agent" => {
+            "a principal writes only as itself"
+        }
         _ => "only the owner may: leave out --as and unset KAPSA_PRINCIPAL",
     }
 }
 
 fn not_found(uri: String, message: String) -> CliError {
     let short = Uri::parse(&uri).map_or_else(|_| uri.clone(), |parsed| parsed.short().to_string());
-    let hint = format!("kapsa history {short} shows whether it was forgotten, kapsa find searches by words");
+    let hint = format!(
+        "kapsa history {short} shows whether it was forgotten, kapsa find searches by words"
+    );
     CliError::user("uri_not_found", message).hint(hint).field("uri", uri)
 }
 
 fn capsule(cause: CapsuleError, message: String) -> CliError {
     let full = cause.is_disk_full();
     match cause {
-        CapsuleError::NotFound { .. } => {
-            CliError::user("capsule_not_found", message).hint("kapsa init creates one here, kapsa create PATH elsewhere")
+        CapsuleError::NotFound { .. } => CliError::user("capsule_not_found", message)
+            .hint("kapsa init creates one here, kapsa create PATH elsewhere"),
+        CapsuleError::NotACapsule { .. } => CliError::user("not_a_capsule", message)
+            .hint("the file was not touched; choose another path"),
+        CapsuleError::VersionMismatch { .. } => {
+            CliError::system("version_mismatch", message).hint("upgrade kapsa")
         }
-        CapsuleError::NotACapsule { .. } => {
-            CliError::user("not_a_capsule", message).hint("the file was not touched; choose another path")
+        CapsuleError::LockedByWriter { path, holder, .. } => {
+            locked(&path, holder.as_deref(), message)
         }
-        CapsuleError::VersionMismatch { .. } => CliError::system("version_mismatch", message).hint("upgrade kapsa"),
-        CapsuleError::LockedByWriter { path, holder, .. } => locked(&path, holder.as_deref(), message),
-        CapsuleError::Truncated { .. } => CliError::system("truncated", message).hint("kapsa doctor shows how to fix it"),
-        CapsuleError::Corrupt { offset, .. } => {
-            CliError::system("corrupt", message).hint("kapsa verify shows what is damaged").field("offset", offset)
+        CapsuleError::Truncated { .. } => {
+            CliError::system("truncated", message).hint("kapsa doctor shows how to fix it")
         }
-        CapsuleError::NoSuchRecord { sequence } => CliError::user("no_such_record", message).field("sequence", sequence),
-        CapsuleError::ChainMismatch { number } => {
-            CliError::system("chain_mismatch", message).hint("kapsa verify shows what is damaged").field("commit", number)
+        CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message)
+            .hint("kapsa verify shows what is damaged")
+            .field("offset", offset),
+        CapsuleError::NoSuchRecord { sequence } => {
+            CliError::user("no_such_record", message).field("sequence", sequence)
         }
+        CapsuleError::ChainMismatch { number } => CliError::system("chain_mismatch", message)
+            .hint("kapsa verify shows what is damaged")
+            .field("commit", number),
         CapsuleError::Misuse { .. } => CliError::user("invalid_operation", message),
         CapsuleError::TooLarge { .. } => CliError::user("too_large", message),
         CapsuleError::Replaced { .. } => CliError::system("replaced", message).hint("try again"),
-        CapsuleError::Poisoned { .. } => CliError::system("poisoned", message).hint("run kapsa verify, then try again"),
-        CapsuleError::Io { .. } if full => CliError::system("disk_full", message).hint(HINT_DISK_FULL),
+        CapsuleError::Poisoned { .. } => {
+            CliError::system("poisoned", message).hint("run kapsa verify, then try again")
+        }
+        CapsuleError::Io { .. } if full => {
+            CliError::system("disk_full", message).hint(HINT_DISK_FULL)
+        }
         CapsuleError::Io { .. } => CliError::system("io", message),
         _ => CliError::system("internal", message),
     }
@@ -210,7 +234,9 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
 
 fn locked(capsule: &Path, holder: Option<&Holder>, message: String) -> CliError {
     let error = CliError::system("locked_by_writer", message);
-    let Some(holder) = holder else { return error.hint("wait for it to finish, or wait longer with --lock-timeout SECONDS") };
+    let Some(holder) = holder else {
+        return error.hint("wait for it to finish, or wait longer with --lock-timeout SECONDS");
+    };
     let fate = holder::fate(holder, &kapsa_memory::lock_path(capsule));
     let error = error.hint(fate.hint(holder)).field("holder", fate.name());
     let error = error
@@ -240,8 +266,11 @@ mod tests {
             run_id: Some("r".into()),
             ..Holder::default()
         };
-        let cause =
-            CapsuleError::LockedByWriter { path: "x.kapsa".into(), holder: Some(Box::new(holder)), waited: Duration::ZERO };
+        let cause = CapsuleError::LockedByWriter {
+            path: "x.kapsa".into(),
+            holder: Some(Box::new(holder)),
+            waited: Duration::ZERO,
+        };
         let error = CliError::from(Error::Capsule(cause));
         assert_eq!((error.exit_code(), error.code), (2, "locked_by_writer"));
         assert_eq!(error.fields["pid"], 7);

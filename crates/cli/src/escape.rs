@@ -53,7 +53,11 @@ fn push_visible(out: &mut String, c: char) {
 pub(crate) struct SafeJson;
 
 impl Formatter for SafeJson {
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
         while let Some(at) = rest.find(hidden) {
             let (plain, tail) = rest.split_at(at);
@@ -87,7 +91,9 @@ mod tests {
     #[test]
     fn json_is_harmless_and_says_the_same() {
         let mut out = Vec::new();
-        HOSTILE.serialize(&mut serde_json::Serializer::with_formatter(&mut out, SafeJson)).expect("serialises");
+        HOSTILE
+            .serialize(&mut serde_json::Serializer::with_formatter(&mut out, SafeJson))
+            .expect("serialises");
         let text = String::from_utf8(out).expect("UTF-8");
         assert!(text.chars().all(|c| !hidden(c)), "{text:?}");
         assert!(text.contains("\\udb40\\udc41") && text.contains("\\u202e"), "{text}");

@@ -24,12 +24,16 @@ pub(crate) fn exclude_beside(capsule: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let wanted = patterns(capsule);
-    let missing: Vec<_> = wanted.iter().filter(|pattern| !known.lines().any(|line| line.trim_end() == *pattern)).collect();
+    let missing: Vec<_> = wanted
+        .iter()
+        .filter(|pattern| !known.lines().any(|line| line.trim_end() == *pattern))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }
     fs::create_dir_all(folder.join("info"))?;
-    let mut text = if known.is_empty() || known.ends_with('\n') { String::new() } else { "\n".to_string() };
+    let mut text =
+        if known.is_empty() || known.ends_with('\n') { String::new() } else { "\n".to_string() };
     missing.iter().for_each(|pattern| text.extend([pattern, "\n"]));
     OpenOptions::new().append(true).create(true).open(&file)?.write_all(text.as_bytes())
 }
@@ -43,7 +47,8 @@ fn git_folder(capsule: &Path) -> Option<PathBuf> {
 
 /// What is excluded: the files beside any capsule with the usual ending, else those of this one.
 fn patterns(capsule: &Path) -> Vec<String> {
-    let name = capsule.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name =
+        capsule.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = if name.ends_with(USUAL) { format!("*{USUAL}") } else { escaped(&name) };
     ENDINGS.iter().map(|ending| format!("{name}{ending}")).collect()
 }

@@ -75,7 +75,9 @@ pub(crate) fn fate(holder: &Holder, lock: &Path) -> Fate {
         _ => return Fate::Unknown,
     }
     match sys::process(holder.pid) {
-        Some(process) if holder.process_start.as_ref().is_none_or(|start| *start == process.start) => {
+        Some(process)
+            if holder.process_start.as_ref().is_none_or(|start| *start == process.start) =>
+        {
             if matches!(process.state, 'T' | 't') { Fate::Stopped } else { Fate::Running }
         }
         _ => Fate::Ended(openers(lock)),
@@ -86,8 +88,11 @@ pub(crate) fn fate(holder: &Holder, lock: &Path) -> Fate {
 fn openers(file: &Path) -> Vec<u32> {
     let Ok(wanted) = std::fs::metadata(file) else { return Vec::new() };
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let same = |path: &Path| std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino()));
+    let pids =
+        processes.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let same = |path: &Path| {
+        std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino()))
+    };
     let has_open = |pid: &u32| {
         // A process that ended meanwhile, or is another user's, is passed over: the list only helps.
         let Ok(opened) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
@@ -119,7 +124,10 @@ mod tests {
         assert_eq!(fate(&reused, file.path()), Fate::Ended(Vec::new()));
         let elsewhere = Holder { pid_namespace: Some("pid:[1]".to_string()), ..me() };
         assert_eq!(fate(&elsewhere, file.path()), Fate::OtherNamespace);
-        assert_eq!(fate(&Holder { host: "another".to_string(), ..me() }, file.path()), Fate::OtherHost);
+        assert_eq!(
+            fate(&Holder { host: "another".to_string(), ..me() }, file.path()),
+            Fate::OtherHost
+        );
         assert_eq!(fate(&Holder::default(), file.path()), Fate::Unknown);
     }
 }

@@ -76,7 +76,11 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
-        let code = if matches!(error, Error::InvalidUri { .. }) { "invalid_uri" } else { "invalid_record" };
+        let code = if matches!(error, Error::InvalidUri { .. }) {
+            "invalid_uri"
+        } else {
+            "invalid_record"
+        };
         Fault::new(code, error.to_string())
     }
 }
@@ -115,7 +119,8 @@ fn expect_object(bytes: &[u8], what: &str) -> Result<(), Fault> {
         Some(b'[') => "jq -c '.[]' turns an array into one object per line",
         _ => "store plain text with --plain or --text",
     };
-    Err(Fault::new("invalid_json", format!("{what} must be a JSON object, but found {found}")).hint(hint))
+    Err(Fault::new("invalid_json", format!("{what} must be a JSON object, but found {found}"))
+        .hint(hint))
 }
 
 fn check_depth(bytes: &[u8]) -> Result<(), Fault> {
@@ -171,9 +176,9 @@ fn too_deep() -> Fault {
 
 /// Finds the words for what the parser refused. Only ever runs after a failure, so it may look twice.
 fn explain(bytes: &[u8], error: &serde_json::Error) -> Fault {
-    let unknown = serde_json::from_slice::<Map<String, Value>>(bytes)
-        .ok()
-        .and_then(|map| map.into_iter().map(|(key, _)| key).find(|key| !FIELDS.contains(&key.as_str())));
+    let unknown = serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|map| {
+        map.into_iter().map(|(key, _)| key).find(|key| !FIELDS.contains(&key.as_str()))
+    });
     let place = syntax(error);
     let Some(key) = unknown else { return place };
     let hint = did_you_mean(&key).map_or_else(
@@ -190,7 +195,11 @@ fn explain(bytes: &[u8], error: &serde_json::Error) -> Fault {
 fn syntax(error: &serde_json::Error) -> Fault {
     let text = error.to_string();
     let message = text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]);
-    Fault { line: error.line().max(1), column: error.column(), ..Fault::new("invalid_json", message) }
+    Fault {
+        line: error.line().max(1),
+        column: error.column(),
+        ..Fault::new("invalid_json", message)
+    }
 }
 
 /// The field that a mistyped name most likely means.
@@ -198,7 +207,12 @@ fn did_you_mean(key: &str) -> Option<&'static str> {
     let lower: String = key.chars().take(32).collect::<String>().to_lowercase();
     let known = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, field)| *field);
     known.or_else(|| {
-        FIELDS.into_iter().map(|field| (distance(&lower, field), field)).min().filter(|(d, _)| *d <= 2).map(|(_, field)| field)
+        FIELDS
+            .into_iter()
+            .map(|field| (distance(&lower, field), field))
+            .min()
+            .filter(|(d, _)| *d <= 2)
+            .map(|(_, field)| field)
     })
 }
 
@@ -259,7 +273,9 @@ impl RecordIn {
             access,
             uri: self.uri.as_deref().map(Uri::parse).transpose()?,
             title: self.title.unwrap_or_default(),
-            text: self.text.ok_or_else(|| Fault::new("invalid_record", "the record has no `text`"))?,
+            text: self
+                .text
+                .ok_or_else(|| Fault::new("invalid_record", "the record has no `text`"))?,
             kind: self.kind.unwrap_or_default(),
             label: self.label.unwrap_or_default(),
             tags: self.tags.unwrap_or_default().0,
@@ -279,10 +295,18 @@ impl RecordIn {
 fn access(level: Option<&str>, named: Option<Vec<String>>) -> Result<Option<Access>, Fault> {
     let named = named.unwrap_or_default();
     let Some(name) = level else {
-        return if named.is_empty() { Ok(None) } else { Err(Fault::new("invalid_record", "`named` needs a `classification`")) };
+        return if named.is_empty() {
+            Ok(None)
+        } else {
+            Err(Fault::new("invalid_record", "`named` needs a `classification`"))
+        };
     };
-    let level = Classification::named(name)
-        .ok_or_else(|| Fault::new("invalid_record", "`classification` is public, internal, confidential or restricted"))?;
+    let level = Classification::named(name).ok_or_else(|| {
+        Fault::new(
+            "invalid_record",
+            "`classification` is public, internal, confidential or restricted",
+        )
+    })?;
     Ok(Some(Access { level, named }))
 }
 
@@ -354,7 +378,8 @@ impl Visitor<'_> for MomentVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Moment, E> {
-        let stamp: Timestamp = text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))?;
+        let stamp: Timestamp =
+            text.parse().map_err(|_| E::invalid_value(de::Unexpected::Str(text), &self))?;
         Ok(Moment(stamp.as_microsecond()))
     }
 
@@ -366,7 +391,8 @@ impl Visitor<'_> for MomentVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, at: u64) -> Result<Moment, E> {
-        let signed = i64::try_from(at).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(at), &self))?;
+        let signed =
+            i64::try_from(at).map_err(|_| E::invalid_value(de::Unexpected::Unsigned(at), &self))?;
         self.visit_i64(signed)
     }
 }
@@ -394,15 +420,22 @@ mod tests {
 
     #[test]
     fn tags_and_times_have_two_forms_and_null_is_absent() {
-        let record = record(br#"{"text":"t","tags":["a=b=c","d"],"created_at":5,"title":null}"#).expect("valid");
-        assert_eq!(record.tags, BTreeMap::from([("a".into(), "b=c".into()), ("d".into(), String::new())]));
+        let record = record(br#"{"text":"t","tags":["a=b=c","d"],"created_at":5,"title":null}"#)
+            .expect("valid");
+        assert_eq!(
+            record.tags,
+            BTreeMap::from([("a".into(), "b=c".into()), ("d".into(), String::new())])
+        );
         assert_eq!(record.created_at, Some(5));
     }
 
     #[test]
     fn a_mistyped_field_is_named_with_the_likely_one() {
         let fault = fault(r#"{"text":"t","titel":"x"}"#);
-        assert_eq!((fault.code, fault.message.as_str()), ("unknown_field", "a record has no field `titel`"));
+        assert_eq!(
+            (fault.code, fault.message.as_str()),
+            ("unknown_field", "a record has no field `titel`")
+        );
         assert!(fault.hint.is_some_and(|hint| hint.contains("`title`")));
         assert_eq!(did_you_mean("content"), Some("text"));
         assert_eq!(did_you_mean("zzzzzz"), None);
@@ -441,7 +474,13 @@ mod tests {
 
     #[test]
     fn depth_has_a_limit_and_strings_do_not_count() {
-        let nested = |levels: usize| format!(r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#, "[".repeat(levels), "]".repeat(levels));
+        let nested = |levels: usize| {
+            format!(
+                r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#,
+                "[".repeat(levels),
+                "]".repeat(levels)
+            )
+        };
         assert!(record(nested(JSON_DEPTH_MAX - 2).as_bytes()).is_ok());
         assert!(fault(&nested(JSON_DEPTH_MAX - 1)).message.contains("deeper than 64"));
         assert!(fault(&nested(1_000_000)).message.contains("deeper than 64"));

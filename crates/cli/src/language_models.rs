@@ -6,7 +6,9 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use kapsa_http::{Provider, TIERS, language_model};
-use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel};
+use kapsa_model::{
+    BoxFuture, ChatReply, ChatRequest, LanguageModel, ModelError, ModelErrorKind, ScriptedModel,
+};
 use kapsa_roles::RoleSpec;
 use serde_json::Value;
 
@@ -38,7 +40,11 @@ impl Choice<'_> {
     pub(crate) fn of(&self, spec: &RoleSpec) -> Result<Option<Arc<dyn LanguageModel>>> {
         if let Some(name) = self.asked {
             let model = named(name, None)?;
-            return Ok(Some(Arc::new(Models { by_name: BTreeMap::new(), other: Some(model), is_only: true })));
+            return Ok(Some(Arc::new(Models {
+                by_name: BTreeMap::new(),
+                other: Some(model),
+                is_only: true,
+            })));
         }
         let mut by_name: BTreeMap<String, Box<dyn LanguageModel>> = BTreeMap::new();
         for node in spec.operators.iter().flat_map(|operator| &operator.nodes) {
@@ -70,12 +76,18 @@ fn has_provider(name: &str) -> bool {
 fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
     if let Some((SCRIPTED, path)) = name.split_once(':') {
         let path = Path::new(path);
-        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let is_inside =
+            path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if folder.is_some() && !is_inside {
-            return Err(CliError::user("invalid_config", format!("`{name}` must be a relative path without `..`"))
-                .hint("--model scripted:PATH may be any path"));
+            return Err(CliError::user(
+                "invalid_config",
+                format!("`{name}` must be a relative path without `..`"),
+            )
+            .hint("--model scripted:PATH may be any path"));
         }
-        return Ok(Box::new(script(&folder.map_or_else(|| path.to_path_buf(), |folder| folder.join(path)))?));
+        return Ok(Box::new(script(
+            &folder.map_or_else(|| path.to_path_buf(), |folder| folder.join(path)),
+        )?));
     }
     language_model(name, &SERVICE.settings(name)?).map_err(|error| {
         let error = failed(error);
@@ -89,7 +101,8 @@ fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
 /// A script, as JSON or, with the ending `.toml`, as TOML.
 fn script(path: &Path) -> Result<ScriptedModel> {
     let text = read_text(path, SCRIPT_BYTES_MAX)?;
-    let wrong = |reason: String| CliError::user("invalid_config", format!("{}: {reason}", path.display()));
+    let wrong =
+        |reason: String| CliError::user("invalid_config", format!("{}: {reason}", path.display()));
     let value: Value = if path.extension().is_some_and(|end| end == "toml") {
         toml::from_str(&text).map_err(|error| wrong(error.message().to_string()))?
     } else {
@@ -111,7 +124,10 @@ impl LanguageModel for Models {
         self.other.as_ref().map_or("none", |model| model.name())
     }
 
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         let asked = request.model.as_deref();
         let of_provider = asked.filter(|name| has_provider(name));
         if let Some(model) = of_provider.and_then(|name| self.by_name.get(name)) {

@@ -171,7 +171,8 @@ fn error_style(typed: &[OsString]) -> ErrorStyle {
 
 /// When to use colour, known before the call is parsed, for help and errors.
 fn color_choice(typed: &[OsString]) -> ColorChoice {
-    let mut words = typed.iter().skip(1).take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
+    let mut words =
+        typed.iter().skip(1).take_while(|arg| *arg != "--").filter_map(|arg| arg.to_str());
     let mut choice = ColorChoice::Auto;
     while let Some(word) = words.next() {
         let value = if word == "--color" { words.next() } else { word.strip_prefix("--color=") };
@@ -195,7 +196,8 @@ fn fail(error: &CliError, style: ErrorStyle) -> u8 {
 /// Answers a call that is not a command: help, version, or a mistake. Returns the exit code.
 fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Place) -> u8 {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return output::help(&error.render(), color_choice(typed)).map_or_else(|error| fail(&error, style), |()| 0);
+        return output::help(&error.render(), color_choice(typed))
+            .map_or_else(|error| fail(&error, style), |()| 0);
     }
     let text = error.render().to_string();
     let placed = place.before(&text);
@@ -213,14 +215,18 @@ fn svc_usage(typed: &[OsString]) -> String {
     let mut command = args::command();
     command.build();
     let verb = typed.get(2).and_then(|verb| verb.to_str()).unwrap_or_default();
-    let usage = command.find_subcommand_mut("svc").and_then(|svc| svc.find_subcommand_mut(verb)).map(clap::Command::render_usage);
+    let usage = command
+        .find_subcommand_mut("svc")
+        .and_then(|svc| svc.find_subcommand_mut(verb))
+        .map(clap::Command::render_usage);
     usage.map_or_else(|| "Usage: kapsa svc <COMMAND>".to_string(), |usage| usage.to_string())
 }
 
 /// The first paragraph of the parser's text is the message; the usage of the verb is the hint.
 fn usage_error(text: &str) -> CliError {
     let (first, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-    let message = first.trim().trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let message =
+        first.trim().trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ");
     let called = rest.lines().find(|line| line.starts_with("Usage:")).unwrap_or("kapsa --help");
     CliError::usage(message).hint(called.trim())
 }

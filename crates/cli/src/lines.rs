@@ -37,7 +37,13 @@ pub(crate) struct Pieces<R> {
 
 impl<R: BufRead> Pieces<R> {
     pub(crate) fn new(input: R) -> Pieces<R> {
-        Pieces { input, buffer: Vec::new(), line: 0, form: Form::NotKnownYet, line_bytes_max: LINE_BYTES_MAX }
+        Pieces {
+            input,
+            buffer: Vec::new(),
+            line: 0,
+            form: Form::NotKnownYet,
+            line_bytes_max: LINE_BYTES_MAX,
+        }
     }
 
     /// The next record's JSON; none at the end.
@@ -62,7 +68,8 @@ impl<R: BufRead> Pieces<R> {
         match self.form {
             Form::OnePerLine => Ok(()),
             Form::OneInAll => {
-                let fault = Fault::new("invalid_json", "unexpected content after the object").hint(HINT_ONE_PER_LINE);
+                let fault = Fault::new("invalid_json", "unexpected content after the object")
+                    .hint(HINT_ONE_PER_LINE);
                 Err(located(self.line, fault))
             }
             Form::NotKnownYet => self.read_to_the_end_of_the_first(),
@@ -93,7 +100,12 @@ impl<R: BufRead> Pieces<R> {
     /// Appends one line to the buffer. `false` at the end of the stream.
     fn read_line(&mut self) -> Result<bool> {
         let limit = self.line_bytes_max as u64 + 1;
-        let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.buffer).map_err(unreadable)?;
+        let read = self
+            .input
+            .by_ref()
+            .take(limit)
+            .read_until(b'\n', &mut self.buffer)
+            .map_err(unreadable)?;
         if read == 0 {
             return Ok(false);
         }
@@ -140,8 +152,14 @@ mod tests {
 
     #[test]
     fn objects_come_one_per_line_or_one_in_all() {
-        assert_eq!(cut("{\"a\":1}\n\n{\"b\":\"}\"}").expect("two"), [(1, "{\"a\":1}".into()), (3, "{\"b\":\"}\"}".into())]);
-        assert_eq!(cut("\u{feff}\n{\n\"a\": \"{\"\n}\n\n").expect("one"), [(2, "{\n\"a\": \"{\"\n}".into())]);
+        assert_eq!(
+            cut("{\"a\":1}\n\n{\"b\":\"}\"}").expect("two"),
+            [(1, "{\"a\":1}".into()), (3, "{\"b\":\"}\"}".into())]
+        );
+        assert_eq!(
+            cut("\u{feff}\n{\n\"a\": \"{\"\n}\n\n").expect("one"),
+            [(2, "{\n\"a\": \"{\"\n}".into())]
+        );
         assert_eq!(cut(" \n\n").expect("none"), []);
     }
 

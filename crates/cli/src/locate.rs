@@ -19,12 +19,17 @@ pub(crate) fn capsule(asked: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given(asked) {
         return Ok(path.to_path_buf());
     }
-    let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+    let here =
+        std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
     // A working tree of its own shares the memory of its repository.
-    let shared = || shared_root(&here).map(|root| root.join(workspace())).filter(|path| path.exists());
+    let shared =
+        || shared_root(&here).map(|root| root.join(workspace())).filter(|path| path.exists());
     nearest(&here).or_else(shared).ok_or_else(|| {
-        CliError::user("no_capsule", format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"))
-            .hint("kapsa init creates one here; --capsule PATH or KAPSA_CAPSULE selects another")
+        CliError::user(
+            "no_capsule",
+            format!("no {WORKSPACE_FOLDER}/{WORKSPACE_FILE} here or in any parent folder"),
+        )
+        .hint("kapsa init creates one here; --capsule PATH or KAPSA_CAPSULE selects another")
     })
 }
 
@@ -60,12 +65,16 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
         Ok(_) => {
             let odd = |error| {
-                CliError::from(error).hint(format!("fix it with kapsa branch switch main ({} holds the name)", path.display()))
+                CliError::from(error).hint(format!(
+                    "fix it with kapsa branch switch main ({} holds the name)",
+                    path.display()
+                ))
             };
             Ok(Some(branch_name(&text).map_err(odd)?))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error).hint("remove it to be on main again")),
+        Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error)
+            .hint("remove it to be on main again")),
     }
 }
 
@@ -74,7 +83,8 @@ pub(crate) fn set_current_branch(capsule: &Path, name: &str) -> Result<()> {
     let path = branch_file(capsule);
     let mut temporary = path.as_os_str().to_os_string();
     temporary.push(".new");
-    let written = std::fs::write(&temporary, format!("{name}\n")).and_then(|()| std::fs::rename(&temporary, &path));
+    let written = std::fs::write(&temporary, format!("{name}\n"))
+        .and_then(|()| std::fs::rename(&temporary, &path));
     written.map_err(|error| CliError::io(&format!("write {}", path.display()), &error))
 }
 

@@ -36,14 +36,20 @@ pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
         return Ok(Box::new(bundled));
     }
     let embedder = match model.name.split_once('/') {
-        Some((provider @ ("openai" | "ollama"), name)) => service(&format!("{provider}:{name}"), Some(model.dimension))?,
+        Some((provider @ ("openai" | "ollama"), name)) => {
+            service(&format!("{provider}:{name}"), Some(model.dimension))?
+        }
         _ => from_file(&model.hash_hex(), &model.name)?,
     };
     if embedder.model() == model {
         return Ok(embedder);
     }
-    let message = format!("the model {} is no longer the one that made the vectors of this capsule", model.name);
-    Err(CliError::system("model_changed", message).hint("kapsa reembed --model NAME makes new vectors"))
+    let message = format!(
+        "the model {} is no longer the one that made the vectors of this capsule",
+        model.name
+    );
+    Err(CliError::system("model_changed", message)
+        .hint("kapsa reembed --model NAME makes new vectors"))
 }
 
 /// A model by the name that a person gives it: `bundled`, `local:NAME`, `openai:MODEL` or `ollama:MODEL`.
@@ -77,13 +83,22 @@ pub(crate) struct Added {
 pub(crate) fn added() -> Result<Vec<Added>> {
     let mut all = Vec::new();
     // Without a home folder nothing was ever added; adding says so.
-    let Some(entries) = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok()) else { return Ok(all) };
+    let Some(entries) = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok()) else {
+        return Ok(all);
+    };
     for entry in entries.flatten() {
         let path = entry.path();
-        let hash = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let hash =
+            path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         if path.extension().is_some_and(|end| end == "kmodel") && hash.len() == 64 {
-            let told = std::fs::read_to_string(path.with_extension("name")).unwrap_or_else(|_| hash.clone());
-            all.push(Added { name: told.trim().to_string(), hash, bytes: entry.metadata().map_or(0, |meta| meta.len()), path });
+            let told = std::fs::read_to_string(path.with_extension("name"))
+                .unwrap_or_else(|_| hash.clone());
+            all.push(Added {
+                name: told.trim().to_string(),
+                hash,
+                bytes: entry.metadata().map_or(0, |meta| meta.len()),
+                path,
+            });
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
@@ -93,10 +108,15 @@ pub(crate) fn added() -> Result<Vec<Added>> {
 /// The folder of models.
 pub(crate) fn folder() -> Result<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = || set("XDG_DATA_HOME").or_else(|| set("LOCALAPPDATA")).or_else(|| Some(set("HOME")?.join(".local/share")));
-    set(FOLDER)
-        .or_else(|| Some(data()?.join("kapsa/models")))
-        .ok_or_else(|| CliError::system("no_home", "no home folder to keep models in").hint(format!("set {FOLDER} to a folder")))
+    let data = || {
+        set("XDG_DATA_HOME")
+            .or_else(|| set("LOCALAPPDATA"))
+            .or_else(|| Some(set("HOME")?.join(".local/share")))
+    };
+    set(FOLDER).or_else(|| Some(data()?.join("kapsa/models"))).ok_or_else(|| {
+        CliError::system("no_home", "no home folder to keep models in")
+            .hint(format!("set {FOLDER} to a folder"))
+    })
 }
 
 fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {

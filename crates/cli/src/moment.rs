@@ -56,9 +56,10 @@ pub(crate) fn parse(text: &str, now: Micros) -> Result<Micros, String> {
     let looks_like_date = text.len() == "2026-11-01".len();
     let date = text.parse::<Date>().ok().filter(|_| looks_like_date);
     let start = date.and_then(|date| TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok());
-    start
-        .map(Timestamp::as_microsecond)
-        .ok_or_else(|| "not a time; write 2026-11-01T10:00:00Z, 2026-11-01, or an age such as 7d or 12h".to_string())
+    start.map(Timestamp::as_microsecond).ok_or_else(|| {
+        "not a time; write 2026-11-01T10:00:00Z, 2026-11-01, or an age such as 7d or 12h"
+            .to_string()
+    })
 }
 
 fn span(text: &str) -> Option<Micros> {
@@ -72,7 +73,8 @@ fn span(text: &str) -> Option<Micros> {
         "w" => 604_800,
         _ => return None,
     };
-    let count = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse::<i64>().ok())??;
+    let count =
+        number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse::<i64>().ok())??;
     count.checked_mul(seconds)?.checked_mul(MICROS_PER_SECOND)
 }
 

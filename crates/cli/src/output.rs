@@ -328,7 +328,9 @@ fn complain(text: &str) {
 
 /// Writes one JSON value and a newline, with nothing in it that acts on a terminal.
 pub(crate) fn write_json(writer: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *writer, SafeJson)).map_err(io::Error::from)?;
+    value
+        .serialize(&mut serde_json::Serializer::with_formatter(&mut *writer, SafeJson))
+        .map_err(io::Error::from)?;
     writer.write_all(b"\n")
 }
 
@@ -362,10 +364,17 @@ mod tests {
             let text = format!("cannot open {}: it is too long", long.repeat(100_000));
             let short = shortened(&text);
             assert!(short.len() <= MESSAGE_BYTES_MAX + 8 && short.contains(" … "), "{long:?}");
-            assert!(short.starts_with("cannot open ") && short.ends_with(": it is too long"), "{long:?}");
+            assert!(
+                short.starts_with("cannot open ") && short.ends_with(": it is too long"),
+                "{long:?}"
+            );
             let mut json = Vec::new();
             write_json(&mut json, &short).expect("serialises");
-            assert!(json.len() < 64 << 10 && escape::body(&short).len() < 64 << 10, "{long:?}: {}", json.len());
+            assert!(
+                json.len() < 64 << 10 && escape::body(&short).len() < 64 << 10,
+                "{long:?}: {}",
+                json.len()
+            );
         }
     }
 

@@ -23,7 +23,12 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(title: &str, out: &Output) -> Progress {
-        Progress { title: escape::line(title).into_owned(), begun: Instant::now(), may_show: !out.is_json(), bar: None }
+        Progress {
+            title: escape::line(title).into_owned(),
+            begun: Instant::now(),
+            may_show: !out.is_json(),
+            bar: None,
+        }
     }
 
     /// Tells how much is done, and of how much where that is known.

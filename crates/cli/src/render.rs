@@ -21,9 +21,18 @@ const PREVIEW_COLUMNS_MIN: usize = 20;
 /// Prints a record: a line that names it, a line for each field it has, then its text.
 pub(crate) fn record(out: &mut Output, record: &Record) -> Result<()> {
     let kind = state_or_kind(record);
-    out.pieces(&[Piece::strong(record.uri.short()), Piece::plain(format!("  #{}  {kind}", record.sequence))], FIELD_COLUMNS)?;
+    out.pieces(
+        &[
+            Piece::strong(record.uri.short()),
+            Piece::plain(format!("  #{}  {kind}", record.sequence)),
+        ],
+        FIELD_COLUMNS,
+    )?;
     for (name, value) in fields(record) {
-        out.pieces(&[Piece::faint(format!("{name:<FIELD_COLUMNS$}")), Piece::plain(value)], FIELD_COLUMNS)?;
+        out.pieces(
+            &[Piece::faint(format!("{name:<FIELD_COLUMNS$}")), Piece::plain(value)],
+            FIELD_COLUMNS,
+        )?;
     }
     if record.tombstone || record.purged {
         return Ok(());
@@ -35,7 +44,11 @@ pub(crate) fn record(out: &mut Output, record: &Record) -> Result<()> {
 /// Prints a record that contests the one shown before it: which it is, by whom and on which branch, then its text.
 pub(crate) fn rival(out: &mut Output, record: &Record, branch: &str) -> Result<()> {
     let by = if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
-    let about = format!("contested by #{} on {branch}{by}, committed {}", record.sequence, readable(record.committed_at));
+    let about = format!(
+        "contested by #{} on {branch}{by}, committed {}",
+        record.sequence,
+        readable(record.committed_at)
+    );
     out.pieces(&[Piece::strong(about)], FIELD_COLUMNS)?;
     out.text("\n")?;
     out.body(if record.tombstone { "(forgotten)" } else { &record.text })
@@ -61,7 +74,11 @@ pub(crate) fn decision(origin: &Origin) -> String {
         Decision::Picked => "picked from",
         Decision::Reverted => "reverted to the state before, or at,",
     };
-    let by = if origin.by.is_empty() { String::new() } else { format!("by {}: ", escape::line(&origin.by)) };
+    let by = if origin.by.is_empty() {
+        String::new()
+    } else {
+        format!("by {}: ", escape::line(&origin.by))
+    };
     format!("{by}{what}")
 }
 
@@ -83,7 +100,8 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
         ("agent", &record.agent),
         ("run", &record.run),
     ];
-    let mut fields: Vec<_> = texts.into_iter().filter(|(_, v)| !v.is_empty()).map(|(n, v)| (n, v.clone())).collect();
+    let mut fields: Vec<_> =
+        texts.into_iter().filter(|(_, v)| !v.is_empty()).map(|(n, v)| (n, v.clone())).collect();
     if own_tags(record).next().is_some() {
         fields.push(("tags", tags(record)));
     }
@@ -98,7 +116,8 @@ pub(crate) fn fields(record: &Record) -> Vec<(&'static str, String)> {
         fields.push(("source", place(source)));
     }
     if !record.conflicts_with.is_empty() {
-        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
+        let rivals: Vec<String> =
+            record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         fields.push(("contested", format!("with {}", rivals.join(", "))));
     }
     if let Some(origin) = &record.origin {
@@ -132,18 +151,42 @@ pub(crate) fn place(source: &Source) -> String {
 /// Prints a record as one line of a list.
 pub(crate) fn list_line(out: &mut Output, record: &Record, sequence_width: usize) -> Result<()> {
     let sequence = format!("#{}", record.sequence);
-    let before = format!("{sequence:<width$}  {}  ", readable(record.committed_at), width = sequence_width + 1);
-    let created = created_apart(record).map(|created| format!("created {}  ", &created[..DAY_CHARS.min(created.len())]));
+    let before = format!(
+        "{sequence:<width$}  {}  ",
+        readable(record.committed_at),
+        width = sequence_width + 1
+    );
+    let created = created_apart(record)
+        .map(|created| format!("created {}  ", &created[..DAY_CHARS.min(created.len())]));
     named_line(out, &before, record, &created.unwrap_or_default())
 }
 
 /// Prints a line about a record: what stands before its URI, the URI, a remark and as much of its headline as fits.
-pub(crate) fn named_line(out: &mut Output, before: &str, record: &Record, remark: &str) -> Result<()> {
+pub(crate) fn named_line(
+    out: &mut Output,
+    before: &str,
+    record: &Record,
+    remark: &str,
+) -> Result<()> {
     let uri = escape::line(record.uri.short());
     let used = [before, &uri, remark].map(textwrap::core::display_width).iter().sum::<usize>() + 2;
-    let columns = out.columns().map_or(PREVIEW_COLUMNS, |columns| columns.saturating_sub(used).max(PREVIEW_COLUMNS_MIN));
-    let rest = if record.tombstone || record.purged { state_or_kind(record).into_owned() } else { headline_in(record, columns) };
-    out.pieces(&[Piece::plain(before), Piece::strong(&*uri), Piece::faint(format!("  {remark}")), Piece::plain(rest)], 4)
+    let columns = out
+        .columns()
+        .map_or(PREVIEW_COLUMNS, |columns| columns.saturating_sub(used).max(PREVIEW_COLUMNS_MIN));
+    let rest = if record.tombstone || record.purged {
+        state_or_kind(record).into_owned()
+    } else {
+        headline_in(record, columns)
+    };
+    out.pieces(
+        &[
+            Piece::plain(before),
+            Piece::strong(&*uri),
+            Piece::faint(format!("  {remark}")),
+            Piece::plain(rest),
+        ],
+        4,
+    )
 }
 
 /// Characters of a day, such as 2026-11-28.
@@ -160,7 +203,10 @@ pub(crate) fn listed_uri(record: &Record) -> &str {
 }
 
 /// What an event says in words, where its type alone would not: which branch was merged.
-pub(crate) fn event_in_words(event_type: &str, payload: &serde_json::Map<String, serde_json::Value>) -> Option<String> {
+pub(crate) fn event_in_words(
+    event_type: &str,
+    payload: &serde_json::Map<String, serde_json::Value>,
+) -> Option<String> {
     if event_type != EventType::BranchMerged.name() {
         return None;
     }
@@ -174,7 +220,11 @@ pub(crate) fn headline(record: &Record) -> String {
 }
 
 fn headline_in(record: &Record, columns: usize) -> String {
-    let text = if record.title.is_empty() { record.text.trim_start().lines().next().unwrap_or_default() } else { &record.title };
+    let text = if record.title.is_empty() {
+        record.text.trim_start().lines().next().unwrap_or_default()
+    } else {
+        &record.title
+    };
     // What is longer by far need not be looked at whole.
     let text = text.char_indices().nth(columns * 4).map_or(text, |(at, _)| &text[..at]);
     shortened_to(&escape::line(text), columns)
@@ -195,7 +245,13 @@ pub(crate) struct Reading<'a> {
 }
 
 /// Prints a hit: where it is, what it is, and the passage with the matched words marked. `branch` is the one it was written to.
-pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit, branch: &str, reading: &Reading<'_>) -> Result<()> {
+pub(crate) fn hit(
+    out: &mut Output,
+    rank: usize,
+    hit: &Hit,
+    branch: &str,
+    reading: &Reading<'_>,
+) -> Result<()> {
     let record = &hit.record;
     let mut rest = vec![format!("#{}", record.sequence), day_of(record)];
     if record.kind != KIND_DEFAULT {
@@ -208,8 +264,11 @@ pub(crate) fn hit(out: &mut Output, rank: usize, hit: &Hit, branch: &str, readin
         rest.push(format!("{:.2}", hit.score));
     }
     rest.extend(superseded(record).map(|by| format!("superseded by {by}")));
-    let name =
-        [Piece::plain(format!("{rank:>2}. ")), Piece::strong(record.uri.short()), Piece::plain(format!("  {}", rest.join("  ")))];
+    let name = [
+        Piece::plain(format!("{rank:>2}. ")),
+        Piece::strong(record.uri.short()),
+        Piece::plain(format!("  {}", rest.join("  "))),
+    ];
     out.pieces(&name, HIT_INDENT)?;
     let indent = " ".repeat(HIT_INDENT);
     if !record.title.is_empty() {
@@ -246,7 +305,9 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
     let why = &hit.why;
     let mut reasons = Vec::new();
     reasons.extend(why.words.map(|(rank, score)| format!("words: rank {rank}, {score:.2}")));
-    reasons.extend(why.meaning.map(|(rank, cosine)| format!("meaning: rank {rank}, cosine {cosine:.2}")));
+    reasons.extend(
+        why.meaning.map(|(rank, cosine)| format!("meaning: rank {rank}, cosine {cosine:.2}")),
+    );
     if why.meaning.is_none() {
         reasons.extend(why.cosine.map(|cosine| format!("meaning: cosine {cosine:.2}")));
     }
@@ -254,21 +315,30 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
         reasons.push(format!("terms: {}", why.terms.join(" ")));
     }
     if !why.points.is_empty() {
-        let points: Vec<String> =
-            why.points.iter().map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " "))).collect();
+        let points: Vec<String> = why
+            .points
+            .iter()
+            .map(|(what, points)| format!("{} {points:+.2}", what.replace('_', " ")))
+            .collect();
         reasons.push(points.join(" "));
     }
     if hit.group_hits > 1 {
         reasons.push(format!("{} hits in its group", hit.group_hits));
     }
-    out.pieces(&[Piece::plain(" ".repeat(HIT_INDENT)), Piece::faint(reasons.join("; "))], HIT_INDENT)
+    out.pieces(
+        &[Piece::plain(" ".repeat(HIT_INDENT)), Piece::faint(reasons.join("; "))],
+        HIT_INDENT,
+    )
 }
 
 /// The passage of a hit as one line, its matched words marked.
 pub(crate) fn snippet(hit: &Hit) -> Vec<Piece<'static>> {
     let looks = pieces(hit).into_iter();
     looks
-        .map(|(text, matched)| Piece { text: flat(text).into(), look: if matched { Look::Marked } else { Look::Plain } })
+        .map(|(text, matched)| Piece {
+            text: flat(text).into(),
+            look: if matched { Look::Marked } else { Look::Plain },
+        })
         .collect()
 }
 
@@ -277,7 +347,11 @@ fn pieces(hit: &Hit) -> Vec<(&str, bool)> {
     let mut pieces = Vec::with_capacity(hit.marks.len() * 2 + 1);
     let mut at = 0;
     for mark in &hit.marks {
-        let (Some(before), Some(word)) = (hit.snippet.get(at..mark.start), hit.snippet.get(mark.clone())) else { continue };
+        let (Some(before), Some(word)) =
+            (hit.snippet.get(at..mark.start), hit.snippet.get(mark.clone()))
+        else {
+            continue;
+        };
         pieces.push((before, false));
         pieces.push((word, true));
         at = mark.end;
@@ -368,7 +442,10 @@ mod tests {
 
     #[test]
     fn marks_cut_the_snippet_and_bad_ones_are_passed_over() {
-        assert_eq!(pieces(&a_hit("a lock b", std::slice::from_ref(&(2..6)))), [("a ", false), ("lock", true), (" b", false)]);
+        assert_eq!(
+            pieces(&a_hit("a lock b", std::slice::from_ref(&(2..6)))),
+            [("a ", false), ("lock", true), (" b", false)]
+        );
         assert_eq!(pieces(&a_hit("é lock", &[1..2, 3..7])), [("é ", false), ("lock", true)]);
         assert_eq!(pieces(&a_hit("abc", &[0..2, 1..3, 9..12])), [("ab", true), ("c", false)]);
     }
@@ -385,6 +462,9 @@ mod tests {
         assert_eq!(size(u64::MAX), "16777216.0 TiB");
         assert_eq!(counted(1, "record"), "1 record");
         assert_eq!(shortened("žluť", 3), "žl…");
-        assert_eq!(place(&Source { path: "a.md".into(), line_start: 2, line_end: 2, ..Source::default() }), "a.md:2");
+        assert_eq!(
+            place(&Source { path: "a.md".into(), line_start: 2, line_end: 2, ..Source::default() }),
+            "a.md:2"
+        );
     }
 }

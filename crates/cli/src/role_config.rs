@@ -103,7 +103,11 @@ impl Declared {
     pub(crate) fn find() -> Result<Declared> {
         let Some(file) = ConfigFile::nearest()? else { return Ok(Declared::default()) };
         let document: Document = file.parse().map_err(|error| error.hint(HINT))?;
-        let declared = Declared { folder: file.folder().to_path_buf(), roles: document.role, file: Some(file.path) };
+        let declared = Declared {
+            folder: file.folder().to_path_buf(),
+            roles: document.role,
+            file: Some(file.path),
+        };
         declared.ids().try_for_each(|id| declared.check_id(id))?;
         Ok(declared)
     }
@@ -112,7 +116,9 @@ impl Declared {
     fn check_id(&self, id: &str) -> Result<()> {
         match ClearanceProfile::uri(id) {
             Ok(_) => Ok(()),
-            Err(Error::InvalidUri { reason, .. }) => Err(self.wrong(id, &format!("its id cannot name an agent: {reason}"))),
+            Err(Error::InvalidUri { reason, .. }) => {
+                Err(self.wrong(id, &format!("its id cannot name an agent: {reason}")))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -130,7 +136,11 @@ impl Declared {
     /// The description of a role.
     pub(crate) fn spec(&self, id: &str) -> Result<RoleSpec> {
         let table = self.table(id)?;
-        let operators = table.operators.iter().map(|operator| self.operator(id, operator)).collect::<Result<_>>()?;
+        let operators = table
+            .operators
+            .iter()
+            .map(|operator| self.operator(id, operator))
+            .collect::<Result<_>>()?;
         let authority = table.authority.clone().map(|lists| AuthorityConfig {
             autonomous: lists.autonomous,
             needs_approval: lists.needs_approval,
@@ -148,8 +158,10 @@ impl Declared {
     /// The model that a role is declared with, and what it costs.
     pub(crate) fn model(&self, id: &str) -> Result<(Option<&str>, Option<Price>)> {
         let table = self.table(id)?;
-        let price =
-            table.price.map(|price| Price { per_million_in: price.per_million_in, per_million_out: price.per_million_out });
+        let price = table.price.map(|price| Price {
+            per_million_in: price.per_million_in,
+            per_million_out: price.per_million_out,
+        });
         Ok((table.model.as_deref(), price))
     }
 
@@ -157,8 +169,12 @@ impl Declared {
         self.roles.get(id).ok_or_else(|| {
             let known: Vec<&str> = self.ids().collect();
             let hint = match (&self.file, known.is_empty()) {
-                (None, _) => format!("no {FILE} here or in any parent folder; declare the role in one as [role.{id}]"),
-                (Some(file), true) => format!("{} declares none: add a table [role.{id}]", file.display()),
+                (None, _) => format!(
+                    "no {FILE} here or in any parent folder; declare the role in one as [role.{id}]"
+                ),
+                (Some(file), true) => {
+                    format!("{} declares none: add a table [role.{id}]", file.display())
+                }
                 (Some(file), false) => format!("{} declares {}", file.display(), known.join(", ")),
             };
             CliError::user("role_not_found", format!("no role {id}")).hint(hint).field("role", id)
@@ -166,7 +182,8 @@ impl Declared {
     }
 
     fn operator(&self, role: &str, operator: &OperatorTable) -> Result<OperatorSpec> {
-        let nodes: Result<Vec<NodeSpec>> = operator.nodes.iter().map(|node| self.node(role, &operator.id, node)).collect();
+        let nodes: Result<Vec<NodeSpec>> =
+            operator.nodes.iter().map(|node| self.node(role, &operator.id, node)).collect();
         Ok(OperatorSpec::new(&operator.id, nodes?))
     }
 
@@ -175,7 +192,13 @@ impl Declared {
             None if table.tools.is_empty() => NodeKind::Llm,
             None => NodeKind::Agent,
             Some(name) => NodeKind::named(name).ok_or_else(|| {
-                self.wrong(role, &format!("node `{}` of operator `{operator}`: its kind is llm or agent", table.name))
+                self.wrong(
+                    role,
+                    &format!(
+                        "node `{}` of operator `{operator}`: its kind is llm or agent",
+                        table.name
+                    ),
+                )
             })?,
         };
         let scope = table.scope.clone().map(|scope| ScopeSpec {
@@ -200,17 +223,22 @@ impl Declared {
 
     /// A role that cannot be as it is declared.
     pub(crate) fn wrong(&self, role: &str, reason: &str) -> CliError {
-        let file = self.file.as_ref().map_or_else(|| FILE.to_string(), |file| file.display().to_string());
-        let is_bare = !role.is_empty() && role.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let file =
+            self.file.as_ref().map_or_else(|| FILE.to_string(), |file| file.display().to_string());
+        let is_bare = !role.is_empty()
+            && role.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
         let key = if is_bare { role.to_string() } else { format!("{role:?}") };
-        CliError::user("invalid_config", format!("{file}, in [role.{key}]: {reason}")).hint(HINT).field("role", role)
+        CliError::user("invalid_config", format!("{file}, in [role.{key}]: {reason}"))
+            .hint(HINT)
+            .field("role", role)
     }
 
     /// What a role is declared to know; none when it is not declared.
     fn clearance(&self, id: &str) -> Result<Option<ClearanceProfile>> {
         let Some(table) = self.roles.get(id) else { return Ok(None) };
         let spec = RoleSpec { clearance: table.clearance.clone(), ..RoleSpec::new(id, "") };
-        let role = Role::from_spec(&spec, &[], moment::now).map_err(|error| self.wrong(id, &error.to_string()))?;
+        let role = Role::from_spec(&spec, &[], moment::now)
+            .map_err(|error| self.wrong(id, &error.to_string()))?;
         Ok(Some(role.clearance()))
     }
 
@@ -237,7 +265,8 @@ impl Declared {
 
 /// The lower level in each domain that both know.
 fn both(one: &ClearanceProfile, other: &ClearanceProfile) -> ClearanceProfile {
-    let level = |domain: &String| Some((*one.domains.get(domain)?).min(*other.domains.get(domain)?));
+    let level =
+        |domain: &String| Some((*one.domains.get(domain)?).min(*other.domains.get(domain)?));
     let domains: BTreeMap<String, Classification> =
         one.domains.keys().filter_map(|domain| Some((domain.clone(), level(domain)?))).collect();
     ClearanceProfile { principal: one.principal.clone(), domains }
@@ -249,9 +278,16 @@ mod tests {
 
     #[test]
     fn both_allow_the_lower_level_of_what_both_know() {
-        let one = ClearanceProfile::new("cro").with("a", Classification::Confidential).with("b", Classification::Internal);
-        let other = ClearanceProfile::new("cro").with("a", Classification::Internal).with("c", Classification::Restricted);
-        assert_eq!(both(&one, &other), ClearanceProfile::new("cro").with("a", Classification::Internal));
+        let one = ClearanceProfile::new("cro")
+            .with("a", Classification::Confidential)
+            .with("b", Classification::Internal);
+        let other = ClearanceProfile::new("cro")
+            .with("a", Classification::Internal)
+            .with("c", Classification::Restricted);
+        assert_eq!(
+            both(&one, &other),
+            ClearanceProfile::new("cro").with("a", Classification::Internal)
+        );
         assert_eq!(both(&other, &one), both(&one, &other));
     }
 }

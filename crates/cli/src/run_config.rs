@@ -53,7 +53,8 @@ impl Setup {
     /// Finds the settings. To type `kapsa run` is to want run memory, so that it is on here unless the file or the environment says
     /// otherwise.
     pub(crate) fn find(place: &RunPlace) -> Result<Setup> {
-        let here = env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+        let here =
+            env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
         let shared = shared_root(&here);
         let (file, mut table) = read(&here, shared.as_deref())?;
         table.overlay()?;
@@ -69,7 +70,12 @@ impl Setup {
                 RunLayout::Files => LayoutKind::Files,
             };
         }
-        let root = config.repo_root_path.clone().or(shared).or_else(|| locate::workspace_above(&here)).unwrap_or(here.clone());
+        let root = config
+            .repo_root_path
+            .clone()
+            .or(shared)
+            .or_else(|| locate::workspace_above(&here))
+            .unwrap_or(here.clone());
         config.dir = match &place.dir {
             Some(dir) => here.join(dir),
             None => root.join(&config.dir),
@@ -94,7 +100,9 @@ fn truth(text: &str) -> Option<bool> {
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
     let Some(file) = ConfigFile::find(here, shared)? else { return Ok((None, Table::default())) };
-    let document: Document = file.parse().map_err(|error| error.hint("kapsa run config shows the keys and their values"))?;
+    let document: Document = file
+        .parse()
+        .map_err(|error| error.hint("kapsa run config shows the keys and their values"))?;
     Ok((Some(file.path), document.run))
 }
 
@@ -112,15 +120,25 @@ impl Table {
 
     /// Brings what is said into the settings. Paths are relative to `base`.
     fn apply(self, config: &mut RunConfig, base: &Path) -> Result<()> {
-        let Table { enabled, python_path, svc_dir, timeout_seconds, sibling_max_chunks, search_mode, .. } = self;
+        let Table {
+            enabled,
+            python_path,
+            svc_dir,
+            timeout_seconds,
+            sibling_max_chunks,
+            search_mode,
+            ..
+        } = self;
         config.enabled = enabled.unwrap_or(config.enabled);
         config.python_path = python_path.unwrap_or_else(|| config.python_path.clone());
         config.svc_dir = svc_dir.unwrap_or_else(|| config.svc_dir.clone());
         if let Some(seconds) = timeout_seconds {
-            config.timeout = Duration::try_from_secs_f64(seconds).map_err(|_| wrong("timeout_seconds", "a number of seconds"))?;
+            config.timeout = Duration::try_from_secs_f64(seconds)
+                .map_err(|_| wrong("timeout_seconds", "a number of seconds"))?;
         }
         if let Some(count) = sibling_max_chunks {
-            config.sibling_max_chunks = chunk_count(&count.to_string()).map_err(|reason| wrong("sibling_max_chunks", &reason))?;
+            config.sibling_max_chunks = chunk_count(&count.to_string())
+                .map_err(|reason| wrong("sibling_max_chunks", &reason))?;
         }
         if let Some(mode) = search_mode {
             config.search_mode = match mode.as_str() {
@@ -137,8 +155,10 @@ impl Table {
                 _ => return Err(wrong("layout", "branches or files")),
             };
         }
-        config.repo_root_path =
-            self.repo_root_path.map(|path| inside("repo_root_path", &path).map(|()| base.join(path))).transpose()?;
+        config.repo_root_path = self
+            .repo_root_path
+            .map(|path| inside("repo_root_path", &path).map(|()| base.join(path)))
+            .transpose()?;
         if let Some(dir) = self.dir {
             inside("dir", &dir)?;
             config.dir = dir;
@@ -150,19 +170,23 @@ impl Table {
 
 /// Refuses a path in the file that leads out of its folder: a file that came with a download decides nothing about other folders.
 fn inside(key: &str, path: &Path) -> Result<()> {
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let plain =
+        path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if plain {
         return Ok(());
     }
     let flag = if key == "dir" { "--dir" } else { "--root" };
-    Err(wrong(key, "a relative path without `..`").hint(format!("{flag} or {VARIABLE}{} may be any path", key.to_uppercase())))
+    Err(wrong(key, "a relative path without `..`")
+        .hint(format!("{flag} or {VARIABLE}{} may be any path", key.to_uppercase())))
 }
 
 fn set<T>(value: &mut Option<T>, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<()> {
     let name = format!("{VARIABLE}{name}");
     match env::var(&name) {
         Ok(text) if !text.is_empty() => {
-            *value = Some(read(&text).ok_or_else(|| CliError::usage(format!("{name} cannot be `{text}`")))?);
+            *value = Some(
+                read(&text).ok_or_else(|| CliError::usage(format!("{name} cannot be `{text}`")))?,
+            );
             Ok(())
         }
         Ok(_) | Err(env::VarError::NotPresent) => Ok(()),
@@ -196,7 +220,8 @@ mod tests {
     use super::*;
 
     fn applied(text: &str) -> Result<RunConfig, String> {
-        let document: Document = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        let document: Document =
+            toml::from_str(text).map_err(|error| error.message().to_string())?;
         let mut config = RunConfig::default();
         document.run.apply(&mut config, Path::new("/base")).map_err(|error| error.message)?;
         Ok(config)

@@ -52,7 +52,8 @@ impl Passphrase {
             return Err(required("the passphrase is empty"));
         }
         if confirm && ask("Again: ")?.0.expose_secret() != typed.0.expose_secret() {
-            return Err(CliError::user("passphrase_mismatch", "the two passphrases differ").hint("type the same one twice"));
+            return Err(CliError::user("passphrase_mismatch", "the two passphrases differ")
+                .hint("type the same one twice"));
         }
         Ok(typed)
     }
@@ -60,17 +61,20 @@ impl Passphrase {
     /// An empty variable means "not set" to most people.
     fn named(value: Option<OsString>) -> Result<Option<Passphrase>> {
         let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-        let text = value.into_string().map_err(|_| required(&format!("{VARIABLE} is not UTF-8 text")))?;
+        let text =
+            value.into_string().map_err(|_| required(&format!("{VARIABLE} is not UTF-8 text")))?;
         Ok(Some(Passphrase(text.into())))
     }
 }
 
 fn required(message: &str) -> CliError {
-    CliError::user("passphrase_required", message).hint(format!("set {VARIABLE}, or run it on a terminal to be asked"))
+    CliError::user("passphrase_required", message)
+        .hint(format!("set {VARIABLE}, or run it on a terminal to be asked"))
 }
 
 fn ask(question: &str) -> Result<Passphrase> {
-    let typed = rpassword::prompt_password(question).map_err(|error| CliError::io("ask for a passphrase", &error))?;
+    let typed = rpassword::prompt_password(question)
+        .map_err(|error| CliError::io("ask for a passphrase", &error))?;
     Ok(Passphrase(typed.into()))
 }
 
@@ -87,13 +91,19 @@ pub(crate) fn seal(passphrase: &Passphrase, plain: impl Read, sealed: impl Write
     seal_with_work(WORK, passphrase, plain, sealed)
 }
 
-fn seal_with_work(work: u8, passphrase: &Passphrase, plain: impl Read, sealed: impl Write) -> Result<u64> {
+fn seal_with_work(
+    work: u8,
+    passphrase: &Passphrase,
+    plain: impl Read,
+    sealed: impl Write,
+) -> Result<u64> {
     let mut recipient = Recipient::new(passphrase.0.clone());
     recipient.set_work_factor(work);
     let encryptor = Encryptor::with_recipients(iter::once(&recipient as _))
         .map_err(|error| CliError::system("internal", format!("cannot encrypt: {error}")))?;
     let mut writer = encryptor.wrap_output(sealed).map_err(unwritable)?;
-    let bytes = copy(plain, &mut writer, |error| CliError::io("read what is to be sealed", &error))?;
+    let bytes =
+        copy(plain, &mut writer, |error| CliError::io("read what is to be sealed", &error))?;
     writer.finish().and_then(|mut sealed| sealed.flush()).map_err(unwritable)?;
     Ok(bytes)
 }
@@ -106,8 +116,11 @@ fn seal_with_work(work: u8, passphrase: &Passphrase, plain: impl Read, sealed: i
 pub(crate) fn open(passphrase: &Passphrase, sealed: impl Read, plain: impl Write) -> Result<u64> {
     let decryptor = Decryptor::new_buffered(bounded(sealed)?).map_err(refused)?;
     if !decryptor.is_scrypt() {
-        return Err(CliError::user("sealed_for_a_key", "the file is encrypted for a key, not with a passphrase")
-            .hint("open it with the age tool and its key"));
+        return Err(CliError::user(
+            "sealed_for_a_key",
+            "the file is encrypted for a key, not with a passphrase",
+        )
+        .hint("open it with the age tool and its key"));
     }
     let mut identity = Identity::new(passphrase.0.clone());
     identity.set_max_work_factor(WORK_MAX);
@@ -129,7 +142,11 @@ fn bounded<R: Read>(mut sealed: R) -> Result<impl io::BufRead> {
 }
 
 /// Copies to the end; tells a failure to read from one to write.
-fn copy(mut from: impl Read, to: &mut impl Write, unreadable: impl Fn(io::Error) -> CliError) -> Result<u64> {
+fn copy(
+    mut from: impl Read,
+    to: &mut impl Write,
+    unreadable: impl Fn(io::Error) -> CliError,
+) -> Result<u64> {
     let mut block = vec![0; BLOCK_BYTES];
     let mut bytes = 0;
     loop {
@@ -159,20 +176,24 @@ fn unreadable(error: io::Error) -> CliError {
 fn refused(error: DecryptError) -> CliError {
     match error {
         DecryptError::Io(error) => unreadable(error),
-        DecryptError::DecryptionFailed | DecryptError::KeyDecryptionFailed | DecryptError::NoMatchingKeys => {
-            CliError::user("invalid_passphrase", "wrong passphrase")
-                .hint("check the passphrase; a damaged header fails the same way")
-        }
+        DecryptError::DecryptionFailed
+        | DecryptError::KeyDecryptionFailed
+        | DecryptError::NoMatchingKeys => CliError::user("invalid_passphrase", "wrong passphrase")
+            .hint("check the passphrase; a damaged header fails the same way"),
         DecryptError::ExcessiveWork { required, .. } => {
-            let message = format!("opening the file takes 2^{required} steps of work, and the limit is 2^{WORK_MAX}");
-            CliError::user("sealed_too_costly", message).hint("it was not encrypted by kapsa; the age tool may open it")
+            let message = format!(
+                "opening the file takes 2^{required} steps of work, and the limit is 2^{WORK_MAX}"
+            );
+            CliError::user("sealed_too_costly", message)
+                .hint("it was not encrypted by kapsa; the age tool may open it")
         }
         _ => damaged(),
     }
 }
 
 fn damaged() -> CliError {
-    CliError::user("sealed_damaged", "the encrypted file is truncated or damaged").hint("copy it again from its source")
+    CliError::user("sealed_damaged", "the encrypted file is truncated or damaged")
+        .hint("copy it again from its source")
 }
 
 #[cfg(test)]
@@ -183,7 +204,10 @@ mod tests {
     fn an_endless_header_is_refused() {
         let passphrase = Passphrase("x".to_string().into());
         let endless = MAGIC.chain(io::repeat(b'a'));
-        assert_eq!(open(&passphrase, endless, io::sink()).expect_err("no end").code, "sealed_damaged");
+        assert_eq!(
+            open(&passphrase, endless, io::sink()).expect_err("no end").code,
+            "sealed_damaged"
+        );
     }
 
     /// Enough for a test: what the work protects is not secret here.
@@ -215,20 +239,33 @@ mod tests {
 
     #[test]
     fn what_was_sealed_opens() {
-        let large: Vec<u8> = (0..3 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        for plain in [&b""[..], b"small", &large[..BLOCK_BYTES], &large[..BLOCK_BYTES + 1], &large] {
+        let large: Vec<u8> =
+            (0..3 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for plain in [&b""[..], b"small", &large[..BLOCK_BYTES], &large[..BLOCK_BYTES + 1], &large]
+        {
             let sealed = sealed(plain);
             assert!(is_sealed(&sealed));
-            assert!(opened(&sealed, "right").unwrap_or_else(|error| panic!("{error:?}")) == plain, "{} bytes", plain.len());
+            assert!(
+                opened(&sealed, "right").unwrap_or_else(|error| panic!("{error:?}")) == plain,
+                "{} bytes",
+                plain.len()
+            );
         }
     }
 
     #[test]
     fn the_work_of_a_seal_is_fixed_and_within_what_is_opened() {
         let mut sealed = Vec::new();
-        seal(&passphrase("right"), &b"x"[..], &mut sealed).unwrap_or_else(|error| panic!("{error:?}"));
+        seal(&passphrase("right"), &b"x"[..], &mut sealed)
+            .unwrap_or_else(|error| panic!("{error:?}"));
         let header = String::from_utf8_lossy(&sealed);
-        assert!(header.lines().nth(1).is_some_and(|line| line.starts_with("-> scrypt ") && line.ends_with(" 17")), "{header}");
+        assert!(
+            header
+                .lines()
+                .nth(1)
+                .is_some_and(|line| line.starts_with("-> scrypt ") && line.ends_with(" 17")),
+            "{header}"
+        );
         assert_eq!(opened(&sealed, "right").ok().as_deref(), Some(&b"x"[..]));
     }
 
@@ -243,7 +280,17 @@ mod tests {
     fn a_cut_file_is_refused() {
         let whole = sealed(&vec![7; 2 * BLOCK_BYTES + 100]);
         let header = whole.len() - (2 * BLOCK_BYTES + 100) - 3 * 16;
-        let ends = [0, 1, MAGIC.len(), 40, header - 17, header - 1, header, header + 1, header + BLOCK_BYTES + 16];
+        let ends = [
+            0,
+            1,
+            MAGIC.len(),
+            40,
+            header - 17,
+            header - 1,
+            header,
+            header + 1,
+            header + BLOCK_BYTES + 16,
+        ];
         for end in ends.into_iter().chain([whole.len() - 117, whole.len() - 116, whole.len() - 1]) {
             assert_eq!(code(&whole[..end], "right"), "sealed_damaged", "{end} of {}", whole.len());
         }

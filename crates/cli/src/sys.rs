@@ -33,7 +33,12 @@ pub(crate) fn process(pid: u32) -> Option<Process> {
     // The name in parentheses may hold anything; the fields after it are the 3rd and on (proc_pid_stat(5)).
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let start = fields.get(19)?.to_string();
-    fields.first()?.chars().next().filter(|&state| state != 'Z' && state != 'X').map(|state| Process { state, start })
+    fields
+        .first()?
+        .chars()
+        .next()
+        .filter(|&state| state != 'Z' && state != 'X')
+        .map(|state| Process { state, start })
 }
 
 /// Identity of this process's pid namespace, where the system has such things.

@@ -30,7 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Prints medians of a hundred texts each.
 fn time(embedder: &LocalEmbedder) -> Result<(), Box<dyn Error>> {
-    for (what, words) in [("a question of 12 words", 12), ("a passage of 60 words", 60), ("a passage of 125 words", 125)] {
+    for (what, words) in [
+        ("a question of 12 words", 12),
+        ("a passage of 60 words", 60),
+        ("a passage of 125 words", 125),
+    ] {
         let text = "memory ".repeat(words);
         let mut times = Vec::new();
         for _ in 0..100 {

@@ -124,7 +124,14 @@ const BLOCK: usize = 32;
 
 /// Scaled dot-product attention (Vaswani et al., 2017), head by head.
 #[inline(always)]
-fn attend(query: &[f32], key: &[f32], value: &[f32], heads: usize, width: usize, context: &mut [f32]) {
+fn attend(
+    query: &[f32],
+    key: &[f32],
+    value: &[f32],
+    heads: usize,
+    width: usize,
+    context: &mut [f32],
+) {
     let (count, size) = (query.len() / width, width / heads);
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
@@ -133,7 +140,9 @@ fn attend(query: &[f32], key: &[f32], value: &[f32], heads: usize, width: usize,
     let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
     for head in 0..heads {
         let part = head * size..(head + 1) * size;
-        for (place, (key, value)) in key.chunks_exact(width).zip(value.chunks_exact(width)).enumerate() {
+        for (place, (key, value)) in
+            key.chunks_exact(width).zip(value.chunks_exact(width)).enumerate()
+        {
             for (d, &x) in key[part.clone()].iter().enumerate() {
                 keys[d * places + place] = x * scale;
             }

@@ -67,7 +67,10 @@ impl Instructions for Avx2 {
 fn tile_avx2<const M: usize>(rows: [&[i16]; M], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
     use std::arch::x86_64::*;
     let pairs = panel.len() / (2 * COLUMNS);
-    assert!(rows.iter().all(|row| row.len() >= 2 * pairs), "a row has as many activations as the matrix has rows");
+    assert!(
+        rows.iter().all(|row| row.len() >= 2 * pairs),
+        "a row has as many activations as the matrix has rows"
+    );
     let mut sums = [[_mm256_setzero_si256(); 2]; M];
     for pair in 0..pairs {
         // SAFETY: pair < pairs, so 32 bytes of the panel follow, and two numbers of each row.
@@ -81,7 +84,8 @@ fn tile_avx2<const M: usize>(rows: [&[i16]; M], panel: &[i8], out: &mut [[i32; C
             let two = unsafe { rows[m].as_ptr().add(2 * pair).cast::<i32>().read_unaligned() };
             let two = _mm256_set1_epi32(two);
             for half in 0..2 {
-                sums[m][half] = _mm256_add_epi32(sums[m][half], _mm256_madd_epi16(two, weights[half]));
+                sums[m][half] =
+                    _mm256_add_epi32(sums[m][half], _mm256_madd_epi16(two, weights[half]));
             }
         }
     }
@@ -142,7 +146,12 @@ impl Quantised {
 impl Linear<'_> {
     /// `input` times the matrix plus the bias; `out` has a row of as many numbers as there are columns for each row of `input`.
     #[inline(always)]
-    pub(crate) fn apply(&self, instructions: impl Instructions, input: &Quantised, out: &mut [f32]) {
+    pub(crate) fn apply(
+        &self,
+        instructions: impl Instructions,
+        input: &Quantised,
+        out: &mut [f32],
+    ) {
         let columns = self.bias.len();
         let count = input.factors.len();
         for (index, panel) in self.panels.chunks_exact(self.rows * COLUMNS).enumerate() {
@@ -175,7 +184,9 @@ impl Linear<'_> {
         out: &mut [f32],
     ) {
         let mut sums = [[0i32; COLUMNS]; M];
-        let rows: [&[i16]; M] = std::array::from_fn(|m| &input.values[(row + m) * self.rows..(row + m + 1) * self.rows]);
+        let rows: [&[i16]; M] = std::array::from_fn(|m| {
+            &input.values[(row + m) * self.rows..(row + m + 1) * self.rows]
+        });
         instructions.tile(rows, panel, &mut sums);
         let range = index * COLUMNS..(index + 1) * COLUMNS;
         let (factors, bias) = (&self.factors[range.clone()], &self.bias[range.clone()]);

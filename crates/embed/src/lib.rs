@@ -2,7 +2,12 @@
 //!
 //! Texts to vectors, by the model that comes with the program and by models from local files.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod bert;
 mod convert;

@@ -55,11 +55,15 @@ impl LocalEmbedder {
         // SAFETY: `bytes` lives in the same struct as what borrows from it, never changes, and is on the heap, so it does
         // not move.
         #[allow(unsafe_code)]
-        let kept: &'static [u8] = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
+        let kept: &'static [u8] =
+            unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
         Self::new(Weights::read(kept, hash)?, Some(bytes))
     }
 
-    fn new(weights: Weights<'static>, bytes: Option<Arc<[u8]>>) -> Result<LocalEmbedder, EmbedError> {
+    fn new(
+        weights: Weights<'static>,
+        bytes: Option<Arc<[u8]>>,
+    ) -> Result<LocalEmbedder, EmbedError> {
         let special = Special::of(&weights)?;
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })
@@ -73,7 +77,10 @@ impl LocalEmbedder {
 
     fn one(&self, text: &str, prefix: &str) -> Vec<f32> {
         let most = self.weights.model.tokens_max as usize;
-        bert::encode(&self.weights, &wordpiece::framed(&self.weights, self.special, prefix, text, most))
+        bert::encode(
+            &self.weights,
+            &wordpiece::framed(&self.weights, self.special, prefix, text, most),
+        )
     }
 }
 
@@ -84,7 +91,8 @@ impl Embedder for LocalEmbedder {
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let model = &self.weights.model;
-        let prefix = if purpose == Purpose::Query { &model.query_prefix } else { &model.passage_prefix };
+        let prefix =
+            if purpose == Purpose::Query { &model.query_prefix } else { &model.passage_prefix };
         let threads = self.threads.min(texts.len() / TEXTS_PER_THREAD_MIN).max(1);
         if threads == 1 {
             return Ok(texts.iter().map(|text| self.one(text, prefix)).collect());
@@ -92,9 +100,16 @@ impl Embedder for LocalEmbedder {
         let parts = texts.chunks(texts.len().div_ceil(threads));
         Ok(thread::scope(|scope| {
             let parts: Vec<_> = parts
-                .map(|part| scope.spawn(move || part.iter().map(|text| self.one(text, prefix)).collect::<Vec<_>>()))
+                .map(|part| {
+                    scope.spawn(move || {
+                        part.iter().map(|text| self.one(text, prefix)).collect::<Vec<_>>()
+                    })
+                })
                 .collect();
-            parts.into_iter().flat_map(|part| part.join().expect("arithmetic does not panic")).collect()
+            parts
+                .into_iter()
+                .flat_map(|part| part.join().expect("arithmetic does not panic"))
+                .collect()
         }))
     }
 
@@ -110,7 +125,9 @@ impl Embedder for LocalEmbedder {
         cut(
             text,
             &pieces,
-            PASSAGE_TOKENS_MAX.min((self.weights.model.tokens_max as usize).saturating_sub(2)).max(1),
+            PASSAGE_TOKENS_MAX
+                .min((self.weights.model.tokens_max as usize).saturating_sub(2))
+                .max(1),
             OVERLAP_TOKENS,
         )
     }
@@ -140,7 +157,10 @@ mod tests {
     fn texts_are_cut_into_the_tokens_of_the_reference() {
         let model = bundled();
         let right: [(&str, &[u32]); 8] = [
-            ("don't stop; $5.00", &[101, 2123, 1005, 1056, 2644, 1025, 1002, 1019, 1012, 4002, 102]),
+            (
+                "don't stop; $5.00",
+                &[101, 2123, 1005, 1056, 2644, 1025, 1002, 1019, 1012, 4002, 102],
+            ),
             ("naïve CAFÉ", &[101, 15743, 7668, 102]),
             ("東京 tower", &[101, 1879, 1755, 3578, 102]),
             ("getUserName_42", &[101, 2131, 20330, 18442, 1035, 4413, 102]),
@@ -150,9 +170,16 @@ mod tests {
             (" \n", &[101, 102]),
         ];
         for (text, numbers) in right {
-            assert_eq!(wordpiece::framed(&model.weights, model.special, "", text, 256), numbers, "{text}");
+            assert_eq!(
+                wordpiece::framed(&model.weights, model.special, "", text, 256),
+                numbers,
+                "{text}"
+            );
         }
-        assert_eq!(wordpiece::framed(&model.weights, model.special, "", &"word ".repeat(1000), 256).len(), 256);
+        assert_eq!(
+            wordpiece::framed(&model.weights, model.special, "", &"word ".repeat(1000), 256).len(),
+            256
+        );
     }
 
     /// Cosines by the original model in 32-bit floating point (`onnxruntime` 1.23).
@@ -185,13 +212,18 @@ mod tests {
             assert_eq!(&bert::encode_portably(&model.weights, &tokens), vector);
         }
         let bytes: Vec<u8> = together.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        assert_eq!(blake3::hash(&bytes).to_hex().as_str(), "7636dac52f6b74ca787836248553e399f14325a7463ee4aec8173dbe2bd9f5a5");
+        assert_eq!(
+            blake3::hash(&bytes).to_hex().as_str(),
+            "7636dac52f6b74ca787836248553e399f14325a7463ee4aec8173dbe2bd9f5a5"
+        );
     }
 
     #[test]
     fn a_damaged_model_file_is_refused() {
-        let refused = |bytes: Vec<u8>| LocalEmbedder::from_bytes(bytes.into()).expect_err("it is refused").message;
-        assert!(refused(b"GGUF....".to_vec()).contains("it is not one"));
+        let refused = |bytes: Vec<u8>| {
+            LocalEmbedder::from_bytes(bytes.into()).expect_err("it is refused").message
+        };
+        assert!(refused(b"GGUF....".to_vec()).contains("it is not a model file"));
         assert!(refused(BUNDLED[..BUNDLED.len() - 1].to_vec()).contains("cut short"));
         assert!(refused([BUNDLED, b"x"].concat()).contains("does not end"));
         let head = String::from_utf8_lossy(&BUNDLED[16..400]).into_owned();

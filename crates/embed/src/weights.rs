@@ -145,8 +145,13 @@ impl<'a> Weights<'a> {
             passage_prefix: head.passage_prefix,
             tokens_max: head.positions as u32,
         };
-        let shape =
-            Shape { hidden: head.hidden, heads: head.heads, intermediate: head.intermediate, epsilon: head.epsilon, pooling };
+        let shape = Shape {
+            hidden: head.hidden,
+            heads: head.heads,
+            intermediate: head.intermediate,
+            epsilon: head.epsilon,
+            pooling,
+        };
         Ok(Weights {
             model,
             shape,
@@ -187,9 +192,12 @@ fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
         return Err(damaged("its version is unknown"));
     }
     let len = u32_at(bytes, 3) as usize;
-    let text =
-        (len <= HEAD_BYTES_MAX).then(|| bytes.get(16..16 + len)).flatten().ok_or_else(|| damaged("its head is cut short"))?;
-    let head: Head = serde_json::from_slice(text).map_err(|error| damaged(&format!("its head: {error}")))?;
+    let text = (len <= HEAD_BYTES_MAX)
+        .then(|| bytes.get(16..16 + len))
+        .flatten()
+        .ok_or_else(|| damaged("its head is cut short"))?;
+    let head: Head =
+        serde_json::from_slice(text).map_err(|error| damaged(&format!("its head: {error}")))?;
     head.check()?;
     Ok((head, (16 + len).next_multiple_of(8)))
 }
@@ -199,7 +207,11 @@ impl Head {
     pub(crate) fn check(&self) -> Result<(), EmbedError> {
         let fits = |what: &str, value: usize, most: usize| {
             let message = format!("the model's {what} is {value}; it must be from 1 to {most}");
-            if (1..=most).contains(&value) { Ok(()) } else { Err(EmbedError { message, hint: None }) }
+            if (1..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(EmbedError { message, hint: None })
+            }
         };
         fits("hidden size", self.hidden, (DIMENSION_MAX as usize).min(ROWS_MAX))?;
         fits("intermediate size", self.intermediate, ROWS_MAX)?;
@@ -208,12 +220,21 @@ impl Head {
         fits("number of words", self.vocabulary, VOCABULARY_MAX)?;
         fits("number of positions", self.positions, POSITIONS_MAX)?;
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
-        if !(even && self.hidden.is_multiple_of(self.heads) && self.epsilon > 0.0 && self.epsilon < 1.0) {
-            let message = format!("the model's sizes do not fit each other, or are not multiples of {COLUMNS}");
+        if !(even
+            && self.hidden.is_multiple_of(self.heads)
+            && self.epsilon > 0.0
+            && self.epsilon < 1.0)
+        {
+            let message = format!(
+                "the model's sizes do not fit each other, or are not multiples of {COLUMNS}"
+            );
             return Err(EmbedError { message, hint: None });
         }
         if !["mean", "first"].contains(&self.pooling.as_str()) {
-            return Err(EmbedError { message: "the model's pooling is neither `mean` nor `first`".into(), hint: None });
+            return Err(EmbedError {
+                message: "the model's pooling is neither `mean` nor `first`".into(),
+                hint: None,
+            });
         }
         Ok(())
     }
@@ -236,7 +257,9 @@ impl Vocabulary<'_> {
     fn bytes_of(&self, number: u32) -> Option<&[u8]> {
         let number = number as usize;
         (number + 1 < self.offsets.len() / 4)
-            .then(|| u32_at(self.offsets, number) as usize..u32_at(self.offsets, number + 1) as usize)
+            .then(|| {
+                u32_at(self.offsets, number) as usize..u32_at(self.offsets, number + 1) as usize
+            })
             .and_then(|range| self.bytes.get(range))
     }
 }
@@ -248,8 +271,11 @@ struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     fn take(&mut self, len: usize) -> Result<&'a [u8], EmbedError> {
-        let taken =
-            self.at.checked_add(len).and_then(|end| self.bytes.get(self.at..end)).ok_or_else(|| damaged("it is cut short"))?;
+        let taken = self
+            .at
+            .checked_add(len)
+            .and_then(|end| self.bytes.get(self.at..end))
+            .ok_or_else(|| damaged("it is cut short"))?;
         self.at += len;
         Ok(taken)
     }
@@ -259,7 +285,13 @@ impl<'a> Cursor<'a> {
     }
 
     fn floats(&mut self, count: usize) -> Result<Vec<f32>, EmbedError> {
-        Ok(self.take(count * 4)?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+        Ok(self
+            .take(count * 4)?
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect())
     }
 
     fn norm(&mut self, width: usize) -> Result<Norm, EmbedError> {
@@ -389,7 +421,8 @@ fn push_vocabulary(words: &[String], out: &mut Vec<u8>) {
 }
 
 fn push_words(words: &[f32], width: usize, out: &mut Vec<u8>) {
-    let factors: Vec<f32> = words.chunks_exact(width).map(|row| factor_of(row.iter().copied())).collect();
+    let factors: Vec<f32> =
+        words.chunks_exact(width).map(|row| factor_of(row.iter().copied())).collect();
     push_floats(&factors, out);
     for (row, factor) in words.chunks_exact(width).zip(&factors) {
         out.extend(row.iter().map(|value| rounded(*value, *factor)));

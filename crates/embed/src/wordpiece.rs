@@ -23,9 +23,10 @@ impl Special {
     pub(crate) fn of(weights: &Weights<'_>) -> Result<Special, EmbedError> {
         let number = |word: &str| {
             let message = format!("the model's vocabulary has no {word}");
-            weights
-                .word(word.as_bytes())
-                .ok_or(EmbedError { message, hint: Some("only WordPiece vocabularies are supported".into()) })
+            weights.word(word.as_bytes()).ok_or(EmbedError {
+                message,
+                hint: Some("only WordPiece vocabularies are supported".into()),
+            })
         };
         Ok(Special { unknown: number("[UNK]")?, begin: number("[CLS]")?, end: number("[SEP]")? })
     }
@@ -40,7 +41,13 @@ pub(crate) struct Token {
 }
 
 /// The tokens of a text that a model with room for `most` tokens sees, including the first and last special ones.
-pub(crate) fn framed(weights: &Weights<'_>, special: Special, prefix: &str, text: &str, most: usize) -> Vec<u32> {
+pub(crate) fn framed(
+    weights: &Weights<'_>,
+    special: Special,
+    prefix: &str,
+    text: &str,
+    most: usize,
+) -> Vec<u32> {
     let mut numbers = vec![special.begin];
     let room = most.saturating_sub(2);
     let mut add = |text: &str| {
@@ -58,7 +65,12 @@ pub(crate) fn framed(weights: &Weights<'_>, special: Special, prefix: &str, text
 }
 
 /// Calls `sink` with each token of `text` until it returns false.
-pub(crate) fn tokens(weights: &Weights<'_>, special: Special, text: &str, sink: &mut impl FnMut(Token) -> bool) {
+pub(crate) fn tokens(
+    weights: &Weights<'_>,
+    special: Special,
+    text: &str,
+    sink: &mut impl FnMut(Token) -> bool,
+) {
     let mut folded = String::new();
     let mut at = 0;
     while let Some(word) = next_word(text, &mut at) {
@@ -116,12 +128,19 @@ fn is_ideograph(c: char) -> bool {
 /// Removes control characters and, if `lower_case`, accents and upper case.
 fn fold(word: &str, lower_case: bool, out: &mut String) {
     if word.is_ascii() {
-        out.extend(word.chars().filter(|c| !c.is_ascii_control()).map(|c| if lower_case { c.to_ascii_lowercase() } else { c }));
+        out.extend(
+            word.chars()
+                .filter(|c| !c.is_ascii_control())
+                .map(|c| if lower_case { c.to_ascii_lowercase() } else { c }),
+        );
         return;
     }
-    let kept = word.chars().filter(|&c| c != '\u{fffd}' && c.general_category_group() != GeneralCategoryGroup::Other);
+    let kept = word
+        .chars()
+        .filter(|&c| c != '\u{fffd}' && c.general_category_group() != GeneralCategoryGroup::Other);
     if lower_case {
-        let mark = |c: &char| c.general_category() == unicode_properties::GeneralCategory::NonspacingMark;
+        let mark =
+            |c: &char| c.general_category() == unicode_properties::GeneralCategory::NonspacingMark;
         out.extend(kept.nfd().filter(|c| !mark(c)).flat_map(char::to_lowercase));
     } else {
         out.extend(kept);

@@ -57,7 +57,9 @@ impl Address {
     pub(crate) fn is_of(&self, provider: Provider) -> bool {
         let own: Uri = provider.address().parse().expect("the address of a provider is valid");
         let host = |uri: &Uri| uri.host().unwrap_or_default().to_ascii_lowercase();
-        let port = |uri: &Uri| uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 });
+        let port = |uri: &Uri| {
+            uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
+        };
         let uri = &self.uri;
         uri.scheme() == own.scheme() && host(uri) == host(&own) && port(uri) == port(&own)
     }
@@ -83,7 +85,15 @@ mod tests {
         for good in ["http://localhost:8080/v1", "https://example.org", "HTTP://[::1]:1"] {
             address(good);
         }
-        for bad in ["", "localhost", "localhost:11434", "/v1", "ftp://example.org", "http://", "http://a b"] {
+        for bad in [
+            "",
+            "localhost",
+            "localhost:11434",
+            "/v1",
+            "ftp://example.org",
+            "http://",
+            "http://a b",
+        ] {
             let error = Address::parse(bad).err().unwrap();
             assert_eq!(error.kind, ModelErrorKind::NotConfigured, "{bad}");
         }
@@ -95,7 +105,8 @@ mod tests {
 
     #[test]
     fn encryption_or_this_machine_keeps_a_key_private() {
-        let local = ["http://localhost:1", "http://LOCALHOST", "http://127.1.2.3", "http://[::1]:1"];
+        let local =
+            ["http://localhost:1", "http://LOCALHOST", "http://127.1.2.3", "http://[::1]:1"];
         for private in local.into_iter().chain(["https://example.org", "HTTPS://example.org"]) {
             assert!(address(private).is_private(), "{private}");
         }
@@ -107,7 +118,11 @@ mod tests {
 
     #[test]
     fn an_address_is_the_providers_own_by_scheme_host_and_port() {
-        let own = ["https://api.openai.com/v1", "https://api.openai.com", "HTTPS://API.OpenAI.com:443/v2/"];
+        let own = [
+            "https://api.openai.com/v1",
+            "https://api.openai.com",
+            "HTTPS://API.OpenAI.com:443/v2/",
+        ];
         for url in own {
             assert!(address(url).is_of(Provider::OpenAi), "{url}");
             assert!(!address(url).is_of(Provider::Anthropic), "{url}");

@@ -50,7 +50,11 @@ impl ServiceEmbedder {
     /// # Errors
     /// When the name, the settings or the options make no sense, a key is missing or would be sent where others could
     /// read it, or the service does not answer as it should.
-    pub fn open(name: &str, settings: &Settings, options: EmbeddingOptions) -> Result<ServiceEmbedder, EmbedError> {
+    pub fn open(
+        name: &str,
+        settings: &Settings,
+        options: EmbeddingOptions,
+    ) -> Result<ServiceEmbedder, EmbedError> {
         let ModelName { provider, model } = ModelName::parse(name).map_err(embed_error)?;
         if provider == Provider::Anthropic {
             return Err(error("anthropic has no embeddings", "use openai:MODEL or ollama:MODEL"));
@@ -141,7 +145,12 @@ impl Client {
     }
 
     /// One vector for each text, or none at all.
-    fn embed(&self, texts: &[&str], prefix: &str, dimension: Option<u32>) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(
+        &self,
+        texts: &[&str],
+        prefix: &str,
+        dimension: Option<u32>,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut units = Vec::with_capacity(texts.len());
         for batch in batches(texts, prefix)? {
             let texts = &texts[batch.range.clone()];
@@ -164,15 +173,20 @@ impl Client {
     /// The answer to one request, in order and as many as were asked for.
     fn ask(&self, input: &[String], batch: &Batch) -> Result<Vec<Numbers>, EmbedError> {
         let is_ollama = self.service.provider() == Provider::Ollama;
-        let question =
-            if is_ollama { ollama::question(&self.name, input) } else { openai::question(&self.name, input, self.dimensions) };
-        let body = self.post(self.path(), question).map_err(|failure| self.refused(failure, batch))?;
+        let question = if is_ollama {
+            ollama::question(&self.name, input)
+        } else {
+            openai::question(&self.name, input, self.dimensions)
+        };
+        let body =
+            self.post(self.path(), question).map_err(|failure| self.refused(failure, batch))?;
         let parsed = if is_ollama { ollama::vectors(&body) } else { openai::vectors(&body) };
         let url = self.service.url(self.path());
         match parsed {
-            Ok(answer) => answer
-                .for_texts(input.len())
-                .map_err(|problem| EmbedError { message: format!("{url} {problem}, asked for {}", batch.all()), hint: None }),
+            Ok(answer) => answer.for_texts(input.len()).map_err(|problem| EmbedError {
+                message: format!("{url} {problem}, asked for {}", batch.all()),
+                hint: None,
+            }),
             Err(problem) => {
                 let problem = self.service.clean(&problem.to_string());
                 let words = self.service.words_of(&body);
@@ -190,7 +204,8 @@ impl Client {
     fn refused(&self, failure: Failure, batch: &Batch) -> EmbedError {
         let EmbedError { message, hint } = embed_error(failure.error);
         if failure.is_too_long {
-            let message = format!("{}: longer than {} reads at once; {message}", batch.all(), self.name);
+            let message =
+                format!("{}: longer than {} reads at once; {message}", batch.all(), self.name);
             return EmbedError { message, hint };
         }
         EmbedError { message, hint }
@@ -200,7 +215,10 @@ impl Client {
         let url = self.service.url(self.path());
         error(
             format!("{url}: the vector of {text} {problem}"),
-            &format!("check that {} is an embedding model, and that it has not been replaced", self.name),
+            &format!(
+                "check that {} is an embedding model, and that it has not been replaced",
+                self.name
+            ),
         )
     }
 
@@ -213,7 +231,9 @@ impl Client {
         }
         match self.post("/api/show", ollama::show_question(&self.name)) {
             Ok(body) => Ok(ollama::shown(&body)),
-            Err(failure) if matches!(failure.status, Some(400 | 404 | 405 | 501)) => Ok(Shown::NOTHING),
+            Err(failure) if matches!(failure.status, Some(400 | 404 | 405 | 501)) => {
+                Ok(Shown::NOTHING)
+            }
             Err(failure) => Err(embed_error(failure.error)),
         }
     }

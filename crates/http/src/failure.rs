@@ -37,7 +37,9 @@ pub(crate) fn embed_error(error: ModelError) -> EmbedError {
 pub(crate) fn is_broken(problem: &ureq::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     match problem {
-        ureq::Error::Io(io) => [BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof].contains(&io.kind()),
+        ureq::Error::Io(io) => {
+            [BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof].contains(&io.kind())
+        }
         ureq::Error::Timeout(when) => matches!(when, Timeout::Connect | Timeout::Resolve),
         _ => false,
     }
@@ -51,7 +53,13 @@ impl Response {
 
     /// Whether the service refuses because the request has more tokens than the model reads.
     fn is_too_long(&self) -> bool {
-        const WORDS: [&str; 5] = ["context length", "context size", "context window", "input is too large", "too many tokens"];
+        const WORDS: [&str; 5] = [
+            "context length",
+            "context size",
+            "context window",
+            "input is too large",
+            "too many tokens",
+        ];
         // "Too many tokens" in a minute is another matter.
         let is_refusal = self.status >= 400 && self.status != 429;
         let said = String::from_utf8_lossy(&self.body).to_ascii_lowercase();
@@ -61,7 +69,12 @@ impl Response {
 
 impl Service {
     /// Why there is no answer at all.
-    pub(crate) fn no_answer(&self, request: &Request, problem: &ureq::Error, tries: u32) -> Failure {
+    pub(crate) fn no_answer(
+        &self,
+        request: &Request,
+        problem: &ureq::Error,
+        tries: u32,
+    ) -> Failure {
         let (url, tries) = (self.url(request.path), tried(tries));
         let said = self.clean(&problem.to_string());
         let (kind, message, hint) = match problem {
@@ -127,8 +140,12 @@ impl Service {
                 ModelErrorKind::RateLimited { retry_after: response.retry_after },
                 "the rate limit or the quota is used up: wait, then try again",
             ),
-            300..=399 => (ModelErrorKind::Refused, "redirects are not followed: set the final address"),
-            400..=499 => (ModelErrorKind::Refused, "the service would refuse the same request again"),
+            300..=399 => {
+                (ModelErrorKind::Refused, "redirects are not followed: set the final address")
+            }
+            400..=499 => {
+                (ModelErrorKind::Refused, "the service would refuse the same request again")
+            }
             500.. => (ModelErrorKind::Unavailable, "the service has a problem: try again later"),
             _ => (ModelErrorKind::BadReply, "check that this is the address of a model service"),
         };
@@ -138,10 +155,13 @@ impl Service {
     /// A refusal in one line.
     fn status_line(&self, request: &Request, response: &Response, tries: u32) -> String {
         let status = StatusCode::from_u16(response.status);
-        let status = status.map_or_else(|_| response.status.to_string(), |status| status.to_string());
+        let status =
+            status.map_or_else(|_| response.status.to_string(), |status| status.to_string());
         let status = status.trim_end_matches(" <unknown status code>");
         let mut line = format!("{} answered {status}{}", self.url(request.path), tried(tries));
-        if let Some(location) = response.location.as_ref().filter(|_| (300..400).contains(&response.status)) {
+        if let Some(location) =
+            response.location.as_ref().filter(|_| (300..400).contains(&response.status))
+        {
             line.push_str(&format!(" and points to {}", self.clean(location)));
         }
         if let Some(wait) = response.retry_after.filter(|&wait| wait > RETRY_AFTER_MAX) {
@@ -222,7 +242,10 @@ mod tests {
     #[test]
     fn words_are_found_in_their_usual_places() {
         let service = service("k-1");
-        assert_eq!(service.words_of(br#"{"type":"error","error":{"type":"x","message":"one"}}"#), "one");
+        assert_eq!(
+            service.words_of(br#"{"type":"error","error":{"type":"x","message":"one"}}"#),
+            "one"
+        );
         assert_eq!(service.words_of(br#"{"error":"two k-1"}"#), "two (key)");
         assert_eq!(service.words_of(br#"{"detail":"three"}"#), "three");
         assert_eq!(service.words_of(b"<p>\xff</p>"), "<p>\u{fffd}</p>");
@@ -230,8 +253,12 @@ mod tests {
 
     #[test]
     fn too_long_is_not_too_often() {
-        let response =
-            |status, body: &str| Response { status, body: body.as_bytes().to_vec(), retry_after: None, location: None };
+        let response = |status, body: &str| Response {
+            status,
+            body: body.as_bytes().to_vec(),
+            retry_after: None,
+            location: None,
+        };
         for status in [400, 413, 500] {
             let response = response(status, "the input length exceeds the Context Length");
             assert!(response.is_too_long() && !response.is_transient(), "{status}");

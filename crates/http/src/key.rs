@@ -20,7 +20,10 @@ impl Key {
     pub fn new(text: &str) -> Result<Key, ModelError> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(not_configured("the key is empty", "set the key that the provider gave you"));
+            return Err(not_configured(
+                "the key is empty",
+                "set the key that the provider gave you",
+            ));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(not_configured(

@@ -28,7 +28,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// # Errors
 /// [`ModelErrorKind::NotConfigured`] when the name or the settings make no sense, or a key is missing or would be sent
 /// where others could read it.
-pub fn language_model(name: &str, settings: &Settings) -> Result<Box<dyn LanguageModel>, ModelError> {
+pub fn language_model(
+    name: &str,
+    settings: &Settings,
+) -> Result<Box<dyn LanguageModel>, ModelError> {
     let ModelName { provider, model } = ModelName::parse(name)?;
     let service = Service::new(provider, settings, TIMEOUT)?;
     Ok(Box::new(ServiceModel {
@@ -50,7 +53,10 @@ impl LanguageModel for ServiceModel {
         &self.name
     }
 
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(self.ask(request))
     }
 }
@@ -60,7 +66,9 @@ impl ServiceModel {
         let sent = self.request(request);
         let path = sent.path;
         let service = Arc::clone(&self.service);
-        let lost = |what: &str| ModelError::new(ModelErrorKind::Unavailable, format!("{}: {what}", self.name), None);
+        let lost = |what: &str| {
+            ModelError::new(ModelErrorKind::Unavailable, format!("{}: {what}", self.name), None)
+        };
         let reply = promise::on_thread(move |is_awaited| service.post(&sent, is_awaited))
             .map_err(|error| lost(&format!("cannot start a thread: {error}")))?
             .await
@@ -72,7 +80,9 @@ impl ServiceModel {
         let model = self.model_for(request);
         let (path, body) = match self.service.provider() {
             Provider::Anthropic => ("/v1/messages", anthropic::question(request, model)),
-            Provider::OpenAi => ("/chat/completions", openai::question(request, model, self.service.is_own())),
+            Provider::OpenAi => {
+                ("/chat/completions", openai::question(request, model, self.service.is_own()))
+            }
             Provider::Ollama => ("/api/chat", ollama::question(request, model)),
         };
         Request { path, model: model.to_owned(), body: body.to_string().into_bytes() }
@@ -86,7 +96,12 @@ impl ServiceModel {
         }
     }
 
-    fn read(&self, path: &str, body: &[u8], request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    fn read(
+        &self,
+        path: &str,
+        body: &[u8],
+        request: &ChatRequest,
+    ) -> Result<ChatReply, ModelError> {
         let provider = self.service.provider();
         let parsed = match provider {
             Provider::Anthropic => anthropic::answer(body),
@@ -113,7 +128,8 @@ impl ServiceModel {
                 (ModelErrorKind::BadReply, message, "allow more tokens, or ask for less at once")
             }
             End::Broken(why) => {
-                let message = format!("the answer of {name} cannot be used: {}", self.service.clean(&why));
+                let message =
+                    format!("the answer of {name} cannot be used: {}", self.service.clean(&why));
                 (ModelErrorKind::BadReply, message, "try again, or use another model")
             }
             End::Refused(why) => {

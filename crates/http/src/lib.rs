@@ -14,7 +14,12 @@
 //! The protocols are written by hand over `ureq` instead of using `genai` 0.7.2: in one release program each, 27 crates,
 //! 2.7 MB and 62 s of CPU to build, against 146 crates, 8.9 MB and 268 s. `genai` neither retries nor limits a reply.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod address;
 mod embedding;

@@ -19,7 +19,9 @@ struct Shared<T> {
 }
 
 /// Runs `work` on a thread of its own. It can ask whether anybody still waits: nobody does once the promise is dropped.
-pub(crate) fn on_thread<T: Send + 'static>(work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static) -> io::Result<Promise<T>> {
+pub(crate) fn on_thread<T: Send + 'static>(
+    work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
+) -> io::Result<Promise<T>> {
     let shared = Arc::new(Mutex::new(Shared { outcome: None, waker: None }));
     let weak = Arc::downgrade(&shared);
     thread::Builder::new().name("kapsa-http".to_owned()).spawn(move || {

@@ -74,7 +74,9 @@ impl Provider {
                 let others = &[("anthropic-version", ANTHROPIC_VERSION)];
                 Auth { header: "x-api-key", scheme: "", others }
             }
-            Provider::OpenAi | Provider::Ollama => Auth { header: "authorization", scheme: "Bearer ", others: &[] },
+            Provider::OpenAi | Provider::Ollama => {
+                Auth { header: "authorization", scheme: "Bearer ", others: &[] }
+            }
         }
     }
 
@@ -82,7 +84,9 @@ impl Provider {
     pub(crate) fn missing_hint(self, model: &str) -> String {
         match self {
             Provider::Anthropic => format!("check that the provider has a model `{model}`"),
-            Provider::OpenAi => format!("check that the server has a model `{model}`; the address of most servers ends in /v1"),
+            Provider::OpenAi => format!(
+                "check that the server has a model `{model}`; the address of most servers ends in /v1"
+            ),
             Provider::Ollama => format!("try `ollama pull {model}`"),
         }
     }
@@ -101,7 +105,10 @@ impl<'a> ModelName<'a> {
         let (provider, model) = name.split_once(':').unwrap_or((name, ""));
         let Some(provider) = Provider::named(provider) else {
             let message = format!("`{}` is not a known provider", provider.escape_debug());
-            return Err(not_configured(message, "use anthropic:MODEL, openai:MODEL or ollama:MODEL"));
+            return Err(not_configured(
+                message,
+                "use anthropic:MODEL, openai:MODEL or ollama:MODEL",
+            ));
         };
         let model = model.trim();
         if model.is_empty() {

@@ -98,7 +98,11 @@ impl fmt::Debug for Service {
 
 impl Service {
     /// A service of `provider`. Nothing is sent yet.
-    pub(crate) fn new(provider: Provider, settings: &Settings, timeout_default: Duration) -> Result<Service, ModelError> {
+    pub(crate) fn new(
+        provider: Provider,
+        settings: &Settings,
+        timeout_default: Duration,
+    ) -> Result<Service, ModelError> {
         let address = Address::parse(settings.base_url.as_deref().unwrap_or(provider.address()))?;
         let key = key_for(provider, &address, settings)?;
         let timeout = settings.timeout.unwrap_or(timeout_default);
@@ -153,13 +157,19 @@ impl Service {
     }
 
     /// The body of a reply. Transient failures are tried again, as long as somebody waits for the reply.
-    pub(crate) fn post(&self, request: &Request, is_awaited: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn post(
+        &self,
+        request: &Request,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Result<Vec<u8>, Failure> {
         let mut tries = 0;
         loop {
             let outcome = self.send(request);
             tries += 1;
             let wait = match &outcome {
-                Ok(response) if response.is_transient() => Some(response.retry_after.unwrap_or_default()),
+                Ok(response) if response.is_transient() => {
+                    Some(response.retry_after.unwrap_or_default())
+                }
                 Err(problem) if is_broken(problem) => Some(Duration::ZERO),
                 _ => None,
             };
@@ -174,7 +184,8 @@ impl Service {
 
     fn send(&self, request: &Request) -> Result<Response, ureq::Error> {
         let builder = self.agent.post(self.url(request.path));
-        let mut builder = builder.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
+        let mut builder =
+            builder.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
         let auth = self.provider.auth();
         for (name, value) in auth.others {
             builder = builder.header(*name, *value);
@@ -199,7 +210,12 @@ impl Service {
         Ok(Response { status, body, retry_after, location })
     }
 
-    fn result(&self, request: &Request, outcome: Result<Response, ureq::Error>, tries: u32) -> Result<Vec<u8>, Failure> {
+    fn result(
+        &self,
+        request: &Request,
+        outcome: Result<Response, ureq::Error>,
+        tries: u32,
+    ) -> Result<Vec<u8>, Failure> {
         match outcome {
             Ok(response) if response.status == 200 => Ok(response.body),
             Ok(response) => Err(self.refusal(request, &response, tries)),
@@ -212,17 +228,27 @@ impl Service {
 ///
 /// The key given for the service in use goes to its address, else the provider's own key to the provider's own address;
 /// neither goes where others could read it.
-fn key_for(provider: Provider, address: &Address, settings: &Settings) -> Result<Option<Key>, ModelError> {
+fn key_for(
+    provider: Provider,
+    address: &Address,
+    settings: &Settings,
+) -> Result<Option<Key>, ModelError> {
     let is_own = address.is_of(provider);
     let own = settings.provider_key.as_ref().filter(|_| is_own);
     let key = settings.key.as_ref().or(own);
     if key.is_some() && !address.is_private() {
         let hint = "use an address that begins with https://, or no key";
-        return Err(not_configured(format!("{} would receive the key unencrypted", address.base()), hint));
+        return Err(not_configured(
+            format!("{} would receive the key unencrypted", address.base()),
+            hint,
+        ));
     }
     if key.is_none() && is_own && provider.key_variable().is_some() {
         let message = format!("{} requires a key, and none is set", provider.name());
-        return Err(not_configured(message, &missing_key_hint(provider, is_own, settings.key_name)));
+        return Err(not_configured(
+            message,
+            &missing_key_hint(provider, is_own, settings.key_name),
+        ));
     }
     Ok(key.cloned())
 }
@@ -276,7 +302,8 @@ mod tests {
                 Ok(Some(key)) => key.header("").to_str().unwrap().to_owned(),
                 Err(error) => {
                     assert_eq!(error.kind, ModelErrorKind::NotConfigured);
-                    let why = if error.message.ends_with("unencrypted") { "open" } else { "missing" };
+                    let why =
+                        if error.message.ends_with("unencrypted") { "open" } else { "missing" };
                     why.to_owned()
                 }
             }

@@ -8,7 +8,9 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kapsa_index::{Document, Filter, Query, Searcher, Segment, SegmentBuilder, SegmentBytes, TailDoc, merge};
+use kapsa_index::{
+    Document, Filter, Query, Searcher, Segment, SegmentBuilder, SegmentBytes, TailDoc, merge,
+};
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, Occur, TermQuery};
 use tantivy::schema::{FAST, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -121,7 +123,8 @@ fn synthetic() -> Vec<String> {
         let number = format!("{:05}", random.below(rank + 1));
         number.bytes().map(|digit| char::from(digit - b'0' + b'a')).collect::<String>()
     };
-    let paragraph = |random: &mut Random| (0..40).map(|_| word(random)).collect::<Vec<_>>().join(" ");
+    let paragraph =
+        |random: &mut Random| (0..40).map(|_| word(random)).collect::<Vec<_>>().join(" ");
     (0..50_000).map(|_| paragraph(&mut random)).collect()
 }
 
@@ -149,7 +152,8 @@ fn build(corpus: &Corpus) -> Vec<Segment> {
     let mut first_seq = 0;
     for record in corpus.all() {
         builder.add(&record.document()).expect("add");
-        if builder.len() as usize == SEGMENT_RECORDS || record.number as usize + 1 == corpus.records {
+        if builder.len() as usize == SEGMENT_RECORDS || record.number as usize + 1 == corpus.records
+        {
             let next = SegmentBuilder::new(MEMORY_BYTES).expect("builder");
             let bytes = std::mem::replace(&mut builder, next).finish().expect("finish");
             segments.push(Segment { first_seq, bytes: bytes.into() });
@@ -167,11 +171,14 @@ struct Bare {
 impl Bare {
     fn new() -> Bare {
         let mut schema = Schema::builder();
-        let text =
-            TextFieldIndexing::default().set_tokenizer("en_stem").set_index_option(IndexRecordOption::WithFreqsAndPositions);
+        let text = TextFieldIndexing::default()
+            .set_tokenizer("en_stem")
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions);
         schema.add_text_field("text", TextOptions::default().set_indexing_options(text));
-        let terms =
-            TextFieldIndexing::default().set_tokenizer("raw").set_fieldnorms(false).set_index_option(IndexRecordOption::Basic);
+        let terms = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::Basic);
         schema.add_text_field("terms", TextOptions::default().set_indexing_options(terms));
         schema.add_u64_field("key_hash", FAST);
         schema.add_i64_field("time_us", FAST);
@@ -195,7 +202,10 @@ impl Bare {
         let mut number = 0;
         while number < corpus.records {
             let directory = tantivy::directory::RamDirectory::create();
-            let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+            let settings = IndexSettings {
+                docstore_compress_dedicated_thread: false,
+                ..IndexSettings::default()
+            };
             let mut writer = Index::builder()
                 .schema(self.schema.clone())
                 .settings(settings)
@@ -235,8 +245,10 @@ fn queries(corpus: &Corpus) -> Vec<Vec<String>> {
 
 /// Median and 90th percentile over the queries, each the best of three.
 fn latencies(queries: &[Query], mut search: impl FnMut(&Query) -> usize) -> (Duration, Duration) {
-    let mut times: Vec<Duration> =
-        queries.iter().map(|query| (0..3).map(|_| timed(|| search(query)).1).min().expect("three")).collect();
+    let mut times: Vec<Duration> = queries
+        .iter()
+        .map(|query| (0..3).map(|_| timed(|| search(query)).1).min().expect("three"))
+        .collect();
     times.sort_unstable();
     (times[times.len() / 2], times[times.len() * 9 / 10])
 }
@@ -252,7 +264,9 @@ mod same {
         let mut metas = Vec::new();
         for (ord, segment) in segments.iter().enumerate() {
             let bytes = segment.bytes.bytes();
-            let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight")) as usize;
+            let number = |at: usize| {
+                u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight")) as usize
+            };
             // The first file is not one of tantivy's.
             for (extension, index) in ["fast", "fieldnorm", "term", "idx"].iter().zip(1..) {
                 let (start, len) = (number(32 + index * 24), number(40 + index * 24));
@@ -295,7 +309,8 @@ mod same {
         let store = meta.relative_path(tantivy::index::SegmentComponent::Store);
         let store = empty.open_read(&store).expect("store").read_bytes().expect("bytes");
         let positions = meta.relative_path(tantivy::index::SegmentComponent::Positions);
-        let positions = empty.open_read(&positions).expect("positions").read_bytes().expect("bytes");
+        let positions =
+            empty.open_read(&positions).expect("positions").read_bytes().expect("bytes");
         let json = empty.atomic_read(Path::new("meta.json")).expect("meta");
         let json = String::from_utf8(json).expect("text");
         let list: Vec<String> = metas
@@ -318,7 +333,10 @@ mod same {
     fn schema() -> Schema {
         let mut schema = Schema::builder();
         let indexed = |tokenizer, record, norms| {
-            let text = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record).set_fieldnorms(norms);
+            let text = TextFieldIndexing::default()
+                .set_tokenizer(tokenizer)
+                .set_index_option(record)
+                .set_fieldnorms(norms);
             TextOptions::default().set_indexing_options(text)
         };
         schema.add_text_field("text", indexed("default", IndexRecordOption::WithFreqs, true));
@@ -331,7 +349,8 @@ mod same {
     pub(super) fn query(searcher: &tantivy::Searcher, query: &Query, occur: Occur) -> BooleanQuery {
         let field = searcher.schema().get_field("text").expect("a field");
         let clauses = query.terms().map(|word| {
-            let term = TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs);
+            let term =
+                TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs);
             (occur, Box::new(term) as Box<dyn tantivy::query::Query>)
         });
         BooleanQuery::new(clauses.collect())
@@ -348,15 +367,31 @@ fn compare_search(name: &str, segments: &[Segment], texts: &[Vec<String>]) {
             .map(|text| Query::parse(&text).expect("short"))
             .collect();
         let none = Filter::default();
-        let run = |filter: &Filter, query: &Query| ours.search(query, filter, 10, &mut |_| true).expect("search").len();
+        let run = |filter: &Filter, query: &Query| {
+            ours.search(query, filter, 10, &mut |_| true).expect("search").len()
+        };
         let top = TopDocs::with_limit(10).order_by_score();
-        let (bare50, bare90) =
-            latencies(&queries, |query| bare.search(&same::query(&bare, query, occur), &top).expect("search").len());
+        let (bare50, bare90) = latencies(&queries, |query| {
+            bare.search(&same::query(&bare, query, occur), &top).expect("search").len()
+        });
         let (ours50, ours90) = latencies(&queries, |query| run(&none, query));
-        row(&format!("{name} {kind} top-10 p50"), micros(ours50), micros(bare50), ratio(ours50, bare50));
-        row(&format!("{name} {kind} top-10 p90"), micros(ours90), micros(bare90), ratio(ours90, bare90));
+        row(
+            &format!("{name} {kind} top-10 p50"),
+            micros(ours50),
+            micros(bare50),
+            ratio(ours50, bare50),
+        );
+        row(
+            &format!("{name} {kind} top-10 p90"),
+            micros(ours90),
+            micros(bare90),
+            ratio(ours90, bare90),
+        );
         let share = |term: &str| Filter { all: vec![vec![term.into()]], ..Filter::default() };
-        let time = Filter { since_us: Some(1_700_000_000_000_000 + (bare.num_docs() as i64) * 990_000), ..Filter::default() };
+        let time = Filter {
+            since_us: Some(1_700_000_000_000_000 + (bare.num_docs() as i64) * 990_000),
+            ..Filter::default()
+        };
         let filters = [
             ("0.1%", share("permille:7")),
             ("1%", share("percent:7")),
@@ -366,8 +401,18 @@ fn compare_search(name: &str, segments: &[Segment], texts: &[Vec<String>]) {
         ];
         for (share, filter) in filters {
             let (p50, p90) = latencies(&queries, |query| run(&filter, query));
-            row(&format!("{name} {kind} {share} filter p50"), micros(p50), micros(ours50), ratio(p50, ours50));
-            row(&format!("{name} {kind} {share} filter p90"), micros(p90), micros(ours90), ratio(p90, ours90));
+            row(
+                &format!("{name} {kind} {share} filter p50"),
+                micros(p50),
+                micros(ours50),
+                ratio(p50, ours50),
+            );
+            row(
+                &format!("{name} {kind} {share} filter p90"),
+                micros(p90),
+                micros(ours90),
+                ratio(p90, ours90),
+            );
         }
     }
 }
@@ -375,7 +420,8 @@ fn compare_search(name: &str, segments: &[Segment], texts: &[Vec<String>]) {
 fn small_segments(corpus: &Corpus) {
     let small = |number: usize| -> SegmentBytes {
         let mut builder = SegmentBuilder::new(1 << 20).expect("builder");
-        (number * 128..(number + 1) * 128).for_each(|number| builder.add(&corpus.record(number).document()).expect("add"));
+        (number * 128..(number + 1) * 128)
+            .for_each(|number| builder.add(&corpus.record(number).document()).expect("add"));
         builder.finish().expect("finish").into()
     };
     let records: Vec<Record> = (0..128).map(|number| corpus.record(number)).collect();
@@ -390,9 +436,15 @@ fn small_segments(corpus: &Corpus) {
     println!("its bytes                          {:>12}", bytes[0].bytes().len());
     let best = (0..5).map(|_| timed(|| merge(&bytes[..8])).1).min().expect("some");
     println!("merge of 8 of them                 {:>12}", micros(best));
-    let segments: Vec<Segment> = bytes.into_iter().zip(0..).map(|(bytes, n)| Segment { first_seq: n * 128, bytes }).collect();
+    let segments: Vec<Segment> = bytes
+        .into_iter()
+        .zip(0..)
+        .map(|(bytes, n)| Segment { first_seq: n * 128, bytes })
+        .collect();
     open_times(&segments);
-    let tail = || records.iter().zip(0..).map(|(record, seq)| TailDoc::new(seq, &record.document())).collect();
+    let tail = || {
+        records.iter().zip(0..).map(|(record, seq)| TailDoc::new(seq, &record.document())).collect()
+    };
     let best = (0..5).map(|_| timed::<Vec<TailDoc>>(tail).1).min().expect("some");
     println!("a tail document                    {:>12}", micros(best / 128));
     let searcher = Searcher::open(Vec::new(), tail()).expect("open");
@@ -416,9 +468,11 @@ fn open_times(segments: &[Segment]) {
 fn main() {
     let mut args = std::env::args().skip(1);
     let records = args.next().and_then(|count| count.parse().ok()).unwrap_or(100_000);
-    let (flags, directories): (Vec<String>, Vec<String>) = args.partition(|arg| arg.starts_with("--"));
+    let (flags, directories): (Vec<String>, Vec<String>) =
+        args.partition(|arg| arg.starts_with("--"));
     let corpus = Corpus::read(records, flags.contains(&"--prose".to_owned()), &directories);
-    let (raw, making) = timed(|| corpus.all().map(|record| record.text.len() + record.title.len()).sum::<usize>());
+    let (raw, making) =
+        timed(|| corpus.all().map(|record| record.text.len() + record.title.len()).sum::<usize>());
     println!("{records} records, {} MB of text, {} paragraphs", raw >> 20, corpus.paragraphs.len());
     println!("{:<34} {:>12} {:>12} {:>8}", "", "kapsa", "bare", "ratio");
     small_segments(&corpus);
@@ -430,14 +484,22 @@ fn main() {
     row("build, against en_stem", rate(ours), rate(bare), ratio(ours, bare));
     let bytes: usize = segments.iter().map(|segment| segment.bytes.bytes().len()).sum();
     let share = |bytes: usize| format!("{:.3}", bytes as f64 / raw as f64);
-    row("index bytes / text bytes", share(bytes), share(bare_bytes), bytes as f64 / bare_bytes as f64);
+    row(
+        "index bytes / text bytes",
+        share(bytes),
+        share(bare_bytes),
+        bytes as f64 / bare_bytes as f64,
+    );
     open_times(&segments);
 
     let texts = queries(&corpus);
     compare_search("many segments,", &segments, &texts);
     let all: Vec<SegmentBytes> = segments.iter().map(|segment| segment.bytes.clone()).collect();
     let (merged, time) = timed(|| merge(&all).expect("merge"));
-    println!("merge into one, each record        {:>12}", format!("{:.2} µs", time.as_secs_f64() * 1e6 / records as f64));
+    println!(
+        "merge into one, each record        {:>12}",
+        format!("{:.2} µs", time.as_secs_f64() * 1e6 / records as f64)
+    );
     drop((segments, all));
     compare_search("one segment,", &[Segment { first_seq: 0, bytes: merged.into() }], &texts);
 }

@@ -38,7 +38,8 @@ fn median(mut times: Vec<f64>) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<usize> = std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
+    let arguments: Vec<usize> =
+        std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
     let count = arguments.first().copied().unwrap_or(100_000);
     let dimension = arguments.get(1).copied().unwrap_or(384);
     let mut noise = Noise(42);
@@ -51,7 +52,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut mix = |noise: &mut Noise, out: &mut [f32]| {
         let mut pick = || (noise.uniform() * CLUSTERS as f32) as usize % CLUSTERS * dimension;
         let (a, b) = (pick(), pick());
-        around.iter_mut().enumerate().for_each(|(at, x)| *x = centres[a + at] + 0.6 * centres[b + at]);
+        around
+            .iter_mut()
+            .enumerate()
+            .for_each(|(at, x)| *x = centres[a + at] + 0.6 * centres[b + at]);
         noise.vector(&around, 2.0 / (dimension as f32).sqrt(), out);
     };
     for (at, row) in plain.chunks_exact_mut(dimension).enumerate() {
@@ -80,7 +84,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{count} vectors of {dimension}: p50 {ours:.2} ms; a scan of 32-bit numbers {theirs:.2} ms; {:.2}x of it",
         ours / theirs
     );
-    println!("recall@{K} {:.4}; one in a hundred allowed: p50 {:.2} ms", found as f64 / (QUESTIONS * K) as f64, median(filtered));
+    println!(
+        "recall@{K} {:.4}; one in a hundred allowed: p50 {:.2} ms",
+        found as f64 / (QUESTIONS * K) as f64,
+        median(filtered)
+    );
     Ok(())
 }
 

@@ -143,7 +143,12 @@ impl Analyser {
     }
 
     /// Calls `sink` with the wanted terms of `text`, and perhaps with others. Returns how many terms there were besides.
-    pub(crate) fn analyse_wanted(&mut self, text: &str, wanted: &Wanted, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+    pub(crate) fn analyse_wanted(
+        &mut self,
+        text: &str,
+        wanted: &Wanted,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
         (self.wanted, self.skipped) = (wanted.clone(), 0);
         self.analyse(text, sink);
         self.wanted = Wanted::all();
@@ -152,11 +157,19 @@ impl Analyser {
 
     /// Calls `sink` with each term of the next word of `text`, if there is one.
     #[inline]
-    pub(crate) fn step(&mut self, text: &str, progress: &mut Progress, sink: &mut impl FnMut(Term<'_>)) -> bool {
+    pub(crate) fn step(
+        &mut self,
+        text: &str,
+        progress: &mut Progress,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> bool {
         let Some(run) = next_run(text, progress.offset) else {
             return false;
         };
-        debug_assert!(progress.offset <= run.range.start && run.range.start < run.range.end, "a step goes forward");
+        debug_assert!(
+            progress.offset <= run.range.start && run.range.start < run.range.end,
+            "a step goes forward"
+        );
         progress.offset = run.range.end;
         let position = progress.position;
         progress.position += match run.kind {
@@ -169,7 +182,13 @@ impl Analyser {
     }
 
     /// The most frequent case by far: nothing to copy.
-    fn lower(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+    fn lower(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
         if range.len() < STEM_BYTES_MIN {
             return self.plain(text, range, position, sink);
         }
@@ -181,7 +200,13 @@ impl Analyser {
         1
     }
 
-    fn plain(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+    fn plain(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
         if is_possessive(text, &range) {
             return 0;
         }
@@ -189,7 +214,13 @@ impl Analyser {
         1
     }
 
-    fn emit(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) {
+    fn emit(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) {
         if self.wanted.skips(text, &range) {
             self.skipped += 1;
             return;
@@ -199,10 +230,19 @@ impl Analyser {
     }
 
     /// A word with a change of case or of class, an underscore or a point inside.
-    fn compound(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+    fn compound(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
         let mut parts = std::mem::take(&mut self.parts);
         split_parts(&text[range.clone()], range.start, &mut parts);
-        debug_assert!(parts.is_sorted_by(|one, other| one.end <= other.start), "the parts of a word follow each other");
+        debug_assert!(
+            parts.is_sorted_by(|one, other| one.end <= other.start),
+            "the parts of a word follow each other"
+        );
         let count = match parts.as_slice() {
             [] => 0,
             [part] => self.plain(text, part.clone(), position, sink),
@@ -240,7 +280,13 @@ impl Analyser {
     }
 
     /// Pairs of neighbouring characters, or the only one.
-    fn unspaced(&mut self, text: &str, range: Range<usize>, position: u32, sink: &mut impl FnMut(Term<'_>)) -> u32 {
+    fn unspaced(
+        &mut self,
+        text: &str,
+        range: Range<usize>,
+        position: u32,
+        sink: &mut impl FnMut(Term<'_>),
+    ) -> u32 {
         let starts = text[range.clone()].char_indices();
         let mut ends = starts.clone().skip(2).map(|(at, _)| range.start + at);
         let chars = starts.clone().count();
@@ -250,12 +296,21 @@ impl Analyser {
             send(&text[pair.clone()], position + count, pair, false, sink);
             count += 1;
         }
-        debug_assert!(count as usize == chars.saturating_sub(1).max(1), "a term for each pair, or for the only character");
+        debug_assert!(
+            count as usize == chars.saturating_sub(1).max(1),
+            "a term for each pair, or for the only character"
+        );
         count
     }
 }
 
-fn send(term: &str, position: u32, range: Range<usize>, whole: bool, sink: &mut impl FnMut(Term<'_>)) {
+fn send(
+    term: &str,
+    position: u32,
+    range: Range<usize>,
+    whole: bool,
+    sink: &mut impl FnMut(Term<'_>),
+) {
     debug_assert!(!range.is_empty(), "a term stands for some bytes of the text");
     if !term.is_empty() && term.len() <= TOKEN_BYTES_MAX {
         sink(Term { text: term, position, range, whole });
@@ -486,10 +541,18 @@ fn split_kinds(
         parts[0].end = parts[parts.len() - 1].end;
         parts.truncate(1);
     }
-    debug_assert!(parts.iter().all(|part| base <= part.start && part.end <= base + len), "the parts lie in the word");
+    debug_assert!(
+        parts.iter().all(|part| base <= part.start && part.end <= base + len),
+        "the parts lie in the word"
+    );
 }
 
-fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, split_digits: bool) -> bool {
+fn starts_part(
+    before: CharKind,
+    kind: CharKind,
+    next: Option<CharKind>,
+    split_digits: bool,
+) -> bool {
     match (before, kind) {
         (CharKind::Joiner, _) => true,
         (CharKind::Digit, CharKind::Digit) => false,
@@ -504,7 +567,11 @@ fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, split_d
 fn digit_changes(kinds: impl Iterator<Item = CharKind> + Clone) -> usize {
     let pairs = kinds.clone().zip(kinds.skip(1));
     let joined = |kind| kind == CharKind::Joiner;
-    pairs.filter(|&(a, b)| !joined(a) && !joined(b) && (a == CharKind::Digit) != (b == CharKind::Digit)).count()
+    pairs
+        .filter(|&(a, b)| {
+            !joined(a) && !joined(b) && (a == CharKind::Digit) != (b == CharKind::Digit)
+        })
+        .count()
 }
 
 /// The analyser as a tantivy tokenizer.
@@ -608,7 +675,9 @@ mod tests {
 
     #[test]
     fn ascii_is_no_special_case() {
-        (0..128).for_each(|byte: u8| assert!(kind_of_ascii(byte) == kind_of(char::from(byte)), "{byte}"));
+        (0..128).for_each(|byte: u8| {
+            assert!(kind_of_ascii(byte) == kind_of(char::from(byte)), "{byte}")
+        });
     }
 
     #[test]

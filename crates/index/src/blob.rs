@@ -34,8 +34,12 @@ const ALIGN: usize = 8;
 
 /// The parts of a tantivy segment that are kept. Its document store is not, nothing is
 /// stored, nor its positions, there are none.
-pub(crate) static FILES: [SegmentComponent; TANTIVY_COUNT] =
-    [SegmentComponent::FastFields, SegmentComponent::FieldNorms, SegmentComponent::Terms, SegmentComponent::Postings];
+pub(crate) static FILES: [SegmentComponent; TANTIVY_COUNT] = [
+    SegmentComponent::FastFields,
+    SegmentComponent::FieldNorms,
+    SegmentComponent::Terms,
+    SegmentComponent::Postings,
+];
 
 const TANTIVY_COUNT: usize = 4;
 const FILE_COUNT: usize = TANTIVY_COUNT + 3;
@@ -110,7 +114,10 @@ impl Blob {
             return Err(Error::Malformed("number of zones"));
         }
         let count = documents as usize;
-        if len(KEY_HASHES) != count * KEY_HASH_BYTES || !len(TIMES).is_multiple_of(count.max(1)) || len(TIMES) > count * 8 {
+        if len(KEY_HASHES) != count * KEY_HASH_BYTES
+            || !len(TIMES).is_multiple_of(count.max(1))
+            || len(TIMES) > count * 8
+        {
             return Err(Error::Malformed("number of documents"));
         }
         Ok(Blob { bytes, documents, tokens, files })
@@ -134,8 +141,14 @@ impl Blob {
     /// Least and greatest time of each zone.
     pub(crate) fn zones(&self) -> Result<Vec<(i64, i64)>> {
         let zones = self.bytes.read(self.files[ZONES].range.clone())?;
-        debug_assert!(zones.len().is_multiple_of(ZONE_BYTES), "the head was checked to have whole zones");
-        Ok(zones.chunks_exact(ZONE_BYTES).map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64)).collect())
+        debug_assert!(
+            zones.len().is_multiple_of(ZONE_BYTES),
+            "the head was checked to have whole zones"
+        );
+        Ok(zones
+            .chunks_exact(ZONE_BYTES)
+            .map(|zone| (u64_at(zone, 0) as i64, u64_at(zone, 8) as i64))
+            .collect())
     }
 
     /// The times, by the `zones` of the segment.
@@ -143,7 +156,11 @@ impl Blob {
         let bytes = self.part(TIMES);
         let width = bytes.len() / self.documents.max(1) as usize;
         assert!(width <= 8, "the head was checked to have times of eight bytes at most");
-        Times { bytes, width, least: zones.iter().map(|(least, _)| *least).min().unwrap_or_default() }
+        Times {
+            bytes,
+            width,
+            least: zones.iter().map(|(least, _)| *least).min().unwrap_or_default(),
+        }
     }
 
     pub(crate) fn key_hash(&self, doc: u32) -> Result<u64> {
@@ -164,7 +181,8 @@ impl Blob {
     pub(crate) fn will_open(&self) {
         for file in [TERMS, POSTINGS] {
             let end = self.files[file].range.end;
-            self.bytes.will_read(end.saturating_sub(END_BYTES)..(end + END_BYTES).min(self.bytes.len()));
+            self.bytes
+                .will_read(end.saturating_sub(END_BYTES)..(end + END_BYTES).min(self.bytes.len()));
         }
     }
 
@@ -223,19 +241,35 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
     if end != total {
         return Err(Error::Malformed("length"));
     }
-    debug_assert!(files.is_sorted_by(|one, other| one.range.end <= other.range.start), "files lie one after the other");
+    debug_assert!(
+        files.is_sorted_by(|one, other| one.range.end <= other.range.start),
+        "files lie one after the other"
+    );
     Ok(files)
 }
 
 /// Lays out a segment; `files` are in the order of [`FILES`], the columns in that of the documents.
-pub(crate) fn write(tokens: u64, columns: &Columns, files: &[impl AsRef<[u8]>; TANTIVY_COUNT]) -> Vec<u8> {
+pub(crate) fn write(
+    tokens: u64,
+    columns: &Columns,
+    files: &[impl AsRef<[u8]>; TANTIVY_COUNT],
+) -> Vec<u8> {
     let documents = u32::try_from(columns.times_us.len()).expect("a segment's documents fit u32");
-    assert_eq!(columns.key_hashes.len(), columns.times_us.len(), "every document has a key and a time");
+    assert_eq!(
+        columns.key_hashes.len(),
+        columns.times_us.len(),
+        "every document has a key and a time"
+    );
     let zones = zones_of(&columns.times_us);
-    let key_hashes: Vec<u8> = columns.key_hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+    let key_hashes: Vec<u8> =
+        columns.key_hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
     let times = encode_times(&columns.times_us);
     let tantivy = files.iter().map(AsRef::as_ref);
-    let files: Vec<&[u8]> = [zones.as_slice()].into_iter().chain(tantivy).chain([&key_hashes[..], &times[..]]).collect();
+    let files: Vec<&[u8]> = [zones.as_slice()]
+        .into_iter()
+        .chain(tantivy)
+        .chain([&key_hashes[..], &times[..]])
+        .collect();
     let body: usize = files.iter().map(|file| file.len() + ALIGN).sum();
     let mut out = Vec::with_capacity(HEAD_BYTES + body);
     out.extend_from_slice(MAGIC);
@@ -267,7 +301,10 @@ fn encode_times(times_us: &[i64]) -> Vec<u8> {
     let later = |time: &i64| time.wrapping_sub(least) as u64;
     let greatest = times_us.iter().map(later).max().unwrap_or_default();
     let width = (u64::BITS - greatest.leading_zeros()).div_ceil(8) as usize;
-    let bytes: Vec<u8> = times_us.iter().flat_map(|time| later(time).to_le_bytes().into_iter().take(width)).collect();
+    let bytes: Vec<u8> = times_us
+        .iter()
+        .flat_map(|time| later(time).to_le_bytes().into_iter().take(width))
+        .collect();
     assert_eq!(bytes.len(), times_us.len() * width, "all times have the same width");
     bytes
 }
@@ -280,7 +317,11 @@ fn zones_of(times_us: &[i64]) -> Vec<u8> {
             zones.extend_from_slice(&bound.expect("a chunk is not empty").to_le_bytes());
         }
     }
-    assert_eq!(zones.len(), times_us.len().div_ceil(ZONE_DOCUMENTS as usize) * ZONE_BYTES, "whoever opens it counts as many");
+    assert_eq!(
+        zones.len(),
+        times_us.len().div_ceil(ZONE_DOCUMENTS as usize) * ZONE_BYTES,
+        "whoever opens it counts as many"
+    );
     zones
 }
 

@@ -31,11 +31,13 @@ const ACRONYM_LETTERS_MIN: usize = 2;
 
 /// Endings of file names.
 const EXTENSIONS: [&str; 84] = [
-    "bak", "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cmd", "conf", "cpp", "cs", "csproj", "css", "csv", "dart", "db",
-    "dll", "doc", "docx", "env", "exe", "fs", "gif", "go", "gradle", "gz", "h", "hpp", "hs", "htm", "html", "ini", "ipynb",
-    "jar", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "kapsa", "kt", "lock", "log", "lua", "md", "mjs", "mp3", "mp4",
-    "odt", "parquet", "pdf", "php", "pl", "png", "ppt", "pptx", "proto", "ps1", "py", "rb", "rs", "rst", "scala", "scss", "sh",
-    "sln", "sql", "sqlite", "svg", "swift", "tar", "tex", "toml", "ts", "tsv", "tsx", "txt", "wasm", "xml", "yaml", "yml",
+    "bak", "bash", "bat", "bin", "bmp", "c", "cc", "cfg", "cmd", "conf", "cpp", "cs", "csproj",
+    "css", "csv", "dart", "db", "dll", "doc", "docx", "env", "exe", "fs", "gif", "go", "gradle",
+    "gz", "h", "hpp", "hs", "htm", "html", "ini", "ipynb", "jar", "java", "jpeg", "jpg", "js",
+    "json", "jsonl", "jsx", "kapsa", "kt", "lock", "log", "lua", "md", "mjs", "mp3", "mp4", "odt",
+    "parquet", "pdf", "php", "pl", "png", "ppt", "pptx", "proto", "ps1", "py", "rb", "rs", "rst",
+    "scala", "scss", "sh", "sln", "sql", "sqlite", "svg", "swift", "tar", "tex", "toml", "ts",
+    "tsv", "tsx", "txt", "wasm", "xml", "yaml", "yml",
 ];
 
 /// Names with a capital inside that are no code, in lower case.
@@ -117,8 +119,20 @@ const PAIRS: [&str; 17] = [
     "win/lose",
 ];
 
-const MONTHS: [&str; 12] =
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 /// Fewest letters of a month's name.
 const MONTH_LETTERS_MIN: usize = 3;
 
@@ -147,7 +161,8 @@ pub fn has_code_word(text: &str, word: &str) -> bool {
     };
     let may_begin = |c: char| c.to_lowercase().eq(first.to_lowercase());
     let places = text.char_indices().filter(|&(_, c)| may_begin(c));
-    let mut found = places.filter_map(|(start, _)| Some((start, start + prefix_len(&text[start..], word)?)));
+    let mut found =
+        places.filter_map(|(start, _)| Some((start, start + prefix_len(&text[start..], word)?)));
     found.any(|(start, end)| is_whole(&text[..start], &text[start..end], &text[end..]))
 }
 
@@ -165,11 +180,15 @@ fn prefix_len(text: &str, prefix: &str) -> Option<usize> {
 
 /// Do identifiers end on both sides of `word`?
 fn is_whole(before: &str, word: &str, after: &str) -> bool {
-    let inside = |c: Option<char>| c.is_some_and(|c| is_word_char(c) || matches!(c, '+' | '#') && word.ends_with(c));
+    let inside = |c: Option<char>| {
+        c.is_some_and(|c| is_word_char(c) || matches!(c, '+' | '#') && word.ends_with(c))
+    };
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     // `0.27` goes on in `0.27.0`.
-    let goes_on = digit(word.chars().last()) && after.strip_prefix('.').is_some_and(|rest| digit(rest.chars().next()));
-    let went_on = digit(word.chars().next()) && before.strip_suffix('.').is_some_and(|rest| digit(rest.chars().last()));
+    let goes_on = digit(word.chars().last())
+        && after.strip_prefix('.').is_some_and(|rest| digit(rest.chars().next()));
+    let went_on = digit(word.chars().next())
+        && before.strip_suffix('.').is_some_and(|rest| digit(rest.chars().last()));
     !inside(before.chars().last()) && !inside(after.chars().next()) && !goes_on && !went_on
 }
 
@@ -192,7 +211,11 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
             let piece = &rest[..len];
             rest = &rest[len..];
             let piece = piece.trim_end_matches(['.', '-', '/', '\\', ':', '@']);
-            let piece = if relative || piece.starts_with("//") { piece.trim_start_matches('/') } else { piece };
+            let piece = if relative || piece.starts_with("//") {
+                piece.trim_start_matches('/')
+            } else {
+                piece
+            };
             if !piece.is_empty() {
                 return Some(piece);
             }
@@ -209,8 +232,11 @@ fn piece_len(text: &str) -> usize {
         _ => !is_word_char(c),
     };
     let len = text.char_indices().find(ends).map_or(text.len(), |(at, _)| at);
-    let sign = ["++", "#"].into_iter().find(|sign| text[len..].starts_with(sign)).filter(|_| len == 1);
-    let whole = sign.filter(|sign| !text[len + sign.len()..].starts_with(|c| is_word_char(c) || matches!(c, '+' | '#')));
+    let sign =
+        ["++", "#"].into_iter().find(|sign| text[len..].starts_with(sign)).filter(|_| len == 1);
+    let whole = sign.filter(|sign| {
+        !text[len + sign.len()..].starts_with(|c| is_word_char(c) || matches!(c, '+' | '#'))
+    });
     len + whole.map_or(0, str::len)
 }
 
@@ -233,8 +259,9 @@ fn is_language(word: &str) -> bool {
 
 /// Does `joint` stand between two word characters?
 fn has_joint(word: &str, joint: &str) -> bool {
-    word.match_indices(joint)
-        .any(|(at, _)| word[..at].ends_with(is_word_char) && word[at + joint.len()..].starts_with(is_word_char))
+    word.match_indices(joint).any(|(at, _)| {
+        word[..at].ends_with(is_word_char) && word[at + joint.len()..].starts_with(is_word_char)
+    })
 }
 
 /// `_word_` is emphasis.
@@ -257,11 +284,14 @@ fn is_path(word: &str) -> bool {
     if !word.contains(['/', '\\']) {
         return false;
     }
-    let named = |part: &&str| part.chars().any(char::is_alphabetic) && !part.starts_with(|c: char| c.is_ascii_digit());
+    let named = |part: &&str| {
+        part.chars().any(char::is_alphabetic) && !part.starts_with(|c: char| c.is_ascii_digit())
+    };
     let parts: Vec<&str> = word.split(['/', '\\']).filter(named).collect();
     let long = |part: &&str| part.chars().count() >= PATH_LETTERS_MIN;
     let rooted = word.starts_with(['/', '\\']) || word.contains([':', '\\', '.']);
-    let pair = !rooted && (PAIRS.contains(&word.to_ascii_lowercase().as_str()) || !parts.iter().all(long));
+    let pair =
+        !rooted && (PAIRS.contains(&word.to_ascii_lowercase().as_str()) || !parts.iter().all(long));
     parts.len() >= 2 && !pair
 }
 
@@ -289,7 +319,8 @@ fn is_numbered_part(word: &str) -> bool {
     }
     let hash = word.len() >= HASH_BYTES_MIN && word.bytes().all(|b| b.is_ascii_hexdigit());
     let lower = word.to_ascii_lowercase();
-    let hex = lower.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
+    let hex =
+        lower.strip_prefix("0x").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_hexdigit()));
     let short = digits + letters < 3 && !lower.starts_with('v');
     !is_date(&lower) && (hash || hex || !(short || is_measure(word)))
 }
@@ -332,8 +363,11 @@ fn is_issue(word: &str) -> bool {
     };
     let numbers = number.split('-').all(|part| part.starts_with(|c: char| c.is_ascii_digit()));
     let long = number.starts_with('0') || number.len() >= NUMBERED_DIGITS_MIN;
-    let upper = name.bytes().all(|b| b.is_ascii_uppercase()) && !is_month(&name.to_ascii_lowercase());
-    let lower = name.bytes().all(|b| b.is_ascii_alphabetic()) && number.bytes().all(|b| b.is_ascii_digit()) && long;
+    let upper =
+        name.bytes().all(|b| b.is_ascii_uppercase()) && !is_month(&name.to_ascii_lowercase());
+    let lower = name.bytes().all(|b| b.is_ascii_alphabetic())
+        && number.bytes().all(|b| b.is_ascii_digit())
+        && long;
     name.len() > 1 && numbers && (upper || lower)
 }
 
@@ -357,8 +391,11 @@ fn has_acronym(word: &str) -> bool {
 /// Is a word with so many capitals inside the name of a product (`iPhone`, `GitHub`) or of a person (`McDonald`)?
 fn is_name(word: &str, capitals: usize) -> bool {
     let mut first = word.chars();
-    let like_iphone = first.next().is_some_and(char::is_lowercase) && first.next().is_some_and(char::is_uppercase);
-    let surname = |begin: &str| word.strip_prefix(begin).is_some_and(|rest| rest.starts_with(char::is_uppercase));
+    let like_iphone = first.next().is_some_and(char::is_lowercase)
+        && first.next().is_some_and(char::is_uppercase);
+    let surname = |begin: &str| {
+        word.strip_prefix(begin).is_some_and(|rest| rest.starts_with(char::is_uppercase))
+    };
     let single = capitals == 1 && (like_iphone || NAME_BEGINNINGS.into_iter().any(surname));
     single || NAMES.contains(&word.to_lowercase().as_str())
 }
@@ -395,7 +432,10 @@ mod tests {
             ("std::vector<int>", "std::vector"),
             ("getUserName() useState", "getUserName useState"),
             ("a HashMap<String, u32>", "HashMap u32"),
-            ("NullPointerException XMLHttpRequest IOError", "NullPointerException XMLHttpRequest IOError"),
+            (
+                "NullPointerException XMLHttpRequest IOError",
+                "NullPointerException XMLHttpRequest IOError",
+            ),
             ("src/main.rs:42", "src/main.rs"),
             ("look into crates/index", "crates/index"),
             ("../src/lib.rs ~/docs/plan", "src/lib.rs docs/plan"),

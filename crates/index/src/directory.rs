@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
-use tantivy::directory::{DirectoryLock, FileHandle, FileSlice, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr};
+use tantivy::directory::{
+    DirectoryLock, FileHandle, FileSlice, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
+};
 use tantivy::index::{SegmentComponent, SegmentId};
 use tantivy::store::Compressor;
 use tantivy::{Directory, HasLen, Index, IndexSettings, Segment};
@@ -160,7 +162,10 @@ impl Directory for BlobDirectory {
         Ok(())
     }
 
-    fn acquire_lock(&self, _lock: &Lock) -> Result<DirectoryLock, tantivy::directory::error::LockError> {
+    fn acquire_lock(
+        &self,
+        _lock: &Lock,
+    ) -> Result<DirectoryLock, tantivy::directory::error::LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }
 

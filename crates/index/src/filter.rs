@@ -33,7 +33,11 @@ impl Filter {
 
     /// Does it look at nothing but sequence numbers?
     pub fn is_only_seqs(&self) -> bool {
-        self.all.is_empty() && self.none.is_empty() && self.parts.is_empty() && self.since_us.is_none() && self.until_us.is_none()
+        self.all.is_empty()
+            && self.none.is_empty()
+            && self.parts.is_empty()
+            && self.since_us.is_none()
+            && self.until_us.is_none()
     }
 
     /// Does it let this sequence number through?
@@ -81,6 +85,7 @@ impl Filter {
     }
 
     pub(crate) fn passes_time(&self, time_us: i64) -> bool {
-        self.since_us.is_none_or(|since| since <= time_us) && self.until_us.is_none_or(|until| time_us < until)
+        self.since_us.is_none_or(|since| since <= time_us)
+            && self.until_us.is_none_or(|until| time_us < until)
     }
 }

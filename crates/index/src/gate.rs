@@ -36,9 +36,11 @@ enum Needed {
 impl<'a> Gate<'a> {
     /// `None` if no document of the segment can pass.
     pub(crate) fn new(reader: &'a Reader, filter: &'a Filter) -> Result<Option<Gate<'a>>> {
-        let mut gate = Gate { reader, needed: Vec::new(), forbidden: Vec::new(), times: None, failed: None };
+        let mut gate =
+            Gate { reader, needed: Vec::new(), forbidden: Vec::new(), times: None, failed: None };
         for group in &filter.all {
-            let postings: Result<Vec<_>> = group.iter().filter_map(|term| reader.exact(term).transpose()).collect();
+            let postings: Result<Vec<_>> =
+                group.iter().filter_map(|term| reader.exact(term).transpose()).collect();
             gate.needed.push(Needed::Any(postings?));
         }
         for part in &filter.parts {
@@ -75,7 +77,8 @@ impl<'a> Gate<'a> {
         let first = self.reader.first_seq;
         let end = first + u64::from(self.reader.documents());
         let doc = |seq: u64| (seq - first) as DocId;
-        let ranges: VecDeque<_> = seqs.within(first..end).map(|range| doc(range.start)..doc(range.end)).collect();
+        let ranges: VecDeque<_> =
+            seqs.within(first..end).map(|range| doc(range.start)..doc(range.end)).collect();
         debug_assert!(
             ranges.back().is_none_or(|last| last.end <= self.reader.documents()),
             "ranges are of the segment's documents"
@@ -93,7 +96,10 @@ impl<'a> Gate<'a> {
             if !since || filter.until_us.is_some_and(|until| until <= first) {
                 continue;
             }
-            debug_assert!(zones.back().is_none_or(|before| before.end <= docs.start), "zones follow each other");
+            debug_assert!(
+                zones.back().is_none_or(|before| before.end <= docs.start),
+                "zones follow each other"
+            );
             check |= !filter.passes_time(first) || !filter.passes_time(last);
             match zones.back_mut() {
                 Some(before) if before.end == docs.start => before.end = docs.end,
@@ -135,7 +141,8 @@ impl<'a> Gate<'a> {
 
     /// Is `doc` not forbidden?
     pub(crate) fn allows(&mut self, doc: DocId) -> bool {
-        self.passes_time(doc) && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
+        self.passes_time(doc)
+            && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
     }
 
     fn passes_time(&mut self, doc: DocId) -> bool {
@@ -176,7 +183,9 @@ impl<'a> Gate<'a> {
 impl Needed {
     fn size(&self) -> u32 {
         match self {
-            Needed::Any(postings) => postings.iter().fold(0, |sum, postings| sum.saturating_add(postings.doc_freq())),
+            Needed::Any(postings) => {
+                postings.iter().fold(0, |sum, postings| sum.saturating_add(postings.doc_freq()))
+            }
             Needed::Ranges(zones) => zones.iter().map(|zone| zone.end - zone.start).sum(),
         }
     }

@@ -26,7 +26,12 @@
 //! # Ok::<(), kapsa_index::Error>(())
 //! ```
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod analyser;
 mod blob;
@@ -75,4 +80,7 @@ pub use seqs::Sequences;
 pub use snippet::{Snippet, highlight, snippet, terms_in};
 pub use tail::TailDoc;
 pub use top::Hit;
-pub use vectors::{DIMENSION_MAX, Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest, similarity};
+pub use vectors::{
+    DIMENSION_MAX, Entry, LABEL_BYTES_MAX, Near, VECTORS_MAX, Vectors, VectorsBuilder, nearest,
+    similarity,
+};

@@ -52,7 +52,8 @@ fn term(trigram: &str) -> String {
 }
 
 fn trigrams(folded: &str) -> BTreeSet<&str> {
-    let starts: Vec<usize> = folded.char_indices().map(|(at, _)| at).chain([folded.len()]).collect();
+    let starts: Vec<usize> =
+        folded.char_indices().map(|(at, _)| at).chain([folded.len()]).collect();
     starts.windows(4).map(|ends| &folded[ends[0]..ends[3]]).collect()
 }
 

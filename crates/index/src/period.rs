@@ -145,13 +145,21 @@ pub fn anchors(query: &str) -> Vec<Anchor> {
         };
         let first = at + 2;
         let the = &tokens[at + 1];
-        if timely[at] || the.lower != "the" || the.gap != Gap::Space || !names(first) || VAGUE.contains(&&*tokens[first].lower) {
+        if timely[at]
+            || the.lower != "the"
+            || the.gap != Gap::Space
+            || !names(first)
+            || VAGUE.contains(&&*tokens[first].lower)
+        {
             continue;
         }
         let most = tokens.len().min(first + NAME_WORDS_MAX);
         let end = (first..most).find(|&at| !names(at)).unwrap_or(most);
         let name = tokens[first].range.start..tokens[end - 1].range.end;
-        debug_assert!(!name.is_empty() && end - first <= NAME_WORDS_MAX, "a name has words, and few");
+        debug_assert!(
+            !name.is_empty() && end - first <= NAME_WORDS_MAX,
+            "a name has words, and few"
+        );
         found.push(Anchor { relation, words: tokens[at].range.start..name.end, name });
         if found.len() == EXPRESSIONS_MAX {
             break;

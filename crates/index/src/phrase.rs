@@ -19,7 +19,10 @@ impl Phrase {
     /// Of words at ascending positions in a text.
     pub(crate) fn new(mut words: Vec<(u32, String)>) -> Phrase {
         assert!(!words.is_empty(), "a phrase has words");
-        debug_assert!(words.is_sorted_by_key(|(position, _)| *position), "in the order of the text");
+        debug_assert!(
+            words.is_sorted_by_key(|(position, _)| *position),
+            "in the order of the text"
+        );
         let first = words.first().map_or(0, |(position, _)| *position);
         words.iter_mut().for_each(|(position, _)| *position -= first);
         Phrase { words }
@@ -94,7 +97,8 @@ impl<'a> Finder<'a> {
         };
         let last = self.number(last);
         self.words[last].ends.push(self.wanted.len());
-        let before = before.iter().map(|(offset, word)| (end - offset, self.number(word))).collect();
+        let before =
+            before.iter().map(|(offset, word)| (end - offset, self.number(word))).collect();
         self.wanted.push(Sought { before, forbidden, found: false });
     }
 
@@ -116,18 +120,21 @@ impl<'a> Finder<'a> {
     fn read(&mut self, text: &str) {
         self.words.iter_mut().for_each(|word| word.positions.clear());
         let mut progress = Progress::default();
-        with_analyser(
-            |analyser| {
-                while !self.is_decided() && analyser.step(text, &mut progress, &mut |term: Term<'_>| self.see(&term)) {}
-            },
-        );
+        with_analyser(|analyser| {
+            while !self.is_decided()
+                && analyser.step(text, &mut progress, &mut |term: Term<'_>| self.see(&term))
+            {
+            }
+        });
     }
 
     fn see(&mut self, term: &Term<'_>) {
         self.see_word(term.text, term.position);
         // Both characters at the one position of the pair: either may touch the next word of the phrase.
         if self.characters && term.text.starts_with(is_unspaced) {
-            term.text.chars().for_each(|c| self.see_word(c.encode_utf8(&mut [0; 4]), term.position));
+            term.text
+                .chars()
+                .for_each(|c| self.see_word(c.encode_utf8(&mut [0; 4]), term.position));
         }
     }
 
@@ -142,7 +149,10 @@ impl<'a> Finder<'a> {
                 let at = position.checked_sub(back);
                 at.is_some_and(|at| words[word].positions.binary_search(&at).is_ok())
             };
-            debug_assert!(wanted.found || wanted.forbidden || self.missing > 0, "what was not found is missing");
+            debug_assert!(
+                wanted.found || wanted.forbidden || self.missing > 0,
+                "what was not found is missing"
+            );
             if !wanted.found && wanted.before.iter().all(is_there) {
                 wanted.found = true;
                 if wanted.forbidden { self.refused = true } else { self.missing -= 1 }

@@ -64,7 +64,8 @@ pub(crate) fn plan(
     let mut statistics = Statistics::new(filter.seqs_end(), readers, tail);
     let infos = statistics.count(query, readers, tail)?;
     let shoulds = statistics.rarest(&query.should);
-    let words: Result<Vec<PlannedWord>> = query.must.iter().chain(shoulds).map(|word| statistics.planned(word)).collect();
+    let words: Result<Vec<PlannedWord>> =
+        query.must.iter().chain(shoulds).map(|word| statistics.planned(word)).collect();
     let mut plan = Plan {
         words: words?,
         musts: query.must.len(),
@@ -73,37 +74,54 @@ pub(crate) fn plan(
         statistics,
         pruning: None,
     };
-    assert!(plan.musts <= plan.words.len() && infos.len() == readers.len(), "required words come first, places for each segment");
+    assert!(
+        plan.musts <= plan.words.len() && infos.len() == readers.len(),
+        "required words come first, places for each segment"
+    );
     plan.pruning = plan.pruning_weight()?;
     Ok((plan, infos))
 }
 
 impl Statistics {
     fn new(seqs_end: u64, readers: &[&Reader], tail: &[TailWords<'_>]) -> Statistics {
-        let (mut documents, mut tokens) = (tail.len() as u64, tail.iter().map(TailWords::tokens).sum::<u64>());
+        let (mut documents, mut tokens) =
+            (tail.len() as u64, tail.iter().map(TailWords::tokens).sum::<u64>());
         for reader in readers {
             let before = u64::from(reader.documents_before(seqs_end));
             documents += before;
-            tokens += (u128::from(reader.tokens()) * u128::from(before) / u128::from(reader.documents().max(1))) as u64;
+            tokens += (u128::from(reader.tokens()) * u128::from(before)
+                / u128::from(reader.documents().max(1))) as u64;
         }
         Statistics { seqs_end, documents, tokens, doc_freqs: HashMap::new() }
     }
 
     /// Looks up every word of the query, everywhere.
-    fn count(&mut self, query: &Query, readers: &[&Reader], tail: &[TailWords<'_>]) -> Result<Vec<WordInfos>> {
-        let mut words: Vec<&String> = query.must.iter().chain(&query.should).chain(&query.must_not).collect();
+    fn count(
+        &mut self,
+        query: &Query,
+        readers: &[&Reader],
+        tail: &[TailWords<'_>],
+    ) -> Result<Vec<WordInfos>> {
+        let mut words: Vec<&String> =
+            query.must.iter().chain(&query.should).chain(&query.must_not).collect();
         words.sort_unstable();
         words.dedup();
-        let look_ups = words.iter().flat_map(|word| readers.iter().map(|reader| reader.look_up(word)));
+        let look_ups =
+            words.iter().flat_map(|word| readers.iter().map(|reader| reader.look_up(word)));
         let mut look_ups: Vec<LookUp<'_>> = look_ups.collect();
         finish(&mut look_ups)?;
-        assert_eq!(look_ups.len(), words.len() * readers.len(), "each word is looked up in each segment");
+        assert_eq!(
+            look_ups.len(),
+            words.len() * readers.len(),
+            "each word is looked up in each segment"
+        );
         let mut look_ups = look_ups.into_iter();
         let mut infos: Vec<WordInfos> = readers.iter().map(|_| HashMap::new()).collect();
         for word in words {
             let hash = TermHash::of(word);
             let mut doc_freq = tail.iter().filter(|doc| doc.has_word(hash)).count() as u64;
-            for ((reader, infos), look_up) in readers.iter().zip(&mut infos).zip(look_ups.by_ref()) {
+            for ((reader, infos), look_up) in readers.iter().zip(&mut infos).zip(look_ups.by_ref())
+            {
                 if let Some(info) = look_up.into_found() {
                     reader.will_read(&info);
                     doc_freq += u64::from(reader.doc_freq_before(&info, self.seqs_end)?);
@@ -118,7 +136,8 @@ impl Statistics {
 
     /// The words that can match at all, at most [`QUERY_TERMS_MAX`], the rarest if there are more.
     fn rarest<'a>(&self, words: &'a [String]) -> impl Iterator<Item = &'a String> {
-        let mut ranked: Vec<(u64, usize)> = words.iter().map(|word| self.doc_freqs[word]).zip(0..).collect();
+        let mut ranked: Vec<(u64, usize)> =
+            words.iter().map(|word| self.doc_freqs[word]).zip(0..).collect();
         ranked.retain(|&(doc_freq, _)| doc_freq > 0);
         ranked.sort_unstable();
         ranked.truncate(QUERY_TERMS_MAX);
@@ -140,7 +159,10 @@ impl Statistics {
 impl Plan {
     /// How much a word tells, from how few documents have it: the inverse document frequency of BM25 (Robertson and Zaragoza, 2009).
     pub(crate) fn rarity(&self, word: &str) -> f32 {
-        let (all, with) = (self.statistics.documents as f32, *self.statistics.doc_freqs.get(word).unwrap_or(&0) as f32);
+        let (all, with) = (
+            self.statistics.documents as f32,
+            *self.statistics.doc_freqs.get(word).unwrap_or(&0) as f32,
+        );
         let rarity = (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln();
         debug_assert!(rarity >= 0.0 && rarity.is_finite(), "no word tells less than nothing");
         rarity

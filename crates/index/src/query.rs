@@ -44,11 +44,13 @@ const TITLE: &str = "title";
 
 /// Words too common to rank by, as they are indexed.
 pub(crate) const STOP_WORDS: [&str; 83] = [
-    "a", "about", "am", "an", "and", "ani", "are", "as", "at", "be", "been", "but", "by", "can", "could", "d", "did", "do",
-    "doe", "don", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if", "in", "into", "is", "it",
-    "ll", "m", "me", "my", "no", "not", "of", "on", "or", "our", "re", "s", "she", "should", "so", "some", "t", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "us", "ve", "was", "we", "were", "what",
-    "when", "where", "which", "who", "whom", "whose", "whi", "will", "with", "would", "you", "your",
+    "a", "about", "am", "an", "and", "ani", "are", "as", "at", "be", "been", "but", "by", "can",
+    "could", "d", "did", "do", "doe", "don", "for", "from", "had", "has", "have", "he", "her",
+    "him", "his", "how", "i", "if", "in", "into", "is", "it", "ll", "m", "me", "my", "no", "not",
+    "of", "on", "or", "our", "re", "s", "she", "should", "so", "some", "t", "than", "that", "the",
+    "their", "them", "then", "there", "these", "they", "this", "those", "to", "us", "ve", "was",
+    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "whi", "will", "with",
+    "would", "you", "your",
 ];
 
 /// A parsed query.
@@ -100,8 +102,14 @@ impl Query {
         order.retain(|&at| told(at) >= least);
         order.truncate(count);
         order.sort_unstable();
-        debug_assert!(order.len() <= self.should.len().min(count), "a query is never ranked by more words");
-        Query { should: order.into_iter().map(|at| self.should[at].clone()).collect(), ..self.clone() }
+        debug_assert!(
+            order.len() <= self.should.len().min(count),
+            "a query is never ranked by more words"
+        );
+        Query {
+            should: order.into_iter().map(|at| self.should[at].clone()).collect(),
+            ..self.clone()
+        }
     }
 
     /// Does it ask for phrases, required or excluded? They are not the index's to check.
@@ -130,7 +138,10 @@ impl Query {
 
     /// Does it ask for nothing at all?
     pub fn is_empty(&self) -> bool {
-        self.is_unranked() && self.must_not.is_empty() && !self.has_phrases() && self.filter.is_empty()
+        self.is_unranked()
+            && self.must_not.is_empty()
+            && !self.has_phrases()
+            && self.filter.is_empty()
     }
 
     /// Has it no word to rank by?
@@ -197,9 +208,13 @@ fn strip_sign(text: &str) -> (Sign, &str) {
 
 /// A known field counts only with a value after its colon.
 fn strip_field(text: &str) -> (Option<&str>, &str) {
-    let known = |field: &str| field == TITLE || SINGLE_FIELDS.contains(&field) || MULTIPLE_FIELDS.contains(&field);
+    let known = |field: &str| {
+        field == TITLE || SINGLE_FIELDS.contains(&field) || MULTIPLE_FIELDS.contains(&field)
+    };
     match text.split_once(':') {
-        Some((field, value)) if known(field) && value.starts_with(|c: char| !c.is_whitespace()) => (Some(field), value),
+        Some((field, value)) if known(field) && value.starts_with(|c: char| !c.is_whitespace()) => {
+            (Some(field), value)
+        }
         _ => (None, text),
     }
 }
@@ -315,7 +330,8 @@ impl Builder {
         }
         let term = format!("{field}:{value}");
         let same_field = |group: &&mut Vec<String>| {
-            SINGLE_FIELDS.contains(&field) && group.iter().all(|term| term.split_once(':').is_some_and(|(f, _)| f == field))
+            SINGLE_FIELDS.contains(&field)
+                && group.iter().all(|term| term.split_once(':').is_some_and(|(f, _)| f == field))
         };
         if negated {
             self.query.filter.none.push(term);
@@ -343,7 +359,11 @@ impl Builder {
                 break;
             }
             let Words { parts, wholes } = words_of(&text);
-            let words = if wholes.is_empty() { parts.into_iter().map(|(_, word)| word).collect() } else { wholes };
+            let words = if wholes.is_empty() {
+                parts.into_iter().map(|(_, word)| word).collect()
+            } else {
+                wholes
+            };
             for word in words.into_iter().filter(|word| !STOP_WORDS.contains(&word.as_str())) {
                 self.add_should(word);
             }
@@ -360,7 +380,10 @@ impl Builder {
         // What is required is ranked by already.
         self.query.should.retain(|word| !self.seen_must.contains(word));
         assert!(self.query.should.len() <= TERMS_EXAMINED_MAX, "no more words are examined");
-        debug_assert!(self.query.must.iter().all(|word| !self.query.should.contains(word)), "no word is ranked by twice");
+        debug_assert!(
+            self.query.must.iter().all(|word| !self.query.should.contains(word)),
+            "no word is ranked by twice"
+        );
         self.query
     }
 }
@@ -460,7 +483,10 @@ mod tests {
         check("2024年", "2024 年 ２０２４");
         check("-猫", "-\"猫\"");
         let query = Query::parse("\"猫\"").expect("short");
-        assert!(query.must.is_empty() && query.should.starts_with(&["猫".to_owned(), "猫は".to_owned()]));
+        assert!(
+            query.must.is_empty()
+                && query.should.starts_with(&["猫".to_owned(), "猫は".to_owned()])
+        );
         let many: Vec<String> = (0..QUERY_TERMS_MAX).map(|n| format!("w{n}x")).collect();
         let query = Query::parse(&format!("{} e-mail 猫", many.join("_ "))).expect("short");
         assert!(!query.should.contains(&"email".to_owned()), "no word makes way");

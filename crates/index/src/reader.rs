@@ -44,11 +44,17 @@ struct FieldTerms {
 }
 
 impl FieldTerms {
-    fn open(blob: &Blob, segment: &Segment, reader: &SegmentReader, field: Field) -> Result<FieldTerms> {
+    fn open(
+        blob: &Blob,
+        segment: &Segment,
+        reader: &SegmentReader,
+        field: Field,
+    ) -> Result<FieldTerms> {
         let kept = "the terms are a file of the blob";
         let slice = segment.open_read(SegmentComponent::Terms).map_err(damaged)?;
         // In this order: the one checks what the other reads.
-        let terms = Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
+        let terms =
+            Terms::open(blob.component(&SegmentComponent::Terms).expect(kept), &slice, field)?;
         Ok(FieldTerms { terms, index: reader.inverted_index(field).map_err(damaged)? })
     }
 }
@@ -56,7 +62,11 @@ impl FieldTerms {
 impl Reader {
     pub(crate) fn new(first_seq: u64, blob: Blob, segment: &Segment) -> Result<Reader> {
         let reader = SegmentReader::open(segment).map_err(damaged)?;
-        assert_eq!(reader.max_doc(), blob.documents, "tantivy was told how many documents there are");
+        assert_eq!(
+            reader.max_doc(),
+            blob.documents,
+            "tantivy was told how many documents there are"
+        );
         let text = FieldTerms::open(&blob, segment, &reader, TEXT)?;
         let zones = blob.zones()?;
         Ok(Reader {
@@ -66,7 +76,9 @@ impl Reader {
             terms: OnceLock::new(),
             source: segment.clone(),
             times_us: blob.times(&zones),
-            postings: blob.component(&SegmentComponent::Postings).expect("the postings are a file of the blob"),
+            postings: blob
+                .component(&SegmentComponent::Postings)
+                .expect("the postings are a file of the blob"),
             zones,
             text,
             blob,
@@ -148,7 +160,8 @@ impl Reader {
         let words = self.terms()?;
         let mut look_up = words.terms.look_up(term.serialized_value_bytes());
         finish(std::slice::from_mut(&mut look_up))?;
-        let postings = |info| words.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
+        let postings =
+            |info| words.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
         look_up.into_found().map(postings).transpose().map_err(damaged)
     }
 

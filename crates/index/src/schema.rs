@@ -45,7 +45,10 @@ const TERM_SEPARATOR: char = '\0';
 pub(crate) static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let mut schema = Schema::builder();
     let indexed = |tokenizer, record, norms| {
-        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record).set_fieldnorms(norms);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(tokenizer)
+            .set_index_option(record)
+            .set_fieldnorms(norms);
         TextOptions::default().set_indexing_options(indexing)
     };
     let fields = [
@@ -89,7 +92,10 @@ impl<'a> Document<'a> {
     pub(crate) fn for_each_term(self, mut sink: impl FnMut(&str)) {
         for term in self.terms {
             let term = exact_term(term);
-            debug_assert!(term.len() <= TERM_BYTES_MAX && !term.contains(TERM_SEPARATOR), "terms can be told apart again");
+            debug_assert!(
+                term.len() <= TERM_BYTES_MAX && !term.contains(TERM_SEPARATOR),
+                "terms can be told apart again"
+            );
             sink(&term);
         }
         with_analyser(|analyser| {

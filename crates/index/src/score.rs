@@ -49,7 +49,11 @@ impl<'a> SegmentSearch<'a> {
             return Ok(());
         };
         let narrow = gate.size().is_some_and(|size| u64::from(size) < self.drive_documents_max());
-        if self.plan.pruning.is_some() && !narrow { self.prune(gate, top, accept) } else { self.drive(gate, top, accept) }
+        if self.plan.pruning.is_some() && !narrow {
+            self.prune(gate, top, accept)
+        } else {
+            self.drive(gate, top, accept)
+        }
     }
 
     /// Documents that driving can go through at the price of pruning, which walks at most the
@@ -81,14 +85,19 @@ impl<'a> SegmentSearch<'a> {
         let present = words.filter_map(|planned| Some((planned, self.infos.get(&planned.word)?)));
         let cursors = present.map(|(planned, info)| {
             let postings = self.reader.word_postings(info)?;
-            Ok(Cursor { postings, weight: planned.weight.clone(), score_max: planned.weight.max_score() })
+            Ok(Cursor {
+                postings,
+                weight: planned.weight.clone(),
+                score_max: planned.weight.max_score(),
+            })
         });
         cursors.collect()
     }
 
     fn prune(&self, mut gate: Gate<'_>, top: &mut Top, accept: &mut Accept<'_>) -> Result<()> {
         let weight = self.plan.pruning.as_ref().expect("the caller has seen it");
-        let present = self.plan.words.iter().filter(|planned| self.infos.contains_key(&planned.word));
+        let present =
+            self.plan.words.iter().filter(|planned| self.infos.contains_key(&planned.word));
         let exact = present.count() <= COMMUTATIVE_WORDS_MAX;
         let mut cursors = if exact { Vec::new() } else { self.cursors()? };
         let slack = self.pruning_slack();

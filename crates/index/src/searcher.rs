@@ -133,7 +133,11 @@ impl Searcher {
         }
         let readers = first_seqs.iter().map(|_| OnceLock::new()).collect();
         let searcher = Searcher { index: BlobIndex::new(blobs)?, first_seqs, readers, tail };
-        assert_eq!(searcher.index.blobs().len(), searcher.readers.len(), "a reader for each segment");
+        assert_eq!(
+            searcher.index.blobs().len(),
+            searcher.readers.len(),
+            "a reader for each segment"
+        );
         debug_assert!(searcher.first_seqs.is_sorted(), "segments follow each other");
         Ok(searcher)
     }
@@ -261,7 +265,8 @@ impl Searcher {
     fn reader(&self, ord: usize) -> Result<&Reader> {
         if self.readers[ord].get().is_none() {
             let blob = self.index.blobs()[ord].clone();
-            let opened = guard(|| Reader::new(self.first_seqs[ord], blob, &self.index.segment(ord)));
+            let opened =
+                guard(|| Reader::new(self.first_seqs[ord], blob, &self.index.segment(ord)));
             // Another thread may have been faster; its reader is as good.
             let _ = self.readers[ord].set(opened?);
         }
@@ -271,7 +276,10 @@ impl Searcher {
     /// The segments that begin before the filter's numbers end.
     fn readers(&self, filter: &Filter) -> Result<Vec<&Reader>> {
         let count = self.segments_before(filter);
-        let unopened = self.readers[..count].iter().zip(self.index.blobs()).filter(|(reader, _)| reader.get().is_none());
+        let unopened = self.readers[..count]
+            .iter()
+            .zip(self.index.blobs())
+            .filter(|(reader, _)| reader.get().is_none());
         unopened.for_each(|(_, blob)| blob.will_open());
         (0..count).map(|ord| self.reader(ord)).collect()
     }
@@ -298,7 +306,11 @@ impl Searcher {
 
 /// Listing.
 impl Searcher {
-    fn list(&self, listing: &Listing<'_>, accept: &mut dyn FnMut(Candidate<'_>) -> bool) -> Result<Vec<u64>> {
+    fn list(
+        &self,
+        listing: &Listing<'_>,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<Vec<u64>> {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
         let mut found = Vec::new();
@@ -314,7 +326,9 @@ impl Searcher {
                 let (plan, infos) = self.plan(listing.query, listing.filter, &[reader], &[])?;
                 assert_eq!(infos.len(), 1, "the plan was made for this segment");
                 let segment = SegmentSearch { plan: &plan, reader, infos: &infos[0] };
-                guard_unless(&running, || list_segment(&segment, listing, docs, &mut rule, &mut found))?;
+                guard_unless(&running, || {
+                    list_segment(&segment, listing, docs, &mut rule, &mut found)
+                })?;
             }
         }
         if !listing.newest_first {
@@ -329,7 +343,8 @@ impl Searcher {
         let first = self.first_seqs[ord];
         let span = first..first + u64::from(self.index.blobs()[ord].documents);
         let allowed = |seqs: &Sequences| seqs.within(span).next().is_some();
-        !self.listed_docs(listing, ord).is_empty() && listing.filter.seqs.as_ref().is_none_or(allowed)
+        !self.listed_docs(listing, ord).is_empty()
+            && listing.filter.seqs.as_ref().is_none_or(allowed)
     }
 
     /// The documents of a segment that are within the listing's sequence numbers.
@@ -339,7 +354,12 @@ impl Searcher {
         doc(listing.seqs.start)..doc(listing.seqs.end)
     }
 
-    fn list_tail(&self, listing: &Listing<'_>, rule: &mut Rule<'_>, found: &mut Vec<u64>) -> Result<()> {
+    fn list_tail(
+        &self,
+        listing: &Listing<'_>,
+        rule: &mut Rule<'_>,
+        found: &mut Vec<u64>,
+    ) -> Result<()> {
         let tail = self.analysed_tail(listing.query, listing.filter);
         let (plan, _) = self.plan(listing.query, listing.filter, &[], &tail)?;
         let gate = TailGate::new(&plan);
@@ -411,7 +431,10 @@ impl Iterator for Windows {
         self.width = self.width.saturating_mul(4);
         let piece = if self.from_end { end - width..end } else { start..start + width };
         self.rest = if self.from_end { start..piece.start } else { piece.end..end };
-        assert!(!piece.is_empty() && self.rest.len() + piece.len() == (end - start) as usize, "a piece is cut off the rest");
+        assert!(
+            !piece.is_empty() && self.rest.len() + piece.len() == (end - start) as usize,
+            "a piece is cut off the rest"
+        );
         Some(piece)
     }
 }

@@ -44,14 +44,20 @@ impl SegmentBuilder {
     /// # Errors
     /// [`Error::SegmentFull`], [`Error::Build`].
     pub fn add(&mut self, document: &Document<'_>) -> Result<()> {
-        if self.documents == SEGMENT_DOCUMENTS_MAX || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX {
+        if self.documents == SEGMENT_DOCUMENTS_MAX
+            || self.memory_bytes() >= SEGMENT_MEMORY_BYTES_MAX
+        {
             return Err(Error::SegmentFull);
         }
         self.built.add(document)?;
         self.columns.key_hashes.push(document.key_hash);
         self.columns.times_us.push(document.time_us);
         self.documents += 1;
-        debug_assert_eq!(self.columns.times_us.len(), self.documents as usize, "every document has a time");
+        debug_assert_eq!(
+            self.columns.times_us.len(),
+            self.documents as usize,
+            "every document has a time"
+        );
         Ok(())
     }
 
@@ -107,7 +113,9 @@ pub fn merge(segments: &[SegmentBytes]) -> Result<Vec<u8>> {
     let sources: Vec<Segment> = (0..segments.len()).map(|ord| source.segment(ord)).collect();
     let directory = RamDirectory::create();
     let alive = vec![None; sources.len()];
-    let index = guard(|| merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged))?;
+    let index = guard(|| {
+        merge_filtered_segments(&sources, settings(), alive, directory.clone()).map_err(damaged)
+    })?;
     let segment = only_segment(&index)?;
     assert_eq!(u64::from(segment.meta().max_doc()), documents, "tantivy dropped no document");
     pack(&segment, &directory, &columns)
@@ -148,15 +156,24 @@ fn only_segment(index: &Index) -> Result<Segment> {
 }
 
 /// A file of `segment`, as written, tantivy's footer included.
-fn read(segment: &Segment, directory: &RamDirectory, file: &SegmentComponent) -> Result<OwnedBytes> {
+fn read(
+    segment: &Segment,
+    directory: &RamDirectory,
+    file: &SegmentComponent,
+) -> Result<OwnedBytes> {
     let slice = directory.open_read(&segment.relative_path(file.clone())).map_err(failed)?;
     slice.read_bytes().map_err(failed)
 }
 
 fn pack(segment: &Segment, directory: &RamDirectory, columns: &Columns) -> Result<Vec<u8>> {
-    assert_eq!(columns.times_us.len(), segment.meta().max_doc() as usize, "the columns are of the segment's documents");
+    assert_eq!(
+        columns.times_us.len(),
+        segment.meta().max_doc() as usize,
+        "the columns are of the segment's documents"
+    );
     let tokens = if segment.meta().max_doc() == 0 { 0 } else { tokens(segment).map_err(failed)? };
-    let files: Result<Vec<OwnedBytes>> = FILES.iter().map(|file| read(segment, directory, file)).collect();
+    let files: Result<Vec<OwnedBytes>> =
+        FILES.iter().map(|file| read(segment, directory, file)).collect();
     let files = files?.try_into().expect("one for each file");
     Ok(blob::write(tokens, columns, &files))
 }
@@ -184,7 +201,10 @@ mod tests {
     /// Building them anew for each search would cost a cold process a fifth of its time. After an update of tantivy, run this
     /// once with KAPSA_WRITE_STAND_INS set.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "whoever updates tantivy asks for new files by it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whoever updates tantivy asks for new files by it"
+    )]
     fn the_stand_ins_are_what_tantivy_writes() {
         let word = Document { title: "word", text: "", terms: &[], key_hash: 0, time_us: 0 };
         let files = [
@@ -194,7 +214,8 @@ mod tests {
         for (name, kept, written) in files {
             if std::env::var_os("KAPSA_WRITE_STAND_INS").is_some() {
                 let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/stand_ins/");
-                std::fs::write(format!("{folder}{name}"), &written[..]).expect("the source folder can be written");
+                std::fs::write(format!("{folder}{name}"), &written[..])
+                    .expect("the source folder can be written");
             } else {
                 assert_eq!(kept, &written[..], "{name}");
             }

@@ -64,15 +64,24 @@ impl SegmentBytes {
 
     /// A part of them; `range` must be inside.
     pub(crate) fn part(&self, range: Range<usize>) -> SegmentBytes {
-        assert!(range.start <= range.end && range.end <= self.len(), "a part of the bytes is asked for");
+        assert!(
+            range.start <= range.end && range.end <= self.len(),
+            "a part of the bytes is asked for"
+        );
         let offset = self.offset + range.start;
         SegmentBytes { bytes: self.bytes.slice(range), offset, checks: self.checks.clone() }
     }
 
     /// Checks `range`, which must be inside.
     pub(crate) fn check(&self, range: Range<usize>) -> Result<()> {
-        assert!(range.start <= range.end && range.end <= self.len(), "a part of the bytes is asked for");
-        let checked = self.checks.as_ref().map(|checks| checks.check(self.offset + range.start..self.offset + range.end));
+        assert!(
+            range.start <= range.end && range.end <= self.len(),
+            "a part of the bytes is asked for"
+        );
+        let checked = self
+            .checks
+            .as_ref()
+            .map(|checks| checks.check(self.offset + range.start..self.offset + range.end));
         checked.unwrap_or(Ok(())).map_err(Error::Damaged)
     }
 
@@ -91,6 +100,8 @@ impl SegmentBytes {
     pub(crate) fn will_read(&self, range: Range<usize>) -> bool {
         let inside = range.start <= range.end && range.end <= self.len();
         let checks = self.checks.as_ref().filter(|_| inside);
-        checks.is_some_and(|checks| checks.will_read(self.offset + range.start..self.offset + range.end))
+        checks.is_some_and(|checks| {
+            checks.will_read(self.offset + range.start..self.offset + range.end)
+        })
     }
 }

@@ -20,7 +20,10 @@ impl Sequences {
                 _ => joined.push(range),
             }
         }
-        debug_assert!(joined.is_sorted_by(|one, other| one.end < other.start), "ranges that touch were joined");
+        debug_assert!(
+            joined.is_sorted_by(|one, other| one.end < other.start),
+            "ranges that touch were joined"
+        );
         Sequences(joined.into())
     }
 
@@ -54,7 +57,8 @@ impl Sequences {
     #[must_use]
     pub fn intersection(&self, other: &Sequences) -> Sequences {
         let (few, many) = if self.0.len() <= other.0.len() { (self, other) } else { (other, self) };
-        let both = Sequences::new(few.0.iter().flat_map(|range| many.within(range.clone())).collect());
+        let both =
+            Sequences::new(few.0.iter().flat_map(|range| many.within(range.clone())).collect());
         debug_assert!(both.end() <= self.end().min(other.end()), "what is in both is in each");
         both
     }
@@ -66,7 +70,10 @@ impl Sequences {
         for range in self.0.iter() {
             let mut start = range.start;
             for taken in other.within(range.clone()) {
-                debug_assert!(start <= taken.start && taken.end <= range.end, "what is taken lies in the range");
+                debug_assert!(
+                    start <= taken.start && taken.end <= range.end,
+                    "what is taken lies in the range"
+                );
                 left.push(start..taken.start);
                 start = taken.end;
             }
@@ -103,8 +110,11 @@ mod tests {
     /// Against plain sets of numbers below 64, in every pair of eight patterns.
     #[test]
     fn intersection_and_difference_are_those_of_sets() {
-        let patterns = [0u64, u64::MAX, 0xff00, 0x00f0_f0f0, 0xaaaa_5555, 1, 1 << 63, 0x8000_0000_0000_0001];
-        let of = |bits: u64| Sequences::new((0..64).filter(|n| bits >> n & 1 == 1).map(|n| n..n + 1).collect());
+        let patterns =
+            [0u64, u64::MAX, 0xff00, 0x00f0_f0f0, 0xaaaa_5555, 1, 1 << 63, 0x8000_0000_0000_0001];
+        let of = |bits: u64| {
+            Sequences::new((0..64).filter(|n| bits >> n & 1 == 1).map(|n| n..n + 1).collect())
+        };
         for a in patterns {
             for b in patterns {
                 assert_eq!(of(a).intersection(&of(b)), of(a & b), "{a:x} {b:x}");

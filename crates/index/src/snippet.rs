@@ -45,8 +45,12 @@ pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
     };
     let inside = |word: &Range<usize>| range.start <= word.start && word.end <= range.end;
     let words = joined(matches).into_iter().filter(inside);
-    let highlights: Vec<_> = words.map(|word| word.start - range.start..word.end - range.start).collect();
-    debug_assert!(highlights.last().is_none_or(|last| last.end <= range.len()), "what is marked lies in the piece");
+    let highlights: Vec<_> =
+        words.map(|word| word.start - range.start..word.end - range.start).collect();
+    debug_assert!(
+        highlights.last().is_none_or(|last| last.end <= range.len()),
+        "what is marked lies in the piece"
+    );
     Snippet { range, highlights }
 }
 
@@ -55,7 +59,9 @@ pub fn terms_in(text: &str, query: &Query) -> Vec<usize> {
     let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
     let mut found = Vec::new();
     with_analyser(|analyser| {
-        analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| found.extend(terms.get(word.text)));
+        analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| {
+            found.extend(terms.get(word.text))
+        });
     });
     found.sort_unstable();
     found.dedup();
@@ -208,12 +214,15 @@ mod tests {
 
     #[test]
     fn snippets_hold_their_promises_on_any_text() {
-        let pieces = ["fox", "é", "東京都", " ", "\n", "getUserName", "🦊", "dog.", "e\u{301}", "x"];
+        let pieces =
+            ["fox", "é", "東京都", " ", "\n", "getUserName", "🦊", "dog.", "e\u{301}", "x"];
         let mut number = 1_u64;
         for _ in 0..3000 {
             let mut text = String::new();
             for _ in 0..number % 40 {
-                number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                number = number
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 text.push_str(pieces[(number >> 33) as usize % pieces.len()]);
             }
             number = number.wrapping_add(1);

@@ -91,7 +91,9 @@ pub(crate) fn spellings(text: &str, full_width: bool) -> Vec<String> {
 /// Pairs with `c` that are indexed where `c` stands in a text without spaces.
 pub(crate) fn neighbours(c: char) -> Vec<String> {
     let (after, before) = match c {
-        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => (AFTER_HAN, BEFORE_HAN),
+        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
+            (AFTER_HAN, BEFORE_HAN)
+        }
         '\u{ac00}'..='\u{d7af}' => (AFTER_HANGUL, ""),
         _ => ("", ""),
     };
@@ -113,7 +115,8 @@ fn scripts(word: &str) -> impl Iterator<Item = &str> {
 
 /// Signs that are written with a letter, and that some leave out.
 fn is_mark(c: char) -> bool {
-    is_combining(c) || matches!(c, '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}')
+    is_combining(c)
+        || matches!(c, '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}')
 }
 
 /// `e-mail` as `email`, `node.js` as `nodejs`, `2024-05-01` as `20240501`.
@@ -123,10 +126,11 @@ fn joined(text: &str) -> Option<String> {
     let allowed = text.chars().all(|c| c.is_alphanumeric() || separators(c));
     let out: String = text.chars().filter(|&c| !separators(c)).collect();
     let digit = |text: &str, at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-    let joint = |(at, sign): (usize, &str)| match (digit(text, at.wrapping_sub(1)), digit(text, at + 1)) {
-        (true, true) => sign == "-" && out.len() >= JOINED_DIGITS_MIN,
-        (before, after) => sign == "-" || !before && !after,
-    };
+    let joint =
+        |(at, sign): (usize, &str)| match (digit(text, at.wrapping_sub(1)), digit(text, at + 1)) {
+            (true, true) => sign == "-" && out.len() >= JOINED_DIGITS_MIN,
+            (before, after) => sign == "-" || !before && !after,
+        };
     let fits = allowed && out.len() < text.len() && out.len() <= TOKEN_BYTES_MAX;
     (fits && text.match_indices(separators).all(joint)).then_some(out)
 }
@@ -139,7 +143,8 @@ fn ascii(word: &str, found: &mut Vec<String>) {
     let lower = word.to_ascii_lowercase();
     if word.len() >= WORD_CHARS_MIN && lower.ends_with('u') {
         found.push(lower + "s");
-    } else if (WORD_CHARS_MIN + 1..=PLURAL_BYTES_MAX).contains(&word.len()) && lower.ends_with("us") {
+    } else if (WORD_CHARS_MIN + 1..=PLURAL_BYTES_MAX).contains(&word.len()) && lower.ends_with("us")
+    {
         found.push(lower[..lower.len() - 1].to_owned());
     }
 }
@@ -154,7 +159,9 @@ fn other(word: &str, found: &mut Vec<String>) {
     for c in lower.chars() {
         match c {
             'ä' | 'ö' | 'ü' | 'å' | 'ø' => return found.push(two_letters(&lower)),
-            'α'..='ω' | 'ά'..='ί' | 'ό'..='ώ' | 'ϊ' | 'ϋ' | 'ΐ' | 'ΰ' => return greek(&lower, found),
+            'α'..='ω' | 'ά'..='ί' | 'ό'..='ώ' | 'ϊ' | 'ϋ' | 'ΐ' | 'ΰ' => {
+                return greek(&lower, found);
+            }
             'е' | 'ё' => return cyrillic(&lower, found),
             '\u{5d0}'..='\u{5ea}' => return hebrew(&lower, found),
             '\u{620}'..='\u{64a}' => return arabic(&lower, found),
@@ -192,7 +199,8 @@ fn unaccented_greek(c: char) -> char {
 }
 
 fn accented_greek(c: char) -> Option<char> {
-    let pairs = ['α', 'ε', 'η', 'ι', 'ο', 'υ', 'ω'].into_iter().zip(['ά', 'έ', 'ή', 'ί', 'ό', 'ύ', 'ώ']);
+    let pairs =
+        ['α', 'ε', 'η', 'ι', 'ο', 'υ', 'ω'].into_iter().zip(['ά', 'έ', 'ή', 'ί', 'ό', 'ύ', 'ώ']);
     pairs.into_iter().find(|&(plain, _)| plain == c).map(|(_, accented)| accented)
 }
 
@@ -206,7 +214,9 @@ fn greek(lower: &str, found: &mut Vec<String>) {
     found.push(lower.clone());
     found.extend(capitals(&lower));
     if lower == plain {
-        for (at, accented) in plain.char_indices().filter_map(|(at, c)| Some((at, accented_greek(c)?))) {
+        for (at, accented) in
+            plain.char_indices().filter_map(|(at, c)| Some((at, accented_greek(c)?)))
+        {
             found.push(replaced(&plain, at, accented));
         }
     }
@@ -339,7 +349,10 @@ mod tests {
         check("GPU", "gpus");
         check("menus", "menu");
         check("status", "");
-        check(&"0123456789".repeat(4), "0123456 01234567 012345678 0123456789 01234567890 012345678901");
+        check(
+            &"0123456789".repeat(4),
+            "0123456 01234567 012345678 0123456789 01234567890 012345678901",
+        );
         assert_eq!(spellings("API", true), ["ＡＰＩ"]);
     }
 
@@ -368,7 +381,10 @@ mod tests {
         assert_eq!(lone_character("猫"), Some('猫'));
         assert_eq!(lone_character("猫が"), None);
         assert_eq!(lone_character("x"), None);
-        assert!(neighbours('猫').contains(&"猫が".to_owned()) && neighbours('猫').contains(&"の猫".to_owned()));
+        assert!(
+            neighbours('猫').contains(&"猫が".to_owned())
+                && neighbours('猫').contains(&"の猫".to_owned())
+        );
         assert!(neighbours('물').contains(&"물을".to_owned()));
         assert!(neighbours('が').is_empty());
     }

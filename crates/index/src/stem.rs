@@ -66,7 +66,10 @@ impl StemCache {
 
 impl Slot {
     fn holding(key: u128, stem: &str) -> Slot {
-        assert!((1..=CACHED_BYTES_MAX).contains(&stem.len()), "a stem in a slot fits, and no length marks an empty one");
+        assert!(
+            (1..=CACHED_BYTES_MAX).contains(&stem.len()),
+            "a stem in a slot fits, and no length marks an empty one"
+        );
         let mut slot = Slot::default();
         slot.stem[..stem.len()].copy_from_slice(stem.as_bytes());
         slot.word = key;

@@ -44,7 +44,14 @@ impl TailDoc {
     /// Keeps the record with sequence number `seq`.
     pub fn new(seq: u64, document: &Document<'_>) -> TailDoc {
         let Document { title, text, terms, key_hash, time_us } = *document;
-        TailDoc(Arc::new(Held { seq, title: title.to_owned(), text: text.to_owned(), terms: terms.to_vec(), key_hash, time_us }))
+        TailDoc(Arc::new(Held {
+            seq,
+            title: title.to_owned(),
+            text: text.to_owned(),
+            terms: terms.to_vec(),
+            key_hash,
+            time_us,
+        }))
     }
 
     fn document(&self) -> Document<'_> {
@@ -98,7 +105,10 @@ fn counted(words: Vec<(TermHash, u32)>) -> Vec<(TermHash, u32)> {
         word.1 += if same { next.1 } else { 0 };
         same
     });
-    debug_assert!(words.is_sorted_by(|one, other| one.0 < other.0), "each word is there once, where it is looked for");
+    debug_assert!(
+        words.is_sorted_by(|one, other| one.0 < other.0),
+        "each word is there once, where it is looked for"
+    );
     words
 }
 

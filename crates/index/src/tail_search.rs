@@ -26,8 +26,16 @@ impl<'a> TailSearch<'a> {
     }
 
     /// Puts the tail's best into `top`.
-    pub(crate) fn search(&self, tail: &[TailWords<'_>], top: &mut Top, accept: &mut dyn FnMut(&TailDoc) -> bool) {
-        debug_assert!(tail.is_sorted_by(|one, other| one.doc.seq() <= other.doc.seq()), "the newest comes last");
+    pub(crate) fn search(
+        &self,
+        tail: &[TailWords<'_>],
+        top: &mut Top,
+        accept: &mut dyn FnMut(&TailDoc) -> bool,
+    ) {
+        debug_assert!(
+            tail.is_sorted_by(|one, other| one.doc.seq() <= other.doc.seq()),
+            "the newest comes last"
+        );
         for words in tail.iter().rev().filter(|words| self.gate.passes(words)) {
             let doc = words.doc;
             let Some(score) = self.score(words) else {
@@ -42,7 +50,10 @@ impl<'a> TailSearch<'a> {
 
     /// `None` if a required word is missing or none is there.
     fn score(&self, doc: &TailWords<'_>) -> Option<f32> {
-        debug_assert!(self.plan.musts <= self.plan.words.len(), "required words are words of the plan");
+        debug_assert!(
+            self.plan.musts <= self.plan.words.len(),
+            "required words are words of the plan"
+        );
         let norm = doc.fieldnorm_id();
         let mut score = 0.0;
         for (ord, planned) in self.plan.words.iter().enumerate() {

@@ -61,13 +61,17 @@ impl Terms {
     /// returned, every byte that tantivy reads to open them has been checked.
     pub(crate) fn open(file: SegmentBytes, slice: &FileSlice, field: Field) -> Result<Terms> {
         let dictionary = CompositeFile::open(slice).map_err(damaged)?.open_read(field);
-        let automaton = dictionary.map(|dictionary| Automaton::open(&file, dictionary)).transpose()?;
+        let automaton =
+            dictionary.map(|dictionary| Automaton::open(&file, dictionary)).transpose()?;
         Ok(Terms { file, automaton })
     }
 
     /// The beginning of a look-up.
     pub(crate) fn look_up<'a>(&'a self, term: &'a [u8]) -> LookUp<'a> {
-        let next = self.automaton.as_ref().map_or(Step::Done(None), |automaton| Step::Node(automaton.root));
+        let next = self
+            .automaton
+            .as_ref()
+            .map_or(Step::Done(None), |automaton| Step::Node(automaton.root));
         LookUp { terms: self, term, ordinal: Output::zero(), next }
     }
 }
@@ -126,7 +130,12 @@ impl Automaton {
             positions_range: 0..0,
         };
         let Some(packed) = (ordinal % BLOCK_TERMS).checked_sub(1) else {
-            return TermEntry { place: self.entries.start..self.entries.start, shift: 0, bits, first };
+            return TermEntry {
+                place: self.entries.start..self.entries.start,
+                shift: 0,
+                bits,
+                first,
+            };
         };
         let total: usize = bits.iter().sum();
         let block = self.entries.start + u64_at(head, 0);
@@ -157,9 +166,13 @@ impl TermEntry {
         }
         let [doc_freq_bits, postings_bits, positions_bits] = self.bits;
         let total = doc_freq_bits + postings_bits + positions_bits;
-        let postings = |entry: usize| self.first.postings_range.start + bits_at(bytes, self.shift + entry * total, postings_bits);
+        let postings = |entry: usize| {
+            self.first.postings_range.start
+                + bits_at(bytes, self.shift + entry * total, postings_bits)
+        };
         TermInfo {
-            doc_freq: bits_at(bytes, self.shift + postings_bits + positions_bits, doc_freq_bits) as u32,
+            doc_freq: bits_at(bytes, self.shift + postings_bits + positions_bits, doc_freq_bits)
+                as u32,
             postings_range: postings(0)..postings(1),
             positions_range: 0..0,
         }
@@ -224,7 +237,9 @@ impl LookUp<'_> {
         let ordinal = self.ordinal.value() as usize;
         self.next = match &self.next {
             Step::Node(address) => self.after(&automaton.node(file, *address)?),
-            Step::Head => Step::Entry(automaton.entry(ordinal, file.read(automaton.head(ordinal))?)),
+            Step::Head => {
+                Step::Entry(automaton.entry(ordinal, file.read(automaton.head(ordinal))?))
+            }
             Step::Entry(entry) => Step::Done(Some(entry.unpack(file.read(entry.place.clone())?))),
             Step::Done(_) => return Ok(()),
         };
@@ -248,7 +263,8 @@ impl LookUp<'_> {
 /// Brings look-ups to their end, all side by side: each asks for what it needs next before the first of them waits for it,
 /// so that the disk has them all to do at once.
 pub(crate) fn finish(look_ups: &mut [LookUp<'_>]) -> Result<()> {
-    let mut waiting: Vec<&mut LookUp<'_>> = look_ups.iter_mut().filter(|look_up| !look_up.is_done()).collect();
+    let mut waiting: Vec<&mut LookUp<'_>> =
+        look_ups.iter_mut().filter(|look_up| !look_up.is_done()).collect();
     for look_up in &waiting {
         look_up.ask();
     }
@@ -294,7 +310,10 @@ fn place_in(file: &SegmentBytes, part: &[u8]) -> Range<usize> {
         return 0..0;
     }
     let (whole, bytes) = (file.bytes().as_ptr_range(), part.as_ptr_range());
-    assert!(whole.start <= bytes.start && bytes.end <= whole.end, "tantivy lends a part of the file, and copies none");
+    assert!(
+        whole.start <= bytes.start && bytes.end <= whole.end,
+        "tantivy lends a part of the file, and copies none"
+    );
     let start = part.as_ptr() as usize - file.bytes().as_ptr() as usize;
     start..start + part.len()
 }
@@ -337,7 +356,11 @@ mod tests {
 
     fn info(ordinal: usize) -> TermInfo {
         let at = ordinal * 37;
-        TermInfo { doc_freq: 1 + ordinal as u32 % 900, postings_range: at..at + 37, positions_range: 0..0 }
+        TermInfo {
+            doc_freq: 1 + ordinal as u32 % 900,
+            postings_range: at..at + 37,
+            positions_range: 0..0,
+        }
     }
 
     fn dictionary(terms: &BTreeSet<Vec<u8>>) -> Vec<u8> {
@@ -361,13 +384,15 @@ mod tests {
 
     fn looked_up(file: Vec<u8>, field: Field, term: &[u8]) -> Option<TermInfo> {
         let file = CompositeFile::open(&FileSlice::from(file)).expect("its footer is sound");
-        let dictionary = TermDictionary::open(file.open_read(field).expect("written")).expect("its ends are sound");
+        let dictionary = TermDictionary::open(file.open_read(field).expect("written"))
+            .expect("its ends are sound");
         dictionary.get(term).expect("in memory")
     }
 
     /// Terms that make nodes of every form: one or many transitions, next to each other or far, with and without outputs.
     fn terms() -> BTreeSet<Vec<u8>> {
-        let mut terms: BTreeSet<Vec<u8>> = (0..=255).flat_map(|byte| [vec![byte], vec![7, byte, byte]]).collect();
+        let mut terms: BTreeSet<Vec<u8>> =
+            (0..=255).flat_map(|byte| [vec![byte], vec![7, byte, byte]]).collect();
         terms.insert(Vec::new());
         for number in 0u32..6000 {
             let mixed = number.wrapping_mul(2_654_435_761);
@@ -382,8 +407,13 @@ mod tests {
         let terms = terms();
         let whole = file(&terms);
         let all_spoilt: Vec<u8> = whole.iter().map(|byte| byte ^ 0x5a).collect();
-        let absent = ["tag:", "tag:60=running9999", "zzz", "7fffffffffff"].map(|term| term.as_bytes().to_vec());
-        let present = terms.iter().enumerate().step_by(37).map(|(ordinal, term)| (term.clone(), Some(info(ordinal))));
+        let absent = ["tag:", "tag:60=running9999", "zzz", "7fffffffffff"]
+            .map(|term| term.as_bytes().to_vec());
+        let present = terms
+            .iter()
+            .enumerate()
+            .step_by(37)
+            .map(|(ordinal, term)| (term.clone(), Some(info(ordinal))));
         let mut most = 0;
         for (term, expected) in present.chain(absent.map(|term| (term, None))) {
             for field in [TEXT, TERMS] {
@@ -396,11 +426,22 @@ mod tests {
                 assert_eq!(look_up.into_found(), expected);
                 let checked = notes.0.lock().expect("one thread");
                 let mut spoilt = all_spoilt.clone();
-                checked.iter().for_each(|range| spoilt[range.clone()].copy_from_slice(&whole[range.clone()]));
-                assert_eq!(looked_up(spoilt, field, &term), expected, "{}", String::from_utf8_lossy(&term));
+                checked
+                    .iter()
+                    .for_each(|range| spoilt[range.clone()].copy_from_slice(&whole[range.clone()]));
+                assert_eq!(
+                    looked_up(spoilt, field, &term),
+                    expected,
+                    "{}",
+                    String::from_utf8_lossy(&term)
+                );
                 most = most.max(checked.iter().map(Range::len).sum());
             }
         }
-        assert!(most < whole.len() / 20, "a look-up checks little: {most} bytes of {}", whole.len());
+        assert!(
+            most < whole.len() / 20,
+            "a look-up checks little: {most} bytes of {}",
+            whole.len()
+        );
     }
 }

@@ -63,8 +63,12 @@ impl Top {
 
     /// Best first.
     pub(crate) fn into_sorted(self) -> Vec<Hit> {
-        let hits: Vec<Hit> = self.heap.into_sorted_vec().into_iter().map(|Reverse(Ranked(hit))| hit).collect();
-        debug_assert!(hits.is_sorted_by(|one, other| Ranked(*one) >= Ranked(*other)), "the best comes first");
+        let hits: Vec<Hit> =
+            self.heap.into_sorted_vec().into_iter().map(|Reverse(Ranked(hit))| hit).collect();
+        debug_assert!(
+            hits.is_sorted_by(|one, other| Ranked(*one) >= Ranked(*other)),
+            "the best comes first"
+        );
         hits
     }
 

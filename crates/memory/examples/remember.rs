@@ -5,7 +5,8 @@ use std::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use kapsa_memory::{
-    FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create, document, optimize, put_source,
+    FindRequest, NewRecord, Reader, TimelineRequest, Uri, WriteOptions, Writer, check, create,
+    document, optimize, put_source,
 };
 
 fn now_us() -> i64 {
@@ -22,17 +23,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     // One writer at a time; each call is one commit, on disk when it returns.
     let mut writer = Writer::open(&path, options.clone())?;
     let port = Uri::parse("fact/staging-port")?;
-    let fact = |text: &str| NewRecord { uri: Some(port.clone()), kind: "fact".to_string(), ..NewRecord::text(text) };
+    let fact = |text: &str| NewRecord {
+        uri: Some(port.clone()),
+        kind: "fact".to_string(),
+        ..NewRecord::text(text)
+    };
     let first = writer.put(fact("The staging database listens on port 5433."))?;
     writer.put(fact("Since the move the staging database listens on port 5434."))?;
-    let text = "# Deploying\nRun the checks first.\n\n# Rolling back\nPromote the previous image.\n";
+    let text =
+        "# Deploying\nRun the checks first.\n\n# Rolling back\nPromote the previous image.\n";
     put_source(&mut writer, "handbook.md", document::cut("handbook.md", text))?;
     drop(writer);
 
     // Any number of readers, each with its own unchanging view.
     let reader = Reader::open(&path)?;
     for hit in reader.find(&FindRequest::new("how do I roll back a deployment?"))?.hits {
-        let place = hit.record.source.map(|s| format!(" ({}:{})", s.path, s.line_start)).unwrap_or_default();
+        let place = hit
+            .record
+            .source
+            .map(|s| format!(" ({}:{})", s.path, s.line_start))
+            .unwrap_or_default();
         println!("{:.2}  {}{place}", hit.score, hit.record.uri);
     }
     println!("now:  {}", reader.get(&port)?.text);
@@ -48,6 +58,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     optimize(&path, &options, &mut |_, _| {})?;
     Writer::open(&path, options)?.compact(&mut |_, _| {})?;
     let report = check::verify(&path, &mut |_, _| {})?;
-    println!("{} records in {} commits, {} problems", report.records, report.commits, report.problems.len());
+    println!(
+        "{} records in {} commits, {} problems",
+        report.records,
+        report.commits,
+        report.problems.len()
+    );
     Ok(())
 }

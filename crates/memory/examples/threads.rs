@@ -24,26 +24,39 @@ fn rate(threads: usize, time: Duration) -> Result<f64, Box<dyn std::error::Error
             scope.spawn(move || {
                 while start.elapsed() < time {
                     let number = count.fetch_add(1, Ordering::Relaxed);
-                    shared.put(NewRecord::text(format!("Thread {thread} remembers that {number} came next."))).expect("put");
+                    shared
+                        .put(NewRecord::text(format!(
+                            "Thread {thread} remembers that {number} came next."
+                        )))
+                        .expect("put");
                 }
             });
         }
     });
     let rate = count.into_inner() as f64 / start.elapsed().as_secs_f64();
     let commits = stats(&Reader::open(&path)?, false)?;
-    println!("{threads:>3} threads: {rate:>8.0} puts/s, {} records in {} commits", commits.record_count, commits.commit_count);
+    println!(
+        "{threads:>3} threads: {rate:>8.0} puts/s, {} records in {} commits",
+        commits.record_count, commits.commit_count
+    );
     Ok(rate)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let number = |nth: usize, default: u64| std::env::args().nth(nth).and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (threads, time, rounds) = (number(1, 16) as usize, Duration::from_secs(number(2, 2)), number(3, 5));
+    let number = |nth: usize, default: u64| {
+        std::env::args().nth(nth).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let (threads, time, rounds) =
+        (number(1, 16) as usize, Duration::from_secs(number(2, 2)), number(3, 5));
     let mut ratios = Vec::new();
     for _ in 0..rounds {
         let one = rate(1, time)?;
         ratios.push(rate(threads, time)? / one);
     }
     ratios.sort_by(f64::total_cmp);
-    println!("{threads} threads to one: median of {rounds} rounds {:.1} times", ratios[ratios.len() / 2]);
+    println!(
+        "{threads} threads to one: median of {rounds} rounds {:.1} times",
+        ratios[ratios.len() / 2]
+    );
     Ok(())
 }

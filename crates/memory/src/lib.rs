@@ -25,7 +25,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod error;
 mod exchange;
@@ -45,8 +50,8 @@ pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volu
 pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
-    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means, Put, SalvageReport,
-    SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
+    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means,
+    Put, SalvageReport, SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
@@ -58,7 +63,9 @@ pub use versions::branch::Branch;
 pub use versions::checkpoint::NewCheckpoint;
 pub use versions::event::{Event, EventRequest, EventType, NewEvent};
 pub use versions::history::{Blame, Difference, Undo, Undone};
-pub use versions::merge::{Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector};
+pub use versions::merge::{
+    Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Ruling, Selector,
+};
 pub use versions::policy::{Captured, PolicySnapshot};
 pub use versions::replay::{REPLAY_STATEMENT, ReplayIssue, Replayed};
 pub use versions::stats::stats;
@@ -72,7 +79,8 @@ pub use write::ahead::{NewVectors, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, i
 pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, embed, uncovered_since};
 pub use write::maintain::{
-    SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX, SMALL_MERGE_SEGMENTS, optimize,
+    SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX,
+    SMALL_MERGE_SEGMENTS, optimize,
 };
 pub use write::options::{Created, Progress, WriteOptions, create, create_unlocked};
 pub use write::principal::{PrincipalTransaction, PrincipalWriter};
@@ -80,6 +88,8 @@ pub use write::purge::purge;
 pub use write::shared::SharedWriter;
 pub use write::source::put_source;
 pub use write::texts::PASSAGES_MAX;
-pub use write::transaction::{TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished};
+pub use write::transaction::{
+    TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished,
+};
 pub use write::unlocked::UnlockedWriter;
 pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

@@ -127,7 +127,9 @@ pub fn cut(text: &str, pieces: &[Piece], most: usize, overlap: usize) -> Vec<Ran
         }
         if end < pieces.len() {
             let third = start + (end - start) * 2 / 3;
-            let good = (third.max(start + 1)..=end).rev().find(|&end| ends_well(text, &pieces[end - 1], &pieces[end]));
+            let good = (third.max(start + 1)..=end)
+                .rev()
+                .find(|&end| ends_well(text, &pieces[end - 1], &pieces[end]));
             end = good.unwrap_or(end);
         }
         passages.push(pieces[start].range.start..pieces[end - 1].range.end);
@@ -162,7 +164,9 @@ fn about_tokens(text: &str) -> Vec<Piece> {
         }
         let (mut end, mut count) = (start + c.len_utf8(), 1);
         let single = !c.is_ascii();
-        while let Some((at, c)) = chars.next_if(|(_, c)| !single && count < PIECE_CHARS && c.is_ascii() && !c.is_whitespace()) {
+        while let Some((at, c)) = chars
+            .next_if(|(_, c)| !single && count < PIECE_CHARS && c.is_ascii() && !c.is_whitespace())
+        {
             end = at + c.len_utf8();
             count += 1;
         }
@@ -177,16 +181,25 @@ mod tests {
 
     fn words(text: &str) -> Vec<Piece> {
         let at = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
-        text.split_whitespace().map(|word| Piece { range: at(word)..at(word) + word.len(), tokens: 1 }).collect()
+        text.split_whitespace()
+            .map(|word| Piece { range: at(word)..at(word) + word.len(), tokens: 1 })
+            .collect()
     }
 
     #[test]
     fn passages_overlap_and_end_at_sentences() {
         let text = "one two three. four five six seven\neight nine ten";
-        let cut =
-            |most, overlap| cut(text, &words(text), most, overlap).into_iter().map(|range| &text[range]).collect::<Vec<_>>();
+        let cut = |most, overlap| {
+            cut(text, &words(text), most, overlap)
+                .into_iter()
+                .map(|range| &text[range])
+                .collect::<Vec<_>>()
+        };
         assert_eq!(cut(20, 2), [text]);
-        assert_eq!(cut(4, 1), ["one two three.", "three. four five six", "six seven", "seven\neight nine ten"]);
+        assert_eq!(
+            cut(4, 1),
+            ["one two three.", "three. four five six", "six seven", "seven\neight nine ten"]
+        );
         assert_eq!(cut(1, 1).len(), 10);
         assert_eq!(cut(0, 5).len(), 10, "a piece is never cut, and none is left out");
         assert!(super::cut("", &[], 5, 1).is_empty());
@@ -194,7 +207,12 @@ mod tests {
 
     #[test]
     fn every_letter_is_in_a_passage() {
-        for text in ["x".repeat(5000), "東京タワー。".repeat(900), "naïve café ".repeat(700), "a b\n".repeat(900)] {
+        for text in [
+            "x".repeat(5000),
+            "東京タワー。".repeat(900),
+            "naïve café ".repeat(700),
+            "a b\n".repeat(900),
+        ] {
             let passages = cut(&text, &about_tokens(&text), 128, 24);
             assert!(passages.len() > 3);
             let mut covered = 0;

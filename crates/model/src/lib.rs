@@ -4,13 +4,19 @@
 //! into vectors, a [`LanguageModel`] continues a conversation. [`ScriptedModel`] answers from a script, for tests and for
 //! trying things out without a provider.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod embedding;
 mod language;
 
 pub use embedding::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
 pub use language::{
-    BoxFuture, ChatReply, ChatRequest, JSON_BYTES_MAX, JsonError, LanguageModel, Message, ModelError, ModelErrorKind, Price,
-    QUOTE_BYTES_MAX, ScriptedModel, ToolCall, ToolSpec, Usage, block_on, complete_json, cost, json_in,
+    BoxFuture, ChatReply, ChatRequest, JSON_BYTES_MAX, JsonError, LanguageModel, Message,
+    ModelError, ModelErrorKind, Price, QUOTE_BYTES_MAX, ScriptedModel, ToolCall, ToolSpec, Usage,
+    block_on, complete_json, cost, json_in,
 };

@@ -89,7 +89,10 @@ impl Collection {
 
     /// Whether documents belong to groups larger than themselves.
     pub(crate) fn has_groups(&self) -> bool {
-        self.scopes.iter().flat_map(|scope| &scope.documents).any(|document| document.group != document.id)
+        self.scopes
+            .iter()
+            .flat_map(|scope| &scope.documents)
+            .any(|document| document.group != document.id)
     }
 
     /// The same with at most `limit` questions, taken evenly from all of them.
@@ -107,7 +110,8 @@ impl Collection {
 
     /// All scopes in one; ids and groups begin with the name of the scope that they come from.
     pub(crate) fn pooled(&self) -> Collection {
-        let mut pool = Scope { name: "pooled".to_string(), documents: Vec::new(), questions: Vec::new() };
+        let mut pool =
+            Scope { name: "pooled".to_string(), documents: Vec::new(), questions: Vec::new() };
         for scope in &self.scopes {
             let offset = pool.documents.len();
             pool.documents.extend(scope.documents.iter().map(|document| Doc {
@@ -115,10 +119,16 @@ impl Collection {
                 group: format!("{}/{}", scope.name, document.group),
                 ..document.clone()
             }));
-            pool.questions.extend(scope.questions.iter().map(|question| Question {
-                relevant: question.relevant.iter().map(|one| Relevant { item: one.item + offset, ..*one }).collect(),
-                itself: question.itself.map(|own| own + offset),
-                ..question.clone()
+            pool.questions.extend(scope.questions.iter().map(|question| {
+                Question {
+                    relevant: question
+                        .relevant
+                        .iter()
+                        .map(|one| Relevant { item: one.item + offset, ..*one })
+                        .collect(),
+                    itself: question.itself.map(|own| own + offset),
+                    ..question.clone()
+                }
             }));
         }
         Collection { scopes: vec![pool], ..self.without_scopes() }
@@ -126,11 +136,19 @@ impl Collection {
 
     /// The same with whole groups as documents.
     pub(crate) fn of_groups(&self) -> Collection {
-        Collection { scopes: self.scopes.iter().map(Scope::of_groups).collect(), ..self.without_scopes() }
+        Collection {
+            scopes: self.scopes.iter().map(Scope::of_groups).collect(),
+            ..self.without_scopes()
+        }
     }
 
     fn without_scopes(&self) -> Collection {
-        Collection { name: self.name.clone(), hash: self.hash.clone(), asked: self.asked, scopes: Vec::new() }
+        Collection {
+            name: self.name.clone(),
+            hash: self.hash.clone(),
+            asked: self.asked,
+            scopes: Vec::new(),
+        }
     }
 }
 
@@ -150,7 +168,11 @@ impl Scope {
         let mut documents: Vec<Doc> = Vec::new();
         for (document, &group) in self.documents.iter().zip(&groups) {
             if group == documents.len() {
-                documents.push(Doc { id: document.group.clone(), speaker: String::new(), ..document.clone() });
+                documents.push(Doc {
+                    id: document.group.clone(),
+                    speaker: String::new(),
+                    ..document.clone()
+                });
             } else {
                 documents[group].text.push('\n');
                 documents[group].text.push_str(&document.text);
@@ -183,7 +205,8 @@ pub(crate) fn read(paths: &[&Path]) -> Result<(Vec<String>, String)> {
     let mut hash = Sha256::new();
     let mut texts = Vec::new();
     for path in paths {
-        let text = fs::read_to_string(path).map_err(|error| format!("failed to read {}: {error}", path.display()))?;
+        let text = fs::read_to_string(path)
+            .map_err(|error| format!("failed to read {}: {error}", path.display()))?;
         hash.update(text.as_bytes());
         texts.push(text);
     }
@@ -195,7 +218,12 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn doc(id: &str, group: &str, text: &str) -> Doc {
-        Doc { id: id.to_string(), group: group.to_string(), text: text.to_string(), ..Doc::default() }
+        Doc {
+            id: id.to_string(),
+            group: group.to_string(),
+            text: text.to_string(),
+            ..Doc::default()
+        }
     }
 
     pub(crate) fn question(text: &str, relevant: &[usize]) -> Question {
@@ -209,7 +237,12 @@ pub(crate) mod tests {
             documents: vec![doc("1/a", "1", "A"), doc("1/b", "1", "B"), doc("2/c", "2", "C")],
             questions: vec![question("x", &[0, 1]), question("y", &[1, 2])],
         };
-        Collection { name: "t".to_string(), hash: String::new(), asked: 4, scopes: vec![scope("p"), scope("q")] }
+        Collection {
+            name: "t".to_string(),
+            hash: String::new(),
+            asked: 4,
+            scopes: vec![scope("p"), scope("q")],
+        }
     }
 
     fn items(question: &Question) -> Vec<usize> {
@@ -220,8 +253,14 @@ pub(crate) mod tests {
     fn a_pool_keeps_what_is_relevant() {
         let pool = collection().pooled().scopes.remove(0);
         assert_eq!(pool.documents.len(), 6);
-        assert_eq!((pool.documents[3].id.as_str(), pool.documents[3].group.as_str()), ("q/1/a", "q/1"));
-        assert_eq!(pool.questions.iter().map(items).collect::<Vec<_>>(), [vec![0, 1], vec![1, 2], vec![3, 4], vec![4, 5]]);
+        assert_eq!(
+            (pool.documents[3].id.as_str(), pool.documents[3].group.as_str()),
+            ("q/1/a", "q/1")
+        );
+        assert_eq!(
+            pool.questions.iter().map(items).collect::<Vec<_>>(),
+            [vec![0, 1], vec![1, 2], vec![3, 4], vec![4, 5]]
+        );
         assert_eq!(pool.groups(), [0, 0, 1, 2, 2, 3]);
     }
 
@@ -229,7 +268,10 @@ pub(crate) mod tests {
     fn groups_become_documents() {
         let groups = collection().of_groups();
         let scope = &groups.scopes[0];
-        assert_eq!(scope.documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(), ["A\nB", "C"]);
+        assert_eq!(
+            scope.documents.iter().map(|d| d.text.as_str()).collect::<Vec<_>>(),
+            ["A\nB", "C"]
+        );
         assert_eq!(scope.questions.iter().map(items).collect::<Vec<_>>(), [vec![0], vec![0, 1]]);
         assert!(collection().has_groups());
         assert!(!groups.has_groups());
@@ -237,7 +279,9 @@ pub(crate) mod tests {
 
     #[test]
     fn a_limit_takes_evenly() {
-        let count = |limit| collection().limited(limit).scopes.iter().map(|s| s.questions.len()).collect::<Vec<_>>();
+        let count = |limit| {
+            collection().limited(limit).scopes.iter().map(|s| s.questions.len()).collect::<Vec<_>>()
+        };
         assert_eq!(count(2), [1, 1]);
         assert_eq!(count(3), [1, 2]);
         assert_eq!(count(9), [2, 2]);

@@ -49,18 +49,33 @@ fn parse(text: &str, hash: String) -> Result<Collection> {
     let samples: Vec<Sample> = serde_json::from_str(text)?;
     let asked = samples.iter().map(|sample| sample.qa.len()).sum();
     let first_half = samples.len() / 2;
-    let scopes = samples.into_iter().enumerate().map(|(number, sample)| scope(sample, usize::from(number >= first_half)));
-    Ok(Collection { name: "LoCoMo-10".to_string(), hash, asked, scopes: scopes.collect::<Result<_>>()? })
+    let scopes = samples
+        .into_iter()
+        .enumerate()
+        .map(|(number, sample)| scope(sample, usize::from(number >= first_half)));
+    Ok(Collection {
+        name: "LoCoMo-10".to_string(),
+        hash,
+        asked,
+        scopes: scopes.collect::<Result<_>>()?,
+    })
 }
 
 fn scope(sample: Sample, half: usize) -> Result<Scope> {
     let mut documents = Vec::new();
     let mut places: HashMap<Place, usize> = HashMap::new();
     for (number, turns) in sessions(&sample.conversation)? {
-        let date = sample.conversation.get(&format!("session_{number}_date_time")).and_then(Value::as_str).unwrap_or_default();
+        let date = sample
+            .conversation
+            .get(&format!("session_{number}_date_time"))
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let time = time_of(date).ok_or_else(|| format!("{date:?} is not a date"))?;
         for turn in turns {
-            let place = places_in(&turn.dia_id).first().copied().ok_or_else(|| format!("{:?} is not a turn", turn.dia_id))?;
+            let place = places_in(&turn.dia_id)
+                .first()
+                .copied()
+                .ok_or_else(|| format!("{:?} is not a turn", turn.dia_id))?;
             places.insert(place, documents.len());
             documents.push(document(turn, number, date, time));
         }
@@ -68,7 +83,9 @@ fn scope(sample: Sample, half: usize) -> Result<Scope> {
     let questions = sample.qa.into_iter().map(|asked| {
         let mut items: Vec<usize> = Vec::new();
         for place in asked.evidence.iter().flat_map(|evidence| places_in(evidence)) {
-            items.extend(places.get(&place).filter(|&item| !items.contains(item)).copied().as_slice());
+            items.extend(
+                places.get(&place).filter(|&item| !items.contains(item)).copied().as_slice(),
+            );
         }
         let relevant = items.into_iter().map(|item| Relevant { item, gain: 1.0 }).collect();
         Question { text: asked.question, category: asked.category, half, relevant, itself: None }
@@ -123,7 +140,8 @@ fn time_of(date: &str) -> Option<i64> {
 
 /// Month from 1.
 fn month_number(name: &str) -> Option<i64> {
-    let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let months =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
     let start = name.get(..3)?.to_ascii_lowercase();
     months.iter().position(|month| *month == start).map(|at| at as i64 + 1)
 }
@@ -142,7 +160,8 @@ mod tests {
 
     #[test]
     fn malformed_evidence_is_read() {
-        let check = |evidence, expected: &[Place]| assert_eq!(places_in(evidence), expected, "{evidence}");
+        let check =
+            |evidence, expected: &[Place]| assert_eq!(places_in(evidence), expected, "{evidence}");
         check("D1:3", &[(1, 3)]);
         check("D8:6; D9:17", &[(8, 6), (9, 17)]);
         check("D9:1 D4:4 D4:6", &[(9, 1), (4, 4), (4, 6)]);
@@ -154,7 +173,9 @@ mod tests {
 
     #[test]
     fn dates_are_read() {
-        let check = |date, seconds: Option<i64>| assert_eq!(time_of(date), seconds.map(|s| s * 1_000_000), "{date}");
+        let check = |date, seconds: Option<i64>| {
+            assert_eq!(time_of(date), seconds.map(|s| s * 1_000_000), "{date}")
+        };
         check("12:00 am on 1 January, 1970", Some(0));
         check("1:56 pm on 8 May, 2023", Some(1_683_554_160));
         check("12:48 am on 29 February, 2024", Some(1_709_167_680));

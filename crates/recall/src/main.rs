@@ -75,7 +75,9 @@ fn chosen(names: &[String]) -> Result<Vec<Box<dyn Ranker>>> {
     let mut all = rankers::all();
     let known: Vec<String> = all.iter().map(|ranker| ranker.name()).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
-        return Err(format!("no ranker is named {unknown:?}; there are: {}", known.join(", ")).into());
+        return Err(
+            format!("no ranker is named {unknown:?}; there are: {}", known.join(", ")).into()
+        );
     }
     all.retain(|ranker| names.is_empty() || names.contains(&ranker.name()));
     Ok(all)
@@ -109,7 +111,8 @@ mod tests {
     fn rankers_are_chosen_by_name() {
         let names = |chosen: &[&str]| {
             let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_string()).collect();
-            super::chosen(&chosen).map(|all| all.iter().map(|ranker| ranker.name()).collect::<Vec<_>>())
+            super::chosen(&chosen)
+                .map(|all| all.iter().map(|ranker| ranker.name()).collect::<Vec<_>>())
         };
         assert_eq!(names(&["kapsa lex"]).ok(), Some(vec!["kapsa lex".to_string()]));
         assert_eq!(names(&[]).map(|all| all.len()).ok(), Some(rankers::all().len()));

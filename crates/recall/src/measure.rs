@@ -29,7 +29,10 @@ impl Measures {
     /// again keeps its place in the list but counts only once.
     pub(crate) fn of(ranked: &[usize], relevant: &[Relevant]) -> Measures {
         let mut seen = HashSet::new();
-        let gains: Vec<f64> = ranked.iter().map(|item| if seen.insert(*item) { gain(*item, relevant) } else { 0.0 }).collect();
+        let gains: Vec<f64> = ranked
+            .iter()
+            .map(|item| if seen.insert(*item) { gain(*item, relevant) } else { 0.0 })
+            .collect();
         let found = DEPTHS.map(|k| gains.iter().take(k).filter(|gain| **gain > 0.0).count());
         let first = gains.iter().take(GAIN_DEPTH).position(|gain| *gain > 0.0);
         let mut best: Vec<f64> = relevant.iter().map(|one| one.gain).collect();
@@ -73,7 +76,12 @@ fn gain(item: usize, relevant: &[Relevant]) -> f64 {
 
 /// Gain of the first 10, each divided by the binary logarithm of its rank plus one.
 fn discounted(gains: &[f64]) -> f64 {
-    gains.iter().take(GAIN_DEPTH).enumerate().map(|(at, gain)| gain / ((at + 2) as f64).log2()).sum()
+    gains
+        .iter()
+        .take(GAIN_DEPTH)
+        .enumerate()
+        .map(|(at, gain)| gain / ((at + 2) as f64).log2())
+        .sum()
 }
 
 /// The groups of a list of documents, each where its first document stands.

@@ -20,24 +20,34 @@ struct Part {
 
 impl Part {
     fn holds(&self, answer: &Answer) -> bool {
-        let category = self.categories.as_ref().is_none_or(|categories| categories.contains(&answer.category));
+        let category =
+            self.categories.as_ref().is_none_or(|categories| categories.contains(&answer.category));
         category && self.half.is_none_or(|half| half == answer.half)
     }
 
     /// Measures of its questions.
     fn of<'a>(&self, level: &'a Level) -> Vec<&'a Measures> {
-        level.answers.iter().filter(|answer| self.holds(answer)).map(|answer| &answer.measures).collect()
+        level
+            .answers
+            .iter()
+            .filter(|answer| self.holds(answer))
+            .map(|answer| &answer.measures)
+            .collect()
     }
 }
 
 /// All, categories 1 to 4, each category; with `halves` all of that for each half as well.
 fn parts(outcomes: &[Outcome], halves: bool) -> Vec<Part> {
-    let answers = outcomes.iter().flat_map(|outcome| &outcome.levels).flat_map(|level| &level.answers);
-    let known: BTreeSet<u8> = answers.map(|answer| answer.category).filter(|&category| category > 0).collect();
+    let answers =
+        outcomes.iter().flat_map(|outcome| &outcome.levels).flat_map(|level| &level.answers);
+    let known: BTreeSet<u8> =
+        answers.map(|answer| answer.category).filter(|&category| category > 0).collect();
     let mut groups = vec![("all".to_string(), None)];
     if !known.is_empty() {
         groups.push(("categories 1-4".to_string(), Some(vec![1, 2, 3, 4])));
-        groups.extend(known.iter().map(|&category| (format!("category {category}"), Some(vec![category]))));
+        groups.extend(
+            known.iter().map(|&category| (format!("category {category}"), Some(vec![category]))),
+        );
     }
     let mut parts = Vec::new();
     let half_names = [(None, ""), (Some(0), ", first half"), (Some(1), ", second half")];
@@ -62,12 +72,17 @@ pub(crate) fn tables(collection: &Collection, outcomes: &[Outcome], halves: bool
         collection.asked,
         collection.hash
     );
-    text += "| ranker | model | p50 ms | p99 ms | index MB | made in s |\n|---|---|--:|--:|--:|--:|\n";
+    text +=
+        "| ranker | model | p50 ms | p99 ms | index MB | made in s |\n|---|---|--:|--:|--:|--:|\n";
     for outcome in outcomes {
         let (p50, p99) = (milliseconds(&outcome.times, 0.5), milliseconds(&outcome.times, 0.99));
-        let (megabytes, seconds) = (outcome.index_bytes as f64 / 1e6, outcome.prepare.as_secs_f64());
+        let (megabytes, seconds) =
+            (outcome.index_bytes as f64 / 1e6, outcome.prepare.as_secs_f64());
         let model = if outcome.model.is_empty() { "–" } else { &outcome.model };
-        text += &format!("| {} | {model} | {p50:.3} | {p99:.3} | {megabytes:.2} | {seconds:.2} |\n", outcome.name);
+        text += &format!(
+            "| {} | {model} | {p50:.3} | {p99:.3} | {megabytes:.2} | {seconds:.2} |\n",
+            outcome.name
+        );
     }
     let level_count = outcomes.iter().map(|outcome| outcome.levels.len()).max().unwrap_or_default();
     for level in 0..level_count {
@@ -80,7 +95,8 @@ pub(crate) fn tables(collection: &Collection, outcomes: &[Outcome], halves: bool
 
 /// One row for each ranker; empty when no question belongs to the part.
 fn table(outcomes: &[Outcome], level: usize, part: &Part) -> String {
-    let levels: Vec<(&Outcome, &Level)> = outcomes.iter().filter_map(|one| Some((one, one.levels.get(level)?))).collect();
+    let levels: Vec<(&Outcome, &Level)> =
+        outcomes.iter().filter_map(|one| Some((one, one.levels.get(level)?))).collect();
     let Some((_, first)) = levels.first() else { return String::new() };
     let count = part.of(first).len();
     if count == 0 {
@@ -89,12 +105,23 @@ fn table(outcomes: &[Outcome], level: usize, part: &Part) -> String {
     let heads = |name: &str| DEPTHS.map(|k| format!("{name}@{k}")).join(" | ");
     let columns = 3 * DEPTHS.len() + 2;
     let mut text = format!("\n**{}**, {}, {count} questions\n\n", first.name, part.name);
-    text += &format!("| ranker | {} | {} | {} | MRR@10 | nDCG@10 |\n", heads("any"), heads("all"), heads("frac"));
+    text += &format!(
+        "| ranker | {} | {} | {} | MRR@10 | nDCG@10 |\n",
+        heads("any"),
+        heads("all"),
+        heads("frac")
+    );
     text += &format!("|---|{}\n", "--:|".repeat(columns));
     for (outcome, level) in levels {
         if let Some(mean) = Measures::mean(part.of(level)) {
             let gains = [mean.reciprocal_rank, mean.ndcg];
-            let cells = mean.any.iter().chain(&mean.all).chain(&mean.share).chain(&gains).map(|value| format!("{value:.3}"));
+            let cells = mean
+                .any
+                .iter()
+                .chain(&mean.all)
+                .chain(&mean.share)
+                .chain(&gains)
+                .map(|value| format!("{value:.3}"));
             text += &format!("| {} | {} |\n", outcome.name, cells.collect::<Vec<_>>().join(" | "));
         }
     }
@@ -105,7 +132,8 @@ fn table(outcomes: &[Outcome], level: usize, part: &Part) -> String {
 pub(crate) fn json(collection: &Collection, outcomes: &[Outcome], halves: bool) -> Value {
     let parts = parts(outcomes, halves);
     let ranker = |outcome: &Outcome| {
-        let levels: Vec<Value> = outcome.levels.iter().map(|level| json_of_level(level, &parts)).collect();
+        let levels: Vec<Value> =
+            outcome.levels.iter().map(|level| json_of_level(level, &parts)).collect();
         json!({
             "name": outcome.name,
             "model": outcome.model,
@@ -130,7 +158,11 @@ pub(crate) fn json(collection: &Collection, outcomes: &[Outcome], halves: bool) 
 
 fn json_of_level(level: &Level, parts: &[Part]) -> Value {
     let by_depth = |values: [f64; DEPTHS.len()]| {
-        DEPTHS.iter().zip(values).map(|(k, value)| (k.to_string(), json!(value))).collect::<serde_json::Map<_, _>>()
+        DEPTHS
+            .iter()
+            .zip(values)
+            .map(|(k, value)| (k.to_string(), json!(value)))
+            .collect::<serde_json::Map<_, _>>()
     };
     let rows = parts.iter().filter_map(|part| {
         let answers = part.of(level);
@@ -162,7 +194,11 @@ mod tests {
     fn outcome() -> Outcome {
         let good = Measures { reciprocal_rank: 1.0, ..Measures::default() };
         let answer = |category, half, measures| Answer { category, half, measures };
-        let answers = vec![answer(1, 0, good), answer(5, 0, Measures::default()), answer(5, 1, Measures::default())];
+        let answers = vec![
+            answer(1, 0, good),
+            answer(5, 0, Measures::default()),
+            answer(5, 1, Measures::default()),
+        ];
         Outcome {
             name: "r".to_string(),
             model: String::new(),
@@ -180,7 +216,8 @@ mod tests {
     #[test]
     fn parts_are_means_of_their_own() {
         let shown = json(&collection(), &[outcome()], true);
-        let rows = shown["rankers"][0]["levels"][0]["rows"].as_array().expect("rows are a list").clone();
+        let rows =
+            shown["rankers"][0]["levels"][0]["rows"].as_array().expect("rows are a list").clone();
         let expected = [
             "all: 3 0.333",
             "categories 1-4: 1 1.000",
@@ -205,8 +242,16 @@ mod tests {
     fn tables_have_as_many_cells_as_heads() {
         let text = tables(&collection(), &[outcome()], false);
         assert!(text.contains("| r | – | 50.000 | 99.000 | 2.00 | 1.00 |"), "{text}");
-        let wide: Vec<usize> = text.lines().filter(|line| line.contains("MRR")).map(|line| line.matches('|').count()).collect();
+        let wide: Vec<usize> = text
+            .lines()
+            .filter(|line| line.contains("MRR"))
+            .map(|line| line.matches('|').count())
+            .collect();
         assert_eq!(wide, [16; 4], "{text}");
-        assert!(text.lines().filter(|line| line.starts_with("| r | 0")).all(|line| line.matches('|').count() == 16));
+        assert!(
+            text.lines()
+                .filter(|line| line.starts_with("| r | 0"))
+                .all(|line| line.matches('|').count() == 16)
+        );
     }
 }

@@ -49,10 +49,23 @@ pub(crate) struct Answer {
 /// What the ranker says.
 pub(crate) fn run(ranker: &mut dyn Ranker, collection: &Collection) -> Result<Outcome> {
     let (name, model) = (ranker.name(), ranker.model());
-    let mut outcome = Outcome { name, model, index_bytes: 0, prepare: Duration::ZERO, times: Vec::new(), levels: Vec::new() };
+    let mut outcome = Outcome {
+        name,
+        model,
+        index_bytes: 0,
+        prepare: Duration::ZERO,
+        times: Vec::new(),
+        levels: Vec::new(),
+    };
     let (mut documents, mut groups) = (Vec::new(), Vec::new());
     for scope in &collection.scopes {
-        eprintln!("{}: {}, {} documents, {} questions", outcome.name, scope.name, scope.documents.len(), scope.questions.len());
+        eprintln!(
+            "{}: {}, {} documents, {} questions",
+            outcome.name,
+            scope.name,
+            scope.documents.len(),
+            scope.questions.len()
+        );
         let start = Instant::now();
         outcome.index_bytes += ranker.prepare(scope)?;
         outcome.prepare += start.elapsed();
@@ -67,7 +80,12 @@ pub(crate) fn run(ranker: &mut dyn Ranker, collection: &Collection) -> Result<Ou
         outcome.levels.push(Level { name: "sessions, by their turns", answers: groups });
         let pooled = collection.pooled();
         let pooled_groups = collection.of_groups().pooled();
-        eprintln!("{}: pooled, {} documents, {} sessions", outcome.name, pooled.document_count(), pooled_groups.document_count());
+        eprintln!(
+            "{}: pooled, {} documents, {} sessions",
+            outcome.name,
+            pooled.document_count(),
+            pooled_groups.document_count()
+        );
         ranker.prepare(&pooled.scopes[0])?;
         let answers = ask_groups(ranker, &pooled.scopes[0])?;
         outcome.levels.push(Level { name: "sessions pooled, by their turns", answers });
@@ -79,7 +97,11 @@ pub(crate) fn run(ranker: &mut dyn Ranker, collection: &Collection) -> Result<Ou
 }
 
 /// Measures the documents found, and how long it took to find them.
-fn ask_documents(ranker: &mut dyn Ranker, scope: &Scope, times: &mut Vec<Duration>) -> Result<Vec<Answer>> {
+fn ask_documents(
+    ranker: &mut dyn Ranker,
+    scope: &Scope,
+    times: &mut Vec<Duration>,
+) -> Result<Vec<Answer>> {
     let mut answers = Vec::new();
     for question in &scope.questions {
         let start = Instant::now();
@@ -98,14 +120,21 @@ fn ask_groups(ranker: &mut dyn Ranker, scope: &Scope) -> Result<Vec<Answer>> {
         let mut ranked = ranker.rank_groups(scope, &question.text, DOCUMENTS)?;
         ranked.retain(|&document| Some(document) != question.itself);
         let ranked = ranked_groups(&ranked, &groups);
-        answers.push(answer(question, Measures::of(&ranked, &in_groups(&question.relevant, &groups))));
+        answers
+            .push(answer(question, Measures::of(&ranked, &in_groups(&question.relevant, &groups))));
     }
     Ok(answers)
 }
 
 /// At most `k` documents; one that is the question itself does not count.
-fn ask(ranker: &mut dyn Ranker, scope: &Scope, question: &Question, k: usize) -> Result<Vec<usize>> {
-    let mut ranked = ranker.rank(scope, &question.text, k + usize::from(question.itself.is_some()))?;
+fn ask(
+    ranker: &mut dyn Ranker,
+    scope: &Scope,
+    question: &Question,
+    k: usize,
+) -> Result<Vec<usize>> {
+    let mut ranked =
+        ranker.rank(scope, &question.text, k + usize::from(question.itself.is_some()))?;
     ranked.retain(|&document| Some(document) != question.itself);
     ranked.truncate(k);
     Ok(ranked)
@@ -138,8 +167,10 @@ mod tests {
     }
 
     fn collection(groups: [&str; 3]) -> Collection {
-        let documents = ["a", "b", "c"].iter().zip(groups).map(|(id, group)| doc(id, group, id)).collect();
-        let scope = Scope { name: "s".to_string(), documents, questions: vec![question("q", &[2])] };
+        let documents =
+            ["a", "b", "c"].iter().zip(groups).map(|(id, group)| doc(id, group, id)).collect();
+        let scope =
+            Scope { name: "s".to_string(), documents, questions: vec![question("q", &[2])] };
         Collection { name: "t".to_string(), hash: String::new(), asked: 1, scopes: vec![scope] }
     }
 
@@ -149,7 +180,8 @@ mod tests {
 
     #[test]
     fn every_level_is_measured() {
-        let outcome = run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"])).expect("it cannot fail");
+        let outcome =
+            run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"])).expect("it cannot fail");
         // Third turn; its session is the second, but `Fixed` puts the whole session `y`, document 1, second as well.
         assert_eq!(ranks(&outcome), [1.0 / 3.0, 0.5, 0.5, 0.5]);
         assert_eq!((outcome.index_bytes, outcome.times.len()), (7, 1));
@@ -157,7 +189,8 @@ mod tests {
 
     #[test]
     fn without_groups_there_is_one_level() {
-        let outcome = run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"])).expect("it cannot fail");
+        let outcome =
+            run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"])).expect("it cannot fail");
         assert_eq!(ranks(&outcome), [0.5]);
     }
 
@@ -165,6 +198,9 @@ mod tests {
     fn the_question_itself_takes_no_place() {
         let mut collection = collection(["a", "b", "c"]);
         collection.scopes[0].questions[0].itself = Some(0);
-        assert_eq!(ranks(&run(&mut Fixed(vec![0, 2]), &collection).expect("it cannot fail")), [1.0]);
+        assert_eq!(
+            ranks(&run(&mut Fixed(vec![0, 2]), &collection).expect("it cannot fail")),
+            [1.0]
+        );
     }
 }

@@ -14,7 +14,11 @@ const STEM_MIN: usize = 3;
 /// Words in lower case, in order: runs of letters and digits.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
-    lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_string).collect()
+    lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_string)
+        .collect()
 }
 
 /// Whether a word in lower case is too common to count.
@@ -30,10 +34,13 @@ pub(crate) fn stem(word: &str) -> String {
     let singular = without_plural(word);
     let bare = ["ingly", "edly", "ing", "ed", "ly"].iter().find_map(|ending| {
         let bare = singular.strip_suffix(ending)?;
-        (bare.len() >= STEM_MIN && bare.contains(['a', 'e', 'i', 'o', 'u', 'y'])).then(|| single_end(bare))
+        (bare.len() >= STEM_MIN && bare.contains(['a', 'e', 'i', 'o', 'u', 'y']))
+            .then(|| single_end(bare))
     });
     let bare = bare.unwrap_or(singular);
-    let end = bare.strip_suffix('e').or_else(|| bare.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o', 'u'])));
+    let end = bare
+        .strip_suffix('e')
+        .or_else(|| bare.strip_suffix('y').filter(|rest| !rest.ends_with(['a', 'e', 'o', 'u'])));
     match end {
         Some(rest) if rest.len() >= STEM_MIN && bare.ends_with('y') => format!("{rest}i"),
         Some(rest) if rest.len() >= STEM_MIN => rest.to_string(),
@@ -44,8 +51,16 @@ pub(crate) fn stem(word: &str) -> String {
 
 fn without_plural(word: &str) -> &str {
     match word {
-        _ if word.len() <= STEM_MIN || word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") => word,
-        _ if ["sses", "shes", "ches", "xes", "zes"].iter().any(|ending| word.ends_with(ending)) => &word[..word.len() - 2],
+        _ if word.len() <= STEM_MIN
+            || word.ends_with("ss")
+            || word.ends_with("us")
+            || word.ends_with("is") =>
+        {
+            word
+        }
+        _ if ["sses", "shes", "ches", "xes", "zes"].iter().any(|ending| word.ends_with(ending)) => {
+            &word[..word.len() - 2]
+        }
         _ => word.strip_suffix('s').unwrap_or(word),
     }
 }
@@ -54,7 +69,9 @@ fn without_plural(word: &str) -> &str {
 fn single_end(bare: &str) -> &str {
     let mut end = bare.bytes().rev();
     match (end.next(), end.next()) {
-        (Some(last), Some(before)) if last == before && !b"aeioulsz".contains(&last) => &bare[..bare.len() - 1],
+        (Some(last), Some(before)) if last == before && !b"aeioulsz".contains(&last) => {
+            &bare[..bare.len() - 1]
+        }
         _ => bare,
     }
 }
@@ -62,7 +79,8 @@ fn single_end(bare: &str) -> &str {
 /// Stems of the words that are not common; of all words when all are.
 pub(crate) fn stems(text: &str) -> Vec<String> {
     let words = words(text);
-    let telling: Vec<String> = words.iter().filter(|word| !is_common(word)).map(|word| stem(word)).collect();
+    let telling: Vec<String> =
+        words.iter().filter(|word| !is_common(word)).map(|word| stem(word)).collect();
     if telling.is_empty() { words.iter().map(|word| stem(word)).collect() } else { telling }
 }
 

@@ -8,7 +8,10 @@ use serde_json::Value;
 pub(super) fn answer_of(text: &str) -> Value {
     let trimmed = text.trim();
     let json = code_block(trimmed).unwrap_or(trimmed);
-    serde_json::from_str(json).ok().filter(|value| is_exact(value, json)).unwrap_or_else(|| Value::String(text.to_owned()))
+    serde_json::from_str(json)
+        .ok()
+        .filter(|value| is_exact(value, json))
+        .unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
 /// What is in the code block that the whole text is, when nothing or JSON is said to be in it.

@@ -60,21 +60,30 @@ impl AuthorityConfig {
 
     /// Adds actions that may be taken without asking.
     #[must_use]
-    pub fn autonomous<S: Into<String>>(mut self, actions: impl IntoIterator<Item = S>) -> AuthorityConfig {
+    pub fn autonomous<S: Into<String>>(
+        mut self,
+        actions: impl IntoIterator<Item = S>,
+    ) -> AuthorityConfig {
         self.autonomous.extend(actions.into_iter().map(Into::into));
         self
     }
 
     /// Adds actions that somebody must agree to.
     #[must_use]
-    pub fn needs_approval<S: Into<String>>(mut self, actions: impl IntoIterator<Item = S>) -> AuthorityConfig {
+    pub fn needs_approval<S: Into<String>>(
+        mut self,
+        actions: impl IntoIterator<Item = S>,
+    ) -> AuthorityConfig {
         self.needs_approval.extend(actions.into_iter().map(Into::into));
         self
     }
 
     /// Adds actions that must never be taken.
     #[must_use]
-    pub fn forbidden<S: Into<String>>(mut self, actions: impl IntoIterator<Item = S>) -> AuthorityConfig {
+    pub fn forbidden<S: Into<String>>(
+        mut self,
+        actions: impl IntoIterator<Item = S>,
+    ) -> AuthorityConfig {
         self.forbidden.extend(actions.into_iter().map(Into::into));
         self
     }

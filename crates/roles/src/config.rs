@@ -144,14 +144,18 @@ impl NodeSpec {
     }
 
     fn build(&self, operator: &str, tools: &[Arc<dyn Tool>]) -> Result<Node, RoleError> {
-        let invalid = |reason: String| RoleError::invalid(format!("node `{}` of operator `{operator}`", self.name), reason);
+        let invalid = |reason: String| {
+            RoleError::invalid(format!("node `{}` of operator `{operator}`", self.name), reason)
+        };
         if self.prompt.trim().is_empty() {
             return Err(invalid("it has no prompt".to_owned()));
         }
         let prompt = Text::template(&self.prompt);
         let node = match self.kind {
             NodeKind::Llm if !self.tools.is_empty() => {
-                return Err(invalid("it is one request and can call no tools; `agent` can".to_owned()));
+                return Err(invalid(
+                    "it is one request and can call no tools; `agent` can".to_owned(),
+                ));
             }
             NodeKind::Llm => llm_node(&self.name, prompt),
             NodeKind::Agent => agent_node(&self.name, prompt, self.chosen(tools).map_err(invalid)?),
@@ -170,7 +174,8 @@ impl NodeSpec {
 
     fn chosen(&self, tools: &[Arc<dyn Tool>]) -> Result<Vec<Arc<dyn Tool>>, String> {
         let find = |name: &String| tools.iter().find(|tool| &tool.spec().name == name).cloned();
-        let unknown: Vec<String> = self.tools.iter().filter(|name| find(name).is_none()).cloned().collect();
+        let unknown: Vec<String> =
+            self.tools.iter().filter(|name| find(name).is_none()).cloned().collect();
         if unknown.is_empty() {
             return Ok(self.tools.iter().filter_map(find).collect());
         }
@@ -196,7 +201,11 @@ impl Role {
     ///
     /// # Errors
     /// [`RoleError::Invalid`], with the role, operator or node at fault.
-    pub fn from_spec(spec: &RoleSpec, tools: &[Arc<dyn Tool>], clock: fn() -> Micros) -> Result<Role, RoleError> {
+    pub fn from_spec(
+        spec: &RoleSpec,
+        tools: &[Arc<dyn Tool>],
+        clock: fn() -> Micros,
+    ) -> Result<Role, RoleError> {
         let mut builder = Role::builder(&spec.id, clock).soul(&spec.soul).goals(&spec.goals);
         if let Some(authority) = &spec.authority {
             builder = builder.authority(authority.clone());
@@ -205,7 +214,8 @@ impl Role {
             builder = builder.clearance(clearance(spec)?);
         }
         for operator in &spec.operators {
-            let nodes: Result<Vec<Node>, RoleError> = operator.nodes.iter().map(|node| node.build(&operator.id, tools)).collect();
+            let nodes: Result<Vec<Node>, RoleError> =
+                operator.nodes.iter().map(|node| node.build(&operator.id, tools)).collect();
             builder = builder.operator(Operator::new(&operator.id, nodes?)?);
         }
         builder.build()
@@ -217,7 +227,8 @@ fn clearance(spec: &RoleSpec) -> Result<ClearanceProfile, RoleError> {
     for (domain, level) in &spec.clearance {
         let Some(level) = Classification::named(level) else {
             let known = Classification::ALL.map(|level| level.name().to_owned());
-            let reason = format!("`{level}` for `{domain}` is not a level; there are {}", quoted(&known));
+            let reason =
+                format!("`{level}` for `{domain}` is not a level; there are {}", quoted(&known));
             return Err(RoleError::invalid(format!("role `{}`", spec.id), reason));
         };
         profile = profile.with(domain, level);

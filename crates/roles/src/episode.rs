@@ -124,7 +124,10 @@ mod tests {
     #[test]
     fn summaries_are_cut_between_characters() {
         let episode = step(5_000_000, 5_002_999).into_episode();
-        assert_eq!((episode.input_summary.as_str(), episode.output_summary), ("日", "ž".repeat(SUMMARY_CHARS_MAX)));
+        assert_eq!(
+            (episode.input_summary.as_str(), episode.output_summary),
+            ("日", "ž".repeat(SUMMARY_CHARS_MAX))
+        );
         assert_eq!((episode.timestamp, episode.duration_ms), (5_000_000, 2));
         assert_eq!((episode.agent_id.as_str(), episode.action.as_str()), ("cro", "n"));
         assert_eq!(episode.classification, Classification::Internal);
@@ -144,7 +147,10 @@ mod tests {
         assert_eq!(of("sales", &secrets), ("sales".into(), Classification::Restricted));
         secrets.add("ops", Classification::Confidential);
         assert_eq!(of("", &secrets), (String::new(), Classification::Restricted));
-        assert_eq!(of("sales", &Secrets::of("hr", Classification::Internal)), ("sales".into(), Classification::Internal));
+        assert_eq!(
+            of("sales", &Secrets::of("hr", Classification::Internal)),
+            ("sales".into(), Classification::Internal)
+        );
     }
 
     #[test]

@@ -95,7 +95,9 @@ impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.operator.as_str() {
             "" => write!(f, "role `{}` failed to {}: {}", self.role, self.node, self.cause)?,
-            operator => write!(f, "node `{}` of operator `{operator}` failed: {}", self.node, self.cause)?,
+            operator => {
+                write!(f, "node `{}` of operator `{operator}` failed: {}", self.node, self.cause)?
+            }
         }
         match &self.unrecorded {
             Some(error) => write!(f, "; nor could that be recorded: {error}"),

@@ -32,7 +32,12 @@
 //! # Ok::<(), kapsa_roles::RoleError>(())
 //! ```
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod answer;
 mod authority;
@@ -57,7 +62,9 @@ mod turns;
 pub use authority::{AuthorityConfig, Permission};
 pub use config::{NodeKind, NodeSpec, OperatorSpec, RoleSpec, ScopeSpec};
 pub use error::{RoleError, StepCause, StepError};
-pub use memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
+pub use memory::{
+    Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory,
+};
 pub use notes::{NOTES_MAX, NoteSource, Notes};
 pub use operator::{Node, Operator, STEPS_DEFAULT, agent_node, llm_node};
 pub use operator_runtime::{ChainError, NodeRun, OperatorRuntime};

@@ -35,7 +35,12 @@ impl Notes {
     }
 
     /// Writes a note down; one with the same key is replaced.
-    pub fn store(&self, role_id: impl Into<String>, key: impl Into<String>, text: impl Into<String>) {
+    pub fn store(
+        &self,
+        role_id: impl Into<String>,
+        key: impl Into<String>,
+        text: impl Into<String>,
+    ) {
         self.lock().entry(role_id.into()).or_default().insert(key.into(), text.into());
     }
 
@@ -48,8 +53,10 @@ impl Notes {
 impl NoteSource for Notes {
     fn recall(&self, role_id: &str, query: &str) -> Result<Vec<String>> {
         let query = query.to_lowercase();
-        let all: Vec<String> = self.lock().get(role_id).into_iter().flat_map(BTreeMap::values).cloned().collect();
-        let fitting: Vec<String> = all.iter().filter(|text| text.to_lowercase().contains(&query)).cloned().collect();
+        let all: Vec<String> =
+            self.lock().get(role_id).into_iter().flat_map(BTreeMap::values).cloned().collect();
+        let fitting: Vec<String> =
+            all.iter().filter(|text| text.to_lowercase().contains(&query)).cloned().collect();
         Ok(if fitting.is_empty() { all } else { fitting })
     }
 }
@@ -72,7 +79,10 @@ mod tests {
         notes.store("cro", "a", "Emails go out on Monday");
         notes.store("cmo", "a", "Not for others");
         assert_eq!(notes.recall("cro", "WEBINAR").unwrap(), ["Webinar leads convert 2x"]);
-        assert_eq!(notes.recall("cro", "Score: Acme").unwrap(), ["Emails go out on Monday", "Webinar leads convert 2x"]);
+        assert_eq!(
+            notes.recall("cro", "Score: Acme").unwrap(),
+            ["Emails go out on Monday", "Webinar leads convert 2x"]
+        );
         assert_eq!(notes.recall("cfo", "").unwrap(), [""; 0]);
     }
 

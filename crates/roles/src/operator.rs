@@ -60,7 +60,11 @@ pub fn llm_node(name: impl Into<String>, prompt: impl Into<Text>) -> Node {
 }
 
 /// A node whose model may call tools until it answers, with what is said to the model first.
-pub fn agent_node(name: impl Into<String>, prompt: impl Into<Text>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Node {
+pub fn agent_node(
+    name: impl Into<String>,
+    prompt: impl Into<Text>,
+    tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+) -> Node {
     Node { tools: Some(tools.into_iter().collect()), ..llm_node(name, prompt) }
 }
 
@@ -131,11 +135,14 @@ impl Node {
         if self.name.is_empty() {
             return Some("it has no name".to_owned());
         }
-        if self.temperature.is_some_and(|temperature| !(0.0..f32::INFINITY).contains(&temperature)) {
+        if self.temperature.is_some_and(|temperature| !(0.0..f32::INFINITY).contains(&temperature))
+        {
             return Some("a temperature is a number from 0".to_owned());
         }
         match &self.tools {
-            None if self.steps_max.is_some() => Some("it is one request and has no limit of steps".to_owned()),
+            None if self.steps_max.is_some() => {
+                Some("it is one request and has no limit of steps".to_owned())
+            }
             None => None,
             Some(tools) => problem_of(tools),
         }
@@ -147,7 +154,10 @@ fn problem_of(tools: &[Arc<dyn Tool>]) -> Option<String> {
     for name in tools.iter().map(|tool| tool.spec().name.as_str()) {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if name.is_empty() || !name.chars().all(is_plain) {
-            return Some(format!("`{}` is not a name for a tool: letters, digits, `_` and `-`", name.escape_debug()));
+            return Some(format!(
+                "`{}` is not a name for a tool: letters, digits, `_` and `-`",
+                name.escape_debug()
+            ));
         }
         if !names.insert(name) {
             return Some(format!("two of its tools are called `{name}`"));
@@ -175,7 +185,10 @@ impl Operator {
     /// # Errors
     /// [`RoleError::Invalid`] when something has no name, two nodes or two tools of a node have the
     /// same, or a node is given what it cannot do.
-    pub fn new(id: impl Into<String>, nodes: impl IntoIterator<Item = Node>) -> Result<Operator, RoleError> {
+    pub fn new(
+        id: impl Into<String>,
+        nodes: impl IntoIterator<Item = Node>,
+    ) -> Result<Operator, RoleError> {
         let operator = Operator { id: id.into(), nodes: nodes.into_iter().collect() };
         let what = format!("operator `{}`", operator.id);
         if operator.id.is_empty() {
@@ -187,7 +200,10 @@ impl Operator {
                 return Err(RoleError::invalid(format!("node `{}` of {what}", node.name), problem));
             }
             if !names.insert(&node.name) {
-                return Err(RoleError::invalid(what, format!("two of its nodes are called `{}`", node.name)));
+                return Err(RoleError::invalid(
+                    what,
+                    format!("two of its nodes are called `{}`", node.name),
+                ));
             }
         }
         Ok(operator)
@@ -210,7 +226,8 @@ impl Operator {
     /// # Errors
     /// [`RoleError::UnknownNode`].
     pub fn node(&self, name: &str) -> Result<&Node, RoleError> {
-        let unknown = || RoleError::UnknownNode { operator: self.id.clone(), node: name.to_owned() };
+        let unknown =
+            || RoleError::UnknownNode { operator: self.id.clone(), node: name.to_owned() };
         self.nodes.iter().find(|node| node.name == name).ok_or_else(unknown)
     }
 }

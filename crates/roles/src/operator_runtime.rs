@@ -174,11 +174,28 @@ impl OperatorRuntime {
                 if let Some(key) = &node.output {
                     state.insert(key.clone(), output.clone());
                 }
-                Ok(NodeRun { node: node_name, output, answered, steps, usage, duration_ms, episode, unrecorded })
+                Ok(NodeRun {
+                    node: node_name,
+                    output,
+                    answered,
+                    steps,
+                    usage,
+                    duration_ms,
+                    episode,
+                    unrecorded,
+                })
             }
             Err(cause) => {
                 let (role, operator) = (self.role.clone(), self.operator.id().to_owned());
-                Err(Box::new(StepError { role, operator, node: node_name, cause, usage, unrecorded }).into())
+                Err(Box::new(StepError {
+                    role,
+                    operator,
+                    node: node_name,
+                    cause,
+                    usage,
+                    unrecorded,
+                })
+                .into())
             }
         }
     }
@@ -189,7 +206,11 @@ impl OperatorRuntime {
     /// # Errors
     /// As [`OperatorRuntime::run`], with what was done before. When a name is unknown nothing is
     /// run.
-    pub async fn run_chain(&self, nodes: &[&str], state: &mut State) -> Result<Vec<NodeRun>, ChainError> {
+    pub async fn run_chain(
+        &self,
+        nodes: &[&str],
+        state: &mut State,
+    ) -> Result<Vec<NodeRun>, ChainError> {
         let mut done = Vec::with_capacity(nodes.len());
         if let Some(error) = nodes.iter().find_map(|node| self.operator.node(node).err()) {
             return Err(ChainError { done, error });
@@ -212,7 +233,13 @@ impl OperatorRuntime {
         self.run_chain(&nodes, state).await
     }
 
-    async fn ask(&self, model: &dyn LanguageModel, node: &Node, state: &State, call: &mut NodeCall) -> Result<Value, StepCause> {
+    async fn ask(
+        &self,
+        model: &dyn LanguageModel,
+        node: &Node,
+        state: &State,
+        call: &mut NodeCall,
+    ) -> Result<Value, StepCause> {
         let request = self.request(node, state, call)?;
         let tools = node.tools.as_deref().unwrap_or_default();
         talk(model, request, tools, node.steps(), &mut call.turns).await?;
@@ -223,11 +250,17 @@ impl OperatorRuntime {
 
     /// The first request of a node. What is found out on the way is kept in `call`, for the episode
     /// of a node that fails.
-    fn request(&self, node: &Node, state: &State, call: &mut NodeCall) -> Result<ChatRequest, StepCause> {
+    fn request(
+        &self,
+        node: &Node,
+        state: &State,
+        call: &mut NodeCall,
+    ) -> Result<ChatRequest, StepCause> {
         let (input, mut missing) = node.prompt.fill(state);
         call.input = input;
         if self.assembler.is_some() || self.recorder.is_some() {
-            let (scope, lacks) = node.scope.as_ref().map(|scope| scope.fill(state)).unwrap_or_default();
+            let (scope, lacks) =
+                node.scope.as_ref().map(|scope| scope.fill(state)).unwrap_or_default();
             call.scope = scope;
             // A part that is unknown only to the episode is not a reason to fail.
             missing.extend(lacks.into_iter().filter(|_| self.assembler.is_some()));
@@ -256,7 +289,14 @@ impl OperatorRuntime {
         Ok(paragraphs(&[&self.soul, &node.system, &context.text, &notes]))
     }
 
-    fn step<'a>(&'a self, node: &'a Node, call: &'a NodeCall, started: Micros, ended: Micros, result: Outcome) -> Step<'a> {
+    fn step<'a>(
+        &'a self,
+        node: &'a Node,
+        call: &'a NodeCall,
+        started: Micros,
+        ended: Micros,
+        result: Outcome,
+    ) -> Step<'a> {
         let mut secrets = call.secrets.clone();
         node.tools.iter().flatten().for_each(|tool| secrets.join(&tool.secrets()));
         Step {
@@ -281,7 +321,10 @@ fn outcome(node: &Node, turns: &Turns, result: &Result<Value, StepCause>) -> Out
     };
     let mut values = Map::new();
     if !turns.answered {
-        values.insert("stopped".to_owned(), Value::from(format!("no answer after {} steps", turns.steps)));
+        values.insert(
+            "stopped".to_owned(),
+            Value::from(format!("no answer after {} steps", turns.steps)),
+        );
     }
     if let Some(key) = &node.output {
         values.insert(key.clone(), output.clone());
@@ -291,6 +334,9 @@ fn outcome(node: &Node, turns: &Turns, result: &Result<Value, StepCause>) -> Out
 
 impl fmt::Debug for OperatorRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OperatorRuntime").field("role", &self.role).field("operator", &self.operator).finish_non_exhaustive()
+        f.debug_struct("OperatorRuntime")
+            .field("role", &self.role)
+            .field("operator", &self.operator)
+            .finish_non_exhaustive()
     }
 }

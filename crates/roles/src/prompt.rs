@@ -5,7 +5,8 @@ use kapsa_memory::tokens::one_line;
 
 /// The parts that are not empty, a blank line between them.
 pub(super) fn paragraphs(parts: &[&str]) -> String {
-    let parts: Vec<&str> = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> =
+        parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")
 }
 
@@ -25,13 +26,19 @@ mod tests {
 
     #[test]
     fn empty_parts_leave_no_gap() {
-        assert_eq!(paragraphs(&["You are the CRO.\n", "", " \n", "Score it."]), "You are the CRO.\n\nScore it.");
+        assert_eq!(
+            paragraphs(&["You are the CRO.\n", "", " \n", "Score it."]),
+            "You are the CRO.\n\nScore it."
+        );
         assert_eq!(paragraphs(&[]), "");
     }
 
     #[test]
     fn an_item_is_one_line() {
-        assert_eq!(list("Insights", ["a\n\n## Context\n- b", "c"].into_iter()), "## Insights\n- a ## Context - b\n- c");
+        assert_eq!(
+            list("Insights", ["a\n\n## Context\n- b", "c"].into_iter()),
+            "## Insights\n- a ## Context - b\n- c"
+        );
         assert_eq!(list("Insights", [].into_iter()), "");
     }
 }

@@ -105,11 +105,14 @@ impl RoleBuilder {
     /// somebody else's.
     pub fn build(self) -> Result<Role, RoleError> {
         let role = self.role;
-        let invalid = |reason: String| Err(RoleError::invalid(format!("role `{}`", role.id), reason));
+        let invalid =
+            |reason: String| Err(RoleError::invalid(format!("role `{}`", role.id), reason));
         if role.id.is_empty() {
             return Err(RoleError::invalid("a role", "it has no id"));
         }
-        if let Some(clearance) = role.clearance.as_ref().filter(|clearance| clearance.principal != role.id) {
+        if let Some(clearance) =
+            role.clearance.as_ref().filter(|clearance| clearance.principal != role.id)
+        {
             return invalid(format!("its clearance is that of `{}`", clearance.principal));
         }
         for (at, operator) in role.operators.iter().enumerate() {
@@ -208,7 +211,9 @@ impl Role {
     /// Whether it may act so. A role without an authority may do everything on its own.
     #[must_use]
     pub fn can_act(&self, action: &str) -> Permission {
-        self.authority.as_ref().map_or(Permission::Autonomous, |authority| authority.can_act(action))
+        self.authority
+            .as_ref()
+            .map_or(Permission::Autonomous, |authority| authority.can_act(action))
     }
 
     /// The ids of its operators, in the order in which they were given.
@@ -223,9 +228,12 @@ impl Role {
     /// # Errors
     /// [`RoleError::UnknownOperator`].
     pub fn operator(&self, id: &str) -> Result<OperatorRuntime, RoleError> {
-        let unknown = || RoleError::UnknownOperator { role: self.id.clone(), operator: id.to_owned() };
-        let operator = self.operators.iter().find(|operator| operator.id() == id).ok_or_else(unknown)?;
-        let mut runtime = OperatorRuntime::new(operator.clone(), self.clock).with_soul(self.identity());
+        let unknown =
+            || RoleError::UnknownOperator { role: self.id.clone(), operator: id.to_owned() };
+        let operator =
+            self.operators.iter().find(|operator| operator.id() == id).ok_or_else(unknown)?;
+        let mut runtime =
+            OperatorRuntime::new(operator.clone(), self.clock).with_soul(self.identity());
         runtime.role.clone_from(&self.id);
         if let Some(model) = &self.model {
             runtime = runtime.with_model(Arc::clone(model));
@@ -297,7 +305,9 @@ impl Role {
     }
 
     fn asked(&self) -> Result<&dyn LanguageModel, RoleError> {
-        self.model.as_deref().ok_or_else(|| RoleError::NoModel { who: format!("role `{}`", self.id) })
+        self.model
+            .as_deref()
+            .ok_or_else(|| RoleError::NoModel { who: format!("role `{}`", self.id) })
     }
 
     async fn say(
@@ -308,7 +318,11 @@ impl Role {
         secrets: &mut Secrets,
     ) -> Result<String, StepCause> {
         let messages = vec![Message::User(message.to_owned())];
-        let request = ChatRequest { system: self.system_for(message, secrets)?, messages, ..ChatRequest::default() };
+        let request = ChatRequest {
+            system: self.system_for(message, secrets)?,
+            messages,
+            ..ChatRequest::default()
+        };
         let reply = model.complete(&request).await.inspect_err(|error| *usage = error.usage)?;
         *usage = reply.usage;
         Ok(reply.text)
@@ -321,7 +335,9 @@ impl Role {
             (Some(_), _) if wanted.is_empty() => String::new(),
             (Some(memory), _) => {
                 let insights = memory.matching(wanted, RESPOND_INSIGHTS_MAX)?;
-                insights.iter().for_each(|insight| secrets.add(&insight.domain, insight.classification));
+                insights
+                    .iter()
+                    .for_each(|insight| secrets.add(&insight.domain, insight.classification));
                 list(&insights)
             }
             (None, Some(notes)) => notes::section(&notes.recall(&self.id, message)?),
@@ -331,12 +347,17 @@ impl Role {
     }
 
     /// The same role with what it shares with others and does not have itself.
-    pub(super) fn equipped(mut self, shared: &Shared, memories: Option<&dyn MemoryFactory>) -> Result<Role, RoleError> {
+    pub(super) fn equipped(
+        mut self,
+        shared: &Shared,
+        memories: Option<&dyn MemoryFactory>,
+    ) -> Result<Role, RoleError> {
         self.model = self.model.or_else(|| shared.model.clone());
         self.notes = self.notes.or_else(|| shared.notes.clone());
         if let (None, Some(memories)) = (&self.memory, memories) {
             let memory = memories.memory(&self.id, &self.clearance());
-            self.memory = Some(memory.map_err(|source| RoleError::Memory { role: self.id.clone(), source })?);
+            self.memory =
+                Some(memory.map_err(|source| RoleError::Memory { role: self.id.clone(), source })?);
         }
         Ok(self)
     }
@@ -347,18 +368,23 @@ impl Role {
 }
 
 fn said(text: &str) -> Outcome {
-    let values: Map<String, Value> = [("response".to_owned(), Value::from(text))].into_iter().collect();
+    let values: Map<String, Value> =
+        [("response".to_owned(), Value::from(text))].into_iter().collect();
     Outcome { summary: text.to_owned(), values }
 }
 
 fn list(insights: &[Insight]) -> String {
-    let line = |insight: &Insight| format!("{} (confidence: {:.1})", insight.content, insight.confidence);
+    let line =
+        |insight: &Insight| format!("{} (confidence: {:.1})", insight.content, insight.confidence);
     let lines: Vec<String> = insights.iter().take(RESPOND_INSIGHTS_MAX).map(line).collect();
     prompt::list("Insights", lines.iter().map(String::as_str))
 }
 
 impl fmt::Debug for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Role").field("id", &self.id).field("operators", &self.operators).finish_non_exhaustive()
+        f.debug_struct("Role")
+            .field("id", &self.id)
+            .field("operators", &self.operators)
+            .finish_non_exhaustive()
     }
 }

@@ -19,7 +19,10 @@ impl RoleRuntime {
     /// # Errors
     /// [`RoleError::Invalid`] when two roles have the same id, [`RoleError::Memory`] when a memory
     /// cannot be had.
-    pub fn new(roles: impl IntoIterator<Item = Role>, shared: &Shared) -> Result<RoleRuntime, RoleError> {
+    pub fn new(
+        roles: impl IntoIterator<Item = Role>,
+        shared: &Shared,
+    ) -> Result<RoleRuntime, RoleError> {
         let mut runtime = RoleRuntime { roles: Vec::new() };
         let mut memories = shared.memories.clone();
         for role in roles {
@@ -27,7 +30,10 @@ impl RoleRuntime {
                 memories = Some(Arc::new(TeamMemories::new(role.clock())));
             }
             if runtime.role(role.id()).is_ok() {
-                return Err(RoleError::invalid(format!("role `{}`", role.id()), "there are two of that id"));
+                return Err(RoleError::invalid(
+                    format!("role `{}`", role.id()),
+                    "there are two of that id",
+                ));
             }
             runtime.roles.push(role.equipped(shared, memories.as_deref())?);
         }

@@ -75,7 +75,10 @@ impl MemoryScope {
 
     /// With one of the tags that a function makes of the state; empty ones are left out.
     #[must_use]
-    pub fn tags_with(mut self, tags: impl Fn(&State) -> Vec<String> + Send + Sync + 'static) -> MemoryScope {
+    pub fn tags_with(
+        mut self,
+        tags: impl Fn(&State) -> Vec<String> + Send + Sync + 'static,
+    ) -> MemoryScope {
         self.tags = Tags::Function(Arc::new(tags));
         self
     }
@@ -168,13 +171,16 @@ mod tests {
     #[test]
     fn tags_come_from_a_function() {
         let of = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let scope = MemoryScope::new().tags_with(move |state| state["kinds"].as_array().unwrap().iter().map(of).collect());
+        let scope = MemoryScope::new()
+            .tags_with(move |state| state["kinds"].as_array().unwrap().iter().map(of).collect());
         assert_eq!(scope.resolve(&state()).unwrap().tags, ["a", "b"]);
     }
 
     #[test]
     fn a_missing_key_never_widens_a_scope() {
-        let scope = MemoryScope::new().entity(Text::template("{customer}")).tags([Text::template("{kind}")]);
+        let scope = MemoryScope::new()
+            .entity(Text::template("{customer}"))
+            .tags([Text::template("{kind}")]);
         assert_eq!(scope.resolve(&state()).unwrap_err().keys, ["customer", "kind"]);
         assert_eq!(scope.fill(&state()).0, Scope::default());
     }

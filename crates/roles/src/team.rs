@@ -4,11 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::memory::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory};
+use super::memory::{
+    Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryFactory, Reflect, RoleMemory,
+};
 use super::scope::Scope;
 use kapsa_agents::{
-    AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore, InMemoryEpisodicStore,
-    InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError, Reflection, StoreLocation, WorkspaceMemory,
+    AgentMemory, CapsuleEpisodicStore, CapsuleInsightStore, ContextOptions, Episode, EpisodicStore,
+    InMemoryEpisodicStore, InMemoryInsightStore, Insight, InsightQuery, InsightStore, ReflectError,
+    Reflection, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::Result;
 use kapsa_memory::access::ClearanceProfile;
@@ -18,7 +21,10 @@ use kapsa_model::{BoxFuture, LanguageModel};
 /// The context of [`AgentMemory::context`]. The facts in it count as read.
 impl ContextAssembler for AgentMemory {
     fn assemble(&self, scope: &Scope, token_budget: usize) -> Result<Assembled> {
-        let context = self.context(scope, &ContextOptions { tokens_max: token_budget, ..ContextOptions::default() })?;
+        let context = self.context(
+            scope,
+            &ContextOptions { tokens_max: token_budget, ..ContextOptions::default() },
+        )?;
         self.count_as_read(&context)?;
         let secrets = context.secrets();
         self.note_disclosed(&secrets);

@@ -180,7 +180,9 @@ impl Text {
     /// What a function makes of the state: a `String`, or an `Option<String>` whose none is the
     /// empty text.
     #[must_use]
-    pub fn with<T: Into<Option<String>>>(function: impl Fn(&State) -> T + Send + Sync + 'static) -> Text {
+    pub fn with<T: Into<Option<String>>>(
+        function: impl Fn(&State) -> T + Send + Sync + 'static,
+    ) -> Text {
         Text(Kind::Function(Arc::new(move |state| function(state).into())))
     }
 
@@ -269,9 +271,20 @@ mod tests {
 
     #[test]
     fn other_braces_are_themselves() {
-        for text in
-            ["{", "}", "{}", "{{}}", "{ lead }", "{\"a\": {\"b\": 1}}", "{1}", "{lead", "{lead ", "fn f() {\n}", "{-a}", "{é"]
-        {
+        for text in [
+            "{",
+            "}",
+            "{}",
+            "{{}}",
+            "{ lead }",
+            "{\"a\": {\"b\": 1}}",
+            "{1}",
+            "{lead",
+            "{lead ",
+            "fn f() {\n}",
+            "{-a}",
+            "{é",
+        ] {
             check(text, text);
         }
         check("{{lead}} {{{lead}}}", "{lead} {{lead}}");
@@ -295,6 +308,9 @@ mod tests {
         assert_eq!(of(Text::with(|state| text_at(state, "none"))).as_deref(), Ok(""));
         assert_eq!(of(Text::with(|state| format!("{}!", state.len()))).as_deref(), Ok("9!"));
         assert!(of(Text::template("{gone}")).is_err());
-        assert_eq!(Text::template("a {gone} b").fill(&state()), ("a  b".to_owned(), vec!["gone".to_owned()]));
+        assert_eq!(
+            Text::template("a {gone} b").fill(&state()),
+            ("a  b".to_owned(), vec!["gone".to_owned()])
+        );
     }
 }

@@ -29,7 +29,10 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// What the model is to read: it may try again, otherwise.
-    fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, ToolError>>;
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, ToolError>>;
 }
 
 /// Why a tool gave nothing, in words for the model.
@@ -62,11 +65,19 @@ impl From<&str> for ToolError {
 /// });
 /// assert_eq!(port.spec().name, "port");
 /// ```
-pub fn function_tool<F>(name: impl Into<String>, description: impl Into<String>, parameters: Value, function: F) -> Arc<dyn Tool>
+pub fn function_tool<F>(
+    name: impl Into<String>,
+    description: impl Into<String>,
+    parameters: Value,
+    function: F,
+) -> Arc<dyn Tool>
 where
     F: Fn(&Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    Arc::new(FunctionTool { spec: ToolSpec { name: name.into(), description: description.into(), parameters }, function })
+    Arc::new(FunctionTool {
+        spec: ToolSpec { name: name.into(), description: description.into(), parameters },
+        function,
+    })
 }
 
 struct FunctionTool<F> {
@@ -79,7 +90,10 @@ impl<F: Fn(&Value) -> Result<String, ToolError> + Send + Sync> Tool for Function
         &self.spec
     }
 
-    fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, ToolError>> {
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move { (self.function)(&Value::Object(arguments.clone())) })
     }
 }
@@ -97,14 +111,23 @@ async fn give(tools: &[Arc<dyn Tool>], call: &ToolCall) -> Result<String, ToolEr
         return Err(unknown(tools, &call.name));
     };
     let Value::Object(arguments) = &call.arguments else {
-        return Err(format!("the arguments of `{}` must be a JSON object, and are {}", call.name, kind(&call.arguments)).into());
+        return Err(format!(
+            "the arguments of `{}` must be a JSON object, and are {}",
+            call.name,
+            kind(&call.arguments)
+        )
+        .into());
     };
     tool.call(arguments).await
 }
 
 fn unknown(tools: &[Arc<dyn Tool>], name: &str) -> ToolError {
     let names: Vec<String> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
-    let known = if names.is_empty() { "there are no tools".to_owned() } else { format!("the tools are {}", quoted(&names)) };
+    let known = if names.is_empty() {
+        "there are no tools".to_owned()
+    } else {
+        format!("the tools are {}", quoted(&names))
+    };
     format!("there is no tool `{}`: {known}", tokens::first_chars(name, 100)).into()
 }
 
@@ -137,9 +160,11 @@ mod tests {
     use kapsa_model::block_on;
 
     fn echo() -> Arc<dyn Tool> {
-        function_tool("echo", "Says it again.", json!({"type": "object"}), |arguments| match arguments["text"].as_str() {
-            Some(text) => Ok(text.to_owned()),
-            None => Err("there is no `text`".into()),
+        function_tool("echo", "Says it again.", json!({"type": "object"}), |arguments| {
+            match arguments["text"].as_str() {
+                Some(text) => Ok(text.to_owned()),
+                None => Err("there is no `text`".into()),
+            }
         })
     }
 
@@ -154,11 +179,23 @@ mod tests {
         check("echo", json!({"text": "hello"}), "hello", false);
         check("echo", json!({}), "there is no `text`", true);
         check("Echo", json!({}), "there is no tool `Echo`: the tools are `echo`", true);
-        for (arguments, kind) in [(json!([]), "a list"), (json!("x"), "a text"), (Value::Null, "null"), (json!(1), "a number")] {
-            check("echo", arguments, &format!("the arguments of `echo` must be a JSON object, and are {kind}"), true);
+        for (arguments, kind) in [
+            (json!([]), "a list"),
+            (json!("x"), "a text"),
+            (Value::Null, "null"),
+            (json!(1), "a number"),
+        ] {
+            check(
+                "echo",
+                arguments,
+                &format!("the arguments of `echo` must be a JSON object, and are {kind}"),
+                true,
+            );
         }
         let call = ToolCall { id: "1".into(), name: "x".repeat(1000), arguments: json!({}) };
-        let Message::ToolResult { content, .. } = block_on(answer(&[], &call)) else { panic!("a result") };
+        let Message::ToolResult { content, .. } = block_on(answer(&[], &call)) else {
+            panic!("a result")
+        };
         assert_eq!(content, format!("there is no tool `{}`: there are no tools", "x".repeat(100)));
     }
 
@@ -166,7 +203,12 @@ mod tests {
     fn a_long_result_is_cut_and_says_so() {
         let long = format!("x{}", "é".repeat(TOOL_RESULT_BYTES_MAX / 2));
         let kept = format!("x{}", "é".repeat(TOOL_RESULT_BYTES_MAX / 2 - 1));
-        check("echo", json!({"text": long}), &format!("{kept}\n[cut: the first 65535 of 65537 bytes]"), false);
+        check(
+            "echo",
+            json!({"text": long}),
+            &format!("{kept}\n[cut: the first 65535 of 65537 bytes]"),
+            false,
+        );
         check("echo", json!({"text": kept.clone()}), &kept, false);
     }
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::tool::{Tool, ToolError};
-use kapsa_agents::{AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id};
+use kapsa_agents::{
+    AgentMemory, ContextOptions, Found, INSIGHT_CHARS_MAX, Insight, Scope, Secrets, fresh_id,
+};
 use kapsa_memory::access::Classification;
 use kapsa_memory::record::Micros;
 use kapsa_memory::uri::Uri;
@@ -25,15 +27,20 @@ const TAGS_MAX: usize = 16;
 /// its clearance allows of its team's.
 #[must_use]
 pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc<dyn Tool>> {
-    let tool = |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {
-        let spec = ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
-        Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: handler })
-    };
+    let tool =
+        |name: &str, description: &str, parameters: Value, handler: Handler| -> Arc<dyn Tool> {
+            let spec =
+                ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters };
+            Arc::new(MemoryTool { spec, memory: Arc::clone(memory), clock, handle: handler })
+        };
     let text = |description: &str| json!({"type": "string", "description": description});
     let about = [("entity", text("what it is about")), ("domain", text("field of knowledge"))];
     let object = |more: &[(&str, Value)], required: &str| {
-        let properties: Map<String, Value> =
-            more.iter().chain(&about).map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+        let properties: Map<String, Value> = more
+            .iter()
+            .chain(&about)
+            .map(|(name, schema)| ((*name).to_owned(), schema.clone()))
+            .collect();
         json!({"type": "object", "properties": properties, "required": [required]})
     };
     let tags = json!({"type": "array", "items": {"type": "string"}});
@@ -54,7 +61,10 @@ pub fn memory_tools(memory: &Arc<AgentMemory>, clock: fn() -> Micros) -> Vec<Arc
         tool(
             "memory_write",
             "Keeps something learned as an insight of your own.",
-            object(&[("content", text("one sentence")), ("confidence", confidence), ("tags", tags)], "content"),
+            object(
+                &[("content", text("one sentence")), ("confidence", confidence), ("tags", tags)],
+                "content",
+            ),
             write,
         ),
     ]
@@ -78,7 +88,10 @@ impl Tool for MemoryTool {
         self.memory.disclosed()
     }
 
-    fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, ToolError>> {
+    fn call<'a>(
+        &'a self,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, ToolError>> {
         Box::pin(async move { (self.handle)(self, arguments) })
     }
 }
@@ -89,7 +102,14 @@ fn search(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, T
     let scope = Scope { entity, domain, query, tags: Vec::new() };
     let context = tool
         .memory
-        .context(&scope, &ContextOptions { tokens_max: SEARCH_TOKENS_MAX, uris: true, ..ContextOptions::default() })
+        .context(
+            &scope,
+            &ContextOptions {
+                tokens_max: SEARCH_TOKENS_MAX,
+                uris: true,
+                ..ContextOptions::default()
+            },
+        )
         .map_err(failed)?;
     tool.memory.count_as_read(&context).map_err(failed)?;
     tool.memory.note_disclosed(&context.secrets());
@@ -103,19 +123,37 @@ fn read(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, Too
     let (text, domain, level) = match tool.memory.look_up(&uri).map_err(failed)? {
         Some(Found::Fact(fact)) => {
             let contested = if fact.contested_with.is_empty() { "" } else { ", contested" };
-            (format!("{}\n(confidence {:.2}{contested})", fact.content, fact.confidence), fact.domain, fact.classification)
+            (
+                format!("{}\n(confidence {:.2}{contested})", fact.content, fact.confidence),
+                fact.domain,
+                fact.classification,
+            )
         }
         Some(Found::Insight(insight)) => {
-            let seen = format!("confidence {:.2}, seen {} times", insight.confidence, insight.evidence_count);
+            let seen = format!(
+                "confidence {:.2}, seen {} times",
+                insight.confidence, insight.evidence_count
+            );
             (format!("{}\n({seen})", insight.content), insight.domain, insight.classification)
         }
         Some(Found::Episode(episode)) => {
             let outcome = Value::Object(episode.outcome);
-            let (action, input, output) = (episode.action, episode.input_summary, episode.output_summary);
-            (format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"), episode.domain, episode.classification)
+            let (action, input, output) =
+                (episode.action, episode.input_summary, episode.output_summary);
+            (
+                format!("{action}\nin: {input}\nout: {output}\noutcome: {outcome}"),
+                episode.domain,
+                episode.classification,
+            )
         }
         // What may not be known and what never was get the same answer.
-        None => return Err(format!("there is nothing under `{}`", kapsa_memory::tokens::first_chars(&named, 100)).into()),
+        None => {
+            return Err(format!(
+                "there is nothing under `{}`",
+                kapsa_memory::tokens::first_chars(&named, 100)
+            )
+            .into());
+        }
     };
     tool.memory.note_disclosed(&Secrets::of(&domain, level));
     Ok(text)
@@ -128,9 +166,15 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
     }
     let confidence = match arguments.get("confidence") {
         None | Some(Value::Null) => None,
-        Some(value) => Some(value.as_f64().filter(|share| (0.0..=1.0).contains(share)).ok_or("`confidence` is 0 to 1")?),
+        Some(value) => Some(
+            value
+                .as_f64()
+                .filter(|share| (0.0..=1.0).contains(share))
+                .ok_or("`confidence` is 0 to 1")?,
+        ),
     };
-    let tags = arguments.get("tags").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let tags =
+        arguments.get("tags").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tags: Vec<String> = tags.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     if tags.len() > TAGS_MAX {
         return Err(format!("there are more than {TAGS_MAX} tags").into());
@@ -153,7 +197,11 @@ fn write(tool: &MemoryTool, arguments: &Map<String, Value>) -> Result<String, To
 
 fn needed(arguments: &Map<String, Value>, name: &str) -> Result<String, ToolError> {
     let text = optional(arguments, name);
-    if text.trim().is_empty() { Err(format!("`{name}` must be a text, and not an empty one").into()) } else { Ok(text) }
+    if text.trim().is_empty() {
+        Err(format!("`{name}` must be a text, and not an empty one").into())
+    } else {
+        Ok(text)
+    }
 }
 
 fn optional(arguments: &Map<String, Value>, name: &str) -> String {

@@ -77,6 +77,9 @@ mod tests {
         assert_eq!(config.sibling_max_chunks, 5);
         assert_eq!(config.search_mode, SearchMode::Auto);
         assert_eq!(config.repo_root_path, None);
-        assert_eq!((config.layout, config.context_tokens, SIBLING_CHUNK_CHARS), (LayoutKind::Branches, 2000, 500));
+        assert_eq!(
+            (config.layout, config.context_tokens, SIBLING_CHUNK_CHARS),
+            (LayoutKind::Branches, 2000, 500)
+        );
     }
 }

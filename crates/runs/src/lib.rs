@@ -11,7 +11,12 @@
 //! about to begin. [`RunMemory`] is the same for a host that must go on when its memory fails:
 //! every failure is reported, none is returned.
 
-#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]
+#![deny(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod config;
 mod context;
@@ -26,7 +31,9 @@ mod steps;
 mod store;
 
 pub use config::{LayoutKind, RunConfig, SIBLING_CHUNK_CHARS};
-pub use context::{Context, ContextRequest, Line, MARKER_BEGIN, MARKER_END, ModelSource, PAST_RUNS_MAX, Skipped};
+pub use context::{
+    Context, ContextRequest, Line, MARKER_BEGIN, MARKER_END, ModelSource, PAST_RUNS_MAX, Skipped,
+};
 pub use memory::{RunMemory, Warn};
 pub use names::{ID_BYTES_MAX, ROLE_BYTES_MAX, Role, RunId, TaskId};
 pub use prompt::{Layer, PromptLayers};

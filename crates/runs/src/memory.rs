@@ -46,7 +46,10 @@ pub struct RunMemory {
 
 impl fmt::Debug for RunMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunMemory").field("config", &self.config).field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("RunMemory")
+            .field("config", &self.config)
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,12 +90,18 @@ impl RunMemory {
     /// As [`RunStore::context`], with what the settings say, by words. None when there is nothing
     /// to show.
     pub fn context(&self, run: &RunId, task: Option<&TaskId>, role: &Role) -> Option<Context> {
-        self.context_with(run, &self.request(task, role, None)).filter(|context| !context.lines.is_empty())
+        self.context_with(run, &self.request(task, role, None))
+            .filter(|context| !context.lines.is_empty())
     }
 
     /// The request that the settings make.
     #[must_use]
-    pub fn request<'a>(&self, task: Option<&'a TaskId>, role: &'a Role, models: Option<ModelSource<'a>>) -> ContextRequest<'a> {
+    pub fn request<'a>(
+        &self,
+        task: Option<&'a TaskId>,
+        role: &'a Role,
+        models: Option<ModelSource<'a>>,
+    ) -> ContextRequest<'a> {
         let timeout = Micros::try_from(self.config.timeout.as_micros()).unwrap_or(Micros::MAX);
         ContextRequest {
             task,

@@ -123,7 +123,9 @@ impl Role {
     #[must_use]
     pub fn title(&self) -> String {
         let mut chars = self.0.chars();
-        chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
+        chars.next().map_or_else(String::new, |first| {
+            first.to_ascii_uppercase().to_string() + chars.as_str()
+        })
     }
 }
 
@@ -148,7 +150,9 @@ fn check(what: &str, text: &str, bytes_max: usize) -> Result<()> {
         return Ok(());
     };
     let shown: String = text.chars().take(ID_BYTES_MAX).collect();
-    Err(Error::InvalidOperation { reason: format!("`{shown}` is not an id or name of a {what}: {reason}") })
+    Err(Error::InvalidOperation {
+        reason: format!("`{shown}` is not an id or name of a {what}: {reason}"),
+    })
 }
 
 #[cfg(test)]
@@ -162,14 +166,32 @@ mod tests {
             assert_eq!((run.as_str(), run.branch().as_str()), ("17", "run/17"), "{typed}");
         }
         let task = TaskId::parse(" task-3 ").expect("an id");
-        assert_eq!(task.branch(&RunId::parse("S-1_1700000000_ab12").expect("an id")), "run/S-1_1700000000_ab12/task-3");
+        assert_eq!(
+            task.branch(&RunId::parse("S-1_1700000000_ab12").expect("an id")),
+            "run/S-1_1700000000_ab12/task-3"
+        );
     }
 
     #[test]
     fn what_could_leave_its_folder_or_look_like_another_is_refused() {
         let long = "x".repeat(ID_BYTES_MAX + 1);
-        for odd in ["", " ", "a/b", "..", ".a", "-a", "a.", "a b", "a\\b", "a\nb", "a:b", "ä", "a\u{202e}", "a\0", long.as_str()]
-        {
+        for odd in [
+            "",
+            " ",
+            "a/b",
+            "..",
+            ".a",
+            "-a",
+            "a.",
+            "a b",
+            "a\\b",
+            "a\nb",
+            "a:b",
+            "ä",
+            "a\u{202e}",
+            "a\0",
+            long.as_str(),
+        ] {
             assert!(RunId::parse(odd).is_err(), "{odd:?}");
             assert!(TaskId::parse(odd).is_err(), "{odd:?}");
             assert!(Role::parse(odd).is_err(), "{odd:?}");

@@ -109,7 +109,8 @@ impl PromptLayers {
     /// Sets a layer. None, or a text of nothing but white space, takes it out.
     #[must_use]
     pub fn with(mut self, layer: Layer, text: Option<&str>) -> PromptLayers {
-        self.texts[layer as usize] = text.filter(|text| !text.trim().is_empty()).map(str::to_string);
+        self.texts[layer as usize] =
+            text.filter(|text| !text.trim().is_empty()).map(str::to_string);
         self
     }
 
@@ -132,7 +133,10 @@ impl PromptLayers {
     /// The prompt: each layer under its heading. Empty when there is no layer.
     #[must_use]
     pub fn render(&self) -> String {
-        let parts: Vec<String> = self.layers().map(|(layer, text)| format!("# {}\n\n{text}\n", layer.heading())).collect();
+        let parts: Vec<String> = self
+            .layers()
+            .map(|(layer, text)| format!("# {}\n\n{text}\n", layer.heading()))
+            .collect();
         parts.join("\n")
     }
 }
@@ -147,7 +151,10 @@ fn within(text: &str, tokens_max: usize) -> String {
     // A single line that does not fit is cut between characters: the beginning of it says more than
     // nothing.
     let kept = match kept.trim_end() {
-        "" => tokens::first_bytes(text, tokens_max.saturating_sub(tokens::estimate(&note) + 1) * tokens::TOKEN_BYTES),
+        "" => tokens::first_bytes(
+            text,
+            tokens_max.saturating_sub(tokens::estimate(&note) + 1) * tokens::TOKEN_BYTES,
+        ),
         kept => kept,
     };
     if kept.is_empty() { note } else { format!("{kept}\n{note}") }
@@ -160,11 +167,20 @@ mod tests {
     #[test]
     fn sibling_memory_is_the_seventh_and_the_order_is_fixed() {
         assert_eq!(Layer::ALL[6], Layer::SiblingMemory);
-        let in_order = Layer::ALL.iter().fold(PromptLayers::new(), |all, layer| all.with(*layer, Some(layer.heading())));
-        let reversed = Layer::ALL.iter().rev().fold(PromptLayers::new(), |all, layer| all.with(*layer, Some(layer.heading())));
+        let in_order = Layer::ALL
+            .iter()
+            .fold(PromptLayers::new(), |all, layer| all.with(*layer, Some(layer.heading())));
+        let reversed = Layer::ALL
+            .iter()
+            .rev()
+            .fold(PromptLayers::new(), |all, layer| all.with(*layer, Some(layer.heading())));
         assert_eq!(in_order.render(), reversed.render());
-        let places: Vec<_> =
-            Layer::ALL.iter().map(|layer| in_order.render().find(&format!("# {}\n", layer.heading())).expect("there")).collect();
+        let places: Vec<_> = Layer::ALL
+            .iter()
+            .map(|layer| {
+                in_order.render().find(&format!("# {}\n", layer.heading())).expect("there")
+            })
+            .collect();
         assert!(places.is_sorted(), "{places:?}");
     }
 
@@ -179,25 +195,43 @@ mod tests {
     #[test]
     fn white_space_counts_as_absent() {
         for absent in [None, Some(""), Some(" \n\t ")] {
-            let layers = PromptLayers::new().with(Layer::Plan, Some("a plan")).with(Layer::SiblingMemory, absent);
+            let layers = PromptLayers::new()
+                .with(Layer::Plan, Some("a plan"))
+                .with(Layer::SiblingMemory, absent);
             assert_eq!(layers.render(), "# Plan\n\na plan\n", "{absent:?}");
         }
-        let replaced = PromptLayers::new().with(Layer::Plan, Some("a plan")).with(Layer::Plan, None);
+        let replaced =
+            PromptLayers::new().with(Layer::Plan, Some("a plan")).with(Layer::Plan, None);
         assert_eq!(replaced.render(), "");
     }
 
     #[test]
     fn a_layer_is_cut_at_whole_lines_and_says_so() {
         let text = (0..100).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
-        let layers = PromptLayers::new().with(Layer::ScoreHistory, Some(&text)).with_budget(Layer::ScoreHistory, 40);
+        let layers = PromptLayers::new()
+            .with(Layer::ScoreHistory, Some(&text))
+            .with_budget(Layer::ScoreHistory, 40);
         let (_, cut) = layers.layers().next().expect("a layer");
         assert!(tokens::estimate(&cut) <= 40, "{cut}");
-        assert!(cut.ends_with(&format!("[cut: {} tokens, the budget is 40]", tokens::estimate(&text))), "{cut}");
-        assert!(cut.lines().rev().skip(1).all(|line| text.lines().any(|whole| whole == line)), "{cut}");
+        assert!(
+            cut.ends_with(&format!("[cut: {} tokens, the budget is 40]", tokens::estimate(&text))),
+            "{cut}"
+        );
+        assert!(
+            cut.lines().rev().skip(1).all(|line| text.lines().any(|whole| whole == line)),
+            "{cut}"
+        );
         let one = "ž".repeat(1000);
-        let (_, cut) =
-            PromptLayers::new().with(Layer::Task, Some(&one)).with_budget(Layer::Task, 30).layers().next().expect("a layer");
-        assert!(cut.starts_with("žžž") && cut.contains("[cut:") && tokens::estimate(&cut) <= 30, "{cut}");
+        let (_, cut) = PromptLayers::new()
+            .with(Layer::Task, Some(&one))
+            .with_budget(Layer::Task, 30)
+            .layers()
+            .next()
+            .expect("a layer");
+        assert!(
+            cut.starts_with("žžž") && cut.contains("[cut:") && tokens::estimate(&cut) <= 30,
+            "{cut}"
+        );
         let (_, nothing) = PromptLayers::new()
             .with(Layer::Task, Some("much too long"))
             .with_budget(Layer::Task, 0)

@@ -47,7 +47,10 @@ impl Status {
     /// The status with this name; a name that nobody gave counts as running.
     #[must_use]
     pub fn named(name: &str) -> Status {
-        [Status::Done, Status::Failed, Status::Archived].into_iter().find(|status| status.name() == name).unwrap_or_default()
+        [Status::Done, Status::Failed, Status::Archived]
+            .into_iter()
+            .find(|status| status.name() == name)
+            .unwrap_or_default()
     }
 }
 
@@ -107,7 +110,11 @@ pub(super) fn run_record(info: &RunInfo) -> Result<NewRecord> {
         run: info.id.to_string(),
         metadata,
         created_at: Some(info.started_at),
-        ..NewRecord::text(if info.title.is_empty() { format!("run {}", info.id) } else { info.title.clone() })
+        ..NewRecord::text(if info.title.is_empty() {
+            format!("run {}", info.id)
+        } else {
+            info.title.clone()
+        })
     })
 }
 
@@ -125,7 +132,11 @@ pub(super) fn run_info(record: &Record, run: &RunId) -> RunInfo {
 
 /// The record that a task is.
 pub(super) fn task_record(info: &TaskInfo, run: &RunId) -> Result<NewRecord> {
-    let metadata = metadata([("run_id", run.as_str()), ("task_id", info.id.as_str()), ("status", info.status.name())]);
+    let metadata = metadata([
+        ("run_id", run.as_str()),
+        ("task_id", info.id.as_str()),
+        ("status", info.status.name()),
+    ]);
     let text = [&info.description, &info.title].into_iter().find(|text| !text.trim().is_empty());
     Ok(NewRecord {
         uri: Some(task_uri(run, &info.id)?),
@@ -155,7 +166,12 @@ pub(super) fn task_info(record: &Record) -> Option<TaskInfo> {
 }
 
 /// A plan: of the run, or of one task.
-pub(super) fn plan_record(run: &RunId, task: Option<&TaskId>, title: &str, text: String) -> NewRecord {
+pub(super) fn plan_record(
+    run: &RunId,
+    task: Option<&TaskId>,
+    title: &str,
+    text: String,
+) -> NewRecord {
     let task_id = task.map_or("", TaskId::as_str);
     NewRecord {
         kind: OUTPUT.to_string(),
@@ -179,11 +195,13 @@ pub(super) fn output_record(
     text: String,
 ) -> NewRecord {
     let task_id = task.map_or("", TaskId::as_str);
-    let mut metadata = metadata([("task_id", task_id), ("role", role.as_str()), ("run_id", run.as_str())]);
+    let mut metadata =
+        metadata([("task_id", task_id), ("role", role.as_str()), ("run_id", run.as_str())]);
     if let Some(confidence) = confidence {
         metadata.insert("confidence".to_string(), format!("{confidence:.2}").into());
     }
-    let title = [title, task_id].into_iter().find(|title| !title.is_empty()).unwrap_or(run.as_str());
+    let title =
+        [title, task_id].into_iter().find(|title| !title.is_empty()).unwrap_or(run.as_str());
     let title = tokens::first_bytes(title, FIELD_BYTES_MAX - TITLE_ROLE.len() - ROLE_BYTES_MAX);
     NewRecord {
         kind: OUTPUT.to_string(),

@@ -41,8 +41,11 @@ fn common(top: &Path) -> Option<PathBuf> {
     }
     let parent = shared.parent()?;
     // The repository lies in its main working tree, beside the file that names it, or stands alone.
-    let named = || Some(plain(&parent.join(first_line(&parent.join(GIT))?.strip_prefix("gitdir:")?.trim())));
-    let has_tree = shared.file_name().is_some_and(|name| name == GIT) || named().is_some_and(|named| named == shared);
+    let named = || {
+        Some(plain(&parent.join(first_line(&parent.join(GIT))?.strip_prefix("gitdir:")?.trim())))
+    };
+    let has_tree = shared.file_name().is_some_and(|name| name == GIT)
+        || named().is_some_and(|named| named == shared);
     Some(if has_tree { parent.to_path_buf() } else { shared })
 }
 
@@ -116,12 +119,23 @@ mod tests {
         let tree = repository(root.path(), ".git");
         let foreign = root.path().join("download");
         write(&foreign.join(GIT), &fs::read_to_string(tree.join(GIT)).expect("the file"));
-        assert_eq!(shared_root(&foreign), Some(foreign.clone()), "it names a folder that belongs to another tree");
+        assert_eq!(
+            shared_root(&foreign),
+            Some(foreign.clone()),
+            "it names a folder that belongs to another tree"
+        );
         // The attacker writes both ends, and names the victim's repository.
         write(&foreign.join("fake/gitdir"), "../.git\n");
-        write(&foreign.join("fake/commondir"), &format!("{}\n", root.path().join("main/.git").display()));
+        write(
+            &foreign.join("fake/commondir"),
+            &format!("{}\n", root.path().join("main/.git").display()),
+        );
         write(&foreign.join(GIT), "gitdir: fake\n");
-        assert_eq!(shared_root(&foreign), Some(foreign.clone()), "it does not lie in the repository that it names");
+        assert_eq!(
+            shared_root(&foreign),
+            Some(foreign.clone()),
+            "it does not lie in the repository that it names"
+        );
         write(&foreign.join(GIT), "gitdir: ../../../../etc\n");
         assert_eq!(shared_root(&foreign.join("x")), Some(foreign.clone()));
         write(&foreign.join(GIT), "nonsense");

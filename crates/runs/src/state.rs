@@ -18,7 +18,8 @@ pub(crate) fn kind_request(kind: &str) -> TimelineRequest {
 }
 
 pub(crate) fn refuse_archived(run: &RunId, record: Option<&Record>) -> Result<()> {
-    let closed = record.is_some_and(|record| records::run_info(record, run).status == Status::Archived);
+    let closed =
+        record.is_some_and(|record| records::run_info(record, run).status == Status::Archived);
     if closed { Err(archived(run)) } else { Ok(()) }
 }
 
@@ -31,10 +32,14 @@ pub(crate) fn run_in(reader: &Reader, run: &RunId) -> Result<Option<RunInfo>> {
     };
     let request = TimelineRequest { limit: TASKS_MAX, ..kind_request(records::TASK) };
     // A record that says it is a task and lies elsewhere is none.
-    let genuine = |task: &TaskInfo, record: &Record| records::task_uri(run, &task.id).is_ok_and(|uri| uri == record.uri);
+    let genuine = |task: &TaskInfo, record: &Record| {
+        records::task_uri(run, &task.id).is_ok_and(|uri| uri == record.uri)
+    };
     let listed = reader.timeline(&request)?;
-    let mut tasks: Vec<TaskInfo> =
-        listed.iter().filter_map(|record| records::task_info(record).filter(|task| genuine(task, record))).collect();
+    let mut tasks: Vec<TaskInfo> = listed
+        .iter()
+        .filter_map(|record| records::task_info(record).filter(|task| genuine(task, record)))
+        .collect();
     tasks.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     let plans = outputs(reader, Some(records::PLAN))?;
     Ok(Some(RunInfo { tasks, plans, ..records::run_info(&own, run) }))
@@ -63,5 +68,7 @@ pub(crate) fn no_run(run: &RunId) -> Error {
 }
 
 pub(crate) fn archived(run: &RunId) -> Error {
-    Error::InvalidOperation { reason: format!("run {run} is archived: it can be read and not written") }
+    Error::InvalidOperation {
+        reason: format!("run {run} is archived: it can be read and not written"),
+    }
 }

@@ -34,7 +34,12 @@ impl RunStore {
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
     /// `stamp` writes a time as ISO 8601.
     #[must_use]
-    pub fn files(folder: &Path, workspace: &Path, options: WriteOptions, stamp: fn(Micros) -> String) -> RunStore {
+    pub fn files(
+        folder: &Path,
+        workspace: &Path,
+        options: WriteOptions,
+        stamp: fn(Micros) -> String,
+    ) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
         let layout = Files { folder, workspace, options: options.clone(), stamp };
         RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
@@ -78,7 +83,8 @@ impl RunStore {
             records.push(records::run_record(&info)?);
         }
         if let Some(plan) = new.plan.as_ref().filter(|plan| !plan.trim().is_empty())
-            && newest_plan_of(&branch::own(&mut writer)?, None)?.is_none_or(|newest| newest.text != *plan)
+            && newest_plan_of(&branch::own(&mut writer)?, None)?
+                .is_none_or(|newest| newest.text != *plan)
         {
             records.push(records::plan_record(run, None, &info.title, plan.clone()));
         }
@@ -114,18 +120,25 @@ impl RunStore {
     /// # Errors
     /// As [`RunStore::start`].
     pub fn start_task(&self, run: &RunId, task: &TaskId, new: &NewTask) -> Result<Started> {
-        let given =
-            TaskInfo { title: new.title.clone(), description: new.description.clone(), ..new_task(task, (self.options.clock)()) };
+        let given = TaskInfo {
+            title: new.title.clone(),
+            description: new.description.clone(),
+            ..new_task(task, (self.options.clock)())
+        };
         records::task_record(&given, run)?.check()?;
         let mut writer = self.running(run)?;
-        let mut info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
+        let mut info = task_in(&mut writer, run, task)?
+            .unwrap_or_else(|| new_task(task, (self.options.clock)()));
         info.status = Status::Running;
-        for (known, given) in [(&mut info.title, &new.title), (&mut info.description, &new.description)] {
+        for (known, given) in
+            [(&mut info.title, &new.title), (&mut info.description, &new.description)]
+        {
             if !given.trim().is_empty() {
                 known.clone_from(given);
             }
         }
-        let is_new = self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
+        let is_new =
+            self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
     }
@@ -152,7 +165,8 @@ impl RunStore {
     }
 
     fn put_output(&self, run: &RunId, output: NewOutput, is_plan: bool) -> Result<Put> {
-        records::output_record(run, None, &output.role, "", output.confidence, output.text.clone()).check()?;
+        records::output_record(run, None, &output.role, "", output.confidence, output.text.clone())
+            .check()?;
         let store = output.task.as_ref().filter(|_| !is_plan);
         let mut open = match self.layout.open(run, store)? {
             Some(open) => open,
@@ -161,19 +175,30 @@ impl RunStore {
                     Some(task) if !is_plan => self.start_task(run, task, &NewTask::default())?,
                     _ => self.start(run, &NewRun::default())?,
                 };
-                let missing = || Error::InvalidOperation { reason: format!("run {run} vanished while it was started") };
+                let missing = || Error::InvalidOperation {
+                    reason: format!("run {run} vanished while it was started"),
+                };
                 self.layout.open(run, store)?.ok_or_else(missing)?
             }
         };
         let task = output.task.as_ref();
         let record = if is_plan {
             let title = match task {
-                Some(task) => task_in(&mut open.writer, run, task)?.map(|info| info.title).unwrap_or_default(),
+                Some(task) => {
+                    task_in(&mut open.writer, run, task)?.map(|info| info.title).unwrap_or_default()
+                }
                 None => open.title,
             };
             records::plan_record(run, task, &title, output.text)
         } else {
-            records::output_record(run, task, &output.role, &open.title, output.confidence, output.text)
+            records::output_record(
+                run,
+                task,
+                &output.role,
+                &open.title,
+                output.confidence,
+                output.text,
+            )
         };
         open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
     }
@@ -210,7 +235,9 @@ impl RunStore {
             match info.tasks.iter_mut().find(|task| task.id == *id) {
                 Some(task) => task.outputs = counted,
                 // A store that another tool made, or a start that was cut short.
-                None => info.tasks.push(TaskInfo { outputs: counted, ..new_task(id, (self.options.clock)()) }),
+                None => info
+                    .tasks
+                    .push(TaskInfo { outputs: counted, ..new_task(id, (self.options.clock)()) }),
             }
         }
         Ok(Some(info))
@@ -224,10 +251,14 @@ impl RunStore {
     pub fn runs(&self) -> Result<Vec<(RunId, Result<RunInfo>)>> {
         let mut runs = Vec::new();
         for (run, reader) in self.layout.runs()? {
-            let info = reader.and_then(|reader| run_in(&reader, &run)).and_then(|info| info.ok_or_else(|| no_run(&run)));
+            let info = reader
+                .and_then(|reader| run_in(&reader, &run))
+                .and_then(|info| info.ok_or_else(|| no_run(&run)));
             runs.push((run, info));
         }
-        let newest = |info: &Result<RunInfo>| std::cmp::Reverse(info.as_ref().map_or(0, |info| info.started_at));
+        let newest = |info: &Result<RunInfo>| {
+            std::cmp::Reverse(info.as_ref().map_or(0, |info| info.started_at))
+        };
         runs.sort_by_key(|(run, info)| (newest(info), run.clone()));
         Ok(runs)
     }
@@ -243,7 +274,8 @@ impl RunStore {
         let recorded = self.record_end(run, task, finish)?;
         let status = if finish.failed { Status::Failed } else { Status::Done };
         let mut writer = self.running(run)?;
-        let info = task_in(&mut writer, run, task)?.unwrap_or_else(|| new_task(task, (self.options.clock)()));
+        let info = task_in(&mut writer, run, task)?
+            .unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
         self.publish_state(&mut writer, run);
@@ -260,10 +292,12 @@ impl RunStore {
         let reader = self.layout.task(run, task)?;
         let is_known = reader.is_some();
         let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
-        let why = finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
+        let why =
+            finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
         if let (Some(text), true) = (why, stored > 0) {
             let (task, role) = (Some(task.clone()), Role::parse("summary")?);
-            let output = NewOutput { task, role, text, confidence: Some(1.0), agent: finish.by.clone() };
+            let output =
+                NewOutput { task, role, text, confidence: Some(1.0), agent: finish.by.clone() };
             return Ok(Some(self.put_output(run, output, false)?));
         }
         if stored > 0 {
@@ -282,10 +316,17 @@ impl RunStore {
             },
         };
         let Some(text) = text else {
-            let unknown = || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
+            let unknown =
+                || Error::InvalidOperation { reason: format!("run {run} has no task {task}") };
             return if is_known { Ok(None) } else { Err(unknown()) };
         };
-        let output = NewOutput { task: Some(task.clone()), role, text, confidence: Some(1.0), agent: String::new() };
+        let output = NewOutput {
+            task: Some(task.clone()),
+            role,
+            text,
+            confidence: Some(1.0),
+            agent: String::new(),
+        };
         Ok(Some(self.put_output(run, output, false)?))
     }
 
@@ -300,7 +341,10 @@ impl RunStore {
         let recorded = match finish.summary.clone().filter(|text| !text.trim().is_empty()) {
             Some(text) => {
                 let role = Role::parse("summary")?;
-                Some(self.record(run, NewOutput { task: None, role, text, confidence: None, agent: String::new() })?)
+                Some(self.record(
+                    run,
+                    NewOutput { task: None, role, text, confidence: None, agent: String::new() },
+                )?)
             }
             None => None,
         };
@@ -318,7 +362,13 @@ impl RunStore {
 
     /// Merges tasks into their run and that into the memory of the workspace, up to the first
     /// conflict.
-    fn merge_all(&self, run: &RunId, tasks: &[TaskInfo], mode: Mode, finish: &Finish) -> Result<Vec<MergedInto>> {
+    fn merge_all(
+        &self,
+        run: &RunId,
+        tasks: &[TaskInfo],
+        mode: Mode,
+        finish: &Finish,
+    ) -> Result<Vec<MergedInto>> {
         let mut merged = Vec::new();
         for task in tasks {
             match self.layout.merge_task(run, &task.id, mode, finish) {

@@ -106,21 +106,30 @@ impl Medium {
 
     /// How many pieces of the named files may be on disk or not.
     fn open_pieces(&self, names: &BTreeMap<PathBuf, usize>) -> usize {
-        names.values().map(|&file| self.files[file].steps.iter().filter(|step| !step.settled).count()).sum()
+        names
+            .values()
+            .map(|&file| self.files[file].steps.iter().filter(|step| !step.settled).count())
+            .sum()
     }
 
     fn apply(&mut self, operation: &Operation) {
         match operation {
-            Operation::Write { file, offset, bytes } => pieces(*offset, bytes).for_each(|piece| self.files[*file].push(piece)),
+            Operation::Write { file, offset, bytes } => {
+                pieces(*offset, bytes).for_each(|piece| self.files[*file].push(piece))
+            }
             Operation::SetLen { file, len } => self.files[*file].push(Piece::Length(*len)),
             Operation::Sync { file } => self.files[*file].settle(),
-            Operation::FailedSync { file, .. } => self.files[*file].steps.iter_mut().for_each(|step| step.limbo = !step.settled),
+            Operation::FailedSync { file, .. } => {
+                self.files[*file].steps.iter_mut().for_each(|step| step.limbo = !step.settled)
+            }
             Operation::Create { file, .. } => {
                 assert_eq!(*file, self.files.len(), "files are numbered as they are made");
                 self.files.push(File::default());
                 self.pending_names.push(operation.clone());
             }
-            Operation::Rename { .. } | Operation::Remove { .. } => self.pending_names.push(operation.clone()),
+            Operation::Rename { .. } | Operation::Remove { .. } => {
+                self.pending_names.push(operation.clone())
+            }
             Operation::SyncFolder => {
                 let pending = std::mem::take(&mut self.pending_names);
                 self.durable_names = self.names(&pending);
@@ -160,12 +169,21 @@ impl Medium {
         count
     }
 
-    fn contents(&self, names: &BTreeMap<PathBuf, usize>, choice: &[Fate], noise: u64) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn contents(
+        &self,
+        names: &BTreeMap<PathBuf, usize>,
+        choice: &[Fate],
+        noise: u64,
+    ) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut choice = choice.iter();
         let mut content = |file: &File| {
             let mut bytes = file.durable.clone();
             for step in &file.steps {
-                let fate = if step.settled { Fate::Written } else { *choice.next().expect("one fate for each piece") };
+                let fate = if step.settled {
+                    Fate::Written
+                } else {
+                    *choice.next().expect("one fate for each piece")
+                };
                 step.piece.write(&mut bytes, fate, noise);
             }
             bytes
@@ -234,7 +252,9 @@ fn pieces(offset: u64, bytes: &[u8]) -> impl Iterator<Item = Piece> {
 /// What became of `count` pieces: every subset where they are few, else the telling ones; and each one as garbage.
 fn choices(count: usize, random: &mut Random) -> Vec<Vec<Fate>> {
     let fate = |written: bool| if written { Fate::Written } else { Fate::Missing };
-    let of = |written: &dyn Fn(usize) -> bool| (0..count).map(|piece| fate(written(piece))).collect::<Vec<_>>();
+    let of = |written: &dyn Fn(usize) -> bool| {
+        (0..count).map(|piece| fate(written(piece))).collect::<Vec<_>>()
+    };
     let mut all = Vec::new();
     if count <= SUBSET_BITS_MAX {
         all.extend((0..1u32 << count).map(|mask| of(&|piece| mask >> piece & 1 == 1)));
@@ -244,7 +264,10 @@ fn choices(count: usize, random: &mut Random) -> Vec<Vec<Fate>> {
             all.push(of(&|piece| piece == single));
             all.push(of(&|piece| piece != single));
         }
-        all.extend((0..SUBSETS_SAMPLED).map(|_| (0..count).map(|_| fate(random.number() & 1 == 1)).collect()));
+        all.extend(
+            (0..SUBSETS_SAMPLED)
+                .map(|_| (0..count).map(|_| fate(random.number() & 1 == 1)).collect()),
+        );
     }
     for garbage in 0..count {
         let mut choice = of(&|_| true);
@@ -276,8 +299,15 @@ mod tests {
             }
         });
         let plain = |byte: &u8| [0, 2].contains(byte);
-        let subsets = seen.iter().filter(|(a, b, c)| plain(a) && plain(b) && c.as_ref().is_none_or(plain)).count();
-        assert_eq!((subsets, seen.len()), (8, 11), "each of the three pieces is there or not, or garbage: {seen:?}");
+        let subsets = seen
+            .iter()
+            .filter(|(a, b, c)| plain(a) && plain(b) && c.as_ref().is_none_or(plain))
+            .count();
+        assert_eq!(
+            (subsets, seen.len()),
+            (8, 11),
+            "each of the three pieces is there or not, or garbage: {seen:?}"
+        );
     }
 
     #[test]
@@ -286,7 +316,9 @@ mod tests {
         let files = BTreeMap::from([(a.clone(), vec![1]), (b.clone(), vec![2])]);
         let operations = [Operation::Rename { from: a, to: b.clone() }, Operation::SyncFolder];
         let mut seen = Vec::new();
-        crashes(&files, &operations, 0, &mut Random::new(1), &mut |crash| seen.push((crash.operations, crash.files[&b][0])));
+        crashes(&files, &operations, 0, &mut Random::new(1), &mut |crash| {
+            seen.push((crash.operations, crash.files[&b][0]))
+        });
         assert_eq!(seen, [(0, 2), (1, 2), (1, 1), (2, 1)]);
     }
 
@@ -304,7 +336,14 @@ mod tests {
             });
             seen
         };
-        assert!(seen(&[Operation::Sync { file: 0 }]).is_superset(&[0, 1].into()), "a later sync settles nothing");
-        assert_eq!(seen(&[write(2), Operation::Sync { file: 0 }]), [2].into(), "but writing again does");
+        assert!(
+            seen(&[Operation::Sync { file: 0 }]).is_superset(&[0, 1].into()),
+            "a later sync settles nothing"
+        );
+        assert_eq!(
+            seen(&[write(2), Operation::Sync { file: 0 }]),
+            [2].into(),
+            "but writing again does"
+        );
     }
 }

@@ -457,7 +457,11 @@ impl Storage for DiskFile {
         if len > 0 {
             let write = Operation::Write { file: self.file, offset, bytes: bytes[..len].to_vec() };
             let overtakes = offset < LOG_START && state.lies(Lie::PointerBeforeSync);
-            if overtakes { state.perform_before_sync(self.file, write) } else { state.perform(write) }
+            if overtakes {
+                state.perform_before_sync(self.file, write)
+            } else {
+                state.perform(write)
+            }
         }
         match failure {
             Some(Failure::Short) if state.lies(Lie::ShortWriteHidden) => Ok(bytes.len()),
@@ -491,7 +495,10 @@ impl Storage for DiskFile {
         let failure = state.fails(Class::Sync);
         if let Some(failure) = failure {
             let error = failure.error();
-            state.perform(Operation::FailedSync { file, dropped: matches!(failure, Failure::SyncDrops(_)) });
+            state.perform(Operation::FailedSync {
+                file,
+                dropped: matches!(failure, Failure::SyncDrops(_)),
+            });
             match state.lie {
                 Some(Lie::FailedSyncRetried) => {}
                 Some(Lie::FailedCutHidden) if after_cut => return Ok(()),

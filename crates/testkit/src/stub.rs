@@ -162,9 +162,13 @@ fn read(reader: &mut impl BufRead) -> Option<Request> {
 
 /// Answers; none when the connection is at its end.
 fn answer(mut to: &TcpStream, reply: Reply) -> Option<()> {
-    let head = |status: u16, more: &str, length: usize| format!("HTTP/1.1 {status} S\r\ncontent-length: {length}\r\n{more}\r\n");
+    let head = |status: u16, more: &str, length: usize| {
+        format!("HTTP/1.1 {status} S\r\ncontent-length: {length}\r\n{more}\r\n")
+    };
     match reply {
-        Reply::Full(status, more, body) => to.write_all(format!("{}{body}", head(status, &more, body.len())).as_bytes()).ok(),
+        Reply::Full(status, more, body) => {
+            to.write_all(format!("{}{body}", head(status, &more, body.len())).as_bytes()).ok()
+        }
         Reply::Close => None,
         Reply::Half(body) => {
             let _ = to.write_all(format!("{}{body}", head(200, "", body.len() * 2)).as_bytes());

@@ -95,11 +95,15 @@ impl<'a> Patient<'a> {
     fn number(&self, input: &mut Input<'_>) -> u64 {
         let choice = input.byte();
         let frames = &self.sample.frames;
-        let frame = |index: u8| frames.get(usize::from(index) % frames.len().max(1)).copied().unwrap_or(LOG_START);
+        let frame = |index: u8| {
+            frames.get(usize::from(index) % frames.len().max(1)).copied().unwrap_or(LOG_START)
+        };
         match choice {
             0..0x40 => u64::from(choice),
             0x40..0x80 => frame(choice) as u64,
-            0x80..0xa0 => frames.get(usize::from(choice - 0x7f)).copied().unwrap_or(self.file.len()) as u64,
+            0x80..0xa0 => {
+                frames.get(usize::from(choice - 0x7f)).copied().unwrap_or(self.file.len()) as u64
+            }
             0xa0..0xe0 => NUMBERS[usize::from(choice) % NUMBERS.len()],
             0xe0..0xf0 => (self.file.len() as u64).wrapping_sub(u64::from(choice & 15)),
             _ => input.long(),
@@ -117,7 +121,9 @@ impl<'a> Patient<'a> {
     fn forge_pointer(&mut self, input: &mut Input<'_>) {
         let is_commit = |offset: &&usize| self.file.get(**offset + 4) == Some(&kind::COMMIT);
         let commits: Vec<usize> = self.sample.frames.iter().filter(is_commit).copied().collect();
-        let Some(&commit) = commits.get(usize::from(input.byte()) % commits.len().max(1)) else { return };
+        let Some(&commit) = commits.get(usize::from(input.byte()) % commits.len().max(1)) else {
+            return;
+        };
         if commit + FRAME_HEADER + 8 > self.file.len() {
             return;
         }
@@ -125,7 +131,9 @@ impl<'a> Patient<'a> {
         let slot = POINTERS[(serial % 2) as usize];
         let mut pointer = b"KAPSHINT".to_vec();
         let end = commit + FRAME_HEADER + 256;
-        [serial, commit as u64, end as u64].iter().for_each(|word| pointer.extend_from_slice(&word.to_le_bytes()));
+        [serial, commit as u64, end as u64]
+            .iter()
+            .for_each(|word| pointer.extend_from_slice(&word.to_le_bytes()));
         pointer.resize(128, 0);
         self.write(slot, &pointer);
     }
@@ -133,7 +141,9 @@ impl<'a> Patient<'a> {
     /// Without a commit pointer the walk over commits begins where it is left, or at the start of the log.
     fn drop_pointers(&mut self, input: &mut Input<'_>) {
         let which = input.byte();
-        for (_, slot) in POINTERS.into_iter().enumerate().filter(|(index, _)| which >> index & 1 == 0) {
+        for (_, slot) in
+            POINTERS.into_iter().enumerate().filter(|(index, _)| which >> index & 1 == 0)
+        {
             self.write(slot, &[0; 128]);
         }
     }

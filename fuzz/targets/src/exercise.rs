@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_capsule::{Error, PROBLEMS_MAX, Result, SECTIONS_MAX, SEGMENTS_MAX, Snapshot, Stored, Tag, Writer, verify_in};
+use kapsa_capsule::{
+    Error, PROBLEMS_MAX, Result, SECTIONS_MAX, SEGMENTS_MAX, Snapshot, Stored, Tag, Writer,
+    verify_in,
+};
 use kapsa_testkit::Disk;
 
 /// Records that are read one by one; a damaged commit may claim any number of them.
@@ -46,7 +49,10 @@ pub(crate) fn exercise(file: &[u8], sums: Sums) {
     // Of two frames that claim the same record, either may be read.
     if sound || sums == Sums::Found {
         for (sequence, record) in &before {
-            assert!(after.get(sequence) == Some(record), "record {sequence} was lost by a put that ended with {put:?}");
+            assert!(
+                after.get(sequence) == Some(record),
+                "record {sequence} was lost by a put that ended with {put:?}"
+            );
         }
     }
     if let Some(sequence) = put {
@@ -54,7 +60,10 @@ pub(crate) fn exercise(file: &[u8], sums: Sums) {
         let record = settled(snapshot.record(sequence));
         // A put does not read what was there: behind a damaged tail, what it put cannot be read either.
         assert!(record.is_some() || !whole || !sound, "an acknowledged record cannot be read");
-        assert!(record.is_none_or(|record| record.stored() == Stored::Body(BODY)), "record {sequence} is another");
+        assert!(
+            record.is_none_or(|record| record.stored() == Stored::Body(BODY)),
+            "record {sequence} is another"
+        );
         verify(&disk, disk.files()[path()].len() as u64);
     }
 }
@@ -76,7 +85,10 @@ fn read(disk: &Disk) -> Option<(BTreeMap<u64, Seen>, bool)> {
     read_in_a_row(&snapshot, &records);
     read_sections(&snapshot);
     for outside in [0, next, u64::MAX] {
-        assert!(matches!(snapshot.record(outside), Err(Error::NoSuchRecord { .. })), "record {outside} of {next}");
+        assert!(
+            matches!(snapshot.record(outside), Err(Error::NoSuchRecord { .. })),
+            "record {outside} of {next}"
+        );
     }
     let whole = records.len() as u64 + 1 == next;
     Some((records, whole))
@@ -94,7 +106,10 @@ fn read_in_a_row(snapshot: &Snapshot, records: &BTreeMap<u64, Seen>) {
     let readable = (1..).take_while(|sequence| records.contains_key(sequence));
     for (sequence, record) in readable.zip(snapshot.records(1)) {
         let record = settled(record);
-        assert!(record.is_none_or(|record| record.sequence() == sequence), "record {sequence} is another");
+        assert!(
+            record.is_none_or(|record| record.sequence() == sequence),
+            "record {sequence} is another"
+        );
     }
 }
 
@@ -102,7 +117,8 @@ fn read_sections(snapshot: &Snapshot) {
     let segments = snapshot.segments();
     assert!(segments.len() <= SEGMENTS_MAX, "{} segments", segments.len());
     for (index, meta) in segments.iter().enumerate().take(SEGMENTS_READ_MAX) {
-        let lens = SECTIONS.iter().filter_map(|&tag| settled(snapshot.section(index, tag)).flatten());
+        let lens =
+            SECTIONS.iter().filter_map(|&tag| settled(snapshot.section(index, tag)).flatten());
         let total = lens.map(|bytes| bytes.len() as u64).sum::<u64>();
         assert!(
             total <= meta.payload_len.saturating_mul(SECTIONS_MAX as u64),
@@ -114,7 +130,8 @@ fn read_sections(snapshot: &Snapshot) {
 
 /// Whether no problem was found.
 fn verify(disk: &Disk, len: u64) -> bool {
-    let mut progress = |done, total| assert!(done <= total && total == len, "{done} of {total} bytes of {len}");
+    let mut progress =
+        |done, total| assert!(done <= total && total == len, "{done} of {total} bytes of {len}");
     let Some(report) = settled(verify_in(disk, path(), &mut progress)) else { return false };
     assert!(report.problems.len() <= PROBLEMS_MAX, "{} problems", report.problems.len());
     assert!(report.bytes <= len && report.torn_bytes <= len, "{report:?} of {len} bytes");

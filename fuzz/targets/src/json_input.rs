@@ -14,7 +14,10 @@ pub fn json_input(data: &[u8]) {
     let (records, refusal) = records(data);
     let mut before = 0;
     for (line, record) in &records {
-        assert!(before < *line && *line <= lines, "a record on line {line} after line {before} of {lines}");
+        assert!(
+            before < *line && *line <= lines,
+            "a record on line {line} after line {before} of {lines}"
+        );
         before = *line;
         check(record, data.len());
     }
@@ -30,17 +33,31 @@ fn check(record: &NewRecord, input_bytes: usize) {
     assert!(depth + METADATA_LEVELS <= JSON_DEPTH_MAX, "{depth} levels in metadata");
     assert!(record.text.len() <= input_bytes, "a text longer than its JSON");
     if record.check().is_ok() {
-        assert!((1..=TEXT_BYTES_MAX).contains(&record.text.len()), "a text of {} bytes", record.text.len());
+        assert!(
+            (1..=TEXT_BYTES_MAX).contains(&record.text.len()),
+            "a text of {} bytes",
+            record.text.len()
+        );
         assert!(record.tags.len() <= TAGS_MAX, "{} tags", record.tags.len());
-        assert!(record.tags.iter().all(|(name, value)| name.len().max(value.len()) <= FIELD_BYTES_MAX), "a long tag");
-        assert!(record.confidence.is_none_or(|c| (0.0..=1.0).contains(&c)), "confidence {:?}", record.confidence);
+        assert!(
+            record.tags.iter().all(|(name, value)| name.len().max(value.len()) <= FIELD_BYTES_MAX),
+            "a long tag"
+        );
+        assert!(
+            record.confidence.is_none_or(|c| (0.0..=1.0).contains(&c)),
+            "confidence {:?}",
+            record.confidence
+        );
     }
 }
 
 fn check_refusal(refusal: &Refusal, last_record: u64, lines: u64) {
     assert!(!refusal.code.is_empty() && !refusal.message.is_empty(), "{refusal:?}");
     let line = refusal.line.expect("only reading itself fails without a place");
-    assert!(last_record <= line && line <= lines, "a fault on line {line} after line {last_record} of {lines}: {refusal:?}");
+    assert!(
+        last_record <= line && line <= lines,
+        "a fault on line {line} after line {last_record} of {lines}: {refusal:?}"
+    );
 }
 
 /// Levels of arrays and objects.

@@ -115,9 +115,15 @@ impl Repairer {
                 let sum = repair_segment(&mut file[payload.clone()], payload.start);
                 self.segment_sums.extend(sum.map(|sum| (offset, sum)));
             }
-            kind::DICTIONARY => drop(self.dictionaries.insert(offset as u64, file[payload.clone()].to_vec())),
-            kind::MANIFEST if !self.skips(skip::SEGMENT_SUMS) => self.manifest(&mut file[payload.clone()]),
-            kind::COMMIT if payload.len() >= COMMIT_BYTES => self.commit(&mut file[payload.clone()]),
+            kind::DICTIONARY => {
+                drop(self.dictionaries.insert(offset as u64, file[payload.clone()].to_vec()))
+            }
+            kind::MANIFEST if !self.skips(skip::SEGMENT_SUMS) => {
+                self.manifest(&mut file[payload.clone()])
+            }
+            kind::COMMIT if payload.len() >= COMMIT_BYTES => {
+                self.commit(&mut file[payload.clone()])
+            }
             _ => {}
         }
         let filled = payload.start..payload.end.next_multiple_of(8).min(file.len());
@@ -147,7 +153,9 @@ impl Repairer {
     fn manifest(&self, payload: &mut [u8]) {
         for entry in payload.get_mut(8..).unwrap_or_default().chunks_exact_mut(MANIFEST_ENTRY) {
             let segment = u64_at(entry, 24) as usize;
-            if let (Some(digest), Some(head)) = (self.digests.get(&segment), self.segment_sums.get(&segment)) {
+            if let (Some(digest), Some(head)) =
+                (self.digests.get(&segment), self.segment_sums.get(&segment))
+            {
                 entry[40..72].copy_from_slice(digest);
                 put_u64(entry, 72, *head);
             }
@@ -241,7 +249,8 @@ fn record_hashes(payload: &[u8], dictionaries: &HashMap<u64, Vec<u8>>) -> Option
     let plain = match payload[12] {
         0 => body.to_vec(),
         _ => {
-            let dictionary = dictionaries.get(&u64_at(payload, 16)).map(Vec::as_slice).unwrap_or_default();
+            let dictionary =
+                dictionaries.get(&u64_at(payload, 16)).map(Vec::as_slice).unwrap_or_default();
             let mut unpacker = zstd::bulk::Decompressor::with_dictionary(dictionary).ok()?;
             unpacker.decompress(body, BODY_MAX.min(u64_at(payload, 24) as usize)).ok()?
         }
@@ -252,7 +261,11 @@ fn record_hashes(payload: &[u8], dictionaries: &HashMap<u64, Vec<u8>>) -> Option
         let word = u32::from_le_bytes(word.try_into().ok()?);
         let (record, after) = rest.split_at_checked((word & 0x7fff_ffff) as usize)?;
         let purged = word >> 31 == 1;
-        hashes.push(if purged { record.try_into().ok()? } else { *blake3::hash(record).as_bytes() });
+        hashes.push(if purged {
+            record.try_into().ok()?
+        } else {
+            *blake3::hash(record).as_bytes()
+        });
         rest = after;
     }
     Some(hashes)

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use kapsa_capsule::{FileSystem, NewCapsule, create_unlocked};
 use kapsa_memory::request::FIND_K_MAX;
 use kapsa_memory::{
-    CapsuleError, Error, FindRequest, Found, Reader, Record, Result, TimelineRequest, WriteOptions, optimize, stats,
+    CapsuleError, Error, FindRequest, Found, Reader, Record, Result, TimelineRequest, WriteOptions,
+    optimize, stats,
 };
 use tempfile::TempDir;
 
@@ -45,14 +46,20 @@ pub fn memory_raw(data: &[u8]) {
 
 /// A folder for one capsule.
 pub(crate) fn folder() -> TempDir {
-    let made = if Path::new(MEMORY_FOLDER).is_dir() { TempDir::new_in(MEMORY_FOLDER) } else { TempDir::new() };
+    let made = if Path::new(MEMORY_FOLDER).is_dir() {
+        TempDir::new_in(MEMORY_FOLDER)
+    } else {
+        TempDir::new()
+    };
     made.expect("there is a place for temporary files")
 }
 
 fn write(folder: &TempDir, bodies: &[&[u8]]) -> PathBuf {
     let path = folder.path().join("fuzzed.kapsa");
-    create_unlocked(&FileSystem, &path, NewCapsule { capsule_id: [7; 16], created_us: 0 }).expect("the folder is empty");
-    let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), &path).expect("the capsule is new");
+    create_unlocked(&FileSystem, &path, NewCapsule { capsule_id: [7; 16], created_us: 0 })
+        .expect("the folder is empty");
+    let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), &path)
+        .expect("the capsule is new");
     let mut transaction = writer.begin().expect("the disk does not fail");
     for body in bodies {
         transaction.append(body).expect("the record is short");
@@ -70,7 +77,8 @@ struct Seen {
 
 fn examine(path: &Path, count: u64) -> Option<Seen> {
     let reader = Reader::open(path).expect("the frames are whole");
-    let records: Vec<Option<Record>> = (1..=count).map(|sequence| settled(reader.record(sequence))).collect();
+    let records: Vec<Option<Record>> =
+        (1..=count).map(|sequence| settled(reader.record(sequence))).collect();
     let whole = records.iter().all(Option::is_some);
     for absent in [0, count + 1, u64::MAX].map(|sequence| reader.record(sequence)) {
         let told = matches!(absent, Err(Error::Capsule(CapsuleError::NoSuchRecord { .. })));
@@ -79,7 +87,8 @@ fn examine(path: &Path, count: u64) -> Option<Seen> {
     let all = TimelineRequest { limit: usize::MAX, ..TimelineRequest::default() };
     let timeline = settled(reader.timeline(&all));
     let queries = QUERIES.iter().map(|query| (*query).to_owned());
-    let own = records.iter().flatten().map(|record| record.text.chars().take(QUERY_CHARS).collect());
+    let own =
+        records.iter().flatten().map(|record| record.text.chars().take(QUERY_CHARS).collect());
     let found: Vec<_> = queries.chain(own).map(|query| find(&reader, &query)).collect();
     let read = records.iter().flatten().count();
     for record in records.iter().flatten() {
@@ -88,8 +97,12 @@ fn examine(path: &Path, count: u64) -> Option<Seen> {
     let visible = timeline?;
     check_visible(&reader, &visible);
     let sequences = visible.iter().map(|record| record.sequence).collect();
-    let hits = |found: Found| found.hits.iter().map(|hit| (hit.record.sequence, hit.score)).collect();
-    Some(Seen { visible: sequences, found: found.into_iter().map(|found| hits(found.expect("a timeline was read"))).collect() })
+    let hits =
+        |found: Found| found.hits.iter().map(|hit| (hit.record.sequence, hit.score)).collect();
+    Some(Seen {
+        visible: sequences,
+        found: found.into_iter().map(|found| hits(found.expect("a timeline was read"))).collect(),
+    })
 }
 
 /// Every revision of the record's URI is one, in order, and the newest is the one that is got.
@@ -112,22 +125,38 @@ fn check_visible(reader: &Reader, visible: &[Record]) {
     }
     let stats = stats(&reader, true).expect("a timeline was read");
     assert_eq!(stats.uri_count, Some(visible.len() as u64), "{stats:?}");
-    let request = TimelineRequest { limit: usize::MAX, reverse: true, ..TimelineRequest::default() };
+    let request =
+        TimelineRequest { limit: usize::MAX, reverse: true, ..TimelineRequest::default() };
     let mut reversed = reader.timeline(&request).expect("it was read forwards");
     reversed.reverse();
-    assert!(reversed.iter().map(|record| record.sequence).eq(visible.iter().map(|record| record.sequence)));
+    assert!(
+        reversed
+            .iter()
+            .map(|record| record.sequence)
+            .eq(visible.iter().map(|record| record.sequence))
+    );
 }
 
 fn find(reader: &Reader, query: &str) -> Option<Found> {
-    let request = FindRequest { k: FIND_K_MAX, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
+    let request =
+        FindRequest { k: FIND_K_MAX, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
     let found = settled(reader.find(&request))?;
     assert!(found.hits.len() <= RECORDS_MAX && !found.fallback, "{} hits", found.hits.len());
     assert!(found.hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "{query:?}");
     for hit in &found.hits {
         assert!(hit.score.is_finite() && hit.score >= 0.0, "{query:?}: {}", hit.score);
         assert!(!hit.record.tombstone, "{query:?} finds what was forgotten");
-        assert!(hit.record.text.contains(&hit.snippet) && hit.snippet.chars().count() <= SNIPPET_CHARS, "{:?}", hit.snippet);
-        assert!(hit.marks.iter().all(|mark| hit.snippet.get(mark.clone()).is_some()), "{:?} of {:?}", hit.marks, hit.snippet);
+        assert!(
+            hit.record.text.contains(&hit.snippet) && hit.snippet.chars().count() <= SNIPPET_CHARS,
+            "{:?}",
+            hit.snippet
+        );
+        assert!(
+            hit.marks.iter().all(|mark| hit.snippet.get(mark.clone()).is_some()),
+            "{:?} of {:?}",
+            hit.marks,
+            hit.snippet
+        );
     }
     Some(found)
 }

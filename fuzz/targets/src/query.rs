@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use kapsa_index::{
-    Document, Filter, Hit, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, Searcher, Segment, SegmentBuilder, TOKEN_BYTES_MAX, TailDoc,
-    highlight, snippet,
+    Document, Filter, Hit, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, Searcher, Segment,
+    SegmentBuilder, TOKEN_BYTES_MAX, TailDoc, highlight, snippet,
 };
 
 use crate::input::Input;
@@ -19,7 +19,10 @@ const RECORDS: [(&str, &str); 12] = [
     ("", "a b c a b c a b c"),
     ("Fox", "Foxes, foxes everywhere: fox after fox after fox"),
     ("", "Ünïcode naïve café — \u{1f98a} emoji, ﬁ ligature, Straße, İstanbul"),
-    ("crates/index/src/query.rs", "fn parse(text: &str) -> Result<Query> { HTTP2Server::new(v1.2.3-rc4) }"),
+    (
+        "crates/index/src/query.rs",
+        "fn parse(text: &str) -> Result<Query> { HTTP2Server::new(v1.2.3-rc4) }",
+    ),
     ("", ""),
     ("quick", "database dog quick café 東京 port"),
     ("Привет", "быстрая коричневая лиса прыгает через ленивую собаку"),
@@ -35,15 +38,29 @@ pub fn query(data: &[u8]) {
     let text = String::from_utf8_lossy(input.rest());
     let query = match Query::parse(&text) {
         Ok(query) => query,
-        Err(_) => return assert!(text.len() > QUERY_BYTES_MAX, "a query of {} bytes is refused", text.len()),
+        Err(_) => {
+            return assert!(
+                text.len() > QUERY_BYTES_MAX,
+                "a query of {} bytes is refused",
+                text.len()
+            );
+        }
     };
     assert!(text.len() <= QUERY_BYTES_MAX, "a query of {} bytes is taken", text.len());
     check_terms(&query, text.len());
     let [spread, tail, merged] = searchers();
     let hits = search(spread, &query, k, refused);
     check_hits(&hits, &query, k, refused);
-    assert_eq!(hits, search(tail, &query, k, refused), "segments and tail find {text:?} differently");
-    assert_eq!(hits, search(merged, &query, k, refused), "two segments and one find {text:?} differently");
+    assert_eq!(
+        hits,
+        search(tail, &query, k, refused),
+        "segments and tail find {text:?} differently"
+    );
+    assert_eq!(
+        hits,
+        search(merged, &query, k, refused),
+        "two segments and one find {text:?} differently"
+    );
     for (_, shown) in RECORDS.iter().copied().chain([("", text.as_ref())]) {
         check_snippet(shown, &query, k * 7);
     }
@@ -67,9 +84,14 @@ fn check_hits(hits: &[Hit], query: &Query, k: usize, refused: u64) {
         assert_eq!(hit.score > 0.0, ranked, "{hit:?}");
         assert_ne!(hit.seq, refused, "a refused record is found");
         let words = &words()[(hit.seq - FIRST_SEQUENCE) as usize];
-        assert!(!ranked || query.terms().any(|term| words.contains(term)), "{hit:?} has no word of {query:?}");
+        assert!(
+            !ranked || query.terms().any(|term| words.contains(term)),
+            "{hit:?} has no word of {query:?}"
+        );
     }
-    let in_order = |pair: &[Hit]| pair[0].score > pair[1].score || pair[0].score == pair[1].score && pair[0].seq > pair[1].seq;
+    let in_order = |pair: &[Hit]| {
+        pair[0].score > pair[1].score || pair[0].score == pair[1].score && pair[0].seq > pair[1].seq
+    };
     assert!(hits.windows(2).all(in_order), "{hits:?}");
 }
 
@@ -82,7 +104,10 @@ fn check_snippet(text: &str, query: &Query, chars: usize) {
 }
 
 fn check_marks(text: &str, marks: &[std::ops::Range<usize>]) {
-    assert!(marks.iter().all(|mark| !mark.is_empty() && text.get(mark.clone()).is_some()), "{marks:?} of {text:?}");
+    assert!(
+        marks.iter().all(|mark| !mark.is_empty() && text.get(mark.clone()).is_some()),
+        "{marks:?} of {text:?}"
+    );
     assert!(marks.windows(2).all(|pair| pair[0].end <= pair[1].start), "{marks:?} of {text:?}");
 }
 
@@ -124,22 +149,33 @@ fn searcher(ends: &[usize]) -> Searcher {
     let mut segments = Vec::new();
     let mut start = 0;
     for &end in ends {
-        segments.push(Segment { first_seq: FIRST_SEQUENCE + start as u64, bytes: segment(start..end).into() });
+        segments.push(Segment {
+            first_seq: FIRST_SEQUENCE + start as u64,
+            bytes: segment(start..end).into(),
+        });
         start = end;
     }
-    let tail = (start..RECORDS.len()).map(|place| TailDoc::new(FIRST_SEQUENCE + place as u64, &document(place, &exact(place))));
+    let tail = (start..RECORDS.len())
+        .map(|place| TailDoc::new(FIRST_SEQUENCE + place as u64, &document(place, &exact(place))));
     Searcher::open(segments, tail.collect()).expect("the parts are in order")
 }
 
 fn segment(places: std::ops::Range<usize>) -> Vec<u8> {
     let mut builder = SegmentBuilder::new(1 << 20).expect("there is memory for a small segment");
-    places.for_each(|place| builder.add(&document(place, &exact(place))).expect("a small segment has room"));
+    places.for_each(|place| {
+        builder.add(&document(place, &exact(place))).expect("a small segment has room")
+    });
     builder.finish().expect("a small segment can be built")
 }
 
 fn exact(place: usize) -> Vec<String> {
     let kind = if place.is_multiple_of(2) { "fact" } else { "note" };
-    vec![format!("kind:{kind}"), format!("tag:n={place}"), "tag:n".to_owned(), format!("uri:note/{place}")]
+    vec![
+        format!("kind:{kind}"),
+        format!("tag:n={place}"),
+        "tag:n".to_owned(),
+        format!("uri:note/{place}"),
+    ]
 }
 
 fn document(place: usize, terms: &[String]) -> Document<'_> {

@@ -22,10 +22,11 @@ pub(crate) struct Sample {
 pub(crate) fn samples() -> &'static [Sample; 5] {
     static SAMPLES: OnceLock<[Sample; 5]> = OnceLock::new();
     SAMPLES.get_or_init(|| {
-        [written(|_| {}), written(puts), written(indexed), written(rewritten), with_dictionary()].map(|file| {
-            let frames = frames_of(&file);
-            Sample { file, frames }
-        })
+        [written(|_| {}), written(puts), written(indexed), written(rewritten), with_dictionary()]
+            .map(|file| {
+                let frames = frames_of(&file);
+                Sample { file, frames }
+            })
     })
 }
 
@@ -34,7 +35,8 @@ fn written(steps: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let path = Path::new("sample.kapsa");
     let disk = Disk::default();
     create_unlocked(&disk, path, NEW).expect("an empty disk takes a capsule");
-    let mut writer = Writer::open_unlocked(Arc::new(disk.clone()), path).expect("a new capsule opens");
+    let mut writer =
+        Writer::open_unlocked(Arc::new(disk.clone()), path).expect("a new capsule opens");
     steps(&mut writer);
     disk.files().remove(path).expect("the capsule is there")
 }
@@ -83,7 +85,10 @@ fn index(writer: &mut Writer, first: u64, next: u64) {
 }
 
 fn segment(first_sequence: u64, next_sequence: u64) -> SegmentDraft {
-    let sections = vec![(*b"test    ", vec![first_sequence as u8; 40]), (*b"uris    ", vec![next_sequence as u8; 24])];
+    let sections = vec![
+        (*b"test    ", vec![first_sequence as u8; 40]),
+        (*b"uris    ", vec![next_sequence as u8; 24]),
+    ];
     SegmentDraft { first_sequence, next_sequence, sections }
 }
 
@@ -93,14 +98,25 @@ fn with_dictionary() -> Vec<u8> {
     let mut file = written(|_| {});
     let record = SENTENCE.repeat(30);
     let plain = [&(record.len() as u32).to_le_bytes()[..], record.as_bytes()].concat();
-    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("any bytes are a dictionary");
+    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary)
+        .expect("any bytes are a dictionary");
     let packed = packer.compress(&plain).expect("there is memory for a record");
     let words = [1, 1 | 1 << 32, LOG_START as u64, plain.len() as u64];
     let records = [words.map(u64::to_le_bytes).concat(), packed].concat();
     push_frame(&mut file, kind::DICTIONARY, &dictionary);
     let tail = push_frame(&mut file, kind::RECORDS, &records);
     let commit = push_frame(&mut file, kind::COMMIT, &[0; 256]);
-    let fields = [(0, 1), (8, 1), (32, LOG_START), (40, 1), (48, 2), (64, tail), (72, 1), (80, record.len()), (224, 2)];
+    let fields = [
+        (0, 1),
+        (8, 1),
+        (32, LOG_START),
+        (40, 1),
+        (48, 2),
+        (64, tail),
+        (72, 1),
+        (80, record.len()),
+        (224, 2),
+    ];
     for (field, value) in fields.into_iter().chain([(232, LOG_START)]) {
         put_u64(&mut file, commit + FRAME_HEADER + field, value as u64);
     }
@@ -155,7 +171,8 @@ mod tests {
 
     #[test]
     fn the_packed_record_of_the_dictionary_sample_is_read() {
-        let snapshot = kapsa_capsule::Snapshot::open_in(&disk_with(&samples()[4].file), path()).expect("whole");
+        let snapshot = kapsa_capsule::Snapshot::open_in(&disk_with(&samples()[4].file), path())
+            .expect("whole");
         let record = snapshot.record(1).expect("it unpacks");
         assert_eq!(record.stored(), Stored::Body(SENTENCE.repeat(30).as_bytes()));
     }
@@ -173,6 +190,9 @@ mod tests {
         assert_eq!(report(&unchained).problems.len(), 1, "only the chain is wrong");
         repair(&mut edited, frames, 0);
         assert_eq!(report(&edited).problems, []);
-        assert_ne!(u64_at(&edited, frames[1] + FRAME_HEADER + 160), u64_at(file, frames[1] + FRAME_HEADER + 160));
+        assert_ne!(
+            u64_at(&edited, frames[1] + FRAME_HEADER + 160),
+            u64_at(file, frames[1] + FRAME_HEADER + 160)
+        );
     }
 }

@@ -76,12 +76,20 @@ pub fn seeds() -> Vec<Seed> {
     for (number, sample) in samples().iter().enumerate() {
         seeds.push(("capsule_raw", format!("sample-{number}"), sample.file.clone()));
         for (edit, bytes) in EDITS.iter().enumerate() {
-            seeds.push(("capsule_structured", format!("sample-{number}-edit-{edit}"), [&[number as u8, 0], *bytes].concat()));
+            seeds.push((
+                "capsule_structured",
+                format!("sample-{number}-edit-{edit}"),
+                [&[number as u8, 0], *bytes].concat(),
+            ));
         }
     }
     for (number, bodies) in memories().iter().enumerate() {
         for indexed in [0, 1] {
-            seeds.push(("memory_raw", format!("memory-{number}-{indexed}"), joined(indexed, bodies)));
+            seeds.push((
+                "memory_raw",
+                format!("memory-{number}-{indexed}"),
+                joined(indexed, bodies),
+            ));
         }
     }
     for (number, table) in tables().into_iter().enumerate() {
@@ -90,32 +98,55 @@ pub fn seeds() -> Vec<Seed> {
     let texts = [("query", &QUERIES[..]), ("json_input", &JSON), ("uri", &URIS)];
     for (target, texts) in texts {
         let head: &[u8] = if target == "query" { &[10, 0] } else { &[] };
-        let named = texts.iter().enumerate().map(|(number, text)| (format!("seed-{number}"), [head, text.as_bytes()].concat()));
+        let named = texts
+            .iter()
+            .enumerate()
+            .map(|(number, text)| (format!("seed-{number}"), [head, text.as_bytes()].concat()));
         seeds.extend(named.map(|(name, bytes)| (target, name, bytes)));
     }
-    let deep =
-        [62, 63, 65].map(|levels| format!(r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#, "[".repeat(levels), "]".repeat(levels)));
-    seeds.extend(deep.into_iter().enumerate().map(|(n, text)| ("json_input", format!("deep-{n}"), text.into_bytes())));
+    let deep = [62, 63, 65].map(|levels| {
+        format!(r#"{{"text":"t","metadata":{{"x":{}{}}}}}"#, "[".repeat(levels), "]".repeat(levels))
+    });
+    seeds.extend(
+        deep.into_iter()
+            .enumerate()
+            .map(|(n, text)| ("json_input", format!("deep-{n}"), text.into_bytes())),
+    );
     seeds
 }
 
 /// URI tables, levels and replacements as [`crate::memory_sections`] reads them: whole, empty, out of order and out of bounds.
 fn tables() -> [Vec<u8>; 4] {
     let hash = |uri: &str| Uri::parse(uri).expect("valid").hash();
-    let mut keys: Vec<(u64, u32)> = ["note/a", "note/b", "note/a", "note/c"].into_iter().map(hash).zip(0..).collect();
+    let mut keys: Vec<(u64, u32)> =
+        ["note/a", "note/b", "note/a", "note/c"].into_iter().map(hash).zip(0..).collect();
     keys.sort_unstable();
     // Two groups, of nobody and of whoever knows a term, and the group of each of four records.
-    let levels = [[2u32, 1, 4].map(u32::to_le_bytes).concat(), vec![0; 2 * 12 + 4 * 16], vec![1, 0, 1, 0]].concat();
+    let levels =
+        [[2u32, 1, 4].map(u32::to_le_bytes).concat(), vec![0; 2 * 12 + 4 * 16], vec![1, 0, 1, 0]]
+            .concat();
     let table = |keys: &[(u64, u32)], replaced: &[u64]| {
         let hashes = keys.iter().flat_map(|key| key.0.to_le_bytes());
         let places = keys.iter().flat_map(|key| key.1.to_le_bytes());
         let pairs = replaced.iter().flat_map(|sequence| sequence.to_le_bytes());
         let levels = [(levels.len() / 4) as u8].into_iter().chain(levels.iter().copied());
-        [(keys.len() * 3) as u8].into_iter().chain(hashes).chain(places).chain(levels).chain(pairs).collect()
+        [(keys.len() * 3) as u8]
+            .into_iter()
+            .chain(hashes)
+            .chain(places)
+            .chain(levels)
+            .chain(pairs)
+            .collect()
     };
     let reversed: Vec<(u64, u32)> = keys.iter().rev().copied().collect();
-    let outside: Vec<(u64, u32)> = keys.iter().map(|&(hash, place)| (hash, place.wrapping_sub(1))).collect();
-    [table(&keys, &[1, 3]), table(&[], &[]), table(&reversed, &[4, 4, 1, 1]), table(&outside, &[u64::MAX, 1])]
+    let outside: Vec<(u64, u32)> =
+        keys.iter().map(|&(hash, place)| (hash, place.wrapping_sub(1))).collect();
+    [
+        table(&keys, &[1, 3]),
+        table(&[], &[]),
+        table(&reversed, &[4, 4, 1, 1]),
+        table(&outside, &[u64::MAX, 1]),
+    ]
 }
 
 /// Records as [`crate::memory_raw`] reads them.
@@ -130,26 +161,39 @@ fn joined(first: u8, bodies: &[Vec<u8>]) -> Vec<u8> {
 
 /// The bodies of the records that some puts leave.
 fn memories() -> [Vec<Vec<u8>>; 3] {
-    let of = |uri: &str, text: &str| NewRecord { uri: Uri::parse(uri).ok(), ..NewRecord::text(text) };
+    let of =
+        |uri: &str, text: &str| NewRecord { uri: Uri::parse(uri).ok(), ..NewRecord::text(text) };
     let full = NewRecord {
         title: "Title".to_owned(),
         kind: "fact".to_owned(),
         label: "builder".to_owned(),
         tags: BTreeMap::from([("a".to_owned(), "1".to_owned()), ("b".to_owned(), String::new())]),
-        metadata: serde_json::Map::from_iter([("x".to_owned(), serde_json::json!([1, {"y": null}]))]),
+        metadata: serde_json::Map::from_iter([(
+            "x".to_owned(),
+            serde_json::json!([1, {"y": null}]),
+        )]),
         entity: "acme".to_owned(),
         domain: "sales".to_owned(),
         agent: "cro".to_owned(),
         run: "r1".to_owned(),
         confidence: Some(0.25),
         created_at: Some(-5),
-        source: Some(Source { path: "a/b.md".to_owned(), line_start: 3, line_end: 900, content_hash: format!("{:032x}", 77) }),
+        source: Some(Source {
+            path: "a/b.md".to_owned(),
+            line_start: 3,
+            line_end: 900,
+            content_hash: format!("{:032x}", 77),
+        }),
         ..of("doc/full", "text \u{1b}[31m é")
     };
     [
         bodies(|writer| vec![writer.put(full).map(|_| ())]),
         bodies(|writer| {
-            let puts = vec![of("note/a", "the text a b"), NewRecord::text("made uri"), of("note/b", "a fox")];
+            let puts = vec![
+                of("note/a", "the text a b"),
+                NewRecord::text("made uri"),
+                of("note/b", "a fox"),
+            ];
             let more = vec![of("note/a", "another text"), of("note/a", "the last text, a fox")];
             vec![writer.put_many(puts).map(|_| ()), writer.put_many(more).map(|_| ())]
         }),
@@ -167,7 +211,9 @@ fn memories() -> [Vec<Vec<u8>>; 3] {
 }
 
 /// The bodies of the records that `steps` leave.
-pub(crate) fn bodies(steps: impl FnOnce(&mut Writer) -> Vec<kapsa_memory::Result<()>>) -> Vec<Vec<u8>> {
+pub(crate) fn bodies(
+    steps: impl FnOnce(&mut Writer) -> Vec<kapsa_memory::Result<()>>,
+) -> Vec<Vec<u8>> {
     let folder = folder();
     let path = folder.path().join("seed.kapsa");
     create(&path, &WriteOptions::new(|| 0)).expect("the folder is empty");

@@ -11,7 +11,11 @@ pub fn uri(data: &[u8]) {
         Err(error) => assert!(!error.to_string().is_empty(), "a refusal has a reason"),
     }
     let segment = slug(&text);
-    assert!(segment.chars().count() <= SLUG_CHARS_MAX, "a slug of {} characters", segment.chars().count());
+    assert!(
+        segment.chars().count() <= SLUG_CHARS_MAX,
+        "a slug of {} characters",
+        segment.chars().count()
+    );
     assert_eq!(slug(&segment), segment, "a slug is its own slug");
     check(&Uri::from_segments([segment.as_str()]));
     let made = Uri::parse(&segment).expect("a slug is a valid path");
@@ -21,8 +25,14 @@ pub fn uri(data: &[u8]) {
 fn check(uri: &Uri) {
     let text = uri.as_str();
     assert!(text.starts_with(SCHEME) && text.len() <= URI_BYTES_MAX, "{text:?}");
-    assert!(!text.chars().any(|c| c.is_control() || c.is_whitespace() || is_invisible(c) || c == '\\'), "{text:?}");
-    assert!(text[SCHEME.len()..].split('/').all(|part| !matches!(part, "" | "." | "..")), "{text:?}");
+    assert!(
+        !text.chars().any(|c| c.is_control() || c.is_whitespace() || is_invisible(c) || c == '\\'),
+        "{text:?}"
+    );
+    assert!(
+        text[SCHEME.len()..].split('/').all(|part| !matches!(part, "" | "." | "..")),
+        "{text:?}"
+    );
     for printed in [uri.to_string(), uri.short().to_string()] {
         let again = Uri::parse(&printed).expect("what was printed can be read");
         assert_eq!(again, *uri, "{printed:?}");

@@ -27,10 +27,16 @@ fn folder() -> PathBuf {
 /// The inputs of a target with their names, by name.
 fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = folder().join(target);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut inputs: Vec<(String, Vec<u8>)> = entries
         .map(|entry| entry.expect("the folder can be listed"))
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).expect("an input can be read")))
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                fs::read(entry.path()).expect("an input can be read"),
+            )
+        })
         .collect();
     inputs.sort();
     inputs
@@ -76,7 +82,8 @@ fn mutations_of_the_inputs_break_no_promise() {
 fn the_inputs_kept_are_few_and_belong_to_targets() {
     let mut bytes = 0;
     for entry in fs::read_dir(folder()).expect("there is a corpus") {
-        let name = entry.expect("the folder can be listed").file_name().to_string_lossy().into_owned();
+        let name =
+            entry.expect("the folder can be listed").file_name().to_string_lossy().into_owned();
         assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name} is not a target");
         bytes += inputs(&name).iter().map(|(_, input)| input.len() as u64).sum::<u64>();
     }
@@ -105,7 +112,9 @@ fn mutation(random: &mut Random, inputs: &[(String, Vec<u8>)]) -> Vec<u8> {
         match random.below(7) {
             0 if len > 0 => input[at] ^= 1 << random.below(8),
             1 if len > 0 => input[at] = random.number() as u8,
-            2 if len > 0 => input[at..at + len].fill([0, 0xff, 0x7f, 0x80][random.below(4) as usize]),
+            2 if len > 0 => {
+                input[at..at + len].fill([0, 0xff, 0x7f, 0x80][random.below(4) as usize])
+            }
             3 => drop(input.drain(at..at + len)),
             4 => drop(input.splice(at..at, (0..8).map(|_| random.number() as u8))),
             5 => input.truncate(at),

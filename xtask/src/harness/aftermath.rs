@@ -20,7 +20,13 @@ pub(crate) struct Aftermath {
 }
 
 /// Reads on what the crash left, checks it, and puts the record named `next`.
-pub(crate) fn check(kapsa: &Kapsa, ledger: &mut Ledger, random: &mut Random, next: &str, breaches: &Breaches) -> Aftermath {
+pub(crate) fn check(
+    kapsa: &Kapsa,
+    ledger: &mut Ledger,
+    random: &mut Random,
+    next: &str,
+    breaches: &Breaches,
+) -> Aftermath {
     let torn_bytes = match kapsa.stats() {
         Ok(stats) => stats.torn_bytes,
         Err(message) => {
@@ -60,7 +66,10 @@ fn ask_for_one(kapsa: &Kapsa, ledger: &Ledger, random: &mut Random, breaches: &B
     }
     match kapsa.find(&record::own_word(uri)) {
         Ok(hits) if hits.iter().any(|hit| hit == uri) => {}
-        Ok(hits) => breaches.add(Breach::ReadFailed, format!("find does not find {uri} by its own word, only {hits:?}")),
+        Ok(hits) => breaches.add(
+            Breach::ReadFailed,
+            format!("find does not find {uri} by its own word, only {hits:?}"),
+        ),
         Err(message) => breaches.add(Breach::ReadFailed, message),
     }
 }

@@ -12,7 +12,12 @@ pub(crate) struct Opt {
 
 impl Opt {
     /// An option with a value.
-    pub(crate) const fn value(name: &'static str, value: &'static str, default: &'static str, about: &'static str) -> Opt {
+    pub(crate) const fn value(
+        name: &'static str,
+        value: &'static str,
+        default: &'static str,
+        about: &'static str,
+    ) -> Opt {
         Opt { name, value, default, about }
     }
 
@@ -25,7 +30,12 @@ impl Opt {
 /// Options of every command here.
 const COMMON: [Opt; 4] = [
     Opt::value("--kapsa", "PATH", "", "The program to try, instead of building one"),
-    Opt::value("--profile", "NAME", "release", "Profile to build it with (dev is quicker to build)"),
+    Opt::value(
+        "--profile",
+        "NAME",
+        "release",
+        "Profile to build it with (dev is quicker to build)",
+    ),
     Opt::value("--seed", "N", "", "Repeats the random choices of the run that printed it"),
     Opt::switch("--json", "Print the result as JSON"),
 ];
@@ -46,20 +56,28 @@ pub(crate) enum Parsed {
 /// Reads `args` by `table` and the common options.
 pub(crate) fn parse(usage: &str, table: &'static [Opt], args: &[String]) -> Result<Parsed, String> {
     let known = || table.iter().chain(&COMMON);
-    let mut chosen: BTreeMap<&'static str, String> =
-        known().filter(|opt| !opt.default.is_empty()).map(|opt| (opt.name, opt.default.to_owned())).collect();
+    let mut chosen: BTreeMap<&'static str, String> = known()
+        .filter(|opt| !opt.default.is_empty())
+        .map(|opt| (opt.name, opt.default.to_owned()))
+        .collect();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         if arg == "--help" || arg == "-h" {
             return Ok(Parsed::Help(help(usage, known())));
         }
-        let (name, inline) = arg.split_once('=').map_or((arg.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
-        let opt = known().find(|opt| opt.name == name).ok_or_else(|| format!("unknown option {arg}; --help lists them"))?;
+        let (name, inline) = arg
+            .split_once('=')
+            .map_or((arg.as_str(), None), |(name, value)| (name, Some(value.to_owned())));
+        let opt = known()
+            .find(|opt| opt.name == name)
+            .ok_or_else(|| format!("unknown option {arg}; --help lists them"))?;
         let value = match (opt.value.is_empty(), inline) {
             (true, None) => String::new(),
             (true, Some(_)) => return Err(format!("{name} takes no value")),
             (false, Some(value)) => value,
-            (false, None) => rest.next().cloned().ok_or_else(|| format!("{name} needs {}", opt.value))?,
+            (false, None) => {
+                rest.next().cloned().ok_or_else(|| format!("{name} needs {}", opt.value))?
+            }
         };
         chosen.insert(opt.name, value);
     }
@@ -71,7 +89,11 @@ fn help<'a>(usage: &str, known: impl Iterator<Item = &'a Opt>) -> String {
     const HELP: Opt = Opt::switch("--help", "Print this");
     for opt in known.chain([&HELP]) {
         let left = format!("{} {}", opt.name, opt.value);
-        let default = if opt.default.is_empty() { String::new() } else { format!(" [default: {}]", opt.default) };
+        let default = if opt.default.is_empty() {
+            String::new()
+        } else {
+            format!(" [default: {}]", opt.default)
+        };
         text.push_str(&format!("  {left:<22} {}{default}\n", opt.about));
     }
     text.push_str("\nExit codes: 0 every promise was kept (or skipped), 1 one was broken, 2 the command could not run.");
@@ -90,7 +112,11 @@ impl Chosen {
     }
 
     /// The number that `name` holds, which must lie in `range`.
-    pub(crate) fn number(&self, name: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, String> {
+    pub(crate) fn number(
+        &self,
+        name: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<u64, String> {
         let text = self.text(name).unwrap_or_default();
         let number = text.parse().map_err(|_| format!("{name} needs a number, not {text:?}"))?;
         if range.contains(&number) {
@@ -113,7 +139,8 @@ impl Chosen {
 mod tests {
     use super::*;
 
-    const TABLE: [Opt; 2] = [Opt::value("--puts", "N", "250", "Puts"), Opt::switch("--quick", "Less")];
+    const TABLE: [Opt; 2] =
+        [Opt::value("--puts", "N", "250", "Puts"), Opt::switch("--quick", "Less")];
 
     fn parsed(args: &[&str]) -> Result<Parsed, String> {
         let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();

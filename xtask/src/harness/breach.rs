@@ -121,7 +121,8 @@ impl Breaches {
 
     /// `{"lost":0,…,"examples":[…]}`.
     pub(crate) fn json(&self) -> Value {
-        let mut map: Map<String, Value> = Breach::ALL.iter().map(|b| (b.name().to_owned(), json!(self.count(*b)))).collect();
+        let mut map: Map<String, Value> =
+            Breach::ALL.iter().map(|b| (b.name().to_owned(), json!(self.count(*b)))).collect();
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         map.insert("examples".to_owned(), json!(found.examples));
         Value::Object(map)
@@ -130,15 +131,18 @@ impl Breaches {
     /// The line of counts, and an example of what was broken on a line each.
     pub(crate) fn lines(&self) -> String {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let examples: Vec<String> = found.examples.iter().map(|example| format!("\n  {example}")).collect();
+        let examples: Vec<String> =
+            found.examples.iter().map(|example| format!("\n  {example}")).collect();
         drop(found);
         format!("{}{}", self.line(), examples.concat())
     }
 
     /// One line for people, with every kind that was checked.
     pub(crate) fn line(&self) -> String {
-        let parts: Vec<String> =
-            Breach::ALL.iter().map(|b| format!("{} {}", self.count(*b), b.name().replace('_', " "))).collect();
+        let parts: Vec<String> = Breach::ALL
+            .iter()
+            .map(|b| format!("{} {}", self.count(*b), b.name().replace('_', " ")))
+            .collect();
         parts.join(", ")
     }
 }

@@ -144,13 +144,19 @@ impl Kapsa {
 
     /// The command for a verb, not started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let (program, before) = self.command_line.split_first().expect("there is a program in every command line");
+        let (program, before) =
+            self.command_line.split_first().expect("there is a program in every command line");
         let mut command = process::command(program);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KAPSA_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KAPSA_"))
+        {
             command.env_remove(name);
         }
         // These runs are about records; vectors can be made again.
-        command.env("KAPSA_EMBED", "later").args(before).envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+            .env("KAPSA_EMBED", "later")
+            .args(before)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.arg("--capsule").arg(&self.capsule).arg("--json");
         if let Some(seconds) = self.lock_timeout {
             command.args(["--lock-timeout", &seconds.to_string()]);
@@ -175,7 +181,9 @@ impl Kapsa {
         match self.call(args, None).0 {
             Answer::Done(mut values) if values.len() == 1 => Ok(values.remove(0)),
             Answer::Done(values) => Err(format!("{} answered {} values", args[0], values.len())),
-            Answer::Failed(failure) => Err(format!("{}: {}: {}", args[0], failure.code, failure.message)),
+            Answer::Failed(failure) => {
+                Err(format!("{}: {}: {}", args[0], failure.code, failure.message))
+            }
             Answer::Killed(_) => Err(format!("{} was killed", args[0])),
         }
     }
@@ -190,22 +198,40 @@ impl Kapsa {
     pub(crate) fn put(&self, uri: &str, text: &str, kill: Option<Kill>) -> (Put, Duration) {
         let (answer, took) = self.call(&["put", "--uri", uri, "--text", text], kill);
         let put = match answer {
-            Answer::Done(values) => values.first().and_then(stored).unwrap_or_else(|| Put::Failed("no answer".to_owned())),
+            Answer::Done(values) => values
+                .first()
+                .and_then(stored)
+                .unwrap_or_else(|| Put::Failed("no answer".to_owned())),
             // An answer that was read before the kill is an acknowledgement like any other.
             Answer::Killed(values) => values.first().and_then(stored).unwrap_or(Put::Killed),
             Answer::Failed(failure) if failure.code == LOCKED => Put::Refused,
-            Answer::Failed(failure) => Put::Failed(format!("{}: {}", failure.code, failure.message)),
+            Answer::Failed(failure) => {
+                Put::Failed(format!("{}: {}", failure.code, failure.message))
+            }
         };
         (put, took)
     }
 
     /// Puts records, one JSON object a line in `input`, `batch` to a commit.
-    pub(crate) fn put_many(&self, input: File, batch: usize, kill: Option<Kill>) -> (PutMany, Duration) {
-        let (answer, took) = self.call_on(&["put", "--each", "--batch", &batch.to_string(), "-"], input.into(), kill);
+    pub(crate) fn put_many(
+        &self,
+        input: File,
+        batch: usize,
+        kill: Option<Kill>,
+    ) -> (PutMany, Duration) {
+        let (answer, took) = self.call_on(
+            &["put", "--each", "--batch", &batch.to_string(), "-"],
+            input.into(),
+            kill,
+        );
         let acknowledged = |values: Vec<Value>| values.iter().filter_map(acknowledged).collect();
         let put = match answer {
-            Answer::Done(values) => PutMany { acknowledged: acknowledged(values), ended: Ended::Done },
-            Answer::Killed(values) => PutMany { acknowledged: acknowledged(values), ended: Ended::Killed },
+            Answer::Done(values) => {
+                PutMany { acknowledged: acknowledged(values), ended: Ended::Done }
+            }
+            Answer::Killed(values) => {
+                PutMany { acknowledged: acknowledged(values), ended: Ended::Killed }
+            }
             Answer::Failed(failure) => {
                 let message = format!("put -: {}: {}", failure.code, failure.message);
                 PutMany { acknowledged: Vec::new(), ended: Ended::Failed(message) }
@@ -221,14 +247,17 @@ impl Kapsa {
                 None => Got::Failed(format!("get {uri} answered no record")),
             },
             Answer::Failed(failure) if failure.code == "uri_not_found" => Got::Absent,
-            Answer::Failed(failure) => Got::Failed(format!("get {uri}: {}: {}", failure.code, failure.message)),
+            Answer::Failed(failure) => {
+                Got::Failed(format!("get {uri}: {}: {}", failure.code, failure.message))
+            }
             Answer::Killed(_) => Got::Failed(format!("get {uri} was killed")),
         }
     }
 
     pub(crate) fn stats(&self) -> Result<Stats, String> {
         let value = self.ask(&["stats"])?;
-        let number = |name: &str| value[name].as_u64().ok_or_else(|| format!("stats reports no {name}"));
+        let number =
+            |name: &str| value[name].as_u64().ok_or_else(|| format!("stats reports no {name}"));
         Ok(Stats { records: number("record_count")?, torn_bytes: number("torn_bytes")? })
     }
 
@@ -257,7 +286,8 @@ impl Kapsa {
     /// Fails with the first problems when anything is damaged.
     pub(crate) fn verify(&self) -> Result<(), String> {
         let value = self.ask(&["verify"])?;
-        let clean = value["ok"] == Value::Bool(true) && value["problems"].as_array().is_some_and(Vec::is_empty);
+        let clean = value["ok"] == Value::Bool(true)
+            && value["problems"].as_array().is_some_and(Vec::is_empty);
         if clean { Ok(()) } else { Err(format!("verify: {}", value["problems"])) }
     }
 
@@ -269,7 +299,9 @@ impl Kapsa {
             Answer::Killed(_) => Maintained::Killed,
             Answer::Failed(failure) if failure.code == LOCKED => Maintained::Refused,
             Answer::Failed(failure) if failure.code == REPLACED => Maintained::Overtaken,
-            Answer::Failed(failure) => Maintained::Failed(format!("{verb}: {}: {}", failure.code, failure.message)),
+            Answer::Failed(failure) => {
+                Maintained::Failed(format!("{verb}: {}: {}", failure.code, failure.message))
+            }
         };
         (maintained, took)
     }
@@ -297,8 +329,12 @@ fn failure(output: &Output) -> Failure {
         Some(code) => Failure { code, message: text("message").unwrap_or_default() },
         // `verify` reports damage as its answer.
         None => {
-            let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-            Failure { code: output.status.to_string(), message: said.join(" ").chars().take(500).collect() }
+            let said = [&output.stdout, &output.stderr]
+                .map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+            Failure {
+                code: output.status.to_string(),
+                message: said.join(" ").chars().take(500).collect(),
+            }
         }
     }
 }
@@ -331,12 +367,19 @@ pub(crate) fn line(uri: &str, text: &str) -> String {
 
 fn listed(value: &Value) -> Option<Listed> {
     let uri = short(value["uri"].as_str()?);
-    Some(Listed { uri, sequence: value["sequence"].as_u64()?, text: value["text"].as_str()?.to_owned() })
+    Some(Listed {
+        uri,
+        sequence: value["sequence"].as_u64()?,
+        text: value["text"].as_str()?.to_owned(),
+    })
 }
 
 fn records(value: &Value) -> Result<Vec<Listed>, String> {
     let records = value["records"].as_array().ok_or("the answer has no records")?;
-    records.iter().map(|record| listed(record).ok_or_else(|| format!("not a record: {record}"))).collect()
+    records
+        .iter()
+        .map(|record| listed(record).ok_or_else(|| format!("not a record: {record}")))
+        .collect()
 }
 
 /// Records by name; the second of two with one name is an error.
@@ -356,7 +399,9 @@ mod tests {
 
     #[test]
     fn only_whole_lines_are_answers() {
-        let check = |stdout: &str, expected: usize| assert_eq!(values(stdout.as_bytes()).len(), expected, "{stdout:?}");
+        let check = |stdout: &str, expected: usize| {
+            assert_eq!(values(stdout.as_bytes()).len(), expected, "{stdout:?}")
+        };
         check("{\"sequence\":1}\n{\"sequence\":2}\n", 2);
         check("{\"sequence\":1}\n{\"sequence\":2}", 1);
         check("{\"sequence\":1}", 0);
@@ -365,7 +410,8 @@ mod tests {
 
     #[test]
     fn acknowledgements_are_read() {
-        let value = serde_json::json!({"uri": "mv2://default/w1/2", "sequence": 7, "change": "added"});
+        let value =
+            serde_json::json!({"uri": "mv2://default/w1/2", "sequence": 7, "change": "added"});
         assert_eq!(stored(&value), Some(Put::Stored { sequence: 7, added: true }));
         assert_eq!(acknowledged(&value), Some(("w1/2".to_owned(), 7)));
         assert_eq!(stored(&serde_json::json!({"change": "added"})), None);

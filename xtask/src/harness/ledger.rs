@@ -63,7 +63,11 @@ impl Ledger {
     /// The `nth` acknowledged name, counted around.
     pub(crate) fn pick(&self, nth: u64) -> Option<&str> {
         let nth = usize::try_from(nth.checked_rem(self.acknowledged())?).ok()?;
-        self.puts.iter().filter(|(_, sequence)| sequence.is_some()).nth(nth).map(|(uri, _)| uri.as_str())
+        self.puts
+            .iter()
+            .filter(|(_, sequence)| sequence.is_some())
+            .nth(nth)
+            .map(|(uri, _)| uri.as_str())
     }
 
     /// Compares with what a reader sees. Records whose outcome was unknown are adopted when they are seen: a reader's word
@@ -79,7 +83,8 @@ impl Ledger {
         let mut found = Kept { kept: 0, adopted: 0 };
         for record in records.values() {
             let Some(&sequence) = self.puts.get(&record.uri) else {
-                breaches.add(Breach::Phantom, format!("{} is there, and was never put", record.uri));
+                breaches
+                    .add(Breach::Phantom, format!("{} is there, and was never put", record.uri));
                 continue;
             };
             if !self.is_as_put(record, sequence, breaches) {
@@ -101,7 +106,10 @@ impl Ledger {
     fn is_as_put(&self, record: &Listed, sequence: Option<u64>, breaches: &Breaches) -> bool {
         let Listed { uri, sequence: seen, text } = record;
         if let Some(sequence) = sequence.filter(|sequence| sequence != seen) {
-            breaches.add(Breach::Doubled, format!("{uri} was acknowledged as #{sequence}, and is there as #{seen}"));
+            breaches.add(
+                Breach::Doubled,
+                format!("{uri} was acknowledged as #{sequence}, and is there as #{seen}"),
+            );
             return false;
         }
         let same = *text == self.text(uri);
@@ -112,7 +120,9 @@ impl Ledger {
     }
 
     fn find_lost(&self, records: &HashMap<String, Listed>, breaches: &Breaches) {
-        for (uri, sequence) in self.puts.iter().filter_map(|(uri, sequence)| Some((uri, (*sequence)?))) {
+        for (uri, sequence) in
+            self.puts.iter().filter_map(|(uri, sequence)| Some((uri, (*sequence)?)))
+        {
             if !records.contains_key(uri) {
                 breaches.add(Breach::Lost, format!("{uri} was acknowledged as #{sequence}"));
             }
@@ -123,7 +133,10 @@ impl Ledger {
         for batch in &self.batches {
             let there = batch.iter().filter(|uri| records.contains_key(*uri)).count();
             if there != 0 && there != batch.len() {
-                breaches.add(Breach::HalfBatch, format!("{there} of {} from {}", batch.len(), batch[0]));
+                breaches.add(
+                    Breach::HalfBatch,
+                    format!("{there} of {} from {}", batch.len(), batch[0]),
+                );
             }
         }
     }

@@ -16,7 +16,8 @@ pub(crate) type Lie = (&'static str, Option<Breach>);
 pub(crate) fn write(folder: &Path) -> Result<PathBuf, String> {
     use std::os::unix::fs::PermissionsExt;
     let path = folder.join("liar");
-    let written = fs::write(&path, SCRIPT).and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
+    let written = fs::write(&path, SCRIPT)
+        .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
     written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     Ok(path)
 }
@@ -44,7 +45,11 @@ pub(crate) fn all_caught(
         attempt(mode, &breaches)?;
         let caught = expected.map_or(breaches.is_empty(), |breach| breaches.count(breach) > 0);
         all &= caught;
-        lines.push(format!("{mode:<8} {}: {}", if caught { "as it must be" } else { "NOT NOTICED" }, breaches.line()));
+        lines.push(format!(
+            "{mode:<8} {}: {}",
+            if caught { "as it must be" } else { "NOT NOTICED" },
+            breaches.line()
+        ));
     }
     Ok((all, lines))
 }

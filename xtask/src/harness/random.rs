@@ -8,8 +8,9 @@ impl Random {
     /// The generator of a part of a run; parts with different names are independent.
     pub(crate) fn new(seed: u64, part: &str) -> Random {
         // FNV-1a.
-        let hash =
-            part.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = part.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         let mut random = Random(seed ^ hash);
         random.next();
         random

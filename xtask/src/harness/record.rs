@@ -3,8 +3,9 @@
 use super::random::Random;
 
 const WORDS: [&str; 24] = [
-    "lock", "writer", "commit", "segment", "deploy", "staging", "port", "build", "cache", "index", "reader", "torn", "frame",
-    "agent", "memory", "kernel", "sync", "batch", "query", "token", "remember", "quickly", "naïve", "日本",
+    "lock", "writer", "commit", "segment", "deploy", "staging", "port", "build", "cache", "index",
+    "reader", "torn", "frame", "agent", "memory", "kernel", "sync", "batch", "query", "token",
+    "remember", "quickly", "naïve", "日本",
 ];
 /// One record in this many is long enough to fill several disk blocks.
 const LONG_EVERY: u64 = 16;
@@ -18,7 +19,9 @@ pub(crate) fn uri(series: &str, index: u64) -> String {
 /// their parts as well, and words with vowels by their stems.
 pub(crate) fn own_word(uri: &str) -> String {
     const DIGITS: [char; 10] = ['b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'm', 'q'];
-    let letter = |c: char| c.to_digit(10).and_then(|digit| DIGITS.get(usize::try_from(digit).ok()?)).copied();
+    let letter = |c: char| {
+        c.to_digit(10).and_then(|digit| DIGITS.get(usize::try_from(digit).ok()?)).copied()
+    };
     uri.chars().map(|c| letter(c).unwrap_or(if c == '/' { 'x' } else { c })).collect()
 }
 
@@ -33,10 +36,12 @@ const SIGNS: &[u8] = b"!#$%&()*+,-./:;<=>?@[]^`{|}~ ";
 pub(crate) fn text(seed: u64, uri: &str) -> String {
     let mut random = Random::new(seed, uri);
     if uri.starts_with(LARGE) {
-        let signs = (0..LARGE_BYTES).map(|_| random.index(SIGNS.len()).map_or(' ', |at| char::from(SIGNS[at])));
+        let signs = (0..LARGE_BYTES)
+            .map(|_| random.index(SIGNS.len()).map_or(' ', |at| char::from(SIGNS[at])));
         return format!("{} {}", own_word(uri), signs.collect::<String>());
     }
-    let words = if random.below(LONG_EVERY) == 0 { 400 + random.below(1200) } else { 3 + random.below(60) };
+    let words =
+        if random.below(LONG_EVERY) == 0 { 400 + random.below(1200) } else { 3 + random.below(60) };
     let mut text = own_word(uri);
     for _ in 0..words {
         text.push(' ');
@@ -56,6 +61,9 @@ mod tests {
         assert!(text(1, &uri("w1", 2)).starts_with("wcxd "));
         let lengths: Vec<usize> = (0..200).map(|i| text(1, &uri("w", i)).len()).collect();
         assert!(text(1, &uri(LARGE, 1)).len() > LARGE_BYTES);
-        assert!(lengths.iter().any(|len| *len > 4096) && lengths.iter().any(|len| *len < 200), "{lengths:?}");
+        assert!(
+            lengths.iter().any(|len| *len > 4096) && lengths.iter().any(|len| *len < 200),
+            "{lengths:?}"
+        );
     }
 }

@@ -49,7 +49,12 @@ impl Session {
         if self.json {
             println!("{report}");
         } else {
-            println!("{people}\nseed {}, {}: {}", self.seed, self.version, if kept { "as promised" } else { "NOT AS PROMISED" });
+            println!(
+                "{people}\nseed {}, {}: {}",
+                self.seed,
+                self.version,
+                if kept { "as promised" } else { "NOT AS PROMISED" }
+            );
         }
         if kept {
             return ExitCode::SUCCESS;

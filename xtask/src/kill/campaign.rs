@@ -25,7 +25,8 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) const ALL: [Action; 5] = [Action::Put, Action::Bulk, Action::Large, Action::Compact, Action::Optimize];
+    pub(super) const ALL: [Action; 5] =
+        [Action::Put, Action::Bulk, Action::Large, Action::Compact, Action::Optimize];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -97,7 +98,12 @@ pub(super) struct Campaign<'a> {
 
 impl<'a> Campaign<'a> {
     /// `folder` takes the bulk puts' input.
-    pub(super) fn new(kapsa: Kapsa, folder: &Path, seed: u64, breaches: &'a Breaches) -> Campaign<'a> {
+    pub(super) fn new(
+        kapsa: Kapsa,
+        folder: &Path,
+        seed: u64,
+        breaches: &'a Breaches,
+    ) -> Campaign<'a> {
         Campaign {
             kapsa,
             folder: folder.to_path_buf(),
@@ -134,10 +140,18 @@ impl<'a> Campaign<'a> {
             let action = Action::random(&mut self.random);
             self.act_and_count(action)?;
             self.look();
-            if fs::metadata(self.kapsa.capsule()).is_ok_and(|file| file.len() > CAPSULE_BYTES_MAX) && self.breaches.is_empty() {
+            if fs::metadata(self.kapsa.capsule()).is_ok_and(|file| file.len() > CAPSULE_BYTES_MAX)
+                && self.breaches.is_empty()
+            {
                 self.begin_another()?;
             }
-            progress.show(|| format!("{} of {kills} kills, {} records acknowledged", self.kills(), self.acknowledged));
+            progress.show(|| {
+                format!(
+                    "{} of {kills} kills, {} records acknowledged",
+                    self.kills(),
+                    self.acknowledged
+                )
+            });
         }
         Ok(())
     }
@@ -146,7 +160,9 @@ impl<'a> Campaign<'a> {
         self.records_before += self.ledger.acknowledged();
         self.ledger = self.ledger.emptied();
         let removed = fs::remove_file(self.kapsa.capsule());
-        removed.map_err(|error| format!("cannot remove {}: {error}", self.kapsa.capsule().display()))?;
+        removed.map_err(|error| {
+            format!("cannot remove {}: {error}", self.kapsa.capsule().display())
+        })?;
         self.kapsa.create()
     }
 
@@ -172,10 +188,12 @@ impl<'a> Campaign<'a> {
         counted.started += 1;
         counted.killed += u64::from(killed);
         if at_a_time {
-            counted.usual = if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
+            counted.usual =
+                if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
         }
         let half_file = temporary(self.kapsa.capsule());
-        self.unfinished_compactions += u64::from(killed && action == Action::Compact && half_file.exists());
+        self.unfinished_compactions +=
+            u64::from(killed && action == Action::Compact && half_file.exists());
         Ok(())
     }
 
@@ -183,8 +201,10 @@ impl<'a> Campaign<'a> {
     fn kill(&mut self, action: Action) -> Kill {
         if action == Action::Large || self.random.percent(KILL_ON_GROWTH_PERCENT) {
             let capsule = self.kapsa.capsule();
-            let grows = if action == Action::Compact { temporary(capsule) } else { capsule.to_path_buf() };
-            let longest = if action == Action::Large { KILL_LARGE_AFTER_GROWTH } else { KILL_AFTER_GROWTH };
+            let grows =
+                if action == Action::Compact { temporary(capsule) } else { capsule.to_path_buf() };
+            let longest =
+                if action == Action::Large { KILL_LARGE_AFTER_GROWTH } else { KILL_AFTER_GROWTH };
             return Kill::Grown(grows, self.random.moment(longest));
         }
         Kill::After(self.random.moment(self.counted(action).usual * KILL_UNTIL_PERCENT / 100))
@@ -212,13 +232,20 @@ impl<'a> Campaign<'a> {
         (took, false)
     }
 
-    fn put_many(&mut self, series: &str, (records, batch): (u64, usize), kill: Option<Kill>) -> Result<(Duration, bool), String> {
+    fn put_many(
+        &mut self,
+        series: &str,
+        (records, batch): (u64, usize),
+        kill: Option<Kill>,
+    ) -> Result<(Duration, bool), String> {
         let uris: Vec<String> = (0..records).map(|_| self.name(series)).collect();
         uris.chunks(batch).for_each(|batch| self.ledger.attempt_batch(batch));
-        let lines: String = uris.iter().map(|uri| kapsa::line(uri, &self.ledger.text(uri))).collect();
+        let lines: String =
+            uris.iter().map(|uri| kapsa::line(uri, &self.ledger.text(uri))).collect();
         let path = self.folder.join("bulk.jsonl");
         let input = fs::write(&path, lines).and_then(|()| File::open(&path));
-        let input = input.map_err(|error| format!("cannot write the input of a bulk put: {error}"))?;
+        let input =
+            input.map_err(|error| format!("cannot write the input of a bulk put: {error}"))?;
         let (put, took) = self.kapsa.put_many(input, batch, kill);
         put.acknowledged.iter().for_each(|(uri, sequence)| self.ledger.acknowledge(uri, *sequence));
         if let Ended::Failed(message) = &put.ended {
@@ -242,7 +269,8 @@ impl<'a> Campaign<'a> {
     /// Checks what the kill left. Whatever was seen, a put must work at once.
     fn look(&mut self) {
         let next = self.name("n");
-        let seen = aftermath::check(&self.kapsa, &mut self.ledger, &mut self.random, &next, self.breaches);
+        let seen =
+            aftermath::check(&self.kapsa, &mut self.ledger, &mut self.random, &next, self.breaches);
         self.torn_tails += u64::from(seen.torn_bytes > 0);
         self.adopted += seen.adopted;
         self.longest_next_put = self.longest_next_put.max(seen.next_put);

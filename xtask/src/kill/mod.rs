@@ -73,8 +73,17 @@ fn people(campaign: &Campaign<'_>, breaches: &Breaches) -> String {
     for action in Action::ALL {
         let counted = campaign.counted(action);
         // Large puts are not measured.
-        let usual = if counted.usual.is_zero() { "-".to_owned() } else { format!("{:.1} ms", counted.usual.as_secs_f64() * 1e3) };
-        lines.push(format!("{:<8}  {:>7}  {:>6}  {usual:>10}", action.name(), counted.started, counted.killed));
+        let usual = if counted.usual.is_zero() {
+            "-".to_owned()
+        } else {
+            format!("{:.1} ms", counted.usual.as_secs_f64() * 1e3)
+        };
+        lines.push(format!(
+            "{:<8}  {:>7}  {:>6}  {usual:>10}",
+            action.name(),
+            counted.started,
+            counted.killed
+        ));
     }
     lines.push(String::new());
     lines.push(format!(

@@ -40,7 +40,12 @@ impl Cuts {
 }
 
 /// Cuts until there were `cuts`, or a promise is broken.
-pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breaches: &Breaches) -> Result<Cuts, String> {
+pub(super) fn run(
+    file_system: FileSystem,
+    session: &Session,
+    cuts: u64,
+    breaches: &Breaches,
+) -> Result<Cuts, String> {
     let mut campaign = Cuts::default();
     let mut random = Random::new(session.seed, file_system.name());
     let (mut progress, names) = (Progress::new(), AtomicU64::new(0));
@@ -48,13 +53,15 @@ pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breache
         let mut volume = Volume::new(file_system, session.folder(), file_system.name())?;
         let kapsa = Kapsa::new(&session.program, &volume.path("cut.kapsa"));
         kapsa.create()?;
-        let (mut ledger, before) = (Ledger::new(session.seed), campaign.acknowledged + campaign.adopted);
+        let (mut ledger, before) =
+            (Ledger::new(session.seed), campaign.acknowledged + campaign.adopted);
         let of_this_volume = (cuts - campaign.cuts()).min(CUTS_PER_VOLUME);
         for _ in 0..of_this_volume {
             let mix = mix(&mut random);
             let time = random.moment(if mix.bulk { BULK_TIME_MAX } else { TIME_MAX });
             let power = volume.power()?;
-            ledger = Site::new(&kapsa, breaches, &names, ledger).write_until(mix, time, || power.cut())?;
+            ledger = Site::new(&kapsa, breaches, &names, ledger)
+                .write_until(mix, time, || power.cut())?;
             volume.mount_again()?;
             campaign.count(mix);
             campaign.look(&kapsa, &mut ledger, &mut random, breaches);
@@ -64,7 +71,12 @@ pub(super) fn run(file_system: FileSystem, session: &Session, cuts: u64, breache
             }
             sys::go_on()?;
             let (name, acknowledged) = (file_system.name(), campaign.acknowledged);
-            progress.show(|| format!("{name}: {} of {cuts} cuts, {acknowledged} records acknowledged", campaign.cuts()));
+            progress.show(|| {
+                format!(
+                    "{name}: {} of {cuts} cuts, {acknowledged} records acknowledged",
+                    campaign.cuts()
+                )
+            });
         }
     }
     Ok(campaign)
@@ -90,7 +102,13 @@ impl Cuts {
         *count += 1;
     }
 
-    fn look(&mut self, kapsa: &Kapsa, ledger: &mut Ledger, random: &mut Random, breaches: &Breaches) {
+    fn look(
+        &mut self,
+        kapsa: &Kapsa,
+        ledger: &mut Ledger,
+        random: &mut Random,
+        breaches: &Breaches,
+    ) {
         let next = record::uri("n", self.cuts());
         let seen = aftermath::check(kapsa, ledger, random, &next, breaches);
         self.torn_tails += u64::from(seen.torn_bytes > 0);

@@ -37,7 +37,8 @@ impl NoSync {
         if let (true, Some(library)) = (preloads, compile(folder)) {
             return Ok(NoSync::Preload(library));
         }
-        let traces = Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
+        let traces =
+            Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success());
         if traces {
             Ok(NoSync::Trace)
         } else {
@@ -56,8 +57,19 @@ impl NoSync {
         match self {
             NoSync::Preload(library) => kapsa.clone().with_variable("LD_PRELOAD", library),
             NoSync::Trace => {
-                let (trace, inject) = (format!("trace={SYNCS}"), format!("inject={SYNCS}:retval=0"));
-                kapsa.clone().run_by(&["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject])
+                let (trace, inject) =
+                    (format!("trace={SYNCS}"), format!("inject={SYNCS}:retval=0"));
+                kapsa.clone().run_by(&[
+                    "strace",
+                    "-f",
+                    "-qq",
+                    "-o",
+                    "/dev/null",
+                    "-e",
+                    &trace,
+                    "-e",
+                    &inject,
+                ])
             }
         }
     }
@@ -67,7 +79,12 @@ impl NoSync {
 fn compile(folder: &Path) -> Option<PathBuf> {
     let (source, library) = (folder.join("nosync.c"), folder.join("nosync.so"));
     std::fs::write(&source, SOURCE).ok()?;
-    let built = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(&source).output().ok()?;
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .arg(&source)
+        .output()
+        .ok()?;
     built.status.success().then_some(library)
 }
 
@@ -92,10 +109,16 @@ impl Control {
 }
 
 /// Cuts `cuts` times, each time on a new capsule.
-pub(super) fn run(file_system: FileSystem, session: &Session, no_sync: &NoSync, cuts: u64) -> Result<Control, String> {
+pub(super) fn run(
+    file_system: FileSystem,
+    session: &Session,
+    no_sync: &NoSync,
+    cuts: u64,
+) -> Result<Control, String> {
     let mut control = Control::default();
     let mut random = Random::new(session.seed, &format!("control {}", file_system.name()));
-    let mut volume = Volume::new(file_system, session.folder(), &format!("{}-control", file_system.name()))?;
+    let mut volume =
+        Volume::new(file_system, session.folder(), &format!("{}-control", file_system.name()))?;
     for number in 0..cuts {
         sys::go_on()?;
         let kapsa = Kapsa::new(&session.program, &volume.path(&format!("{number}.kapsa")));
@@ -106,7 +129,9 @@ pub(super) fn run(file_system: FileSystem, session: &Session, no_sync: &NoSync, 
         thread::sleep(random.moment(PAUSE_MAX));
         power.cut()?;
         volume.mount_again()?;
-        let there = |uris: &[String]| uris.iter().filter(|uri| is_there(&kapsa, uri, session.seed)).count() as u64;
+        let there = |uris: &[String]| {
+            uris.iter().filter(|uri| is_there(&kapsa, uri, session.seed)).count() as u64
+        };
         let lost = acknowledged.len() as u64 - there(&acknowledged);
         control.cuts += 1;
         control.lossy_cuts += u64::from(lost > 0);

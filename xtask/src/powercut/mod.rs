@@ -56,10 +56,12 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         }
         Parsed::Run(chosen) => chosen,
     };
-    let (cuts, controls) = (chosen.number("--cuts", 1..=1_000_000)?, chosen.number("--control", 1..=10_000)?);
+    let (cuts, controls) =
+        (chosen.number("--cuts", 1..=1_000_000)?, chosen.number("--control", 1..=10_000)?);
     let names = chosen.text("--file-systems").unwrap_or_default().split(',');
     let file_systems = names.map(FileSystem::named).collect::<Result<Vec<_>, _>>()?;
-    let missing: Vec<Option<String>> = file_systems.iter().map(|file_system| file_system.missing()).collect();
+    let missing: Vec<Option<String>> =
+        file_systems.iter().map(|file_system| file_system.missing()).collect();
     if let Some(reasons) = missing.iter().cloned().collect::<Option<Vec<_>>>() {
         return Ok(skipped(&file_systems, &reasons, chosen.has("--json")));
     }
@@ -76,15 +78,23 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         }
         tried.push((*file_system, outcome));
     }
-    let people: Vec<String> = tried.iter().map(|(file_system, tried)| people(*file_system, tried)).collect();
-    let reports: Vec<Value> = tried.iter().map(|(file_system, tried)| report(*file_system, tried)).collect();
+    let people: Vec<String> =
+        tried.iter().map(|(file_system, tried)| people(*file_system, tried)).collect();
+    let reports: Vec<Value> =
+        tried.iter().map(|(file_system, tried)| report(*file_system, tried)).collect();
     let kept = tried.iter().all(|(_, tried)| tried.kept());
     let json = json!({"skipped": false, "file_systems": reports, "control_by": no_sync.name()});
     Ok(session.end(kept, &people.join("\n"), json))
 }
 
 /// The cuts of one file system, and then the control.
-fn attempt(file_system: FileSystem, session: &Session, no_sync: &NoSync, cuts: u64, controls: u64) -> Result<Tried, String> {
+fn attempt(
+    file_system: FileSystem,
+    session: &Session,
+    no_sync: &NoSync,
+    cuts: u64,
+    controls: u64,
+) -> Result<Tried, String> {
     if let Err(reason) = volume::probe(file_system, session.folder()) {
         return Ok(Tried::Skipped(reason));
     }
@@ -92,16 +102,23 @@ fn attempt(file_system: FileSystem, session: &Session, no_sync: &NoSync, cuts: u
     let counted = campaign::run(file_system, session, cuts, &breaches)?;
     let control = control::run(file_system, session, no_sync, controls)?;
     if !control.is_convincing() {
-        eprintln!("{}: the cuts are not real: without any sync nothing was lost", file_system.name());
+        eprintln!(
+            "{}: the cuts are not real: without any sync nothing was lost",
+            file_system.name()
+        );
     }
     Ok(Tried::Done { counted, control, breaches })
 }
 
 fn skipped(file_systems: &[FileSystem], reasons: &[String], as_json: bool) -> ExitCode {
-    let each: Vec<(&str, &String)> = file_systems.iter().map(|file_system| file_system.name()).zip(reasons).collect();
+    let each: Vec<(&str, &String)> =
+        file_systems.iter().map(|file_system| file_system.name()).zip(reasons).collect();
     each.iter().for_each(|(name, reason)| eprintln!("{name}: skipped: {reason}"));
     if as_json {
-        let each: Vec<Value> = each.iter().map(|(name, reason)| json!({"file_system": name, "skipped": reason})).collect();
+        let each: Vec<Value> = each
+            .iter()
+            .map(|(name, reason)| json!({"file_system": name, "skipped": reason}))
+            .collect();
         println!("{}", json!({"ok": true, "skipped": true, "file_systems": each}));
     } else {
         println!("skipped");

@@ -23,7 +23,9 @@ impl FileSystem {
         match name {
             "ext4" => Ok(FileSystem::Ext4),
             "xfs" => Ok(FileSystem::Xfs),
-            other => Err(format!("{other:?} is not a file system that can be stopped here; ext4 and xfs are")),
+            other => Err(format!(
+                "{other:?} is not a file system that can be stopped here; ext4 and xfs are"
+            )),
         }
     }
 
@@ -64,7 +66,9 @@ impl FileSystem {
         }
         let wanted = [(maker, package), ("mount", "mount"), ("umount", "mount")];
         let absent = wanted.iter().find(|(tool, _)| !is_installed(tool));
-        absent.map(|(tool, package)| format!("{tool} is not installed (apt-get install -y {package})"))
+        absent.map(|(tool, package)| {
+            format!("{tool} is not installed (apt-get install -y {package})")
+        })
     }
 }
 
@@ -93,16 +97,23 @@ pub(super) struct Power(File);
 impl Power {
     /// Cuts it.
     pub(super) fn cut(self) -> Result<(), String> {
-        sys::cut_power(&self.0).map_err(|error| format!("this file system cannot be stopped: {error}"))
+        sys::cut_power(&self.0)
+            .map_err(|error| format!("this file system cannot be stopped: {error}"))
     }
 }
 
 impl Volume {
     /// Makes an image below `folder` and mounts it.
-    pub(super) fn new(file_system: FileSystem, folder: &Path, name: &str) -> Result<Volume, String> {
-        let (image, mount) = (folder.join(format!("{name}.img")), folder.join(format!("{name}.mounted")));
-        let made =
-            File::create(&image).and_then(|file| file.set_len(file_system.bytes())).and_then(|()| fs::create_dir_all(&mount));
+    pub(super) fn new(
+        file_system: FileSystem,
+        folder: &Path,
+        name: &str,
+    ) -> Result<Volume, String> {
+        let (image, mount) =
+            (folder.join(format!("{name}.img")), folder.join(format!("{name}.mounted")));
+        let made = File::create(&image)
+            .and_then(|file| file.set_len(file_system.bytes()))
+            .and_then(|()| fs::create_dir_all(&mount));
         made.map_err(|error| format!("cannot make {}: {error}", image.display()))?;
         let (maker, options, _) = file_system.maker();
         tool(process::command(maker).args(options).arg(&image))?;
@@ -118,7 +129,9 @@ impl Volume {
 
     /// The handle to cut the power with.
     pub(super) fn power(&self) -> Result<Power, String> {
-        File::open(&self.folder).map(Power).map_err(|error| format!("cannot open {}: {error}", self.folder.display()))
+        File::open(&self.folder)
+            .map(Power)
+            .map_err(|error| format!("cannot open {}: {error}", self.folder.display()))
     }
 
     /// What happens when the power comes back.
@@ -160,11 +173,18 @@ impl Drop for Volume {
 
 fn tool(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {name}: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{name} failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+    Err(format!(
+        "{name} failed ({}): {}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr).trim()
+    ))
 }
 
 #[cfg(test)]

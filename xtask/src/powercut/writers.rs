@@ -40,7 +40,12 @@ struct Log {
 }
 
 impl<'a> Site<'a> {
-    pub(super) fn new(kapsa: &'a Kapsa, breaches: &'a Breaches, names: &'a AtomicU64, ledger: Ledger) -> Site<'a> {
+    pub(super) fn new(
+        kapsa: &'a Kapsa,
+        breaches: &'a Breaches,
+        names: &'a AtomicU64,
+        ledger: Ledger,
+    ) -> Site<'a> {
         Site { kapsa, breaches, names, log: Mutex::new(Log { ledger, cut: false }) }
     }
 
@@ -120,7 +125,10 @@ impl<'a> Site<'a> {
         while !self.is_cut() {
             match self.kapsa.maintain("compact", None).0 {
                 Maintained::Failed(message) => self.failed(message),
-                Maintained::Done | Maintained::Refused | Maintained::Overtaken | Maintained::Killed => {}
+                Maintained::Done
+                | Maintained::Refused
+                | Maintained::Overtaken
+                | Maintained::Killed => {}
             }
         }
     }
@@ -129,7 +137,8 @@ impl<'a> Site<'a> {
     fn put_many(&self) {
         let batch = BATCH_RECORDS.to_string();
         let mut command = self.kapsa.command(&["put", "--each", "--batch", &batch, "-"]);
-        let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let started =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = match started {
             Ok(child) => child,
             Err(error) => return self.failed(format!("put -: {error}")),

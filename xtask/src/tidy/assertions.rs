@@ -9,7 +9,8 @@ use super::problem::{Problem, Text};
 const PACKAGES: [&str; 2] = ["capsule", "index"];
 /// Assertions that such a package has at least for each thousand lines without its tests.
 const PER_THOUSAND_LINES_MIN: usize = 10;
-const ASSERTIONS: [&str; 6] = ["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne"];
+const ASSERTIONS: [&str; 6] =
+    ["assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne"];
 
 /// The problem of a package that asserts too little; prints what was counted.
 pub(super) fn too_few(package: &Package, texts: &[Text]) -> Option<Problem> {
@@ -19,8 +20,10 @@ pub(super) fn too_few(package: &Package, texts: &[Text]) -> Option<Problem> {
     let assertions: usize = package.sources.iter().map(assertions).sum();
     let lines: usize = package.sources.iter().map(|source| lines(source, texts)).sum();
     println!("{}: {assertions} assertions in {lines} lines", package.name);
-    let message =
-        format!("{}: {assertions} assertions in {lines} lines, fewer than {PER_THOUSAND_LINES_MIN} per 1,000", package.name);
+    let message = format!(
+        "{}: {assertions} assertions in {lines} lines, fewer than {PER_THOUSAND_LINES_MIN} per 1,000",
+        package.name
+    );
     let file = package.sources.first().map_or("", |source| &source.name);
     (assertions * 1000 < lines * PER_THOUSAND_LINES_MIN).then(|| Problem::new(file, 1, message))
 }
@@ -29,7 +32,8 @@ pub(super) fn too_few(package: &Package, texts: &[Text]) -> Option<Problem> {
 fn lines(source: &Source, texts: &[Text]) -> usize {
     let text = texts.iter().find(|text| text.name == source.name);
     let lines: Vec<&str> = text.map(|text| text.content.lines().collect()).unwrap_or_default();
-    let tests = lines.windows(2).position(|pair| pair[0].starts_with("#[cfg(") && pair[1] == "mod tests {");
+    let tests =
+        lines.windows(2).position(|pair| pair[0].starts_with("#[cfg(") && pair[1] == "mod tests {");
     tests.unwrap_or(lines.len())
 }
 
@@ -72,7 +76,15 @@ mod tests {
     #[test]
     fn tests_do_not_count() {
         let tests = "#[cfg(test)]\nmod tests {\n    fn f() { assert!(true) }\n}\n";
-        check("capsule", &format!("fn f() {{ debug_assert_eq!(1, 1) }}\n{tests}{}", "//\n".repeat(100)), None);
-        check("capsule", &format!("//\n{tests}"), Some("capsule: 0 assertions in 1 lines, fewer than 10 per 1,000"));
+        check(
+            "capsule",
+            &format!("fn f() {{ debug_assert_eq!(1, 1) }}\n{tests}{}", "//\n".repeat(100)),
+            None,
+        );
+        check(
+            "capsule",
+            &format!("//\n{tests}"),
+            Some("capsule: 0 assertions in 1 lines, fewer than 10 per 1,000"),
+        );
     }
 }

@@ -25,7 +25,8 @@ pub(super) fn too_wide(texts: &[Text]) -> Vec<Problem> {
     let prose = texts.iter().filter(|text| text.name.ends_with(".md"));
     let prose = prose.map(|text| wide(text, wide_prose(&text.content))).collect();
     let rule = format!("lines of prose wider than {PROSE_COLUMNS_MAX} columns");
-    let mut problems = Ratchet { rule: &rule, limit: 0, allowed: &PROSE_ALLOWED }.check(prose, file!());
+    let mut problems =
+        Ratchet { rule: &rule, limit: 0, allowed: &PROSE_ALLOWED }.check(prose, file!());
     problems.extend(too_wide_code(texts));
     problems
 }
@@ -34,7 +35,9 @@ pub(super) fn too_wide(texts: &[Text]) -> Vec<Problem> {
 fn too_wide_code(texts: &[Text]) -> Vec<Problem> {
     let max_width = texts.iter().find(|text| text.name == "rustfmt.toml").and_then(max_width);
     if max_width != Some(CODE_COLUMNS_MAX) {
-        println!("the width of code is not checked: max_width in rustfmt.toml is not {CODE_COLUMNS_MAX}");
+        println!(
+            "the width of code is not checked: max_width in rustfmt.toml is not {CODE_COLUMNS_MAX}"
+        );
         return Vec::new();
     }
     let code = texts.iter().filter(|text| text.name.ends_with(".rs"));
@@ -136,14 +139,18 @@ mod tests {
     fn wide_code_fires() {
         let rustfmt = Text::new("rustfmt.toml", "max_width = 100\n");
         let wide = format!("fn f() {{}}\n// {}\n", "x".repeat(CODE_COLUMNS_MAX));
-        let found: Vec<String> = too_wide(&[rustfmt, Text::new("a.rs", &wide)]).iter().map(Problem::to_string).collect();
+        let found: Vec<String> =
+            too_wide(&[rustfmt, Text::new("a.rs", &wide)]).iter().map(Problem::to_string).collect();
         assert_eq!(found, ["a.rs:2: a.rs: 1 lines of code wider than 100 columns, more than 0: 2"]);
     }
 
     #[test]
     fn strings_are_free() {
         let long = "x".repeat(CODE_COLUMNS_MAX);
-        assert_eq!(wide_code(&format!("const A: &str = \"{long}\";\nf(\"\n{long}\n\");\n")), [0; 0]);
+        assert_eq!(
+            wide_code(&format!("const A: &str = \"{long}\";\nf(\"\n{long}\n\");\n")),
+            [0; 0]
+        );
         assert_eq!(wide_code(&format!("f(\"a\"); // {long}\n")), [1]);
     }
 }

@@ -30,8 +30,18 @@ pub(super) fn too_large(largest: &[(&Package, Vec<String>)]) -> Vec<Problem> {
         let mut files = files.clone();
         files.sort();
         let file = files.first().cloned().unwrap_or_default();
-        Measured { what: package.name.clone(), number: files.len(), file, line: 1, detail: files.join(" ") }
+        Measured {
+            what: package.name.clone(),
+            number: files.len(),
+            file,
+            line: 1,
+            detail: files.join(" "),
+        }
     });
-    let ratchet = Ratchet { rule: "files import each other in a circle", limit: CYCLE_FILES_MAX, allowed: &ALLOWED };
+    let ratchet = Ratchet {
+        rule: "files import each other in a circle",
+        limit: CYCLE_FILES_MAX,
+        allowed: &ALLOWED,
+    };
     ratchet.check(measured.collect(), file!())
 }

@@ -3,8 +3,15 @@
 use super::problem::{Problem, Text};
 
 /// Files that a visitor or a licence asks for.
-const REQUIRED: [&str; 7] =
-    ["CHANGELOG.md", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "docs/architecture.md", "docs/format.md", "docs/glossary.md"];
+const REQUIRED: [&str; 7] = [
+    "CHANGELOG.md",
+    "README.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "docs/architecture.md",
+    "docs/format.md",
+    "docs/glossary.md",
+];
 
 /// Text that is only ever left behind by mistake. Split, so that this file may be checked too.
 const LEFT_BEHIND: [&str; 3] = [concat!("to", "do!("), concat!("db", "g!("), concat!("FIX", "ME")];
@@ -25,7 +32,8 @@ pub(super) fn problems(texts: &[Text]) -> Vec<Problem> {
 }
 
 fn required(texts: &[Text]) -> Vec<Problem> {
-    let missing = REQUIRED.iter().filter(|required| !texts.iter().any(|text| text.name == **required));
+    let missing =
+        REQUIRED.iter().filter(|required| !texts.iter().any(|text| text.name == **required));
     missing.map(|name| Problem::new(name, 1, "this file must exist")).collect()
 }
 
@@ -43,7 +51,9 @@ fn forbidden_text(name: &str, text: &str) -> Vec<Problem> {
         for left in LEFT_BEHIND.iter().filter(|left| line.contains(**left)) {
             problems.push(Problem::new(name, at + 1, format!("{left} was left behind")));
         }
-        if MACHINE_FOLDERS.iter().any(|folder| absolute(line, folder).is_some()) || home_folder(line) {
+        if MACHINE_FOLDERS.iter().any(|folder| absolute(line, folder).is_some())
+            || home_folder(line)
+        {
             problems.push(Problem::new(name, at + 1, "a path of one machine"));
         }
     }
@@ -80,7 +90,8 @@ fn home_folder(line: &str) -> bool {
     let Some(rest) = absolute(line, HOMES) else {
         return false;
     };
-    let name = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
+    let name =
+        rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').unwrap_or(rest.len());
     name > 0 && rest[name..].starts_with('/')
 }
 
@@ -103,7 +114,11 @@ mod tests {
     fn paths_of_one_machine_fire() {
         for folder in MACHINE_FOLDERS {
             assert_eq!(count(&format!("see `{folder}notes`")), 1, "{folder}");
-            assert_eq!(count(&format!("note:/{folder}x and docs{folder}x")), 0, "{folder} inside another path");
+            assert_eq!(
+                count(&format!("note:/{folder}x and docs{folder}x")),
+                0,
+                "{folder} inside another path"
+            );
         }
         assert_eq!(count(&format!("{HOMES}ada/x")), 1);
         assert_eq!(count(&format!("{HOMES}<name>/x")), 0);

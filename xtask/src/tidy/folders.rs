@@ -12,8 +12,10 @@ struct Folders {
     low_to_high: &'static [&'static str],
 }
 
-const FOLDERS: [Folders; 1] =
-    [Folders { package: "memory", low_to_high: &["records", "tables", "view", "search", "write", "versions", "exchange"] }];
+const FOLDERS: [Folders; 1] = [Folders {
+    package: "memory",
+    low_to_high: &["records", "tables", "view", "search", "write", "versions", "exchange"],
+}];
 
 /// Imports of a higher folder that are still there, as `file → file` below `src`.
 const STILL_THERE: [&str; 5] = [
@@ -41,7 +43,9 @@ pub(super) fn upward<'a>(imports: impl Iterator<Item = Import<'a>>) -> Vec<Probl
         }
     }
     let gone = STILL_THERE.iter().filter(|edge| !found.iter().any(|found| found == *edge));
-    problems.extend(gone.map(|edge| Problem::new(file!(), 1, format!("{edge} is gone: remove it from STILL_THERE"))));
+    problems.extend(gone.map(|edge| {
+        Problem::new(file!(), 1, format!("{edge} is gone: remove it from STILL_THERE"))
+    }));
     problems
 }
 
@@ -64,7 +68,8 @@ impl Import<'_> {
         let from = height(&self.package.sources[self.edge.from])?;
         let to = height(&self.package.sources[self.edge.to])?;
         let name = |height: usize| folders.low_to_high[height];
-        (to > from).then(|| format!("{} must not import {}, which lies above it", name(from), name(to)))
+        (to > from)
+            .then(|| format!("{} must not import {}, which lies above it", name(from), name(to)))
     }
 }
 
@@ -97,8 +102,10 @@ mod tests {
         package.name = "memory".to_owned();
         let edges = edges(&package);
         let imports = edges.iter().map(|(&edge, &line)| Import { package: &package, edge, line });
-        let found: Vec<String> = upward(imports).iter().map(|problem| problem.message.clone()).collect();
-        let found: Vec<&String> = found.iter().filter(|message| message.contains("must not")).collect();
+        let found: Vec<String> =
+            upward(imports).iter().map(|problem| problem.message.clone()).collect();
+        let found: Vec<&String> =
+            found.iter().filter(|message| message.contains("must not")).collect();
         assert_eq!(
             found,
             [

@@ -179,8 +179,12 @@ fn imports(tree: &syn::UseTree) -> Vec<Imported> {
 
 fn leaves(tree: &syn::UseTree, above: &[String], found: &mut Vec<Imported>) {
     match tree {
-        syn::UseTree::Path(path) => leaves(&path.tree, &child(above, &path.ident.to_string()), found),
-        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, above, found)),
+        syn::UseTree::Path(path) => {
+            leaves(&path.tree, &child(above, &path.ident.to_string()), found)
+        }
+        syn::UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| leaves(tree, above, found))
+        }
         syn::UseTree::Glob(_) => found.push(Imported { name: None, path: above.to_vec() }),
         syn::UseTree::Name(name) if name.ident == "self" => {
             found.push(Imported { name: above.last().cloned(), path: above.to_vec() });
@@ -277,7 +281,8 @@ impl<'ast> Visit<'ast> for Uses<'_> {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let names: Vec<String> =
+            path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let line = path.segments.first().map_or(0, |segment| segment.ident.span().start().line);
         self.note(&names, line);
         visit::visit_path(self, path);
@@ -298,7 +303,10 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let package = package(files);
         let name = |file: usize| package.sources[file].name.trim_start_matches("crates/a/src/");
-        let found: Vec<String> = edges(&package).keys().map(|edge| format!("{} > {}", name(edge.from), name(edge.to))).collect();
+        let found: Vec<String> = edges(&package)
+            .keys()
+            .map(|edge| format!("{} > {}", name(edge.from), name(edge.to)))
+            .collect();
         assert_eq!(found, expected, "{files:?}");
     }
 
@@ -315,21 +323,36 @@ mod tests {
     fn inline_paths_are_edges() {
         let used = ("c.rs", "pub fn c() {}");
         check(&[("lib.rs", ""), ("b.rs", "fn f() { crate::c::c() }"), used], &["b.rs > c.rs"]);
-        check(&[("lib.rs", ""), ("b.rs", "use crate::c;\nfn f() { c::c() }"), used], &["b.rs > c.rs"]);
-        check(&[("lib.rs", ""), ("b.rs", "fn f() { assert!(x, crate::c::c()) }"), used], &["b.rs > c.rs"]);
+        check(
+            &[("lib.rs", ""), ("b.rs", "use crate::c;\nfn f() { c::c() }"), used],
+            &["b.rs > c.rs"],
+        );
+        check(
+            &[("lib.rs", ""), ("b.rs", "fn f() { assert!(x, crate::c::c()) }"), used],
+            &["b.rs > c.rs"],
+        );
         check(&[("lib.rs", "mod c;\nfn f() { c::c() }"), used], &["lib.rs > c.rs"]);
     }
 
     #[test]
     fn a_module_alone_is_no_edge() {
-        check(&[("lib.rs", "mod c;"), ("b.rs", "use crate::c;"), ("c.rs", "pub(super) fn c() {}")], &[]);
+        check(
+            &[("lib.rs", "mod c;"), ("b.rs", "use crate::c;"), ("c.rs", "pub(super) fn c() {}")],
+            &[],
+        );
     }
 
     #[test]
     fn facades_are_seen_through() {
         let root = ("lib.rs", "mod b;\nmod c;\npub use c::*;\npub use b::B as Name;");
-        check(&[root, ("b.rs", "pub struct B;\nuse crate::c;"), ("c.rs", "use crate::Name;")], &["c.rs > b.rs"]);
-        check(&[root, ("b.rs", "pub struct B;\nuse crate::d;"), ("c.rs", "pub fn d() {}")], &["b.rs > c.rs"]);
+        check(
+            &[root, ("b.rs", "pub struct B;\nuse crate::c;"), ("c.rs", "use crate::Name;")],
+            &["c.rs > b.rs"],
+        );
+        check(
+            &[root, ("b.rs", "pub struct B;\nuse crate::d;"), ("c.rs", "pub fn d() {}")],
+            &["b.rs > c.rs"],
+        );
         let root = ("lib.rs", "mod b;\npub use b::B;\nfn f() -> B { B }");
         check(&[root, ("b.rs", "pub struct B;")], &["lib.rs > b.rs"]);
     }

@@ -41,9 +41,12 @@ const LAYERS: [Layer; 14] = [
     Layer { name: "fuzz/targets", uses: EVERYTHING, kind: Kind::Development },
     Layer { name: "xtask", uses: &[], kind: Kind::Development },
 ];
-const EVERY_LIBRARY: &[&str] = &["capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs"];
-const EVERYTHING: &[&str] =
-    &["capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs", "cli", "testkit"];
+const EVERY_LIBRARY: &[&str] =
+    &["capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs"];
+const EVERYTHING: &[&str] = &[
+    "capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs", "cli",
+    "testkit",
+];
 
 /// Edges between crates that are still there, and shall go.
 const STILL_THERE: [&str; 0] = [];
@@ -71,19 +74,35 @@ const CONFINED: [Confined; 15] = [
     Confined { dependency: "ureq", to: &["http"] },
     Confined { dependency: "zstd", to: &["capsule", "fuzz/targets"] },
 ];
-const BUT_CAPSULE_AND_INDEX: &[&str] =
-    &["model", "http", "embed", "memory", "agents", "roles", "runs", "cli", "testkit", "recall", "fuzz/targets", "xtask"];
+const BUT_CAPSULE_AND_INDEX: &[&str] = &[
+    "model",
+    "http",
+    "embed",
+    "memory",
+    "agents",
+    "roles",
+    "runs",
+    "cli",
+    "testkit",
+    "recall",
+    "fuzz/targets",
+    "xtask",
+];
 
 /// The lints that keep the terminal, the environment and the clock out of a library; `clippy.toml` says which calls those are.
-const LIBRARY_LINTS: &str =
-    "#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]";
+const LIBRARY_LINTS: &str = "#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)]";
 
 /// Whatever the manifests and the roots of the crates do against the layers.
 pub(super) fn problems<'a>(texts: &'a [Text], folders: &[&'a str]) -> Vec<Problem> {
     let mut edges = Edges { packages: Vec::new(), found: Vec::new(), problems: Vec::new() };
-    let manifests: Vec<Manifest> =
-        folders.iter().filter_map(|folder| Manifest::read(texts, folder, &mut edges.problems)).collect();
-    edges.packages = manifests.iter().map(|manifest| (manifest.package.clone(), manifest.layer.to_owned())).collect();
+    let manifests: Vec<Manifest> = folders
+        .iter()
+        .filter_map(|folder| Manifest::read(texts, folder, &mut edges.problems))
+        .collect();
+    edges.packages = manifests
+        .iter()
+        .map(|manifest| (manifest.package.clone(), manifest.layer.to_owned()))
+        .collect();
     for manifest in &manifests {
         edges.check(manifest);
     }
@@ -112,7 +131,8 @@ impl<'a> Manifest<'a> {
                 return None;
             }
         };
-        let package = table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
+        let package =
+            table.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
         let package = package.unwrap_or_default().to_owned();
         let layer = folder.strip_prefix("crates/").unwrap_or(folder);
         Some(Self { text, layer, package, dependencies: dependencies(&table) })
@@ -128,7 +148,9 @@ impl<'a> Manifest<'a> {
 fn dependencies(manifest: &Table) -> Vec<String> {
     let mut tables = vec![manifest];
     let targets = manifest.get("target").and_then(Value::as_table);
-    tables.extend(targets.into_iter().flat_map(|targets| targets.values().filter_map(Value::as_table)));
+    tables.extend(
+        targets.into_iter().flat_map(|targets| targets.values().filter_map(Value::as_table)),
+    );
     let mut found = Vec::new();
     for table in tables {
         for kind in ["dependencies", "build-dependencies"] {
@@ -168,7 +190,11 @@ impl Edges {
                 self.found.push(edge);
             } else if !allowed {
                 let message = format!("{} must not depend on {dependency}", layer.name);
-                self.problems.push(Problem::new(&manifest.text.name, manifest.line_of(dependency), message));
+                self.problems.push(Problem::new(
+                    &manifest.text.name,
+                    manifest.line_of(dependency),
+                    message,
+                ));
             }
         }
     }
@@ -176,7 +202,9 @@ impl Edges {
     /// All problems, with the allowances that nothing needs any more.
     fn stale(self) -> Vec<Problem> {
         let gone = STILL_THERE.iter().filter(|edge| !self.found.iter().any(|found| found == *edge));
-        let gone = gone.map(|edge| Problem::new(file!(), 1, format!("{edge} is gone: remove it from STILL_THERE")));
+        let gone = gone.map(|edge| {
+            Problem::new(file!(), 1, format!("{edge} is gone: remove it from STILL_THERE"))
+        });
         gone.chain(self.problems).collect()
     }
 }
@@ -199,14 +227,24 @@ fn root(name: &str, texts: &[Text]) -> Option<Vec<Problem>> {
         problems.push(Problem::new(&text.name, 1, message));
     }
     if layer.kind == Kind::Library && !text.content.contains(LIBRARY_LINTS) {
-        problems.push(Problem::new(&text.name, 1, format!("a library turns these lints on: {LIBRARY_LINTS}")));
+        problems.push(Problem::new(
+            &text.name,
+            1,
+            format!("a library turns these lints on: {LIBRARY_LINTS}"),
+        ));
     }
     Some(problems)
 }
 
 fn says_what_it_forbids(root: &str) -> bool {
-    let comment = root.lines().take_while(|line| line.strip_prefix("//!").is_some_and(|rest| !rest.trim().is_empty()));
-    let paragraph = comment.map(|line| line.trim_start_matches("//!").trim()).collect::<Vec<_>>().join(" ").to_lowercase();
+    let comment = root
+        .lines()
+        .take_while(|line| line.strip_prefix("//!").is_some_and(|rest| !rest.trim().is_empty()));
+    let paragraph = comment
+        .map(|line| line.trim_start_matches("//!").trim())
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase();
     ["knows no", "forbids"].iter().any(|words| paragraph.contains(words))
 }
 
@@ -223,17 +261,26 @@ mod tests {
                 Text::new(&format!("{folder}/Cargo.toml"), &manifest)
             })
             .collect();
-        let folders: Vec<&str> = manifests.iter().filter_map(|text| text.name.strip_suffix("/Cargo.toml")).collect();
+        let folders: Vec<&str> =
+            manifests.iter().filter_map(|text| text.name.strip_suffix("/Cargo.toml")).collect();
         let found = problems(&manifests, &folders);
-        let found: Vec<String> = found.iter().map(Problem::to_string).filter(|line| !line.starts_with("xtask")).collect();
+        let found: Vec<String> = found
+            .iter()
+            .map(Problem::to_string)
+            .filter(|line| !line.starts_with("xtask"))
+            .collect();
         assert_eq!(found, expected);
     }
 
     #[test]
     fn upward_edges_fire() {
-        let memory = ("crates/memory", "[dependencies]\nkapsa-capsule = { path = \"../capsule\" }\n");
+        let memory =
+            ("crates/memory", "[dependencies]\nkapsa-capsule = { path = \"../capsule\" }\n");
         check(&[memory, ("crates/capsule", "")], &[]);
-        let capsule = ("crates/capsule", "[target.'cfg(unix)'.dependencies]\nkapsa-memory.workspace = true\n");
+        let capsule = (
+            "crates/capsule",
+            "[target.'cfg(unix)'.dependencies]\nkapsa-memory.workspace = true\n",
+        );
         let problem = "crates/capsule/Cargo.toml:4: capsule must not depend on kapsa-memory";
         check(&[("crates/memory", ""), capsule], &[problem]);
     }
@@ -258,19 +305,35 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_row_fires() {
-        let found = problems(&[Text::new("crates/new/Cargo.toml", "[package]\nname = \"new\"\n")], &["crates/new"]);
-        assert!(found.iter().any(|problem| problem.message.starts_with("new has no row")), "{found:?}");
+        let found = problems(
+            &[Text::new("crates/new/Cargo.toml", "[package]\nname = \"new\"\n")],
+            &["crates/new"],
+        );
+        assert!(
+            found.iter().any(|problem| problem.message.starts_with("new has no row")),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn a_library_says_what_it_forbids() {
         let check = |root: &str| {
-            let manifest = Text::new("crates/index/Cargo.toml", "[package]\nname = \"kapsa-index\"\n");
+            let manifest =
+                Text::new("crates/index/Cargo.toml", "[package]\nname = \"kapsa-index\"\n");
             let texts = [manifest, Text::new("crates/index/src/lib.rs", root)];
-            problems(&texts, &["crates/index"]).iter().filter(|problem| problem.file.ends_with("lib.rs")).count()
+            problems(&texts, &["crates/index"])
+                .iter()
+                .filter(|problem| problem.file.ends_with("lib.rs"))
+                .count()
         };
-        assert_eq!(check(&format!("//! Searches. Knows\n//! nothing of files.\n{LIBRARY_LINTS}")), 0);
-        assert_eq!(check(&format!("//! Searches.\n//!\n//! Knows nothing of files.\n{LIBRARY_LINTS}")), 1);
+        assert_eq!(
+            check(&format!("//! Searches. Knows\n//! nothing of files.\n{LIBRARY_LINTS}")),
+            0
+        );
+        assert_eq!(
+            check(&format!("//! Searches.\n//!\n//! Knows nothing of files.\n{LIBRARY_LINTS}")),
+            1
+        );
         assert_eq!(check("//! Searches.\n"), 2);
     }
 }

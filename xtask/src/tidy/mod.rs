@@ -84,7 +84,13 @@ impl<'a> Shape<'a> {
     fn of(package: &'a Package) -> Self {
         let edges = imports::edges(package);
         let cycles = cycles::cycles(package, edges.keys().copied());
-        Self { package, cycles, edges, methods: types::methods(package), same_names: types::same_names(package) }
+        Self {
+            package,
+            cycles,
+            edges,
+            methods: types::methods(package),
+            same_names: types::same_names(package),
+        }
     }
 }
 
@@ -95,8 +101,9 @@ fn check_shapes(shapes: &[Shape]) -> Vec<Problem> {
     problems.extend(types::too_many(shapes.iter().flat_map(|shape| &shape.methods)));
     let names: Vec<_> = shapes.iter().map(|shape| (shape.package, &shape.same_names)).collect();
     problems.extend(types::ambiguous(&names));
-    let imports =
-        shapes.iter().flat_map(|shape| shape.edges.iter().map(|(&edge, &line)| Import { package: shape.package, edge, line }));
+    let imports = shapes.iter().flat_map(|shape| {
+        shape.edges.iter().map(|(&edge, &line)| Import { package: shape.package, edge, line })
+    });
     problems.extend(folders::upward(imports));
     problems
 }
@@ -104,10 +111,15 @@ fn check_shapes(shapes: &[Shape]) -> Vec<Problem> {
 impl fmt::Display for Shape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cycles: Vec<String> = self.cycles.iter().map(|files| files.len().to_string()).collect();
-        let methods = self.methods.iter().take(3).map(|of| format!("{} {}", of.name, of.methods.len()));
+        let methods =
+            self.methods.iter().take(3).map(|of| format!("{} {}", of.name, of.methods.len()));
         let methods: Vec<String> = methods.collect();
         let list = |of: Vec<String>| if of.is_empty() { "none".to_owned() } else { of.join(", ") };
-        let names = self.same_names.iter().map(|(name, places)| format!("{name} ×{}", places.len())).collect();
+        let names = self
+            .same_names
+            .iter()
+            .map(|(name, places)| format!("{name} ×{}", places.len()))
+            .collect();
         write!(
             f,
             "{}: {} files; cycles: {}; most methods: {}; names of several types: {}",
@@ -124,16 +136,27 @@ impl fmt::Display for Shape<'_> {
 fn texts(repository: &Path) -> Result<Vec<Text>, String> {
     let names = file_names(repository)?;
     // Tracked files may be deleted and not committed yet, and samples are not text: neither breaks a rule about text.
-    let read = |name: String| Some(Text { content: fs::read_to_string(repository.join(&name)).ok()?, name });
+    let read = |name: String| {
+        Some(Text { content: fs::read_to_string(repository.join(&name)).ok()?, name })
+    };
     Ok(names.into_iter().filter_map(read).collect())
 }
 
 fn file_names(repository: &Path) -> Result<Vec<String>, String> {
     let mut git = Command::new("git");
-    git.current_dir(repository).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    git.current_dir(repository).args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
     let output = git.output().map_err(|error| format!("failed to start git: {error}"))?;
     if !output.status.success() {
-        return Err(format!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!(
+            "git ls-files failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
     }
     let names = String::from_utf8_lossy(&output.stdout);
     Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())

@@ -52,7 +52,11 @@ fn sources(texts: &[Text], folder: &str, problems: &mut Vec<Problem>) -> Vec<Sou
         };
         match syn::parse_file(&text.content) {
             Ok(syntax) => sources.push(Source { name: text.name.clone(), module, syntax }),
-            Err(error) => problems.push(Problem::new(&text.name, error.span().start().line, error.to_string())),
+            Err(error) => problems.push(Problem::new(
+                &text.name,
+                error.span().start().line,
+                error.to_string(),
+            )),
         }
     }
     drop_second_root(&mut sources);
@@ -136,7 +140,8 @@ pub(super) mod tests {
     /// The package `crates/a` with these sources, named by their paths below `src`.
     pub(in super::super) fn package(files: &[(&str, &str)]) -> Package {
         let manifest = Text::new("crates/a/Cargo.toml", "[package]\nname = \"kapsa-a\"\n");
-        let sources = files.iter().map(|(path, code)| Text::new(&format!("crates/a/src/{path}"), code));
+        let sources =
+            files.iter().map(|(path, code)| Text::new(&format!("crates/a/src/{path}"), code));
         let texts: Vec<Text> = [manifest].into_iter().chain(sources).collect();
         let (mut found, problems) = packages(&texts);
         assert_eq!(problems, []);
@@ -145,22 +150,35 @@ pub(super) mod tests {
 
     #[test]
     fn files_are_modules() {
-        let package = package(&[("lib.rs", ""), ("main.rs", ""), ("b.rs", ""), ("c/mod.rs", ""), ("c/d.rs", "")]);
-        let modules: Vec<String> = package.sources.iter().map(|source| source.module.join("::")).collect();
-        assert_eq!((package.name.as_str(), modules), ("a", ["", "b", "c", "c::d"].map(str::to_owned).to_vec()));
+        let package = package(&[
+            ("lib.rs", ""),
+            ("main.rs", ""),
+            ("b.rs", ""),
+            ("c/mod.rs", ""),
+            ("c/d.rs", ""),
+        ]);
+        let modules: Vec<String> =
+            package.sources.iter().map(|source| source.module.join("::")).collect();
+        assert_eq!(
+            (package.name.as_str(), modules),
+            ("a", ["", "b", "c", "c::d"].map(str::to_owned).to_vec())
+        );
     }
 
     #[test]
     fn tests_are_dropped() {
-        let root = "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod inner { fn f() {} }\n#[cfg(unix)]\nmod b;";
-        let package = package(&[("lib.rs", root), ("tests.rs", ""), ("tests/deep.rs", ""), ("b.rs", "")]);
+        let root =
+            "#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod inner { fn f() {} }\n#[cfg(unix)]\nmod b;";
+        let package =
+            package(&[("lib.rs", root), ("tests.rs", ""), ("tests/deep.rs", ""), ("b.rs", "")]);
         assert_eq!(package.sources.len(), 2);
         assert_eq!(package.sources[0].syntax.items.len(), 1);
     }
 
     #[test]
     fn a_file_that_does_not_parse_is_a_problem() {
-        let texts = [Text::new("xtask/Cargo.toml", ""), Text::new("xtask/src/a.rs", "fn f() {}\nfn {\n")];
+        let texts =
+            [Text::new("xtask/Cargo.toml", ""), Text::new("xtask/src/a.rs", "fn f() {}\nfn {\n")];
         let (found, problems) = packages(&texts);
         assert!(found.is_empty());
         assert_eq!((problems.len(), problems[0].line), (1, 2));

@@ -41,7 +41,11 @@ pub(super) fn check(texts: &[Text]) -> Reading {
     let mut lines: Vec<String> = document.content.lines().map(str::to_owned).collect();
     for marker in MARKERS {
         let Some(at) = lines.iter().position(|line| line.trim() == marker) else {
-            reading.problems.push(Problem::new(DOCUMENT, 1, format!("there is no table below a line {marker}")));
+            reading.problems.push(Problem::new(
+                DOCUMENT,
+                1,
+                format!("there is no table below a line {marker}"),
+            ));
             continue;
         };
         check_path(texts, marker, at, &mut lines, &mut reading);
@@ -51,16 +55,27 @@ pub(super) fn check(texts: &[Text]) -> Reading {
     reading
 }
 
-fn check_path(texts: &[Text], marker: &'static str, at: usize, lines: &mut [String], reading: &mut Reading) {
+fn check_path(
+    texts: &[Text],
+    marker: &'static str,
+    at: usize,
+    lines: &mut [String],
+    reading: &mut Reading,
+) {
     let mut path = ReadingPath { marker, ..ReadingPath::default() };
-    let below = lines[at + 1..].iter_mut().enumerate().skip_while(|(_, line)| line.trim().is_empty());
+    let below =
+        lines[at + 1..].iter_mut().enumerate().skip_while(|(_, line)| line.trim().is_empty());
     for (below, line) in below.take_while(|(_, line)| line.starts_with('|')) {
         let Some(row) = ListedFile::read(line) else {
             continue;
         };
         let number = at + 2 + below;
         let Some(counted) = count(texts, &row.file) else {
-            reading.problems.push(Problem::new(DOCUMENT, number, format!("there is no file {}", row.file)));
+            reading.problems.push(Problem::new(
+                DOCUMENT,
+                number,
+                format!("there is no file {}", row.file),
+            ));
             continue;
         };
         path.files += 1;
@@ -94,7 +109,12 @@ impl ListedFile {
         let (before, rest) = line[1..].split_once('|')?;
         let (lines, after) = rest.split_once('|')?;
         let file = before.split('`').nth(1)?.to_owned();
-        Some(Self { before: before.to_owned(), file, lines: lines.trim().replace(',', ""), after: after.to_owned() })
+        Some(Self {
+            before: before.to_owned(),
+            file,
+            lines: lines.trim().replace(',', ""),
+            after: after.to_owned(),
+        })
     }
 
     fn with(&self, lines: usize) -> String {
@@ -114,8 +134,13 @@ mod tests {
     use super::*;
 
     fn texts(rows: &str) -> [Text; 3] {
-        let document = format!("# Paths\n\n<!-- write-path -->\n{rows}\n<!-- find-path -->\n| `b.rs` | 1 |\n");
-        [Text::new(DOCUMENT, &document), Text::new("crates/a.rs", &"line\n".repeat(1_200)), Text::new("b.rs", "one\n")]
+        let document =
+            format!("# Paths\n\n<!-- write-path -->\n{rows}\n<!-- find-path -->\n| `b.rs` | 1 |\n");
+        [
+            Text::new(DOCUMENT, &document),
+            Text::new("crates/a.rs", &"line\n".repeat(1_200)),
+            Text::new("b.rs", "one\n"),
+        ]
     }
 
     fn check_rows(rows: &str, expected: &[&str]) -> Option<Text> {
@@ -127,7 +152,10 @@ mod tests {
 
     #[test]
     fn true_counts_pass() {
-        assert_eq!(check_rows("\n| file | lines | what |\n|---|--:|---|\n| `a.rs` | 1,200 | it |\n", &[]), None);
+        assert_eq!(
+            check_rows("\n| file | lines | what |\n|---|--:|---|\n| `a.rs` | 1,200 | it |\n", &[]),
+            None
+        );
     }
 
     #[test]
@@ -139,7 +167,10 @@ mod tests {
 
     #[test]
     fn missing_files_and_long_paths_fire() {
-        check_rows("| `b.rs` | 1 |\n| `c.rs` | 1 |\n", &["docs/architecture.md:5: there is no file c.rs"]);
+        check_rows(
+            "| `b.rs` | 1 |\n| `c.rs` | 1 |\n",
+            &["docs/architecture.md:5: there is no file c.rs"],
+        );
         let long = "| `a.rs` | 1200 |\n".repeat(3);
         let message = "docs/architecture.md:3: <!-- write-path -->: 3 files and 3600 lines; \
                        a path has at most 8 files and 2500 lines";

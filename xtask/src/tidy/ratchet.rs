@@ -37,14 +37,24 @@ pub(super) struct Ratchet<'a> {
 impl Ratchet<'_> {
     /// What exceeds the limit or its allowance, and which allowances in `source` are larger than needed.
     pub(super) fn check(&self, measured: Vec<Measured>, source: &str) -> Vec<Problem> {
-        let number = |what: &str| measured.iter().filter(|m| m.what == what).map(|m| m.number).max().unwrap_or_default();
+        let number = |what: &str| {
+            measured.iter().filter(|m| m.what == what).map(|m| m.number).max().unwrap_or_default()
+        };
         let mut problems: Vec<Problem> = Vec::new();
         for Allowance { what, number: allowed } in self.allowed {
             let now = number(what);
             if now <= self.limit {
-                problems.push(Problem::new(source, 1, format!("the allowance for {what} is not needed any more: remove it")));
+                problems.push(Problem::new(
+                    source,
+                    1,
+                    format!("the allowance for {what} is not needed any more: remove it"),
+                ));
             } else if now < *allowed {
-                problems.push(Problem::new(source, 1, format!("the allowance for {what} is {allowed}: lower it to {now}")));
+                problems.push(Problem::new(
+                    source,
+                    1,
+                    format!("the allowance for {what} is {allowed}: lower it to {now}"),
+                ));
             }
         }
         problems.extend(measured.iter().filter_map(|measured| self.exceeded(measured)));
@@ -52,7 +62,11 @@ impl Ratchet<'_> {
     }
 
     fn exceeded(&self, measured: &Measured) -> Option<Problem> {
-        let allowed = self.allowed.iter().find(|allowance| allowance.what == measured.what).map(|allowance| allowance.number);
+        let allowed = self
+            .allowed
+            .iter()
+            .find(|allowance| allowance.what == measured.what)
+            .map(|allowance| allowance.number);
         let limit = allowed.unwrap_or(self.limit);
         let Measured { what, number, file, line, detail } = measured;
         let message = format!("{what}: {number} {}, more than {limit}: {detail}", self.rule);
@@ -65,8 +79,15 @@ mod tests {
     use super::*;
 
     fn check(number: usize, allowed: &[Allowance], expected: &[&str]) {
-        let measured = Measured { what: "a".into(), number, file: "a.rs".into(), line: 7, detail: "b c".into() };
-        let problems = Ratchet { rule: "things", limit: 2, allowed }.check(vec![measured], "limits.rs");
+        let measured = Measured {
+            what: "a".into(),
+            number,
+            file: "a.rs".into(),
+            line: 7,
+            detail: "b c".into(),
+        };
+        let problems =
+            Ratchet { rule: "things", limit: 2, allowed }.check(vec![measured], "limits.rs");
         let problems: Vec<String> = problems.iter().map(Problem::to_string).collect();
         assert_eq!(problems, expected);
     }

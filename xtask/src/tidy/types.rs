@@ -71,7 +71,12 @@ pub(super) fn methods(package: &Package) -> Vec<Methods> {
         Blocks { modules: &modules, file, module, found: &mut found }.visit_file(&source.syntax);
     }
     let file = |at: usize| package.sources[at].name.clone();
-    let of = |((at, name), methods)| Methods { package: package.name.clone(), name, file: file(at), methods };
+    let of = |((at, name), methods)| Methods {
+        package: package.name.clone(),
+        name,
+        file: file(at),
+        methods,
+    };
     let mut types: Vec<Methods> = found.into_iter().map(of).collect();
     types.sort_by_key(|methods| std::cmp::Reverse(methods.methods.len()));
     types
@@ -112,11 +117,14 @@ impl<'ast> Visit<'ast> for Blocks<'_> {
         if block.trait_.is_some() {
             return;
         }
-        let path: Vec<String> = of.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let path: Vec<String> =
+            of.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         let unknown = || (self.file, path.last().cloned().unwrap_or_default());
         let of = self.modules.definition(&self.module, &path).unwrap_or_else(unknown);
         let functions = block.items.iter().filter_map(|item| match item {
-            syn::ImplItem::Fn(function) if function.sig.receiver().is_some() => Some(function.sig.ident.to_string()),
+            syn::ImplItem::Fn(function) if function.sig.receiver().is_some() => {
+                Some(function.sig.ident.to_string())
+            }
             _ => None,
         });
         self.found.entry(of).or_default().extend(functions);
@@ -141,18 +149,27 @@ pub(super) fn same_names(package: &Package) -> BTreeMap<String, Vec<Definition>>
 }
 
 /// Names that stand for several types.
-pub(super) fn ambiguous(packages: &[(&Package, &BTreeMap<String, Vec<Definition>>)]) -> Vec<Problem> {
+pub(super) fn ambiguous(
+    packages: &[(&Package, &BTreeMap<String, Vec<Definition>>)],
+) -> Vec<Problem> {
     let mut measured = Vec::new();
     for (package, names) in packages {
-        measured.extend(names.iter().map(|(name, places)| Measured {
-            what: format!("{}::{name}", package.name),
-            number: places.len(),
-            file: places[0].file.clone(),
-            line: places[0].line,
-            detail: places.iter().map(|place| format!("{}:{}", place.file, place.line)).collect::<Vec<_>>().join(" "),
+        measured.extend(names.iter().map(|(name, places)| {
+            Measured {
+                what: format!("{}::{name}", package.name),
+                number: places.len(),
+                file: places[0].file.clone(),
+                line: places[0].line,
+                detail: places
+                    .iter()
+                    .map(|place| format!("{}:{}", place.file, place.line))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }
         }));
     }
-    Ratchet { rule: "types of one name", limit: 1, allowed: &NAMES_ALLOWED }.check(measured, file!())
+    Ratchet { rule: "types of one name", limit: 1, allowed: &NAMES_ALLOWED }
+        .check(measured, file!())
 }
 
 /// Reads definitions of types.
@@ -192,7 +209,8 @@ mod tests {
         let b = "pub struct B;\nimpl B { pub fn new() -> B { B }\nfn one(&self) {} }\nimpl Drop for B { fn drop(&mut self) {} }";
         let c = "use crate::b::B;\nstruct C;\nimpl B { pub(crate) fn two(self) {} }\nimpl C { fn f(&mut self) {} }";
         let found = methods(&package(&[("lib.rs", "pub use b::B;"), ("b.rs", b), ("c.rs", c)]));
-        let found: Vec<String> = found.iter().map(|of| format!("{} {}", of.name, of.methods.join(" "))).collect();
+        let found: Vec<String> =
+            found.iter().map(|of| format!("{} {}", of.name, of.methods.join(" "))).collect();
         assert_eq!(found, ["B one two", "C f"]);
     }
 
@@ -200,7 +218,8 @@ mod tests {
     fn names_are_compared_over_all_files() {
         let c = "enum B {}\ntype C = u8;\n#[cfg(test)]\nmod tests { struct C; }";
         let names = same_names(&package(&[("lib.rs", ""), ("b.rs", "struct B;"), ("c.rs", c)]));
-        let found: Vec<String> = names.iter().map(|(name, places)| format!("{name} {}", places.len())).collect();
+        let found: Vec<String> =
+            names.iter().map(|(name, places)| format!("{name} {}", places.len())).collect();
         assert_eq!(found, ["B 2"]);
     }
 }

@@ -18,13 +18,22 @@ pub(super) struct Checked {
 }
 
 /// Compares the capsule with what was acknowledged to the workers.
-pub(super) fn check(plan: &Plan, kapsa: &Kapsa, ledger: &mut Ledger, workers: &[Worked], breaches: &Breaches) -> Checked {
+pub(super) fn check(
+    plan: &Plan,
+    kapsa: &Kapsa,
+    ledger: &mut Ledger,
+    workers: &[Worked],
+    breaches: &Breaches,
+) -> Checked {
     if let Err(message) = kapsa.verify() {
         breaches.add(Breach::Damaged, message);
     }
     for (number, worked) in workers.iter().enumerate() {
         for pair in worked.sequences.windows(2).filter(|pair| pair[0] >= pair[1]) {
-            breaches.add(Breach::OutOfOrder, format!("worker {number} got #{} and then #{}", pair[0], pair[1]));
+            breaches.add(
+                Breach::OutOfOrder,
+                format!("worker {number} got #{} and then #{}", pair[0], pair[1]),
+            );
         }
     }
     let mut checked = Checked::default();
@@ -43,8 +52,12 @@ pub(super) fn check(plan: &Plan, kapsa: &Kapsa, ledger: &mut Ledger, workers: &[
         Ok(stats) => {
             checked.torn_bytes = stats.torn_bytes;
             if usize::try_from(stats.records) != Ok(listed) {
-                let message = format!("stats reports {} records, and timeline shows {listed}", stats.records);
-                breaches.add(if stats.records > listed as u64 { Breach::Doubled } else { Breach::WentBack }, message);
+                let message =
+                    format!("stats reports {} records, and timeline shows {listed}", stats.records);
+                breaches.add(
+                    if stats.records > listed as u64 { Breach::Doubled } else { Breach::WentBack },
+                    message,
+                );
             }
         }
         Err(message) => breaches.add(Breach::ReadFailed, message),
@@ -55,14 +68,17 @@ pub(super) fn check(plan: &Plan, kapsa: &Kapsa, ledger: &mut Ledger, workers: &[
 
 /// Asks for every record by its name: one revision, and the contents that were put.
 fn check_each(plan: &Plan, kapsa: &Kapsa, ledger: &Ledger, breaches: &Breaches) {
-    let series = |number| (0..plan.puts).map(move |index| record::uri(&worker::series(number), index));
+    let series =
+        |number| (0..plan.puts).map(move |index| record::uri(&worker::series(number), index));
     for uri in (0..plan.processes).flat_map(series) {
         if sys::interrupted() {
             return;
         }
         match kapsa.get(&uri) {
             Got::Record(record) if record.text == ledger.text(&uri) => {}
-            Got::Record(_) => breaches.add(Breach::Altered, format!("get {uri} shows other contents")),
+            Got::Record(_) => {
+                breaches.add(Breach::Altered, format!("get {uri} shows other contents"))
+            }
             Got::Absent => breaches.add(Breach::Lost, format!("get {uri} finds nothing")),
             Got::Failed(message) => breaches.add(Breach::ReadFailed, message),
         }

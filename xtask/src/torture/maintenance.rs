@@ -42,11 +42,14 @@ pub(super) fn maintain(stage: &Stage<'_>, verb: &str) -> Maintenance {
     let mut usual = Duration::from_millis(20);
     while !stage.is_over() {
         thread::sleep(random.moment(PAUSE_MAX));
-        let kill = random.percent(stage.plan.kill_percent * MAINTENANCE_KILLS).then(|| Kill::After(random.moment(usual * 2)));
+        let kill = random
+            .percent(stage.plan.kill_percent * MAINTENANCE_KILLS)
+            .then(|| Kill::After(random.moment(usual * 2)));
         match stage.kapsa.maintain(verb, kill) {
             (Maintained::Done, took) => {
                 usual = took;
-                let count = if verb == "compact" { &mut done.compactions } else { &mut done.optimizations };
+                let count =
+                    if verb == "compact" { &mut done.compactions } else { &mut done.optimizations };
                 *count += 1;
             }
             (Maintained::Killed, _) => done.kills += 1,

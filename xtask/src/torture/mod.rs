@@ -41,10 +41,18 @@ const OPTIONS: [Opt; 10] = [
     Opt::value("--processes", "N", "8", "Processes that put at the same time"),
     Opt::value("--puts", "N", "250", "Puts of each, one after the other"),
     Opt::value("--readers", "N", "2", "Readers at the same time"),
-    Opt::value("--kill-percent", "N", "5", "Puts of 100 that are killed at a random moment (maintenance: five times as many)"),
+    Opt::value(
+        "--kill-percent",
+        "N",
+        "5",
+        "Puts of 100 that are killed at a random moment (maintenance: five times as many)",
+    ),
     Opt::switch("--no-kills", "Kill nothing"),
     Opt::switch("--no-compact", "Neither optimize nor compact"),
-    Opt::switch("--peers", "Then the same puts, undisturbed, on Kapsa, SQLite, server-memory and memvid"),
+    Opt::switch(
+        "--peers",
+        "Then the same puts, undisturbed, on Kapsa, SQLite, server-memory and memvid",
+    ),
     Opt::value("--peer-puts", "N", "25", "Puts of each process in that comparison"),
     Opt::value("--peer-rounds", "N", "3", "Rounds of that comparison"),
     Opt::switch("--self-test", "Only show that lying programs are caught"),
@@ -73,13 +81,21 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         return self_test(session);
     }
     let plan = plan(&chosen, session.seed)?;
-    let (peer_puts, peer_rounds) = (chosen.number("--peer-puts", 1..=10_000)?, chosen.number("--peer-rounds", 1..=100)?);
+    let (peer_puts, peer_rounds) =
+        (chosen.number("--peer-puts", 1..=10_000)?, chosen.number("--peer-rounds", 1..=100)?);
     let breaches = Breaches::default();
-    let outcome = torture(plan, &Kapsa::new(&session.program, &session.path("tortured.kapsa")), &breaches)?;
+    let outcome =
+        torture(plan, &Kapsa::new(&session.program, &session.path("tortured.kapsa")), &breaches)?;
     let mut people = report::people(&plan, &outcome, &breaches);
     let mut json = report::json(&plan, &outcome, &breaches);
     if chosen.has("--peers") {
-        let table = peers::compare(repository, &session, Plan { puts: peer_puts, ..plan }, peer_rounds, &breaches)?;
+        let table = peers::compare(
+            repository,
+            &session,
+            Plan { puts: peer_puts, ..plan },
+            peer_rounds,
+            &breaches,
+        )?;
         people = format!("{people}\n\n{}", table.people());
         json["peers"] = table.json();
     }
@@ -92,7 +108,11 @@ fn plan(chosen: &Chosen, seed: u64) -> Result<Plan, String> {
         processes: chosen.number("--processes", 1..=256)?,
         puts: chosen.number("--puts", 1..=1_000_000)?,
         readers: chosen.number("--readers", 0..=64)?,
-        kill_percent: if chosen.has("--no-kills") { 0 } else { chosen.number("--kill-percent", 0..=20)? },
+        kill_percent: if chosen.has("--no-kills") {
+            0
+        } else {
+            chosen.number("--kill-percent", 0..=20)?
+        },
         maintenance: !chosen.has("--no-compact"),
     })
 }
@@ -110,15 +130,27 @@ fn torture(plan: Plan, kapsa: &Kapsa, breaches: &Breaches) -> Result<Outcome, St
     };
     let (start, shared) = (Instant::now(), &stage);
     let (workers, wall, reads, maintenance) = thread::scope(|scope| {
-        let workers: Vec<_> = (0..plan.processes).map(|number| scope.spawn(move || worker::work(shared, number))).collect();
-        let readers: Vec<_> = (0..plan.readers).map(|number| scope.spawn(move || reader::read(shared, number))).collect();
+        let workers: Vec<_> = (0..plan.processes)
+            .map(|number| scope.spawn(move || worker::work(shared, number)))
+            .collect();
+        let readers: Vec<_> = (0..plan.readers)
+            .map(|number| scope.spawn(move || reader::read(shared, number)))
+            .collect();
         let verbs = if plan.maintenance { &["optimize", "compact"][..] } else { &[] };
-        let maintenance: Vec<_> = verbs.iter().map(|verb| scope.spawn(move || maintenance::maintain(shared, verb))).collect();
+        let maintenance: Vec<_> = verbs
+            .iter()
+            .map(|verb| scope.spawn(move || maintenance::maintain(shared, verb)))
+            .collect();
         watch(shared, || workers.iter().all(|worker| worker.is_finished()));
         let wall = start.elapsed();
         shared.over.store(true, Ordering::Relaxed);
         let workers: Vec<Worked> = workers.into_iter().map(joined).collect();
-        (workers, wall, readers.into_iter().map(joined).sum(), maintenance.into_iter().map(joined).sum())
+        (
+            workers,
+            wall,
+            readers.into_iter().map(joined).sum(),
+            maintenance.into_iter().map(joined).sum(),
+        )
     });
     sys::go_on()?;
     eprintln!("checking");
@@ -137,7 +169,9 @@ fn watch(stage: &Stage<'_>, ended: impl Fn() -> bool) {
     let (mut progress, all) = (Progress::new(), stage.plan.processes * stage.plan.puts);
     while !ended() {
         thread::sleep(Duration::from_millis(2));
-        progress.show(|| format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed)));
+        progress.show(|| {
+            format!("{} of {all} puts acknowledged", stage.acknowledged.load(Ordering::Relaxed))
+        });
     }
 }
 
@@ -154,8 +188,16 @@ const LIES: [Lie; 7] = [
 /// Small runs with programs that lie: each lie must be noticed.
 fn self_test(session: Session) -> Result<ExitCode, String> {
     let liar = liar::write(session.folder())?;
-    let plan = Plan { seed: session.seed, processes: 2, puts: 30, readers: 1, kill_percent: 0, maintenance: false };
-    let (caught, lines) =
-        liar::all_caught(&LIES, |mode, breaches| torture(plan, &liar::kapsa(&liar, &session.program, mode), breaches).map(drop))?;
+    let plan = Plan {
+        seed: session.seed,
+        processes: 2,
+        puts: 30,
+        readers: 1,
+        kill_percent: 0,
+        maintenance: false,
+    };
+    let (caught, lines) = liar::all_caught(&LIES, |mode, breaches| {
+        torture(plan, &liar::kapsa(&liar, &session.program, mode), breaches).map(drop)
+    })?;
     Ok(session.end(caught, &lines.join("\n"), json!({"self_test": lines})))
 }

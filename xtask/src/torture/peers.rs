@@ -60,7 +60,8 @@ pub(super) fn compare(
             sys::go_on()?;
             eprintln!("round {} of {rounds}: {}", round + 1, peer.name);
             let folder = session.path(&format!("{}-{round}", peer.name.replace(' ', "-")));
-            fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+            fs::create_dir(&folder)
+                .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
             row.add(peer.round(repository, &folder.join("store"), plan)?);
         }
     }
@@ -68,10 +69,19 @@ pub(super) fn compare(
     Ok(Table { rows, skipped, processes: plan.processes, puts: plan.puts, rounds })
 }
 
-fn kapsa_round(session: &Session, plan: Plan, round: u64, breaches: &Breaches) -> Result<Counts, String> {
+fn kapsa_round(
+    session: &Session,
+    plan: Plan,
+    round: u64,
+    breaches: &Breaches,
+) -> Result<Counts, String> {
     let broken = || [Breach::Doubled, Breach::WriteFailed].map(|breach| breaches.count(breach));
     let before = broken();
-    let outcome = torture(plan, &Kapsa::new(&session.program, &session.path(&format!("peer-{round}.kapsa"))), breaches)?;
+    let outcome = torture(
+        plan,
+        &Kapsa::new(&session.program, &session.path(&format!("peer-{round}.kapsa"))),
+        breaches,
+    )?;
     let [doubled, failed] = broken();
     let acknowledged: u64 = outcome.workers.iter().map(|worked| worked.acknowledged).sum();
     Ok(Counts {
@@ -115,7 +125,10 @@ fn prepare(repository: &Path) -> (Vec<Peer>, Vec<(String, String)>) {
             way: "open, put, close each, in a running Python",
             script: "memvid.py",
             python,
-            variables: vec![("MEMVID_OFFLINE", PathBuf::from("1")), ("MEMVID_TELEMETRY", PathBuf::from("0"))],
+            variables: vec![
+                ("MEMVID_OFFLINE", PathBuf::from("1")),
+                ("MEMVID_TELEMETRY", PathBuf::from("0")),
+            ],
         }),
         Err(reason) => skipped.push(("memvid".to_owned(), reason)),
     }
@@ -126,9 +139,13 @@ fn install_memory_server(folder: &Path) -> Result<PathBuf, String> {
     const PACKAGE: &str = "@modelcontextprotocol/server-memory";
     if !folder.join("node_modules").join(PACKAGE).is_dir() {
         eprintln!("installing {PACKAGE}");
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         finish(
-            Command::new("npm").args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"]).arg(folder).arg(PACKAGE),
+            Command::new("npm")
+                .args(["install", "--silent", "--no-fund", "--no-audit", "--prefix"])
+                .arg(folder)
+                .arg(PACKAGE),
         )?;
     }
     Ok(folder.to_path_buf())
@@ -147,19 +164,28 @@ fn install_memvid(folder: &Path) -> Result<PathBuf, String> {
 /// Runs a command to its end; the error holds the end of what it said.
 fn finish(command: &mut Command) -> Result<Output, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {name}: {error}"))?;
     if output.status.success() {
         return Ok(output);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{name} failed ({}): {}", output.status, said.trim().lines().next_back().unwrap_or_default()))
+    Err(format!(
+        "{name} failed ({}): {}",
+        output.status,
+        said.trim().lines().next_back().unwrap_or_default()
+    ))
 }
 
 impl Peer {
     fn command(&self, repository: &Path, args: &[&str]) -> Command {
         let mut command = process::command(&self.python);
         command.arg(repository.join("xtask").join("peers").join(self.script)).args(args);
-        command.env("PYTHONDONTWRITEBYTECODE", "1").envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -174,9 +200,14 @@ impl Peer {
         finish(&mut self.command(repository, &["init", store]))?;
         let mut writers = Vec::new();
         for worker in 0..plan.processes {
-            let mut command = self.command(repository, &["write", store, &worker.to_string(), &plan.puts.to_string()]);
+            let mut command = self.command(
+                repository,
+                &["write", store, &worker.to_string(), &plan.puts.to_string()],
+            );
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-            writers.push(Writer(command.spawn().map_err(|error| format!("cannot start {}: {error}", self.name))?));
+            writers.push(Writer(
+                command.spawn().map_err(|error| format!("cannot start {}: {error}", self.name))?,
+            ));
         }
         let (lines, wall) = write_together(&mut writers)?;
         let there = finish(&mut self.command(repository, &["read", store]));
@@ -214,7 +245,9 @@ fn write_together(writers: &mut [Writer]) -> Result<(Vec<String>, Duration), Str
     let lines = thread::scope(|scope| {
         let readers: Vec<_> = outputs
             .into_iter()
-            .map(|output| scope.spawn(move || output.lines().map_while(Result::ok).collect::<Vec<_>>()))
+            .map(|output| {
+                scope.spawn(move || output.lines().map_while(Result::ok).collect::<Vec<_>>())
+            })
             .collect();
         while readers.iter().any(|reader| !reader.is_finished()) {
             thread::sleep(Duration::from_millis(1));
@@ -234,7 +267,11 @@ fn write_together(writers: &mut [Writer]) -> Result<(Vec<String>, Duration), Str
 /// Compares what was acknowledged to the writers with what is there.
 fn count(lines: &[String], there: Result<Output, String>, wall: Duration) -> Counts {
     let names = |word: &str| {
-        let of = |line: &String| line.strip_prefix(word).and_then(|rest| rest.split_whitespace().next()).map(str::to_owned);
+        let of = |line: &String| {
+            line.strip_prefix(word)
+                .and_then(|rest| rest.split_whitespace().next())
+                .map(str::to_owned)
+        };
         lines.iter().filter_map(of).collect::<Vec<_>>()
     };
     let (output, unreadable) = match there {
@@ -266,9 +303,12 @@ mod tests {
 
     #[test]
     fn peers_are_counted_by_what_they_said() {
-        let lines = ["acknowledged w0/0", "acknowledged w0/1", "refused w0/2", "failed w0/3 OSError: x"].map(str::to_owned);
+        let lines =
+            ["acknowledged w0/0", "acknowledged w0/1", "refused w0/2", "failed w0/3 OSError: x"]
+                .map(str::to_owned);
         let output = Command::new("printf").arg("have w0/0\\nhave w0/0\\nhave w0/3\\n").output();
-        let counts = count(&lines, output.map_err(|error| error.to_string()), Duration::from_secs(1));
+        let counts =
+            count(&lines, output.map_err(|error| error.to_string()), Duration::from_secs(1));
         assert_eq!((counts.acknowledged, counts.kept, counts.lost, counts.doubled), (2, 1, 1, 1));
         assert_eq!((counts.refused, counts.failed), (1, 1));
         assert!(counts.note.is_some_and(|note| note.contains("OSError")));
@@ -276,7 +316,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_lost() {
-        let counts = count(&["acknowledged w0/0".to_owned()], Err("broken".to_owned()), Duration::from_secs(1));
+        let counts = count(
+            &["acknowledged w0/0".to_owned()],
+            Err("broken".to_owned()),
+            Duration::from_secs(1),
+        );
         assert_eq!((counts.kept, counts.lost), (0, 1));
         assert!(counts.note.is_some_and(|note| note.contains("unreadable")));
     }

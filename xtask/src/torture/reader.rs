@@ -41,7 +41,12 @@ impl Sum for Reads {
 
 /// Reads until the run is over.
 pub(super) fn read(stage: &Stage<'_>, number: u64) -> Reads {
-    let mut reader = Reader { stage, random: Random::new(stage.plan.seed, &format!("reader{number}")), records: 0, newest: 0 };
+    let mut reader = Reader {
+        stage,
+        random: Random::new(stage.plan.seed, &format!("reader{number}")),
+        records: 0,
+        newest: 0,
+    };
     let mut reads = Reads::default();
     while !stage.is_over() {
         let done = match reader.random.below(4) {
@@ -84,7 +89,10 @@ impl Reader<'_> {
         let records = self.stage.kapsa.stats()?.records;
         let least = self.records.max(before);
         if records < least {
-            self.stage.breaches.add(Breach::WentBack, format!("stats reports {records} records, and there were {least}"));
+            self.stage.breaches.add(
+                Breach::WentBack,
+                format!("stats reports {records} records, and there were {least}"),
+            );
         }
         self.records = self.records.max(records);
         Ok(())
@@ -97,7 +105,10 @@ impl Reader<'_> {
         }
         let highest = newest.first().map_or(0, |record| record.sequence);
         if highest < self.newest {
-            self.stage.breaches.add(Breach::WentBack, format!("the newest record was #{}, and is #{highest}", self.newest));
+            self.stage.breaches.add(
+                Breach::WentBack,
+                format!("the newest record was #{}, and is #{highest}", self.newest),
+            );
         }
         self.newest = self.newest.max(highest);
         Ok(())
@@ -107,8 +118,13 @@ impl Reader<'_> {
         let Some((uri, text)) = self.pick() else { return Ok(()) };
         match self.stage.kapsa.get(&uri) {
             Got::Record(record) if record.text == text => {}
-            Got::Record(_) => self.stage.breaches.add(Breach::Altered, format!("get {uri} shows other contents")),
-            Got::Absent => self.stage.breaches.add(Breach::WentBack, format!("get {uri} finds nothing, and it was acknowledged")),
+            Got::Record(_) => {
+                self.stage.breaches.add(Breach::Altered, format!("get {uri} shows other contents"))
+            }
+            Got::Absent => self
+                .stage
+                .breaches
+                .add(Breach::WentBack, format!("get {uri} finds nothing, and it was acknowledged")),
             Got::Failed(message) => return Err(message),
         }
         Ok(())
@@ -117,7 +133,11 @@ impl Reader<'_> {
     fn find(&mut self) -> Result<(), String> {
         let Some((uri, _)) = self.pick() else { return Ok(()) };
         let hits = self.stage.kapsa.find(&record::own_word(&uri))?;
-        if hits.contains(&uri) { Ok(()) } else { Err(format!("find does not find {uri} by its own word, only {hits:?}")) }
+        if hits.contains(&uri) {
+            Ok(())
+        } else {
+            Err(format!("find does not find {uri} by its own word, only {hits:?}"))
+        }
     }
 
     /// A record that is acknowledged by now, with its text.

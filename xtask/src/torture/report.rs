@@ -13,10 +13,13 @@ use crate::harness::median;
 /// The result for people: a table of the workers, and what was counted over all.
 pub(super) fn people(plan: &Plan, outcome: &Outcome, breaches: &Breaches) -> String {
     let sum = |count: fn(&Worked) -> u64| outcome.workers.iter().map(count).sum::<u64>();
-    let mut lines = vec!["worker  acknowledged  refused  kills  median wait  longest wait   total".to_owned()];
+    let mut lines =
+        vec!["worker  acknowledged  refused  kills  median wait  longest wait   total".to_owned()];
     for (number, worked) in outcome.workers.iter().enumerate() {
-        let (middle, longest) =
-            (median(&worked.waits).unwrap_or_default(), worked.waits.iter().max().copied().unwrap_or_default());
+        let (middle, longest) = (
+            median(&worked.waits).unwrap_or_default(),
+            worked.waits.iter().max().copied().unwrap_or_default(),
+        );
         lines.push(format!(
             "{number:>6}  {:>12}  {:>7}  {:>5}  {:>8.1} ms  {:>9.1} ms  {:>4.1} s",
             worked.acknowledged,

@@ -37,7 +37,8 @@ pub(super) fn series(number: u64) -> String {
 
 /// Puts all records of worker `number`.
 pub(super) fn work(stage: &Stage<'_>, number: u64) -> Worked {
-    let (mut worked, mut random) = (Worked::default(), Random::new(stage.plan.seed, &series(number)));
+    let (mut worked, mut random) =
+        (Worked::default(), Random::new(stage.plan.seed, &series(number)));
     let start = Instant::now();
     for index in 0..stage.plan.puts {
         if sys::interrupted() {
@@ -60,12 +61,17 @@ fn put_once(stage: &Stage<'_>, uri: &str, worked: &mut Worked, random: &mut Rand
     });
     let mut failures = 0;
     while failures < FAILURES_MAX && !sys::interrupted() {
-        let kill = random.percent(stage.plan.kill_percent).then(|| Kill::After(random.moment(usual_wait(worked) * 2)));
+        let kill = random
+            .percent(stage.plan.kill_percent)
+            .then(|| Kill::After(random.moment(usual_wait(worked) * 2)));
         let (put, took) = stage.kapsa.put(uri, &text, kill);
         let sequence = match put {
             Put::Stored { sequence, added } => {
                 if !added {
-                    stage.breaches.add(Breach::Doubled, format!("{uri} became a second revision, #{sequence}"));
+                    stage.breaches.add(
+                        Breach::Doubled,
+                        format!("{uri} became a second revision, #{sequence}"),
+                    );
                 }
                 worked.acknowledged += 1;
                 worked.waits.push(took);

@@ -92,7 +92,9 @@ impl Entry {
         match &self.kind {
             EntryKind::Folder { file_count: 0, .. } => format!("- {}/ (empty)", self.name),
             EntryKind::Folder { file_count: 1, .. } => format!("- {}/ (1 file)", self.name),
-            EntryKind::Folder { file_count, .. } => format!("- {}/ ({file_count} files)", self.name),
+            EntryKind::Folder { file_count, .. } => {
+                format!("- {}/ ({file_count} files)", self.name)
+            }
             EntryKind::File { confidence: Some(confidence), preview } => {
                 format!("- {} ({confidence:.2}): {preview}", self.name)
             }
@@ -127,7 +129,8 @@ impl MemoryFilesystem {
         let mut room = TREE_ENTRIES_MAX;
         let listing = self.listing(folder, &shelves, depth, &mut room);
         // What holds nothing and is not always there is not there.
-        let is_fixed = !matches!(folder, Folder::Domain(_) | Folder::Period(_) | Folder::Subject(_));
+        let is_fixed =
+            !matches!(folder, Folder::Domain(_) | Folder::Period(_) | Folder::Subject(_));
         if is_fixed || !listing.entries.is_empty() || listing.more > 0 {
             return Ok(listing);
         }
@@ -146,8 +149,12 @@ impl MemoryFilesystem {
     /// The agent's insights, the surest first.
     pub(super) fn insights(&self, domain: Option<&str>, text: &str) -> Result<Vec<Insight>> {
         let (domain, text) = (domain.map(str::to_string), text.to_string());
-        let mut all =
-            self.memory.recall_insights(&InsightQuery { domain, text, limit: usize::MAX, ..self.memory.insight_query() })?;
+        let mut all = self.memory.recall_insights(&InsightQuery {
+            domain,
+            text,
+            limit: usize::MAX,
+            ..self.memory.insight_query()
+        })?;
         all.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.id.cmp(&b.id)));
         Ok(all)
     }
@@ -155,7 +162,11 @@ impl MemoryFilesystem {
     /// The agent's episodes, the newest first.
     pub(super) fn episodes(&self, period: Option<Period>) -> Result<Vec<Episode>> {
         let since = period.map(Period::begin);
-        let mut all = self.memory.recall_episodes(&EpisodeQuery { since, limit: usize::MAX, ..self.memory.episode_query() })?;
+        let mut all = self.memory.recall_episodes(&EpisodeQuery {
+            since,
+            limit: usize::MAX,
+            ..self.memory.episode_query()
+        })?;
         all.retain(|episode| period.is_none_or(|period| period.holds(episode.timestamp)));
         Ok(all)
     }
@@ -164,8 +175,10 @@ impl MemoryFilesystem {
     /// read.
     pub(super) fn facts(&self, domain: Option<&str>, text: &str) -> Result<Vec<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(Vec::new()) };
-        let (domain, text, clearance) = (domain.map(str::to_string), text.to_string(), Some(self.memory.clearance().clone()));
-        let query = FactQuery { domain, text, clearance, limit: usize::MAX, ..FactQuery::default() };
+        let (domain, text, clearance) =
+            (domain.map(str::to_string), text.to_string(), Some(self.memory.clearance().clone()));
+        let query =
+            FactQuery { domain, text, clearance, limit: usize::MAX, ..FactQuery::default() };
         let mut all = workspace.store().query(&query)?;
         all.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| a.id.cmp(&b.id)));
         Ok(all)
@@ -191,7 +204,13 @@ impl MemoryFilesystem {
     }
 
     /// What is in a folder, out of shelves that have all of it. Each entry takes room.
-    fn listing(&self, folder: &Folder, shelves: &Shelves, depth: usize, room: &mut usize) -> Listing {
+    fn listing(
+        &self,
+        folder: &Folder,
+        shelves: &Shelves,
+        depth: usize,
+        room: &mut usize,
+    ) -> Listing {
         let mut inside = self.inside(folder, shelves);
         let shown = self.limit.unwrap_or(ENTRIES_DEFAULT).min(*room);
         let more = inside.len().saturating_sub(shown);
@@ -217,34 +236,53 @@ impl MemoryFilesystem {
             Folder::Identity => files(vec![Entry::file(SOUL, None, &self.soul)]),
             Folder::Goals => {
                 let numbered = self.goals.iter().enumerate();
-                files(numbered.map(|(at, goal)| Entry::file(path::goal_name(at + 1), None, goal)).collect())
+                files(
+                    numbered
+                        .map(|(at, goal)| Entry::file(path::goal_name(at + 1), None, goal))
+                        .collect(),
+                )
             }
-            Folder::Knowledge => by_domain(shelves.insights.iter().map(|insight| &insight.domain), Folder::Domain),
+            Folder::Knowledge => {
+                by_domain(shelves.insights.iter().map(|insight| &insight.domain), Folder::Domain)
+            }
             Folder::Domain(domain) => {
                 let here = shelves.insights.iter().filter(|insight| insight.domain == *domain);
-                files(here.map(|i| Entry::file(path::part(&i.id), Some(i.confidence), &i.content)).collect())
+                files(
+                    here.map(|i| Entry::file(path::part(&i.id), Some(i.confidence), &i.content))
+                        .collect(),
+                )
             }
             Folder::Experience => by_day(&shelves.episodes),
             Folder::Period(month @ Period::Month(_)) => {
                 let mut days = by_day(&shelves.episodes);
-                days.retain(|(_, day)| matches!(day, Some(Folder::Period(day)) if month.holds(day.begin())));
+                days.retain(
+                    |(_, day)| matches!(day, Some(Folder::Period(day)) if month.holds(day.begin())),
+                );
                 days
             }
             Folder::Period(day) => {
                 let here = shelves.episodes.iter().filter(|episode| day.holds(episode.timestamp));
                 files(here.map(|e| Entry::file(path::part(&e.id), None, about(e))).collect())
             }
-            Folder::References => by_domain(shelves.facts.iter().map(|fact| &fact.domain), Folder::Subject),
+            Folder::References => {
+                by_domain(shelves.facts.iter().map(|fact| &fact.domain), Folder::Subject)
+            }
             Folder::Subject(domain) => {
                 let here = shelves.facts.iter().filter(|fact| fact.domain == *domain);
-                files(here.map(|f| Entry::file(path::part(&f.id), Some(f.confidence), &f.content)).collect())
+                files(
+                    here.map(|f| Entry::file(path::part(&f.id), Some(f.confidence), &f.content))
+                        .collect(),
+                )
             }
         }
     }
 
     /// Goals are there when the agent has some, the other folders always.
     fn root(&self, shelves: &Shelves) -> Vec<(Entry, Option<Folder>)> {
-        let mut all = vec![(Entry::folder("identity", usize::from(!self.soul.is_empty())), Some(Folder::Identity))];
+        let mut all = vec![(
+            Entry::folder("identity", usize::from(!self.soul.is_empty())),
+            Some(Folder::Identity),
+        )];
         if !self.goals.is_empty() {
             all.push((Entry::folder("goals", self.goals.len()), Some(Folder::Goals)));
         }
@@ -260,12 +298,17 @@ pub(super) fn about(episode: &Episode) -> &str {
     if episode.output_summary.is_empty() { &episode.action } else { &episode.output_summary }
 }
 
-fn by_domain<'a>(domains: impl Iterator<Item = &'a String>, folder: impl Fn(String) -> Folder) -> Vec<(Entry, Option<Folder>)> {
+fn by_domain<'a>(
+    domains: impl Iterator<Item = &'a String>,
+    folder: impl Fn(String) -> Folder,
+) -> Vec<(Entry, Option<Folder>)> {
     let mut counts: BTreeMap<String, (usize, &String)> = BTreeMap::new();
     for domain in domains {
         counts.entry(path::domain_part(domain)).or_insert((0, domain)).0 += 1;
     }
-    let entry = |(name, (count, domain)): (String, (usize, &String))| (Entry::folder(name, count), Some(folder(domain.clone())));
+    let entry = |(name, (count, domain)): (String, (usize, &String))| {
+        (Entry::folder(name, count), Some(folder(domain.clone())))
+    };
     counts.into_iter().map(entry).collect()
 }
 
@@ -275,6 +318,8 @@ fn by_day(episodes: &[Episode]) -> Vec<(Entry, Option<Folder>)> {
     for episode in episodes {
         *counts.entry(Period::day(episode.timestamp)).or_default() += 1;
     }
-    let entry = |(day, count): (Period, usize)| (Entry::folder(day.to_string(), count), Some(Folder::Period(day)));
+    let entry = |(day, count): (Period, usize)| {
+        (Entry::folder(day.to_string(), count), Some(Folder::Period(day)))
+    };
     counts.into_iter().rev().map(entry).collect()
 }

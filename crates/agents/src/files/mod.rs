@@ -28,7 +28,9 @@ mod writing;
 use std::fmt;
 
 pub use error::{FileError, PathFault};
-pub use folders::{ENTRIES_DEFAULT, Entry, EntryKind, Listing, PREVIEW_CHARS_MAX, TREE_ENTRIES_MAX};
+pub use folders::{
+    ENTRIES_DEFAULT, Entry, EntryKind, Listing, PREVIEW_CHARS_MAX, TREE_ENTRIES_MAX,
+};
 pub use path::{PATH_BYTES_MAX, PATH_PARTS_MAX};
 pub use searching::{FileHit, FilesFound, HITS_DEFAULT, SEARCH_BYTES_MAX};
 pub use traces::TRACES_MAX;
@@ -75,7 +77,14 @@ impl MemoryFilesystem {
     /// agent may know ([`AgentMemory::with_clearance`]).
     #[must_use]
     pub fn new(memory: AgentMemory) -> MemoryFilesystem {
-        MemoryFilesystem { memory, soul: String::new(), goals: Vec::new(), limit: None, counts: true, traces: Traces::default() }
+        MemoryFilesystem {
+            memory,
+            soul: String::new(),
+            goals: Vec::new(),
+            limit: None,
+            counts: true,
+            traces: Traces::default(),
+        }
     }
 
     /// Who the agent is. Default: nothing.
@@ -86,7 +95,10 @@ impl MemoryFilesystem {
 
     /// What the agent is to achieve. Default: nothing.
     #[must_use]
-    pub fn with_goals(self, goals: impl IntoIterator<Item = impl Into<String>>) -> MemoryFilesystem {
+    pub fn with_goals(
+        self,
+        goals: impl IntoIterator<Item = impl Into<String>>,
+    ) -> MemoryFilesystem {
         MemoryFilesystem { goals: goals.into_iter().map(Into::into).collect(), ..self }
     }
 
@@ -131,7 +143,13 @@ impl MemoryFilesystem {
     /// # Errors
     /// [`FileError`].
     pub fn open(&self, path: &str) -> Result<String, FileError> {
-        self.traced(TraceAction::Read, path, "", |node| self.content(node), |content| (1, tokens::estimate(content)))
+        self.traced(
+            TraceAction::Read,
+            path,
+            "",
+            |node| self.content(node),
+            |content| (1, tokens::estimate(content)),
+        )
     }
 
     /// What is in a file; nothing when there is no such file.
@@ -181,8 +199,19 @@ impl MemoryFilesystem {
     ///
     /// # Errors
     /// [`FileError`].
-    pub fn write_with(&self, path: &str, content: &str, details: &Details) -> Result<Written, FileError> {
-        self.traced(TraceAction::Write, path, "", |node| self.put(node, content, details), |_| (0, 0))
+    pub fn write_with(
+        &self,
+        path: &str,
+        content: &str,
+        details: &Details,
+    ) -> Result<Written, FileError> {
+        self.traced(
+            TraceAction::Write,
+            path,
+            "",
+            |node| self.put(node, content, details),
+            |_| (0, 0),
+        )
     }
 
     /// What was done so far, failures too, the oldest first: one trace for each call, of which the
@@ -209,7 +238,9 @@ impl MemoryFilesystem {
     ) -> Result<T, FileError> {
         let timestamp = (self.memory.clock)();
         let node = Node::parse(path);
-        let path = node.as_ref().map_or_else(|_| first_bytes(path, PATH_BYTES_MAX).to_string(), Node::to_string);
+        let path = node
+            .as_ref()
+            .map_or_else(|_| first_bytes(path, PATH_BYTES_MAX).to_string(), Node::to_string);
         let result = node.and_then(|node| act(&node));
         let (results_count, tokens_loaded) = result.as_ref().map(weigh).unwrap_or_default();
         let elapsed_us = (self.memory.clock)().saturating_sub(timestamp);

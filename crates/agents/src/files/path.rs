@@ -76,7 +76,10 @@ pub(super) enum Node {
 impl Node {
     /// Reads a path; slashes at its ends and doubled ones count for nothing.
     pub(super) fn parse(path: &str) -> Result<Node, FileError> {
-        let invalid = |fault| FileError::InvalidPath { path: first_bytes(path, PATH_BYTES_MAX).to_string(), fault };
+        let invalid = |fault| FileError::InvalidPath {
+            path: first_bytes(path, PATH_BYTES_MAX).to_string(),
+            fault,
+        };
         if path.len() > PATH_BYTES_MAX {
             return Err(invalid(PathFault::TooLong));
         }
@@ -99,8 +102,16 @@ impl Node {
 
 /// The folder of the root that these parts lead into, or else the root.
 fn top(parts: &[&str]) -> Folder {
-    let known = [Folder::Identity, Folder::Goals, Folder::Knowledge, Folder::Experience, Folder::References];
-    let of_first = |folder: &Folder| parts.first().is_some_and(|part| folder.to_string() == format!("/{part}/"));
+    let known = [
+        Folder::Identity,
+        Folder::Goals,
+        Folder::Knowledge,
+        Folder::Experience,
+        Folder::References,
+    ];
+    let of_first = |folder: &Folder| {
+        parts.first().is_some_and(|part| folder.to_string() == format!("/{part}/"))
+    };
     known.into_iter().find(of_first).unwrap_or(Folder::Root)
 }
 
@@ -130,7 +141,9 @@ fn of_parts(parts: &[&str]) -> Result<Option<Node>, PathFault> {
             file(File::Episode { period: Some(period), id: name_of(id)? })
         }
         (Folder::References, [domain]) => folder(Folder::Subject(domain_of(domain)?)),
-        (Folder::References, [domain, id]) => file(File::Fact { domain: domain_of(domain)?, id: name_of(id)? }),
+        (Folder::References, [domain, id]) => {
+            file(File::Fact { domain: domain_of(domain)?, id: name_of(id)? })
+        }
         _ => Err(PathFault::TooDeep),
     }
 }
@@ -166,7 +179,9 @@ fn name_of(part: &str) -> Result<String, PathFault> {
         return Ok(INDEX.to_string());
     }
     // A part that was typed may hold spaces, which URIs escape.
-    let spaced = part.chars().map(|c| if c.is_whitespace() { escape(&c.to_string()) } else { c.to_string() });
+    let spaced = part
+        .chars()
+        .map(|c| if c.is_whitespace() { escape(&c.to_string()) } else { c.to_string() });
     unescape(&spaced.collect::<String>()).ok_or(PathFault::Escape)
 }
 
@@ -292,10 +307,24 @@ mod tests {
 
     #[test]
     fn every_name_comes_back_from_its_path() {
-        for name in
-            ["i", ".", "..", ".directory", "_", "a/b", "%", "%2E", "a b", "a\\b", "\0", "ž\u{202e}\n", "日本", "2026-02-17"]
-        {
-            let insight = File::Insight { domain: name.to_string(), tags: Vec::new(), id: name.to_string() };
+        for name in [
+            "i",
+            ".",
+            "..",
+            ".directory",
+            "_",
+            "a/b",
+            "%",
+            "%2E",
+            "a b",
+            "a\\b",
+            "\0",
+            "ž\u{202e}\n",
+            "日本",
+            "2026-02-17",
+        ] {
+            let insight =
+                File::Insight { domain: name.to_string(), tags: Vec::new(), id: name.to_string() };
             assert_eq!(node(&insight.to_string()), Node::File(insight));
             let fact = File::Fact { domain: String::new(), id: name.to_string() };
             assert_eq!(node(&fact.to_string()), Node::File(fact));

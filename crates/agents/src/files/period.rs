@@ -82,7 +82,18 @@ mod tests {
         for text in ["2026-02-17", "2026-02", "1969-12-31", "0001-01"] {
             assert_eq!(Period::parse(text).map(|period| period.to_string()).as_deref(), Some(text));
         }
-        for odd in ["", "2026", "2026-02-30", "2026-13", "2026-2-1", "20260217", "2026-02-17T00", "today", "2026-02-17 ", "_"] {
+        for odd in [
+            "",
+            "2026",
+            "2026-02-30",
+            "2026-13",
+            "2026-2-1",
+            "20260217",
+            "2026-02-17T00",
+            "today",
+            "2026-02-17 ",
+            "_",
+        ] {
             assert_eq!(Period::parse(odd), None, "{odd}");
         }
     }
@@ -91,9 +102,17 @@ mod tests {
     fn a_day_is_that_of_utc_to_the_microsecond() {
         let day = Period::day(0);
         assert_eq!(day.to_string(), "1970-01-01");
-        assert_eq!((day.begin(), Period::day(DAY - 1), Period::day(-1).to_string()), (0, day, "1969-12-31".to_string()));
+        assert_eq!(
+            (day.begin(), Period::day(DAY - 1), Period::day(-1).to_string()),
+            (0, day, "1969-12-31".to_string())
+        );
         let month = Period::parse("1970-01").expect("a month");
-        assert!(month.holds(0) && month.holds(31 * DAY - 1) && !month.holds(31 * DAY) && !month.holds(-1));
+        assert!(
+            month.holds(0)
+                && month.holds(31 * DAY - 1)
+                && !month.holds(31 * DAY)
+                && !month.holds(-1)
+        );
         assert!(!day.holds(DAY));
     }
 

@@ -38,10 +38,15 @@ impl MemoryFilesystem {
             File::Goal(number) => number.checked_sub(1).and_then(|at| self.goals.get(at)).cloned(),
             File::Insight { domain, tags, id } => {
                 let insight = self.live_insight(id)?.filter(|insight| insight.domain == *domain);
-                insight.filter(|insight| tags.iter().all(|tag| insight.tags.contains(tag))).as_ref().map(of_insight)
+                insight
+                    .filter(|insight| tags.iter().all(|tag| insight.tags.contains(tag)))
+                    .as_ref()
+                    .map(of_insight)
             }
             File::Episode { period, id } => {
-                let is_of_it = |episode: &Episode| period.is_none_or(|period: Period| period.holds(episode.timestamp));
+                let is_of_it = |episode: &Episode| {
+                    period.is_none_or(|period: Period| period.holds(episode.timestamp))
+                };
                 self.memory.episode(id)?.filter(is_of_it).as_ref().map(of_episode)
             }
             File::Fact { domain, id } => self.fact(domain, id)?.as_ref().map(of_fact),
@@ -56,7 +61,9 @@ impl MemoryFilesystem {
     /// A fact that the agent may know, without its relations to others. It counts as read.
     fn fact(&self, domain: &str, id: &str) -> Result<Option<Fact>> {
         let Some(workspace) = self.memory.workspace() else { return Ok(None) };
-        let known = |id: &str| Ok(workspace.store().get(id)?.filter(|fact| self.memory.clearance().can_access(fact)));
+        let known = |id: &str| {
+            Ok(workspace.store().get(id)?.filter(|fact| self.memory.clearance().can_access(fact)))
+        };
         let is_there = |fact: &Fact| fact.superseded_by.is_none() && fact.domain == domain;
         let Some(mut fact) = known(id)?.filter(is_there) else { return Ok(None) };
         forget_hidden(&mut fact, |id| known(id).map(|other| other.is_some()))?;
@@ -67,14 +74,19 @@ impl MemoryFilesystem {
     /// Counts that facts were read, where that is wanted.
     pub(super) fn count_as_read(&self, ids: &[&str]) -> Result<()> {
         match self.memory.workspace() {
-            Some(workspace) if self.counts && !ids.is_empty() => workspace.store().touch(ids, (self.memory.clock)()),
+            Some(workspace) if self.counts && !ids.is_empty() => {
+                workspace.store().touch(ids, (self.memory.clock)())
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn of_insight(insight: &Insight) -> String {
-    let mut lines = vec![format!("Confidence: {:.2}", insight.confidence), format!("Evidence: {}", insight.evidence_count)];
+    let mut lines = vec![
+        format!("Confidence: {:.2}", insight.confidence),
+        format!("Evidence: {}", insight.evidence_count),
+    ];
     if insight.status != InsightStatus::Active {
         lines.push(format!("Status: {}", insight.status.name()));
     }

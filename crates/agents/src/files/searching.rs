@@ -81,7 +81,12 @@ impl Search<'_> {
     /// A file is a hit if `text` fits, and is shown as `content`.
     fn ask(&mut self, path: impl FnOnce() -> String, text: &str, content: &str, confidence: f64) {
         if let Some(score) = self.wanted.score(text) {
-            self.hits.push(FileHit { path: path(), content: content.to_string(), score, confidence });
+            self.hits.push(FileHit {
+                path: path(),
+                content: content.to_string(),
+                score,
+                confidence,
+            });
         }
     }
 }
@@ -102,7 +107,8 @@ impl MemoryFilesystem {
         self.ask_all(folder, &mut search)?;
         let mut hits = search.hits;
         hits.sort_by(|a, b| {
-            let best = b.score.total_cmp(&a.score).then_with(|| b.confidence.total_cmp(&a.confidence));
+            let best =
+                b.score.total_cmp(&a.score).then_with(|| b.confidence.total_cmp(&a.confidence));
             best.then_with(|| a.path.cmp(&b.path))
         });
         let more = hits.len().saturating_sub(self.limit.unwrap_or(HITS_DEFAULT));
@@ -114,7 +120,13 @@ impl MemoryFilesystem {
     fn ask_all(&self, folder: &Folder, search: &mut Search<'_>) -> Result<()> {
         match folder {
             Folder::Root => {
-                let all = [Folder::Identity, Folder::Goals, Folder::Knowledge, Folder::Experience, Folder::References];
+                let all = [
+                    Folder::Identity,
+                    Folder::Goals,
+                    Folder::Knowledge,
+                    Folder::Experience,
+                    Folder::References,
+                ];
                 all.iter().try_for_each(|folder| self.ask_all(folder, search))?;
             }
             Folder::Identity => search.ask(|| File::Soul.to_string(), &self.soul, &self.soul, 1.0),
@@ -151,7 +163,12 @@ impl MemoryFilesystem {
 
     fn ask_facts(&self, domain: Option<&str>, search: &mut Search<'_>) -> Result<()> {
         for fact in self.facts(domain, search.wanted.longest())? {
-            search.ask(|| path::fact_path(&fact.domain, &fact.id), &fact.content, &fact.content, fact.confidence);
+            search.ask(
+                || path::fact_path(&fact.domain, &fact.id),
+                &fact.content,
+                &fact.content,
+                fact.confidence,
+            );
         }
         Ok(())
     }
@@ -185,7 +202,8 @@ mod tests {
         assert_eq!(score("VP sponsor", "vp  Sponsor"), Some(1.0));
         let in_one = score("vp sponsor", "Deals need a VP sponsor").expect("a hit");
         let apart = score("sponsor vp", "Deals need a VP sponsor").expect("a hit");
-        let longer = score("vp sponsor", "Enterprise deals need a VP sponsor by all means").expect("a hit");
+        let longer =
+            score("vp sponsor", "Enterprise deals need a VP sponsor by all means").expect("a hit");
         assert!(in_one > longer && longer > apart && apart > 0.0);
         assert_eq!(score("vp ceo", "Deals need a VP sponsor"), None);
         assert_eq!((score("", "x"), score(" \n", "x"), score("x", "")), (None, None, None));

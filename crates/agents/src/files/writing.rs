@@ -55,16 +55,27 @@ pub struct Written {
 }
 
 impl MemoryFilesystem {
-    pub(super) fn put(&self, node: &Node, content: &str, details: &Details) -> Result<Written, FileError> {
+    pub(super) fn put(
+        &self,
+        node: &Node,
+        content: &str,
+        details: &Details,
+    ) -> Result<Written, FileError> {
         let path = node.to_string();
         let names: Vec<&String> = match node {
-            Node::File(File::Insight { domain, tags, id }) => tags.iter().chain([domain, id]).collect(),
+            Node::File(File::Insight { domain, tags, id }) => {
+                tags.iter().chain([domain, id]).collect()
+            }
             Node::File(File::Episode { id, .. }) => vec![id],
-            Node::Folder(Folder::Knowledge | Folder::Domain(_) | Folder::Experience | Folder::Period(_)) => {
+            Node::Folder(
+                Folder::Knowledge | Folder::Domain(_) | Folder::Experience | Folder::Period(_),
+            ) => {
                 return Err(FileError::IsFolder { path });
             }
             Node::Nowhere(Folder::Root, _) => return Err(FileError::NoSuchFolder { path }),
-            Node::Nowhere(Folder::Experience, _) => return Err(FileError::OtherDay { path, today: self.today().to_string() }),
+            Node::Nowhere(Folder::Experience, _) => {
+                return Err(FileError::OtherDay { path, today: self.today().to_string() });
+            }
             _ => return Err(FileError::ReadOnly { path }),
         };
         // What is there already may have any name; what is new gets one that people see.
@@ -80,7 +91,9 @@ impl MemoryFilesystem {
                 let put = || self.put_insight(&path, domain, tags, id, content, details);
                 result_of(|work| self.memory.in_turn(work), put)
             }
-            Node::File(File::Episode { period, id }) => self.put_episode(&path, *period, id, content, details),
+            Node::File(File::Episode { period, id }) => {
+                self.put_episode(&path, *period, id, content, details)
+            }
             _ => Err(FileError::ReadOnly { path }),
         }
     }
@@ -109,7 +122,8 @@ impl MemoryFilesystem {
         insight.content = content.to_string();
         insight.confidence = details.confidence.unwrap_or(insight.confidence);
         insight.entity = details.entity.clone().unwrap_or(insight.entity);
-        insight.classification = details.classification.unwrap_or(insight.classification).max(least);
+        insight.classification =
+            details.classification.unwrap_or(insight.classification).max(least);
         if !tags.is_empty() {
             insight.tags = each_once(tags);
         }
@@ -127,7 +141,10 @@ impl MemoryFilesystem {
     ) -> Result<Written, FileError> {
         let now = (self.memory.clock)();
         if period.is_some_and(|period| !period.holds(now)) {
-            return Err(FileError::OtherDay { path: path.to_string(), today: Period::day(now).to_string() });
+            return Err(FileError::OtherDay {
+                path: path.to_string(),
+                today: Period::day(now).to_string(),
+            });
         }
         if let Some(other) = self.memory.episode(id)? {
             let by = path::episode_path(Period::day(other.timestamp), id);

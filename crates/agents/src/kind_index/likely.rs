@@ -29,7 +29,13 @@ impl KindIndex<'_> {
     /// At most `limit` wanted ones that have most to do with `words`, and at most `limit` that were
     /// written last, each once, the newest first. The words are plain ones: no operator of a search
     /// is among them.
-    pub(crate) fn likely<T>(&self, clauses: &Clauses, words: &str, limit: usize, read: Read<'_, T>) -> Result<Vec<T>> {
+    pub(crate) fn likely<T>(
+        &self,
+        clauses: &Clauses,
+        words: &str,
+        limit: usize,
+        read: Read<'_, T>,
+    ) -> Result<Vec<T>> {
         let words = Query::parse(words).map_err(Error::from)?;
         let mut looked_at = LookedAt::new();
         if words.terms().next().is_some() {
@@ -75,7 +81,13 @@ impl KindIndex<'_> {
         }
     }
 
-    fn written_last<T>(&self, clauses: &Clauses, limit: usize, read: Read<'_, T>, looked_at: &mut LookedAt<T>) -> Result<()> {
+    fn written_last<T>(
+        &self,
+        clauses: &Clauses,
+        limit: usize,
+        read: Read<'_, T>,
+        looked_at: &mut LookedAt<T>,
+    ) -> Result<()> {
         let mut count = 0;
         let mut wanted = |sequence: u64| {
             count += 1;

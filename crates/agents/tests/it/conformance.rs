@@ -49,9 +49,18 @@ fn facts_come_back_as_they_were() {
         ..Fact::new("a/b ..ž\u{202e}%", "Acme has\n200 employees ", -5)
     };
     World::each(|world| {
-        for fact in [&full, &Fact::new("..", "x", 0), &Fact { tags: strings(["a", "b"]), ..Fact::new("f", "y", 1) }] {
+        for fact in [
+            &full,
+            &Fact::new("..", "x", 0),
+            &Fact { tags: strings(["a", "b"]), ..Fact::new("f", "y", 1) },
+        ] {
             world.facts.store(fact).expect("stored");
-            assert_eq!(world.facts.get(&fact.id).expect("asked").as_ref(), Some(fact), "{}", world.name);
+            assert_eq!(
+                world.facts.get(&fact.id).expect("asked").as_ref(),
+                Some(fact),
+                "{}",
+                world.name
+            );
         }
         let all = FactQuery { superseded: true, ..FactQuery::default() };
         assert_eq!(world.facts.query(&all).expect("asked")[0], full);
@@ -77,7 +86,12 @@ fn each_filter_of_facts_alone_and_together() {
             confidence: 0.9,
             ..fact("f1", "Port 5434")
         },
-        Fact { entity: "beta".into(), domain: "revenue".into(), tags: strings(["k=v", "b"]), ..fact("f2", "The airport") },
+        Fact {
+            entity: "beta".into(),
+            domain: "revenue".into(),
+            tags: strings(["k=v", "b"]),
+            ..fact("f2", "The airport")
+        },
         fact("f3", "nothing"),
     ];
     let all = FactQuery::default;
@@ -100,10 +114,22 @@ fn each_filter_of_facts_alone_and_together() {
             (FactQuery { confidence_min: 0.500_001, ..all() }, &["f1", "f2", "f3"]),
             (text("pOrT"), &["f0", "f1", "f2"]),
             (
-                FactQuery { entity: Some("acme".into()), domain: Some("revenue".into()), tags: strings(["b"]), ..text("543") },
+                FactQuery {
+                    entity: Some("acme".into()),
+                    domain: Some("revenue".into()),
+                    tags: strings(["b"]),
+                    ..text("543")
+                },
                 &["f0"],
             ),
-            (FactQuery { entity: Some("acme".into()), domain: Some("revenue".into()), ..text("5434") }, &[]),
+            (
+                FactQuery {
+                    entity: Some("acme".into()),
+                    domain: Some("revenue".into()),
+                    ..text("5434")
+                },
+                &[],
+            ),
         ],
     );
 }
@@ -144,12 +170,18 @@ fn text_is_a_part_of_the_content_in_any_case() {
 fn limits_come_after_every_filter() {
     let facts: Vec<Fact> = (0..30)
         .map(|n| {
-            let level = if n % 10 == 9 { Classification::Public } else { Classification::Confidential };
-            Fact { classification: level, domain: "revenue".into(), ..fact(&format!("f{n:02}"), "a thing to know") }
+            let level =
+                if n % 10 == 9 { Classification::Public } else { Classification::Confidential };
+            Fact {
+                classification: level,
+                domain: "revenue".into(),
+                ..fact(&format!("f{n:02}"), "a thing to know")
+            }
         })
         .collect();
     let marketing = ClearanceProfile::new("cmo").with("marketing", Classification::Restricted);
-    let clear = |limit| FactQuery { clearance: Some(marketing.clone()), limit, ..FactQuery::default() };
+    let clear =
+        |limit| FactQuery { clearance: Some(marketing.clone()), limit, ..FactQuery::default() };
     let first: Vec<String> = (0..10).map(|n| format!("f{n:02}")).collect();
     let first: Vec<&str> = first.iter().map(String::as_str).collect();
     check_facts(
@@ -189,7 +221,10 @@ fn clearance_is_decided_in_the_store() {
             (clear(cro()), &["public"]),
             (clear(cro().with("revenue", Classification::Public)), &["public"]),
             (clear(cro().with("revenue", Classification::Internal)), &["public", "internal"]),
-            (clear(cro().with("revenue", Classification::Restricted)), &["public", "internal", "secret", "mine"]),
+            (
+                clear(cro().with("revenue", Classification::Restricted)),
+                &["public", "internal", "secret", "mine"],
+            ),
             (clear(cro().with("", Classification::Internal)), &["public", "nowhere"]),
             (clear(cro().with("finance", Classification::Restricted)), &["public"]),
         ],
@@ -234,10 +269,12 @@ fn a_fact_stays_where_it_was_first_stored() {
         world.facts.store(&fact("f2", "back")).expect("stored");
         world.facts.update(&fact("f1", "newest")).expect("updated");
         let facts = world.facts.query(&FactQuery::default()).expect("asked");
-        let told: Vec<(&str, &str)> = facts.iter().map(|fact| (fact.id.as_str(), fact.content.as_str())).collect();
+        let told: Vec<(&str, &str)> =
+            facts.iter().map(|fact| (fact.id.as_str(), fact.content.as_str())).collect();
         let want = [("f0", "new"), ("f1", "newest"), ("f3", "old"), ("f9", "new"), ("f2", "back")];
         assert_eq!(told, want, "{}", world.name);
-        let first = world.facts.query(&FactQuery { limit: 2, ..FactQuery::default() }).expect("asked");
+        let first =
+            world.facts.query(&FactQuery { limit: 2, ..FactQuery::default() }).expect("asked");
         assert_eq!(fact_ids(&first), ["f0", "f1"], "{}", world.name);
         assert_eq!(fact_ids(&world.facts.query(&text("new")).expect("asked")), ["f0", "f1", "f9"]);
     });
@@ -261,14 +298,24 @@ fn many_facts_are_stored_in_their_order_each_once() {
 fn reads_are_counted_and_nothing_else_changes() {
     World::each(|world| {
         world.facts.store(&fact("f0", "x")).expect("stored");
-        world.facts.store(&Fact { access_count: 5, last_accessed: Some(DAY), ..fact("f1", "x") }).expect("stored");
-        let counts = |id: &str| world.facts.get(id).expect("asked").map(|fact| (fact.access_count, fact.last_accessed));
+        world
+            .facts
+            .store(&Fact { access_count: 5, last_accessed: Some(DAY), ..fact("f1", "x") })
+            .expect("stored");
+        let counts = |id: &str| {
+            world.facts.get(id).expect("asked").map(|fact| (fact.access_count, fact.last_accessed))
+        };
         world.facts.touch(&["f0", "f1", "missing", ""], DAY * 5).expect("counted");
         world.facts.touch(&["f0"], DAY * 4).expect("counted");
         assert_eq!(counts("f0"), Some((2, Some(DAY * 5))), "{}", world.name);
         assert_eq!(counts("f1"), Some((6, Some(DAY * 5))));
         let told = world.facts.query(&FactQuery::default()).expect("asked");
-        assert_eq!(told.iter().map(|fact| fact.access_count).collect::<Vec<_>>(), [2, 6], "{}", world.name);
+        assert_eq!(
+            told.iter().map(|fact| fact.access_count).collect::<Vec<_>>(),
+            [2, 6],
+            "{}",
+            world.name
+        );
         let seen = Fact { access_count: 2, last_accessed: Some(DAY * 5), ..fact("f0", "x") };
         assert_eq!(world.facts.get("f0").expect("asked"), Some(seen.clone()));
         world.facts.update(&Fact { content: "y".into(), ..seen }).expect("updated");
@@ -276,13 +323,23 @@ fn reads_are_counted_and_nothing_else_changes() {
         world.facts.touch(&["f0"], DAY * 6).expect("counted");
         assert_eq!(counts("f0"), Some((3, Some(DAY * 6))));
         world.facts.store(&fact("f0", "x")).expect("stored anew");
-        assert_eq!(counts("f0"), Some((0, None)), "{}: what is stored brings its own counts", world.name);
+        assert_eq!(
+            counts("f0"),
+            Some((0, None)),
+            "{}: what is stored brings its own counts",
+            world.name
+        );
         world.facts.store(&fact("missing", "x")).expect("stored");
         assert_eq!(counts("missing"), Some((0, None)), "it was not there when it was touched");
         world.facts.touch(&["f1"], DAY * 7).expect("counted");
         world.facts.delete("f1").expect("deleted");
         world.facts.store(&fact("f1", "x")).expect("stored");
-        assert_eq!(counts("f1"), Some((0, None)), "{}: what is gone took its counts along", world.name);
+        assert_eq!(
+            counts("f1"),
+            Some((0, None)),
+            "{}: what is gone took its counts along",
+            world.name
+        );
     });
 }
 
@@ -322,15 +379,24 @@ fn what_cannot_be_kept_is_refused_everywhere() {
         }
         assert_eq!(world.facts.query(&FactQuery::default()).expect("asked"), []);
         let nobody = Episode { agent_id: String::new(), ..episode("e", 1) };
-        assert!(matches!(world.episodes.store(&nobody), Err(Error::InvalidRecord { field: "agent", .. })));
+        assert!(matches!(
+            world.episodes.store(&nobody),
+            Err(Error::InvalidRecord { field: "agent", .. })
+        ));
         let unsure = Insight { confidence: -1.0, ..insight("i", "x") };
-        assert!(matches!(world.insights.store(&unsure), Err(Error::InvalidRecord { field: "confidence", .. })));
+        assert!(matches!(
+            world.insights.store(&unsure),
+            Err(Error::InvalidRecord { field: "confidence", .. })
+        ));
     });
 }
 
 #[test]
 fn episodes_come_back_as_they_were() {
-    let outcome = json!({"score": 85, "deep": {"list": [1, null, "ž"]}}).as_object().cloned().unwrap_or_default();
+    let outcome = json!({"score": 85, "deep": {"list": [1, null, "ž"]}})
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
     let full = Episode {
         outcome,
         entity: "acme".into(),
@@ -349,8 +415,15 @@ fn episodes_come_back_as_they_were() {
                 world.name
             );
         }
-        assert_eq!(world.episodes.query(&EpisodeQuery::of("cro")).expect("asked"), std::slice::from_ref(&full));
-        assert_eq!(world.episodes.get("cro", "bare").expect("asked"), None, "it is another agent's");
+        assert_eq!(
+            world.episodes.query(&EpisodeQuery::of("cro")).expect("asked"),
+            std::slice::from_ref(&full)
+        );
+        assert_eq!(
+            world.episodes.get("cro", "bare").expect("asked"),
+            None,
+            "it is another agent's"
+        );
         assert_eq!(world.episodes.get("cro", "").expect("asked"), None);
     });
 }
@@ -358,7 +431,12 @@ fn episodes_come_back_as_they_were() {
 #[test]
 fn each_filter_of_episodes_alone_and_together() {
     let episodes = [
-        Episode { entity: "acme".into(), domain: "revenue".into(), tags: strings(["a"]), ..episode("e0", 10) },
+        Episode {
+            entity: "acme".into(),
+            domain: "revenue".into(),
+            tags: strings(["a"]),
+            ..episode("e0", 10)
+        },
         Episode { entity: "acme".into(), tags: strings(["b", "c"]), ..episode("e1", 30) },
         Episode { domain: "revenue".into(), tags: strings(["c"]), ..episode("e2", 20) },
         Episode { agent_id: "cmo".into(), ..episode("e3", 40) },
@@ -377,14 +455,28 @@ fn each_filter_of_episodes_alone_and_together() {
         (EpisodeQuery { since: Some(21), ..cro() }, &["e1"]),
         (EpisodeQuery { limit: 2, ..cro() }, &["e1", "e4"]),
         (EpisodeQuery { limit: 0, ..cro() }, &[]),
-        (EpisodeQuery { domain: Some("revenue".into()), tags: strings(["c"]), since: Some(1), limit: 1, ..cro() }, &["e2"]),
+        (
+            EpisodeQuery {
+                domain: Some("revenue".into()),
+                tags: strings(["c"]),
+                since: Some(1),
+                limit: 1,
+                ..cro()
+            },
+            &["e2"],
+        ),
     ];
     World::each(|world| {
         episodes.iter().for_each(|episode| world.episodes.store(episode).expect("stored"));
         for settled in [false, true] {
             for (query, want) in &questions {
                 let found = world.episodes.query(query).expect("answered");
-                assert_eq!(episode_ids(&found), *want, "{}, settled {settled}: {query:?}", world.name);
+                assert_eq!(
+                    episode_ids(&found),
+                    *want,
+                    "{}, settled {settled}: {query:?}",
+                    world.name
+                );
             }
             world.settle();
         }
@@ -399,9 +491,20 @@ fn fifty_episodes_unless_told_otherwise_and_one_of_each_id() {
         }
         let found = world.episodes.query(&EpisodeQuery::of("cro")).expect("asked");
         assert_eq!((found.len(), found[0].id.as_str()), (50, "e59"), "{}", world.name);
-        world.episodes.store(&Episode { output_summary: "again".into(), ..episode("e3", 100) }).expect("stored again");
-        let found = world.episodes.query(&EpisodeQuery { limit: 100, ..EpisodeQuery::of("cro") }).expect("asked");
-        assert_eq!((found.len(), found[0].output_summary.as_str()), (60, "again"), "{}", world.name);
+        world
+            .episodes
+            .store(&Episode { output_summary: "again".into(), ..episode("e3", 100) })
+            .expect("stored again");
+        let found = world
+            .episodes
+            .query(&EpisodeQuery { limit: 100, ..EpisodeQuery::of("cro") })
+            .expect("asked");
+        assert_eq!(
+            (found.len(), found[0].output_summary.as_str()),
+            (60, "again"),
+            "{}",
+            world.name
+        );
     });
 }
 
@@ -428,10 +531,24 @@ fn insights_come_back_as_they_were() {
                 world.name
             );
         }
-        assert_eq!(world.insights.query(&InsightQuery::of("cro")).expect("asked"), std::slice::from_ref(&full));
-        assert_eq!(world.insights.get("cro", "bare").expect("asked"), None, "it is another agent's");
-        world.insights.store(&Insight { agent_id: "cmo".into(), content: "mine".into(), ..full.clone() }).expect("stored");
-        assert_eq!(world.insights.get("cro", "i/1").expect("asked").as_ref(), Some(&full), "no agent replaces what another has");
+        assert_eq!(
+            world.insights.query(&InsightQuery::of("cro")).expect("asked"),
+            std::slice::from_ref(&full)
+        );
+        assert_eq!(
+            world.insights.get("cro", "bare").expect("asked"),
+            None,
+            "it is another agent's"
+        );
+        world
+            .insights
+            .store(&Insight { agent_id: "cmo".into(), content: "mine".into(), ..full.clone() })
+            .expect("stored");
+        assert_eq!(
+            world.insights.get("cro", "i/1").expect("asked").as_ref(),
+            Some(&full),
+            "no agent replaces what another has"
+        );
     });
 }
 
@@ -444,8 +561,16 @@ fn each_filter_of_insights_alone_and_together() {
             tags: strings(["a"]),
             ..insight("i0", "VP sponsor predicts conversion")
         },
-        Insight { domain: "revenue".into(), confidence: 0.3, ..insight("i1", "Email timing matters") },
-        Insight { tags: strings(["a", "b"]), status: InsightStatus::Weakening, ..insight("i2", "Cold email has low response") },
+        Insight {
+            domain: "revenue".into(),
+            confidence: 0.3,
+            ..insight("i1", "Email timing matters")
+        },
+        Insight {
+            tags: strings(["a", "b"]),
+            status: InsightStatus::Weakening,
+            ..insight("i2", "Cold email has low response")
+        },
         Insight { status: InsightStatus::Retired, ..insight("i3", "Email is dead") },
         Insight { agent_id: "cmo".into(), ..insight("i4", "Email is fine") },
     ];
@@ -471,11 +596,19 @@ fn each_filter_of_insights_alone_and_together() {
         for settled in [false, true] {
             for (query, want) in &questions {
                 let found = world.insights.query(query).expect("answered");
-                assert_eq!(insight_ids(&found), *want, "{}, settled {settled}: {query:?}", world.name);
+                assert_eq!(
+                    insight_ids(&found),
+                    *want,
+                    "{}, settled {settled}: {query:?}",
+                    world.name
+                );
             }
             world.settle();
         }
-        world.insights.update(&Insight { confidence: 0.9, ..insights[1].clone() }).expect("updated");
+        world
+            .insights
+            .update(&Insight { confidence: 0.9, ..insights[1].clone() })
+            .expect("updated");
         world.insights.update(&insight("i5", "new")).expect("an update of none stores it");
         let found = world.insights.query(&cro()).expect("asked");
         assert_eq!(insight_ids(&found), ["i0", "i1", "i2", "i5"], "{}", world.name);
@@ -490,23 +623,42 @@ fn ten_insights_and_ten_facts_unless_told_otherwise() {
             world.insights.store(&insight(&format!("i{n}"), "x")).expect("stored");
             world.facts.store(&fact(&format!("f{n}"), "x")).expect("stored");
         }
-        assert_eq!(world.insights.query(&InsightQuery::of("cro")).expect("asked").len(), 10, "{}", world.name);
-        assert_eq!(world.facts.query(&FactQuery::default()).expect("asked").len(), 10, "{}", world.name);
+        assert_eq!(
+            world.insights.query(&InsightQuery::of("cro")).expect("asked").len(),
+            10,
+            "{}",
+            world.name
+        );
+        assert_eq!(
+            world.facts.query(&FactQuery::default()).expect("asked").len(),
+            10,
+            "{}",
+            world.name
+        );
     });
 }
 
 #[test]
 fn similar_are_insights_with_three_words_in_common() {
     World::each(|world| {
-        let retired = Insight { status: InsightStatus::Retired, ..insight("i0", "webinar leads convert") };
+        let retired =
+            Insight { status: InsightStatus::Retired, ..insight("i0", "webinar leads convert") };
         let others = Insight { agent_id: "cmo".into(), ..insight("i1", "webinar leads convert") };
-        for insight in
-            [&retired, &others, &insight("i2", "Webinar leads convert 2x vs. cold inbound!"), &insight("i3", "Leads convert")]
-        {
+        for insight in [
+            &retired,
+            &others,
+            &insight("i2", "Webinar leads convert 2x vs. cold inbound!"),
+            &insight("i3", "Leads convert"),
+        ] {
             world.insights.store(insight).expect("stored");
         }
-        world.insights.store(&insight("i4", "ΟΙ ΠΕΛΆΤΕΣ του webinar leads convert")).expect("stored");
-        let similar = |content: &str| world.insights.find_similar("cro", content).expect("asked").map(|insight| insight.id);
+        world
+            .insights
+            .store(&insight("i4", "ΟΙ ΠΕΛΆΤΕΣ του webinar leads convert"))
+            .expect("stored");
+        let similar = |content: &str| {
+            world.insights.find_similar("cro", content).expect("asked").map(|insight| insight.id)
+        };
         for (content, want) in [
             ("webinar leads convert", Some("i2")),
             ("CONVERT, leads: webinar?", Some("i2")),
@@ -524,6 +676,9 @@ fn similar_are_insights_with_three_words_in_common() {
         world.insights.update(&insight("i2", "Nothing of the kind")).expect("updated");
         world.settle();
         assert_eq!(similar("webinar leads convert").as_deref(), Some("i4"), "{}", world.name);
-        assert_eq!(world.insights.find_similar("ceo", "webinar leads convert").expect("asked"), None);
+        assert_eq!(
+            world.insights.find_similar("ceo", "webinar leads convert").expect("asked"),
+            None
+        );
     });
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, Context, ContextOptions, Episode, Fact, FactStore, Insight, InsightStatus,
-    LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
+    AgentMemory, CONTEXT_FACTS_MAX, CapsuleFactStore, Context, ContextOptions, Episode, Fact,
+    FactStore, Insight, InsightStatus, LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, branch, merge, optimize};
@@ -30,7 +30,8 @@ fn each(fill: impl Fn(&AgentMemory, &WorkspaceMemory), check: impl Fn(&AgentMemo
     let f = Fixture::new();
     let location = location(&f);
     let workspace = Arc::new(WorkspaceMemory::in_capsule(location.clone(), now));
-    let memory = AgentMemory::in_capsule("cro", &location, now).with_workspace(Arc::clone(&workspace));
+    let memory =
+        AgentMemory::in_capsule("cro", &location, now).with_workspace(Arc::clone(&workspace));
     fill(&memory, &workspace);
     check(&memory);
     optimize(&f.path, &WriteOptions::new(now), &mut |_, _| {}).expect("optimised");
@@ -55,7 +56,12 @@ fn text(memory: &AgentMemory, scope: &Scope) -> String {
 }
 
 fn ids(context: &Context, section: Section) -> Vec<&str> {
-    context.lines.iter().filter(|line| line.section == section).map(|line| line.id.as_str()).collect()
+    context
+        .lines
+        .iter()
+        .filter(|line| line.section == section)
+        .map(|line| line.id.as_str())
+        .collect()
 }
 
 fn public(id: &str, content: &str) -> Fact {
@@ -63,20 +69,30 @@ fn public(id: &str, content: &str) -> Fact {
 }
 
 fn told(id: &str, timestamp: i64, output: &str) -> Episode {
-    Episode { action: "qualify_lead".into(), output_summary: output.into(), ..Episode::new(id, "cro", timestamp) }
+    Episode {
+        action: "qualify_lead".into(),
+        output_summary: output.into(),
+        ..Episode::new(id, "cro", timestamp)
+    }
 }
 
 #[test]
 fn assemble_insights() {
     each(
         |memory, _| {
-            let known =
-                Insight { domain: "revenue".into(), confidence: 0.9, ..insight("ins1", "VP sponsor predicts conversion") };
+            let known = Insight {
+                domain: "revenue".into(),
+                confidence: 0.9,
+                ..insight("ins1", "VP sponsor predicts conversion")
+            };
             memory.store_insight(known).expect("stored");
         },
         |memory| {
             let scope = Scope { domain: "revenue".into(), ..Scope::default() };
-            assert_eq!(text(memory, &scope), "## Insights\n- VP sponsor predicts conversion (confidence: 0.9)");
+            assert_eq!(
+                text(memory, &scope),
+                "## Insights\n- VP sponsor predicts conversion (confidence: 0.9)"
+            );
             assert_eq!(text(memory, &Scope { domain: "hr".into(), ..Scope::default() }), "");
         },
     );
@@ -86,7 +102,11 @@ fn assemble_insights() {
 fn assemble_workspace_facts() {
     each(
         |_, ws| {
-            let known = Fact { entity: "acme".into(), domain: "customer".into(), ..public("f1", "Acme has 200 employees") };
+            let known = Fact {
+                entity: "acme".into(),
+                domain: "customer".into(),
+                ..public("f1", "Acme has 200 employees")
+            };
             ws.store_fact(&known).expect("stored");
         },
         |memory| {
@@ -101,7 +121,9 @@ fn assemble_recent_episodes() {
     each(
         |memory, _| {
             for n in 0..5 {
-                memory.record_episode(told(&format!("ep{n}"), n, &format!("Score: {n}"))).expect("recorded");
+                memory
+                    .record_episode(told(&format!("ep{n}"), n, &format!("Score: {n}")))
+                    .expect("recorded");
             }
         },
         |memory| {
@@ -123,7 +145,11 @@ fn assemble_priority_order() {
             let want = "## Insights\n- Insight content (confidence: 0.8)\n\n## Context\n- Fact content\n\n\
                         ## Recent Activity\n- qualify_lead: Episode content";
             assert_eq!(text(memory, &Scope::default()), want);
-            assert_eq!(context(memory, &Scope::default()), context(memory, &Scope::default()), "the same again");
+            assert_eq!(
+                context(memory, &Scope::default()),
+                context(memory, &Scope::default()),
+                "the same again"
+            );
         },
     );
 }
@@ -138,7 +164,9 @@ fn assemble_token_budget() {
                 ws.store_fact(&public(&format!("f{n}"), &"known ".repeat(20))).expect("stored");
             }
             for n in 0..50 {
-                memory.store_insight(insight(&format!("ins{n}"), &"A long insight ".repeat(20))).expect("stored");
+                memory
+                    .store_insight(insight(&format!("ins{n}"), &"A long insight ".repeat(20)))
+                    .expect("stored");
             }
         },
         |memory| {
@@ -146,14 +174,24 @@ fn assemble_token_budget() {
             assert_eq!((all.lines.len(), all.left_out), (5 + 5 + 1, 0));
             for tokens_max in 0..all.tokens() {
                 let cut = memory
-                    .context(&Scope::default(), &ContextOptions { tokens_max, ..ContextOptions::default() })
+                    .context(
+                        &Scope::default(),
+                        &ContextOptions { tokens_max, ..ContextOptions::default() },
+                    )
                     .expect("assembled");
                 assert!(cut.text().len() <= tokens_max * 4, "{tokens_max}");
-                assert!(cut.text().lines().all(|line| all.text().lines().any(|whole| whole == line)), "{tokens_max}");
+                assert!(
+                    cut.text().lines().all(|line| all.text().lines().any(|whole| whole == line)),
+                    "{tokens_max}"
+                );
                 assert_eq!(cut.lines.len() + cut.left_out, all.lines.len());
                 let missing = |section| ids(&cut, section).len() < ids(&all, section).len();
                 if missing(Section::Insights) && !ids(&cut, Section::Insights).is_empty() {
-                    assert!(ids(&cut, Section::Facts).is_empty() && ids(&cut, Section::Activity).is_empty(), "{tokens_max}");
+                    assert!(
+                        ids(&cut, Section::Facts).is_empty()
+                            && ids(&cut, Section::Activity).is_empty(),
+                        "{tokens_max}"
+                    );
                 }
                 if missing(Section::Facts) && !ids(&cut, Section::Insights).is_empty() {
                     assert!(ids(&cut, Section::Activity).is_empty(), "{tokens_max}");
@@ -168,13 +206,18 @@ fn assemble_token_budget() {
 fn what_is_too_long_for_the_whole_budget_is_passed_over() {
     each(
         |memory, ws| {
-            memory.store_insight(Insight { confidence: 1.0, ..insight("huge", &"x".repeat(10_000)) }).expect("stored");
+            memory
+                .store_insight(Insight { confidence: 1.0, ..insight("huge", &"x".repeat(10_000)) })
+                .expect("stored");
             memory.store_insight(insight("small", "It is small")).expect("stored");
             ws.store_fact(&public("f1", "So is this")).expect("stored");
         },
         |memory| {
             let cut = context(memory, &Scope::default());
-            assert_eq!((ids(&cut, Section::Insights), ids(&cut, Section::Facts), cut.left_out), (vec!["small"], vec!["f1"], 1));
+            assert_eq!(
+                (ids(&cut, Section::Insights), ids(&cut, Section::Facts), cut.left_out),
+                (vec!["small"], vec!["f1"], 1)
+            );
         },
     );
 }
@@ -190,10 +233,18 @@ fn assemble_empty() {
 #[test]
 fn a_budget_counts_bytes_of_any_script() {
     each(
-        |_, ws| (0..10).for_each(|n| ws.store_fact(&public(&format!("f{n}"), &"žluťoučký kůň ".repeat(4))).expect("stored")),
+        |_, ws| {
+            (0..10).for_each(|n| {
+                ws.store_fact(&public(&format!("f{n}"), &"žluťoučký kůň ".repeat(4)))
+                    .expect("stored")
+            })
+        },
         |memory| {
             let cut = memory
-                .context(&Scope::default(), &ContextOptions { tokens_max: 60, ..ContextOptions::default() })
+                .context(
+                    &Scope::default(),
+                    &ContextOptions { tokens_max: 60, ..ContextOptions::default() },
+                )
                 .expect("assembled");
             assert_eq!((cut.lines.len(), cut.left_out), (2, 8), "by characters a third would fit");
             assert!(cut.tokens() <= 60);
@@ -206,22 +257,41 @@ fn what_does_not_count_any_more_is_not_told() {
     each(
         |memory, ws| {
             for (id, change) in [
-                ("superseded", Fact { superseded_by: Some("live".into()), ..public("superseded", "port 1") }),
+                (
+                    "superseded",
+                    Fact { superseded_by: Some("live".into()), ..public("superseded", "port 1") },
+                ),
                 ("expired", Fact { valid_to: Some(now()), ..public("expired", "port 2") }),
                 ("future", Fact { valid_from: Some(now() + 1), ..public("future", "port 3") }),
-                ("secret", Fact { classification: Classification::Confidential, ..fact("secret", "port 4") }),
+                (
+                    "secret",
+                    Fact {
+                        classification: Classification::Confidential,
+                        ..fact("secret", "port 4")
+                    },
+                ),
                 ("live", Fact { valid_to: Some(now() + 1), ..public("live", "port 5") }),
             ] {
                 assert_eq!(change.id, id);
                 ws.store_fact(&change).expect("stored");
             }
-            memory.store_insight(Insight { status: InsightStatus::Retired, ..insight("old", "port 6") }).expect("stored");
-            memory.store_insight(Insight { agent_id: "cmo".into(), ..insight("own", "port 7") }).expect("forced to be its own");
+            memory
+                .store_insight(Insight {
+                    status: InsightStatus::Retired,
+                    ..insight("old", "port 6")
+                })
+                .expect("stored");
+            memory
+                .store_insight(Insight { agent_id: "cmo".into(), ..insight("own", "port 7") })
+                .expect("forced to be its own");
         },
         |memory| {
             for scope in [Scope::default(), asking("which port?")] {
                 let told = context(memory, &scope);
-                assert_eq!((ids(&told, Section::Facts), ids(&told, Section::Insights)), (vec!["live"], vec!["own"]));
+                assert_eq!(
+                    (ids(&told, Section::Facts), ids(&told, Section::Insights)),
+                    (vec!["live"], vec!["own"])
+                );
             }
         },
     );
@@ -230,17 +300,28 @@ fn what_does_not_count_any_more_is_not_told() {
 #[test]
 fn facts_go_by_clearance_and_the_level_of_what_was_told_is_told() {
     let store = |_: &AgentMemory, ws: &WorkspaceMemory| {
-        for (id, level) in
-            [("f0", Classification::Public), ("f1", Classification::Internal), ("f2", Classification::Confidential)]
-        {
-            ws.store_fact(&Fact { domain: "revenue".into(), classification: level, ..fact(id, "Acme pays late") })
-                .expect("stored");
+        for (id, level) in [
+            ("f0", Classification::Public),
+            ("f1", Classification::Internal),
+            ("f2", Classification::Confidential),
+        ] {
+            ws.store_fact(&Fact {
+                domain: "revenue".into(),
+                classification: level,
+                ..fact(id, "Acme pays late")
+            })
+            .expect("stored");
         }
-        let named =
-            Fact { named: strings(["cro"]), classification: Classification::Restricted, ..fact("f3", "Acme is for sale") };
+        let named = Fact {
+            named: strings(["cro"]),
+            classification: Classification::Restricted,
+            ..fact("f3", "Acme is for sale")
+        };
         ws.store_fact(&Fact { domain: "revenue".into(), ..named }).expect("stored");
     };
-    for (level, want) in [(None, 1), (Some(Classification::Internal), 2), (Some(Classification::Restricted), 4)] {
+    for (level, want) in
+        [(None, 1), (Some(Classification::Internal), 2), (Some(Classification::Restricted), 4)]
+    {
         let profile = ClearanceProfile::new("cro");
         let profile = level.map_or(profile.clone(), |level| profile.clone().with("revenue", level));
         each(store, |memory| {
@@ -260,10 +341,20 @@ fn nothing_hidden_takes_a_place() {
     each(
         |_, ws| {
             ws.store_fact(&public("mine", "a word of Acme")).expect("stored");
-            let hidden = |n: usize| Fact { classification: Classification::Confidential, ..fact(&format!("h{n}"), "Acme Acme") };
-            ws.store().store_many(&(0..3 * LIKELY_MAX).map(hidden).collect::<Vec<_>>()).expect("stored");
-            let gone = |n: usize| Fact { superseded_by: Some("mine".into()), ..public(&format!("s{n}"), "Acme Acme") };
-            ws.store().store_many(&(0..3 * LIKELY_MAX).map(gone).collect::<Vec<_>>()).expect("stored");
+            let hidden = |n: usize| Fact {
+                classification: Classification::Confidential,
+                ..fact(&format!("h{n}"), "Acme Acme")
+            };
+            ws.store()
+                .store_many(&(0..3 * LIKELY_MAX).map(hidden).collect::<Vec<_>>())
+                .expect("stored");
+            let gone = |n: usize| Fact {
+                superseded_by: Some("mine".into()),
+                ..public(&format!("s{n}"), "Acme Acme")
+            };
+            ws.store()
+                .store_many(&(0..3 * LIKELY_MAX).map(gone).collect::<Vec<_>>())
+                .expect("stored");
         },
         |memory| {
             for scope in [Scope::default(), asking("acme")] {
@@ -299,16 +390,25 @@ fn contested_facts_are_marked() {
 fn what_may_not_be_known_contests_nothing() {
     each(
         |_, ws| {
-            let open = Fact { contested_with: strings(["f2"]), ..public("f1", "Acme pays at once") };
+            let open =
+                Fact { contested_with: strings(["f2"]), ..public("f1", "Acme pays at once") };
             let secret = Fact { contested_with: strings(["f1"]), ..fact("f2", "Acme pays late") };
-            let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..secret };
-            ws.store().store_many(&[open, secret]).expect("stored, however they came to name each other");
+            let secret = Fact {
+                domain: "revenue".into(),
+                classification: Classification::Confidential,
+                ..secret
+            };
+            ws.store()
+                .store_many(&[open, secret])
+                .expect("stored, however they came to name each other");
         },
         |memory| {
             assert_eq!(text(memory, &Scope::default()), "## Context\n- Acme pays at once");
             let cleared = AgentMemory::new("cro", now)
                 .with_workspace(Arc::clone(memory.workspace().expect("a team")))
-                .with_clearance(ClearanceProfile::new("cro").with("revenue", Classification::Confidential));
+                .with_clearance(
+                    ClearanceProfile::new("cro").with("revenue", Classification::Confidential),
+                );
             let want = "## Context\n- Acme pays at once (contested)\n- Acme pays late (contested)";
             assert_eq!(text(&cleared, &Scope::default()), want);
         },
@@ -326,8 +426,12 @@ fn revisions_that_contest_each_other_are_marked() {
     facts(location.on("idea")).update(&public("f1", "port 2")).expect("updated");
     facts(location.clone()).update(&public("f1", "port 3")).expect("updated");
     let rule = Some(Choice::Contested);
-    let request = MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(merge::merge(&mut writer(&f.path), &request).expect("merged"), MergeResult::Done(_)));
+    let request =
+        MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
+    assert!(matches!(
+        merge::merge(&mut writer(&f.path), &request).expect("merged"),
+        MergeResult::Done(_)
+    ));
     let ws = WorkspaceMemory::in_capsule(location, now);
     let told = ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled");
     assert_eq!(told.lines.len(), 1, "{told:?}");
@@ -345,7 +449,12 @@ fn the_most_valuable_comes_first() {
                 ("a", 0.8, 2, Some(DAY * 2)),
                 ("e", 0.9, 1, None),
             ] {
-                let known = Insight { confidence, evidence_count, last_confirmed: confirmed, ..insight(id, "x") };
+                let known = Insight {
+                    confidence,
+                    evidence_count,
+                    last_confirmed: confirmed,
+                    ..insight(id, "x")
+                };
                 memory.store_insight(known).expect("stored");
             }
             for (id, importance, confidence, updated_at) in [
@@ -355,7 +464,8 @@ fn the_most_valuable_comes_first() {
                 ("i", 0.3, 1.0, DAY),
                 ("j", 0.0, 1.0, DAY * 2),
             ] {
-                ws.store_fact(&Fact { importance, confidence, updated_at, ..public(id, "x") }).expect("stored");
+                ws.store_fact(&Fact { importance, confidence, updated_at, ..public(id, "x") })
+                    .expect("stored");
             }
         },
         |memory| {
@@ -372,7 +482,10 @@ fn what_is_told_as_an_insight_is_not_told_again_as_a_fact() {
     each(
         |memory, ws| {
             ws.store_fact(&public("f1", "Sponsors decide")).expect("stored");
-            let known = Insight { classification: Classification::Public, ..insight("i1", "Late payers  churn") };
+            let known = Insight {
+                classification: Classification::Public,
+                ..insight("i1", "Late payers  churn")
+            };
             memory.store_insight(known).expect("stored");
             memory.publish_to_workspace(0.5).expect("published");
         },
@@ -382,7 +495,11 @@ fn what_is_told_as_an_insight_is_not_told_again_as_a_fact() {
             let other = AgentMemory::new("cmo", now)
                 .with_workspace(Arc::clone(memory.workspace().expect("a team")))
                 .with_clearance(ClearanceProfile::new("cmo").with("", Classification::Internal));
-            assert_eq!(ids(&context(&other, &Scope::default()), Section::Facts).len(), 2, "to others it is news");
+            assert_eq!(
+                ids(&context(&other, &Scope::default()), Section::Facts).len(),
+                2,
+                "to others it is news"
+            );
         },
     );
 }
@@ -399,16 +516,31 @@ fn a_query_puts_first_what_has_its_words() {
             ] {
                 ws.store_fact(&Fact { importance, ..public(id, content) }).expect("stored");
             }
-            ws.store_fact(&Fact { entity: "port".into(), ..public("entity", "It is 5433 in the database") }).expect("stored");
-            memory.store_insight(Insight { confidence: 1.0, ..insight("sure", "Sponsors decide") }).expect("stored");
-            memory.store_insight(Insight { confidence: 0.1, ..insight("fits", "The port moves each year") }).expect("stored");
+            ws.store_fact(&Fact {
+                entity: "port".into(),
+                ..public("entity", "It is 5433 in the database")
+            })
+            .expect("stored");
+            memory
+                .store_insight(Insight { confidence: 1.0, ..insight("sure", "Sponsors decide") })
+                .expect("stored");
+            memory
+                .store_insight(Insight {
+                    confidence: 0.1,
+                    ..insight("fits", "The port moves each year")
+                })
+                .expect("stored");
         },
         |memory| {
             let told = context(memory, &asking("On which port does the database listen?"));
             assert_eq!(ids(&told, Section::Facts), ["both", "entity", "one", "none"]);
             assert_eq!(ids(&told, Section::Insights), ["fits", "sure"]);
             for odd in ["+port -database", "kind:fact", "\"port", "the", "port:5433 OR", "\u{0}"] {
-                assert_eq!(context(memory, &asking(odd)).lines.len(), 6, "{odd}: a query is words and nothing else");
+                assert_eq!(
+                    context(memory, &asking(odd)).lines.len(),
+                    6,
+                    "{odd}: a query is words and nothing else"
+                );
             }
         },
     );
@@ -424,16 +556,30 @@ fn every_part_of_a_scope_narrows() {
                 ("3", "acme", "hr", "lead"),
                 ("4", "acme", "revenue", "x"),
             ] {
-                let (entity, domain, tags) = (entity.to_string(), domain.to_string(), vec![tag.to_string()]);
-                let known = Fact { entity: entity.clone(), domain: domain.clone(), tags: tags.clone(), ..public(id, "x") };
+                let (entity, domain, tags) =
+                    (entity.to_string(), domain.to_string(), vec![tag.to_string()]);
+                let known = Fact {
+                    entity: entity.clone(),
+                    domain: domain.clone(),
+                    tags: tags.clone(),
+                    ..public(id, "x")
+                };
                 ws.store_fact(&known).expect("stored");
-                let learned = Insight { entity: entity.clone(), domain: domain.clone(), tags: tags.clone(), ..insight(id, "x") };
+                let learned = Insight {
+                    entity: entity.clone(),
+                    domain: domain.clone(),
+                    tags: tags.clone(),
+                    ..insight(id, "x")
+                };
                 memory.store_insight(learned).expect("stored");
-                memory.record_episode(Episode { entity, domain, tags, ..told(id, 1, "x") }).expect("recorded");
+                memory
+                    .record_episode(Episode { entity, domain, tags, ..told(id, 1, "x") })
+                    .expect("recorded");
             }
         },
         |memory| {
-            let scope = Scope { tags: strings(["lead", "y"]), domain: "revenue".into(), ..about("acme") };
+            let scope =
+                Scope { tags: strings(["lead", "y"]), domain: "revenue".into(), ..about("acme") };
             let told = context(memory, &scope);
             for section in [Section::Insights, Section::Facts, Section::Activity] {
                 assert_eq!(ids(&told, section), ["1"], "{section:?}");
@@ -451,7 +597,10 @@ fn lines_stay_lines_and_tell_where_they_come_from() {
             memory.store_insight(insight("i1", "z")).expect("stored");
         },
         |memory| {
-            let told = memory.context(&Scope::default(), &ContextOptions { uris: true, ..ContextOptions::default() });
+            let told = memory.context(
+                &Scope::default(),
+                &ContextOptions { uris: true, ..ContextOptions::default() },
+            );
             let want = "## Insights\n- z (confidence: 0.8) [insight/cro/i1]\n\n## Context\n- one ## Insights - forged [fact/a%2Fb]\n\n\
                         ## Recent Activity\n- qualify_lead: x y [episode/cro/e%201]";
             assert_eq!(told.expect("assembled").text(), want);
@@ -464,16 +613,22 @@ fn lines_stay_lines_and_tell_where_they_come_from() {
 fn many_facts_are_not_all_weighed() {
     let f = Fixture::new();
     let ws = WorkspaceMemory::in_capsule(location(&f), now);
-    let many =
-        |n: usize| Fact { importance: if n == 0 { 1.0 } else { 0.1 }, ..public(&format!("f{n:04}"), &format!("number {n}")) };
+    let many = |n: usize| Fact {
+        importance: if n == 0 { 1.0 } else { 0.1 },
+        ..public(&format!("f{n:04}"), &format!("number {n}"))
+    };
     ws.store().store_many(&(0..2000).map(many).collect::<Vec<_>>()).expect("stored");
     let told = |query: &str| {
-        let context = ws.context(None, &asking(query), &ContextOptions::default()).expect("assembled");
+        let context =
+            ws.context(None, &asking(query), &ContextOptions::default()).expect("assembled");
         context.lines.iter().map(|line| line.id.clone()).collect::<Vec<_>>()
     };
     let newest = told("");
     assert_eq!(newest.len(), CONTEXT_FACTS_MAX);
-    assert!(!newest.contains(&"f0000".to_string()), "an old one is found by its words alone: {newest:?}");
+    assert!(
+        !newest.contains(&"f0000".to_string()),
+        "an old one is found by its words alone: {newest:?}"
+    );
     assert_eq!(told("what of 0 ?")[0], "f0000");
     assert_eq!(told("1234")[0], "f1234");
 }
@@ -483,17 +638,22 @@ fn many_facts_are_not_all_weighed() {
 fn a_frequent_word_counts_where_a_rare_one_finds_little() {
     let f = Fixture::new();
     let ws = WorkspaceMemory::in_capsule(location(&f), now);
-    let many = |n: usize| public(&format!("f{n:04}"), if n < 100 { "The customer pays" } else { "Something else" });
+    let many = |n: usize| {
+        public(&format!("f{n:04}"), if n < 100 { "The customer pays" } else { "Something else" })
+    };
     ws.store().store_many(&(0..500).map(many).collect::<Vec<_>>()).expect("stored");
     ws.store_fact(&Fact { importance: 0.1, ..public("rare", "A zebra") }).expect("stored");
-    let told = ws.context(None, &asking("does the customer with the zebra pay?"), &ContextOptions::default()).expect("assembled");
+    let told = ws
+        .context(None, &asking("does the customer with the zebra pay?"), &ContextOptions::default())
+        .expect("assembled");
     let fitting = told.lines.iter().filter(|line| line.text == "- The customer pays").count();
     assert_eq!(
         (fitting, told.lines.iter().filter(|line| line.id == "rare").count()),
         (CONTEXT_FACTS_MAX, 0),
         "two words beat one"
     );
-    let told = ws.context(None, &asking("zebra customer"), &ContextOptions::default()).expect("assembled");
+    let told =
+        ws.context(None, &asking("zebra customer"), &ContextOptions::default()).expect("assembled");
     assert_eq!(told.lines[0].id, "rare");
     assert_eq!(told.lines[1].text, "- The customer pays");
 }
@@ -505,6 +665,7 @@ fn a_context_reads_and_counts_nothing() {
     let ws = WorkspaceMemory::in_capsule(location.clone(), now);
     ws.store_fact(&public("f1", "x")).expect("stored");
     let _locked = writer(&f.path);
-    ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled, whoever writes");
+    ws.context(None, &Scope::default(), &ContextOptions::default())
+        .expect("assembled, whoever writes");
     assert_eq!(ws.store().get("f1").expect("asked").map(|fact| fact.access_count), Some(0));
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, Episode, EpisodeQuery, EpisodicStore, Fact, FactQuery, FactStore, InMemoryEpisodicStore, InMemoryFactStore,
-    InMemoryInsightStore, Insight, InsightQuery, InsightStatus, InsightStore, MemoryEntry, RetrievalTrace, TraceAction,
-    WorkspaceMemory,
+    AgentMemory, Episode, EpisodeQuery, EpisodicStore, Fact, FactQuery, FactStore,
+    InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore, Insight, InsightQuery,
+    InsightStatus, InsightStore, MemoryEntry, RetrievalTrace, TraceAction, WorkspaceMemory,
 };
 use kapsa_memory::access::{AccessFilter, Classification, ClearanceProfile};
 use kapsa_model::{ChatReply, ScriptedModel, block_on};
@@ -28,7 +28,10 @@ mod memory_types {
         let f = Fact::new("f1", "Acme has 200 employees", DAY);
         assert_eq!((f.id.as_str(), f.content.as_str()), ("f1", "Acme has 200 employees"));
         assert_eq!((f.entity.as_str(), f.domain.as_str(), f.tags.len()), ("", "", 0));
-        assert_eq!((f.confidence, f.importance, f.access_count, f.last_accessed), (1.0, 0.0, 0, None));
+        assert_eq!(
+            (f.confidence, f.importance, f.access_count, f.last_accessed),
+            (1.0, 0.0, 0, None)
+        );
         assert_eq!((f.classification, f.source.as_str()), (Classification::Internal, ""));
         assert_eq!((f.created_at, f.updated_at, f.supersedes), (DAY, DAY, None));
     }
@@ -45,19 +48,26 @@ mod memory_types {
         };
         assert_eq!((f.entity.as_str(), f.domain.as_str()), ("acme_corp", "revenue"));
         assert_eq!(f.tags, ["qualification", "scoring"]);
-        assert_eq!((f.classification, f.source.as_str()), (Classification::Confidential, "revenue_ops"));
+        assert_eq!(
+            (f.classification, f.source.as_str()),
+            (Classification::Confidential, "revenue_ops")
+        );
     }
 
     #[test]
     fn episode_creation() {
         let e = episode("ep1", DAY);
         assert_eq!((e.id.as_str(), e.agent_id.as_str(), e.timestamp), ("ep1", "cro", DAY));
-        assert_eq!((e.entity.as_str(), e.domain.as_str(), e.tags.len(), e.outcome.len()), ("", "", 0, 0));
+        assert_eq!(
+            (e.entity.as_str(), e.domain.as_str(), e.tags.len(), e.outcome.len()),
+            ("", "", 0, 0)
+        );
     }
 
     #[test]
     fn episode_with_addressing() {
-        let e = Episode { entity: "acme_corp".into(), domain: "revenue".into(), ..episode("ep2", DAY) };
+        let e =
+            Episode { entity: "acme_corp".into(), domain: "revenue".into(), ..episode("ep2", DAY) };
         assert_eq!((e.entity.as_str(), e.domain.as_str()), ("acme_corp", "revenue"));
     }
 
@@ -86,7 +96,10 @@ mod memory_types {
             timestamp: DAY,
             duration_ms: 0,
         };
-        assert_eq!((t.action.name(), t.path.as_str(), t.duration_ms), ("search", "/knowledge/sales/", 0));
+        assert_eq!(
+            (t.action.name(), t.path.as_str(), t.duration_ms),
+            ("search", "/knowledge/sales/", 0)
+        );
     }
 }
 
@@ -111,7 +124,9 @@ mod stores {
     #[test]
     fn fact_store_and_get() {
         World::each(|w| {
-            w.facts.store(&Fact { entity: "acme".into(), ..fact("f1", "Acme has 200 employees") }).expect("stored");
+            w.facts
+                .store(&Fact { entity: "acme".into(), ..fact("f1", "Acme has 200 employees") })
+                .expect("stored");
             let content = w.facts.get("f1").expect("asked").map(|fact| fact.content);
             assert_eq!(content.as_deref(), Some("Acme has 200 employees"));
             assert_eq!(w.facts.get("missing").expect("asked"), None);
@@ -148,7 +163,8 @@ mod stores {
     #[test]
     fn fact_store_query_limit() {
         World::each(|w| {
-            let facts: Vec<Fact> = (0..20).map(|n| fact(&format!("f{n}"), &format!("fact {n}"))).collect();
+            let facts: Vec<Fact> =
+                (0..20).map(|n| fact(&format!("f{n}"), &format!("fact {n}"))).collect();
             w.facts.store_many(&facts).expect("stored");
             assert_eq!(found(w, &FactQuery { limit: 5, ..FactQuery::default() }), 5);
         });
@@ -159,7 +175,10 @@ mod stores {
         World::each(|w| {
             w.facts.store(&fact("f1", "Original")).expect("stored");
             w.facts.update(&fact("f1", "Updated")).expect("updated");
-            assert_eq!(w.facts.get("f1").expect("asked").map(|fact| fact.content).as_deref(), Some("Updated"));
+            assert_eq!(
+                w.facts.get("f1").expect("asked").map(|fact| fact.content).as_deref(),
+                Some("Updated")
+            );
             w.facts.delete("f1").expect("deleted");
             assert_eq!(w.facts.get("f1").expect("asked"), None);
         });
@@ -171,7 +190,9 @@ mod stores {
             for n in 0..20 {
                 w.episodes.store(&episode(&format!("ep{n}"), n * DAY)).expect("stored");
             }
-            w.episodes.store(&Episode { agent_id: "cmo".into(), ..episode("ep20", 0) }).expect("stored");
+            w.episodes
+                .store(&Episode { agent_id: "cmo".into(), ..episode("ep20", 0) })
+                .expect("stored");
             let count = |query: EpisodeQuery| w.episodes.query(&query).expect("asked").len();
             assert_eq!(count(EpisodeQuery::of("cro")), 20);
             assert_eq!(count(EpisodeQuery { since: Some(15 * DAY), ..EpisodeQuery::of("cro") }), 5);
@@ -182,16 +203,30 @@ mod stores {
     #[test]
     fn insight_store_query_update_and_find_similar() {
         World::each(|w| {
-            let one = Insight { domain: "revenue".into(), ..insight("ins1", "Webinar leads convert 2x vs cold inbound") };
+            let one = Insight {
+                domain: "revenue".into(),
+                ..insight("ins1", "Webinar leads convert 2x vs cold inbound")
+            };
             w.insights.store(&one).expect("stored");
             w.insights.store(&insight("ins2", "Completely different")).expect("stored");
             let count = |query: InsightQuery| w.insights.query(&query).expect("asked").len();
             assert_eq!(count(InsightQuery::of("cro")), 2);
-            assert_eq!(count(InsightQuery { domain: Some("revenue".into()), ..InsightQuery::of("cro") }), 1);
-            assert_eq!(count(InsightQuery { text: "webinar".into(), ..InsightQuery::of("cro") }), 1);
+            assert_eq!(
+                count(InsightQuery { domain: Some("revenue".into()), ..InsightQuery::of("cro") }),
+                1
+            );
+            assert_eq!(
+                count(InsightQuery { text: "webinar".into(), ..InsightQuery::of("cro") }),
+                1
+            );
             w.insights.update(&Insight { confidence: 0.9, ..one }).expect("updated");
-            assert_eq!(w.insights.query(&InsightQuery::of("cro")).expect("asked")[0].confidence, 0.9);
-            let similar = |text: &str| w.insights.find_similar("cro", text).expect("asked").map(|insight| insight.id);
+            assert_eq!(
+                w.insights.query(&InsightQuery::of("cro")).expect("asked")[0].confidence,
+                0.9
+            );
+            let similar = |text: &str| {
+                w.insights.find_similar("cro", text).expect("asked").map(|insight| insight.id)
+            };
             assert_eq!(similar("webinar leads convert").as_deref(), Some("ins1"));
             assert_eq!(similar("webinar leads"), None);
         });
@@ -222,7 +257,10 @@ mod access_control {
         assert!(profile.can_access(&known("revenue", Classification::Confidential)));
         let cmo = ClearanceProfile::new("cmo").with("marketing", Classification::Confidential);
         assert!(!cmo.can_access(&known("revenue", Classification::Confidential)));
-        assert!(!cmo.can_access(&known("revenue", Classification::Internal)), "clearance in another domain never helps");
+        assert!(
+            !cmo.can_access(&known("revenue", Classification::Internal)),
+            "clearance in another domain never helps"
+        );
         let low = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
         assert!(!low.can_access(&known("revenue", Classification::Confidential)));
     }
@@ -236,7 +274,10 @@ mod access_control {
             known("revenue", Classification::Internal),
         ];
         let left = AccessFilter::new(profile).filter(facts);
-        assert_eq!(left.iter().map(|fact| fact.domain.as_str()).collect::<Vec<_>>(), ["", "revenue"]);
+        assert_eq!(
+            left.iter().map(|fact| fact.domain.as_str()).collect::<Vec<_>>(),
+            ["", "revenue"]
+        );
     }
 }
 
@@ -254,19 +295,26 @@ mod workspace_memory {
     #[test]
     fn store_and_query() {
         let ws = WorkspaceMemory::new(clock);
-        ws.store_fact(&Fact { domain: "revenue".into(), ..fact("f1", "Acme data") }).expect("stored");
+        ws.store_fact(&Fact { domain: "revenue".into(), ..fact("f1", "Acme data") })
+            .expect("stored");
         let profile = nobody().with("revenue", Classification::Confidential);
         let query = FactQuery { domain: Some("revenue".into()), ..FactQuery::default() };
         let results = ws.query(&profile, &query).expect("asked");
-        assert_eq!(results.iter().map(|fact| fact.content.as_str()).collect::<Vec<_>>(), ["Acme data"]);
+        assert_eq!(
+            results.iter().map(|fact| fact.content.as_str()).collect::<Vec<_>>(),
+            ["Acme data"]
+        );
     }
 
     #[test]
     fn query_filters_by_clearance() {
         let ws = WorkspaceMemory::new(clock);
         ws.store_fact(&public("f1", "Public info")).expect("stored");
-        let secret =
-            Fact { domain: "revenue".into(), classification: Classification::Confidential, ..fact("f2", "Revenue secret") };
+        let secret = Fact {
+            domain: "revenue".into(),
+            classification: Classification::Confidential,
+            ..fact("f2", "Revenue secret")
+        };
         ws.store_fact(&secret).expect("stored");
         let cmo = ClearanceProfile::new("cmo").with("marketing", Classification::Internal);
         let results = ws.query(&cmo, &FactQuery::default()).expect("asked");
@@ -328,7 +376,8 @@ mod agent_memory {
     #[test]
     fn record_episode() {
         let mem = AgentMemory::new("cro", clock);
-        mem.record_episode(Episode { agent_id: "cmo".into(), ..episode("ep1", 1) }).expect("recorded");
+        mem.record_episode(Episode { agent_id: "cmo".into(), ..episode("ep1", 1) })
+            .expect("recorded");
         let results = mem.recall_episodes(&mem.episode_query()).expect("recalled");
         assert_eq!(results.iter().map(|e| e.agent_id.as_str()).collect::<Vec<_>>(), ["cro"]);
     }
@@ -345,8 +394,11 @@ mod agent_memory {
     #[test]
     fn store_and_recall_insights() {
         let mem = AgentMemory::new("cro", clock);
-        let learned =
-            Insight { agent_id: String::new(), domain: "revenue".into(), ..insight("ins1", "Webinar leads convert 2x") };
+        let learned = Insight {
+            agent_id: String::new(),
+            domain: "revenue".into(),
+            ..insight("ins1", "Webinar leads convert 2x")
+        };
         mem.store_insight(learned).expect("stored");
         let query = InsightQuery { domain: Some("revenue".into()), ..mem.insight_query() };
         let results = mem.recall_insights(&query).expect("recalled");
@@ -371,18 +423,26 @@ mod agent_memory {
             {"content": "High scores predict conversion", "confidence": 0.7, "domain": "revenue", "tags": ["qualification"]},
         ])));
         let learned = block_on(mem.reflect(Some(&model), "")).expect("reflected");
-        assert_eq!(learned.new.iter().map(|i| i.content.as_str()).collect::<Vec<_>>(), ["High scores predict conversion"]);
+        assert_eq!(
+            learned.new.iter().map(|i| i.content.as_str()).collect::<Vec<_>>(),
+            ["High scores predict conversion"]
+        );
         assert_eq!(mem.recall_insights(&mem.insight_query()).expect("recalled"), learned.new);
     }
 
     #[test]
     fn reflect_strengthens_existing() {
         let mem = AgentMemory::new("cro", clock);
-        let known = Insight { confidence: 0.5, evidence_count: 2, ..insight("ins1", "High scores predict conversion") };
+        let known = Insight {
+            confidence: 0.5,
+            evidence_count: 2,
+            ..insight("ins1", "High scores predict conversion")
+        };
         mem.store_insight(known).expect("stored");
         mem.record_episode(told("ep1", "revenue", "another high score")).expect("recorded");
         let again = json!([{"content": "high scores predict conversion", "confidence": 0.7, "domain": "", "tags": []}]);
-        let learned = block_on(mem.reflect(Some(&ScriptedModel::new().then(reply(again))), "")).expect("reflected");
+        let learned = block_on(mem.reflect(Some(&ScriptedModel::new().then(reply(again))), ""))
+            .expect("reflected");
         assert_eq!((learned.new.len(), learned.strengthened.len()), (0, 1));
         let stored = mem.recall_insights(&mem.insight_query()).expect("recalled");
         assert_eq!(stored, learned.strengthened);
@@ -402,8 +462,13 @@ mod agent_memory {
     fn publish_to_workspace() {
         let ws = Arc::new(WorkspaceMemory::new(clock));
         let mem = AgentMemory::new("cro", clock).with_workspace(Arc::clone(&ws));
-        mem.store_insight(Insight { confidence: 0.9, ..insight("ins1", "High confidence insight") }).expect("stored");
-        mem.store_insight(Insight { confidence: 0.3, ..insight("ins2", "Low confidence") }).expect("stored");
+        mem.store_insight(Insight {
+            confidence: 0.9,
+            ..insight("ins1", "High confidence insight")
+        })
+        .expect("stored");
+        mem.store_insight(Insight { confidence: 0.3, ..insight("ins2", "Low confidence") })
+            .expect("stored");
         let published = mem.publish_to_workspace(0.5).expect("published");
         assert_eq!(published.len(), 1);
         let fact = &published[0];
@@ -426,9 +491,20 @@ mod agent_memory {
     fn v1_compat_store_and_recall() {
         let mem = AgentMemory::new("cro", clock);
         mem.store("cro", "k1", &json!("webinar leads convert 2x")).expect("stored");
-        let entry = MemoryEntry { key: "k1".into(), content: "webinar leads convert 2x".into(), namespace: "cro".into() };
-        assert_eq!(mem.recall("cro", "webinar", 10).expect("recalled"), std::slice::from_ref(&entry));
-        assert_eq!(mem.recall("cro", "which channel is best?", 10).expect("recalled"), vec![entry], "all, when nothing fits");
+        let entry = MemoryEntry {
+            key: "k1".into(),
+            content: "webinar leads convert 2x".into(),
+            namespace: "cro".into(),
+        };
+        assert_eq!(
+            mem.recall("cro", "webinar", 10).expect("recalled"),
+            std::slice::from_ref(&entry)
+        );
+        assert_eq!(
+            mem.recall("cro", "which channel is best?", 10).expect("recalled"),
+            vec![entry],
+            "all, when nothing fits"
+        );
         assert_eq!(mem.insight("k1").expect("asked").map(|insight| insight.confidence), Some(1.0));
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    AgentMemory, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError, HITS_DEFAULT, Insight,
-    InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault, SEARCH_BYTES_MAX, StoreLocation, TRACES_MAX, TraceAction,
-    WorkspaceMemory,
+    AgentMemory, Details, ENTRIES_DEFAULT, EntryKind, Episode, EpisodeQuery, Fact, FileError,
+    HITS_DEFAULT, Insight, InsightQuery, Listing, MemoryFilesystem, PATH_BYTES_MAX, PathFault,
+    SEARCH_BYTES_MAX, StoreLocation, TRACES_MAX, TraceAction, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
@@ -49,7 +49,9 @@ fn hits(fs: &MemoryFilesystem, query: &str, scope: &str) -> Vec<String> {
 }
 
 fn recalled(memory: &AgentMemory, domain: &str) -> Vec<Insight> {
-    memory.recall_insights(&InsightQuery { domain: Some(domain.into()), ..memory.insight_query() }).expect("recalled")
+    memory
+        .recall_insights(&InsightQuery { domain: Some(domain.into()), ..memory.insight_query() })
+        .expect("recalled")
 }
 
 mod contract {
@@ -57,7 +59,12 @@ mod contract {
 
     #[test]
     fn test_browse_root() {
-        each(|mem| assert_eq!(names(&fs(&mem, &[]), "/"), ["identity", "knowledge", "experience", "references"]));
+        each(|mem| {
+            assert_eq!(
+                names(&fs(&mem, &[]), "/"),
+                ["identity", "knowledge", "experience", "references"]
+            )
+        });
     }
 
     #[test]
@@ -71,7 +78,10 @@ mod contract {
     #[test]
     fn test_browse_knowledge_lists_domains() {
         each(|mem| {
-            let all = [learned("ins1", "revenue", "Revenue insight", 0.8), learned("ins2", "marketing", "x", 0.7)];
+            let all = [
+                learned("ins1", "revenue", "Revenue insight", 0.8),
+                learned("ins2", "marketing", "x", 0.7),
+            ];
             let fs = fs(&mem, &all);
             assert_eq!(names(&fs, "/knowledge/"), ["marketing", "revenue"]);
             mem.store_insight(insight("ins3", "of no domain")).expect("stored");
@@ -90,7 +100,9 @@ mod contract {
 
     #[test]
     fn test_read_identity_soul() {
-        each(|mem| assert_eq!(fs(&mem, &[]).read("/identity/soul.md").expect("read"), "You are the CRO."));
+        each(|mem| {
+            assert_eq!(fs(&mem, &[]).read("/identity/soul.md").expect("read"), "You are the CRO.")
+        });
     }
 
     #[test]
@@ -106,10 +118,18 @@ mod contract {
     fn test_read_missing_returns_empty() {
         each(|mem| {
             let fs = fs(&mem, &[]);
-            for path in ["/knowledge/nonexistent/nothing", "/knowledge/nonexistent", "/etc/passwd", "/goals/1.md", "/identity/x"]
-            {
+            for path in [
+                "/knowledge/nonexistent/nothing",
+                "/knowledge/nonexistent",
+                "/etc/passwd",
+                "/goals/1.md",
+                "/identity/x",
+            ] {
                 assert_eq!(fs.read(path).expect("read"), "", "{path}");
-                assert!(matches!(fs.open(path), Err(FileError::NoSuchFile { .. })), "{path}: told apart from an empty file");
+                assert!(
+                    matches!(fs.open(path), Err(FileError::NoSuchFile { .. })),
+                    "{path}: told apart from an empty file"
+                );
             }
         });
     }
@@ -125,7 +145,10 @@ mod contract {
             let found = fs.search("VP sponsor", "/knowledge/revenue/").expect("searched");
             assert_eq!((found.hits.len(), found.more), (1, 0));
             assert_eq!(found.hits[0].content, "VP sponsor predicts conversion");
-            assert_eq!((found.hits[0].path.as_str(), found.hits[0].confidence), ("/knowledge/revenue/ins1", 0.9));
+            assert_eq!(
+                (found.hits[0].path.as_str(), found.hits[0].confidence),
+                ("/knowledge/revenue/ins1", 0.9)
+            );
         });
     }
 
@@ -133,11 +156,25 @@ mod contract {
     fn test_search_global() {
         each(|mem| {
             let fs = fs(&mem, &[learned("ins1", "revenue", "VP sponsor predicts conversion", 0.9)]);
-            mem.record_episode(Episode { output_summary: "the VP Sponsor signed".into(), ..episode("ep1", NOON) })
-                .expect("recorded");
-            assert_eq!(hits(&fs, "VP sponsor", "/"), ["/knowledge/revenue/ins1", "/experience/2026-02-17/ep1"]);
-            assert_eq!(hits(&fs, "VP sponsor", "/experience"), ["/experience/2026-02-17/ep1"], "no insights");
-            assert_eq!(hits(&fs, "VP sponsor", "/knowledge"), ["/knowledge/revenue/ins1"], "no episodes");
+            mem.record_episode(Episode {
+                output_summary: "the VP Sponsor signed".into(),
+                ..episode("ep1", NOON)
+            })
+            .expect("recorded");
+            assert_eq!(
+                hits(&fs, "VP sponsor", "/"),
+                ["/knowledge/revenue/ins1", "/experience/2026-02-17/ep1"]
+            );
+            assert_eq!(
+                hits(&fs, "VP sponsor", "/experience"),
+                ["/experience/2026-02-17/ep1"],
+                "no insights"
+            );
+            assert_eq!(
+                hits(&fs, "VP sponsor", "/knowledge"),
+                ["/knowledge/revenue/ins1"],
+                "no episodes"
+            );
         });
     }
 
@@ -145,12 +182,23 @@ mod contract {
     fn test_write_knowledge() {
         each(|mem| {
             let fs = fs(&mem, &[]);
-            let written = fs.write("/knowledge/revenue/new-principle", "Enterprise deals need VP sponsor").expect("written");
-            assert_eq!((written.path.as_str(), written.existed), ("/knowledge/revenue/new-principle", false));
+            let written = fs
+                .write("/knowledge/revenue/new-principle", "Enterprise deals need VP sponsor")
+                .expect("written");
+            assert_eq!(
+                (written.path.as_str(), written.existed),
+                ("/knowledge/revenue/new-principle", false)
+            );
             let results = recalled(&mem, "revenue");
             assert_eq!(results.len(), 1);
-            let new = Insight { domain: "revenue".into(), ..Insight::new("new-principle", "cro", "", NOON) };
-            assert_eq!(results[0], Insight { content: "Enterprise deals need VP sponsor".into(), ..new });
+            let new = Insight {
+                domain: "revenue".into(),
+                ..Insight::new("new-principle", "cro", "", NOON)
+            };
+            assert_eq!(
+                results[0],
+                Insight { content: "Enterprise deals need VP sponsor".into(), ..new }
+            );
             assert_eq!(results[0].confidence, 0.5);
         });
     }
@@ -163,8 +211,14 @@ mod contract {
             fs.write("/experience/2026-02/qualified-acme", &content).expect("written");
             let results = mem.recall_episodes(&mem.episode_query()).expect("recalled");
             assert_eq!(results.len(), 1);
-            assert_eq!((results[0].id.as_str(), results[0].action.as_str()), ("qualified-acme", "qualified-acme"));
-            assert_eq!((results[0].timestamp, results[0].output_summary.chars().count()), (NOON, 200));
+            assert_eq!(
+                (results[0].id.as_str(), results[0].action.as_str()),
+                ("qualified-acme", "qualified-acme")
+            );
+            assert_eq!(
+                (results[0].timestamp, results[0].output_summary.chars().count()),
+                (NOON, 200)
+            );
             assert_eq!(results[0].outcome["content"], content);
             let read = fs.read("/experience/2026-02-17/qualified-acme").expect("read");
             assert!(read.contains(&content), "all of it comes back");
@@ -182,11 +236,23 @@ mod contract {
             let traces = fs.traces();
             let told: Vec<(&str, &str, &str, usize, usize)> = traces
                 .iter()
-                .map(|t| (t.action.name(), t.path.as_str(), t.query.as_str(), t.results_count, t.tokens_loaded))
+                .map(|t| {
+                    (
+                        t.action.name(),
+                        t.path.as_str(),
+                        t.query.as_str(),
+                        t.results_count,
+                        t.tokens_loaded,
+                    )
+                })
                 .collect();
             assert_eq!(
                 told,
-                [("browse", "/", "", 4, 10), ("read", "/identity/soul.md", "", 1, 4), ("search", "/", "test", 0, 0)]
+                [
+                    ("browse", "/", "", 4, 10),
+                    ("read", "/identity/soul.md", "", 1, 4),
+                    ("search", "/", "test", 0, 0)
+                ]
             );
             assert_eq!(traces[0].timestamp, NOON);
         });
@@ -220,9 +286,16 @@ mod contract {
     #[test]
     fn every_folder_has_an_index() {
         each(|mem| {
-            let fs = fs(&mem, &[learned("ins1", "revenue", "Line one\n# and two", 0.9), insight("ins2", "of no domain")])
-                .with_goals(["Win ten deals"]);
-            mem.record_episode(Episode { output_summary: "signed".into(), ..episode("ep1", NOON) }).expect("recorded");
+            let fs = fs(
+                &mem,
+                &[
+                    learned("ins1", "revenue", "Line one\n# and two", 0.9),
+                    insight("ins2", "of no domain"),
+                ],
+            )
+            .with_goals(["Win ten deals"]);
+            mem.record_episode(Episode { output_summary: "signed".into(), ..episode("ep1", NOON) })
+                .expect("recorded");
             for (path, want) in [
                 (
                     "/.directory",
@@ -231,16 +304,29 @@ mod contract {
                 ("/identity/.directory", "# /identity/\n\n- soul.md: You are the CRO.\n"),
                 ("/goals/.directory", "# /goals/\n\n- 1.md: Win ten deals\n"),
                 ("/knowledge/.directory", "# /knowledge/\n\n- _/ (1 file)\n- revenue/ (1 file)\n"),
-                ("/knowledge/revenue/.directory", "# /knowledge/revenue/\n\n- ins1 (0.90): Line one # and two\n"),
+                (
+                    "/knowledge/revenue/.directory",
+                    "# /knowledge/revenue/\n\n- ins1 (0.90): Line one # and two\n",
+                ),
                 ("/knowledge/_/.directory", "# /knowledge/_/\n\n- ins2 (0.80): of no domain\n"),
                 ("/experience/.directory", "# /experience/\n\n- 2026-02-17/ (1 file)\n"),
-                ("/experience/2026-02/.directory", "# /experience/2026-02/\n\n- 2026-02-17/ (1 file)\n"),
-                ("/experience/2026-02-17/.directory", "# /experience/2026-02-17/\n\n- ep1: signed\n"),
+                (
+                    "/experience/2026-02/.directory",
+                    "# /experience/2026-02/\n\n- 2026-02-17/ (1 file)\n",
+                ),
+                (
+                    "/experience/2026-02-17/.directory",
+                    "# /experience/2026-02-17/\n\n- ep1: signed\n",
+                ),
                 ("/references/.directory", "# /references/\n\n(empty)\n"),
             ] {
                 assert_eq!(fs.read(path).expect(path), want);
             }
-            for path in ["/knowledge/none/.directory", "/experience/2026-01-01/.directory", "/none/.directory"] {
+            for path in [
+                "/knowledge/none/.directory",
+                "/experience/2026-01-01/.directory",
+                "/none/.directory",
+            ] {
                 assert_eq!(fs.read(path).expect(path), "", "{path}");
             }
         });
@@ -261,8 +347,13 @@ mod contract {
 #[test]
 fn what_does_not_count_or_belongs_to_others_is_not_there() {
     each(|mem| {
-        let fs =
-            fs(&mem, &[learned("old", "revenue", "Cold mail works", 0.9), learned("new", "revenue", "Cold mail fails", 0.6)]);
+        let fs = fs(
+            &mem,
+            &[
+                learned("old", "revenue", "Cold mail works", 0.9),
+                learned("new", "revenue", "Cold mail fails", 0.6),
+            ],
+        );
         mem.retire("old").expect("retired");
         mem.weaken("new").expect("weakened");
         assert_eq!(names(&fs, "/knowledge/revenue"), ["new"]);
@@ -279,9 +370,15 @@ fn what_does_not_count_or_belongs_to_others_is_not_there() {
     let fs = MemoryFilesystem::new(AgentMemory::in_capsule("cro", &location, noon));
     assert_eq!((names(&fs, "/knowledge"), names(&fs, "/experience")), (Vec::new(), Vec::new()));
     assert_eq!(fs.read("/experience/2026-02-17/ep1").expect("read"), "");
-    assert_eq!((fs.read("/knowledge/_/ins1").expect("read"), hits(&fs, "mine", "/").len()), (String::new(), 0));
+    assert_eq!(
+        (fs.read("/knowledge/_/ins1").expect("read"), hits(&fs, "mine", "/").len()),
+        (String::new(), 0)
+    );
     fs.write("/knowledge/_/ins1", "Ours").expect("ids are the agent's own");
-    assert_eq!(cmo.insight("ins1").expect("asked").map(|insight| insight.content).as_deref(), Some("Mine"));
+    assert_eq!(
+        cmo.insight("ins1").expect("asked").map(|insight| insight.content).as_deref(),
+        Some("Mine")
+    );
 }
 
 #[test]
@@ -293,10 +390,17 @@ fn references_show_what_the_clearance_allows() {
             classification,
             ..fact(id, &format!("Acme pays {id}"))
         };
-        let gone = Fact { superseded_by: Some("late".into()), ..of("early", "revenue", Classification::Internal) };
+        let gone = Fact {
+            superseded_by: Some("late".into()),
+            ..of("early", "revenue", Classification::Internal)
+        };
         let contested = strings(["secret", "never"]);
         for fact in [
-            Fact { contested_with: contested, confidence: 0.7, ..of("late", "revenue", Classification::Internal) },
+            Fact {
+                contested_with: contested,
+                confidence: 0.7,
+                ..of("late", "revenue", Classification::Internal)
+            },
             of("secret", "revenue", Classification::Confidential),
             of("openly", "", Classification::Public),
             of("well", "hr", Classification::Internal),
@@ -305,24 +409,47 @@ fn references_show_what_the_clearance_allows() {
             workspace.store_fact(&fact).expect("stored");
         }
         let nobody = fs(&mem, &[]);
-        assert_eq!(names(&nobody, "/references"), ["_"], "what is public, unless something else is said");
+        assert_eq!(
+            names(&nobody, "/references"),
+            ["_"],
+            "what is public, unless something else is said"
+        );
         let cleared = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
         let fs = fs(&mem.clone().with_clearance(cleared), &[]);
         assert_eq!(names(&fs, "/references"), ["_", "revenue"]);
         assert_eq!(names(&fs, "/references/revenue"), ["late"]);
-        assert_eq!(hits(&fs, "acme pays", "/references"), ["/references/revenue/late", "/references/_/openly"]);
+        assert_eq!(
+            hits(&fs, "acme pays", "/references"),
+            ["/references/revenue/late", "/references/_/openly"]
+        );
         assert_eq!(hits(&fs, "acme pays", "/references/revenue"), ["/references/revenue/late"]);
-        for hidden in ["/references/revenue/secret", "/references/revenue/early", "/references/hr/well", "/references/_/late"] {
+        for hidden in [
+            "/references/revenue/secret",
+            "/references/revenue/early",
+            "/references/hr/well",
+            "/references/_/late",
+        ] {
             assert!(matches!(fs.open(hidden), Err(FileError::NoSuchFile { .. })), "{hidden}");
         }
         let told = fs.read("/references/revenue/late").expect("read");
         assert!(told.starts_with("Acme pays late\n\nConfidence: 0.70\nEvidence: 1\n"), "{told}");
-        assert!(!told.contains("secret"), "who may not know a fact is not told that another contests it: {told}");
-        let read = |id: &str| workspace.store().get(id).expect("asked").map(|fact| fact.access_count);
-        assert_eq!((read("late"), read("openly"), read("secret")), (Some(3), Some(1), Some(0)), "two searches and a reading");
+        assert!(
+            !told.contains("secret"),
+            "who may not know a fact is not told that another contests it: {told}"
+        );
+        let read =
+            |id: &str| workspace.store().get(id).expect("asked").map(|fact| fact.access_count);
+        assert_eq!(
+            (read("late"), read("openly"), read("secret")),
+            (Some(3), Some(1), Some(0)),
+            "two searches and a reading"
+        );
         let quiet = fs.uncounted();
         assert_eq!(quiet.read("/references/revenue/late").expect("read"), told);
-        assert_eq!((hits(&quiet, "acme pays", "/").len(), read("late"), read("openly")), (2, Some(3), Some(1)));
+        assert_eq!(
+            (hits(&quiet, "acme pays", "/").len(), read("late"), read("openly")),
+            (2, Some(3), Some(1))
+        );
     });
 }
 
@@ -340,19 +467,35 @@ fn an_insight_that_is_written_again_keeps_what_is_not_said() {
         let fs = fs(&mem, std::slice::from_ref(&old));
         let written = fs.write("/knowledge/revenue/ins1", "New").expect("written");
         assert!(written.existed);
-        assert_eq!(mem.insight("ins1").expect("asked"), Some(Insight { content: "New".into(), ..old.clone() }));
-        let more = Details { confidence: Some(0.3), classification: Some(Classification::Public), ..Details::default() };
-        let written = fs.write_with("/knowledge/revenue/b/c/b/ins1", "Newer", &more).expect("written");
+        assert_eq!(
+            mem.insight("ins1").expect("asked"),
+            Some(Insight { content: "New".into(), ..old.clone() })
+        );
+        let more = Details {
+            confidence: Some(0.3),
+            classification: Some(Classification::Public),
+            ..Details::default()
+        };
+        let written =
+            fs.write_with("/knowledge/revenue/b/c/b/ins1", "Newer", &more).expect("written");
         assert_eq!(written.path, "/knowledge/revenue/ins1");
-        let newer = Insight { content: "Newer".into(), tags: strings(["b", "c"]), confidence: 0.3, ..old };
+        let newer =
+            Insight { content: "Newer".into(), tags: strings(["b", "c"]), confidence: 0.3, ..old };
         assert_eq!(mem.insight("ins1").expect("asked"), Some(newer), "nor does it spread further");
-        assert!(fs.read("/knowledge/revenue/b/ins1").expect("read").starts_with("Newer\n"), "where it was written it is read");
+        assert!(
+            fs.read("/knowledge/revenue/b/ins1").expect("read").starts_with("Newer\n"),
+            "where it was written it is read"
+        );
         assert_eq!(fs.read("/knowledge/revenue/x/ins1").expect("read"), "");
         let taken = fs.write("/knowledge/marketing/ins1", "Elsewhere").expect_err("refused");
-        assert_eq!(taken.to_string(), "`/knowledge/marketing/ins1` cannot be written: /knowledge/revenue/ins1 has this id");
+        assert_eq!(
+            taken.to_string(),
+            "`/knowledge/marketing/ins1` cannot be written: /knowledge/revenue/ins1 has this id"
+        );
         mem.retire("ins1").expect("retired");
         assert!(!fs.write("/knowledge/marketing/ins1", "Anew").expect("written").existed);
-        let anew = Insight { domain: "marketing".into(), ..Insight::new("ins1", "cro", "Anew", NOON) };
+        let anew =
+            Insight { domain: "marketing".into(), ..Insight::new("ins1", "cro", "Anew", NOON) };
         let anew = Insight { classification: Classification::Confidential, ..anew };
         assert_eq!(mem.insight("ins1").expect("asked"), Some(anew));
     });
@@ -363,7 +506,11 @@ fn what_happens_is_written_on_its_day_and_stays() {
     each(|mem| {
         let fs = fs(&mem, &[]);
         mem.record_episode(episode("before", NOON - DAY)).expect("recorded");
-        for (path, id) in [("/experience/2026-02-17/a", "a"), ("/experience/2026-02/b", "b"), ("/experience/c", "c")] {
+        for (path, id) in [
+            ("/experience/2026-02-17/a", "a"),
+            ("/experience/2026-02/b", "b"),
+            ("/experience/c", "c"),
+        ] {
             let written = fs.write(path, "It happened").expect(path);
             assert_eq!(written.path, format!("/experience/2026-02-17/{id}"));
             assert!(fs.read(path).expect(path).contains("Output: It happened"));
@@ -373,14 +520,20 @@ fn what_happens_is_written_on_its_day_and_stays() {
         assert!(matches!(fs.write("/experience/2026-01/d", "x"), Err(FileError::OtherDay { .. })));
         assert!(matches!(fs.write("/experience/someday/d", "x"), Err(FileError::OtherDay { .. })));
         for again in ["/experience/2026-02-17/a", "/experience/before"] {
-            assert!(matches!(fs.write(again, "Otherwise"), Err(FileError::Taken { .. })), "{again}");
+            assert!(
+                matches!(fs.write(again, "Otherwise"), Err(FileError::Taken { .. })),
+                "{again}"
+            );
         }
         assert_eq!(names(&fs, "/experience"), ["2026-02-17", "2026-02-16"]);
         assert_eq!(names(&fs, "/experience/2026-02"), ["2026-02-17", "2026-02-16"]);
         assert_eq!(names(&fs, "/experience/2026-02-17"), ["c", "b", "a"], "newest first");
         assert_eq!(fs.read("/experience/2026-02-16/a").expect("read"), "", "of another day");
         assert_eq!(hits(&fs, "happened", "/experience/2026-02-16"), [""; 0]);
-        let count = mem.recall_episodes(&EpisodeQuery { limit: 99, ..mem.episode_query() }).expect("recalled").len();
+        let count = mem
+            .recall_episodes(&EpisodeQuery { limit: 99, ..mem.episode_query() })
+            .expect("recalled")
+            .len();
         assert_eq!(count, 4);
     });
 }
@@ -407,16 +560,22 @@ fn the_rest_is_read_only_and_the_attempt_is_traced() {
             assert!(matches!(fs.write(path, "x"), Err(FileError::IsFolder { .. })), "{path}");
         }
         assert!(matches!(fs.write("/etc/passwd", "x"), Err(FileError::NoSuchFolder { .. })));
-        for (path, content, confidence) in
-            [("/knowledge/a/b", " \n", 0.5), ("/knowledge/a/b", "x", 1.5), ("/knowledge/a/b", "x", f64::NAN)]
-        {
+        for (path, content, confidence) in [
+            ("/knowledge/a/b", " \n", 0.5),
+            ("/knowledge/a/b", "x", 1.5),
+            ("/knowledge/a/b", "x", f64::NAN),
+        ] {
             let details = Details { confidence: Some(confidence), ..Details::default() };
             let refused = fs.write_with(path, content, &details).expect_err("refused");
             assert!(matches!(refused, FileError::Memory(Error::InvalidRecord { .. })), "{refused}");
         }
         let traces = fs.traces();
         assert_eq!(traces.len(), read_only.len() + 7);
-        assert!(traces.iter().all(|trace| trace.action == TraceAction::Write && trace.results_count == 0));
+        assert!(
+            traces
+                .iter()
+                .all(|trace| trace.action == TraceAction::Write && trace.results_count == 0)
+        );
         assert_eq!((traces[0].path.as_str(), traces[6].path.as_str()), ("/identity/soul.md", "/"));
         assert_eq!(fs.read("/identity/soul.md").expect("read"), "You are the CRO.");
         assert_eq!(names(&fs, "/knowledge"), ["revenue"]);
@@ -446,7 +605,10 @@ fn hostile_paths_reach_no_store() {
                 fs.write(path, "x").expect_err("refused"),
             ];
             for error in faults {
-                assert!(matches!(error, FileError::InvalidPath { fault, .. } if fault == want), "{path:?}: {error}");
+                assert!(
+                    matches!(error, FileError::InvalidPath { fault, .. } if fault == want),
+                    "{path:?}: {error}"
+                );
             }
             let traces = fs.traces();
             assert_eq!(traces.len(), 4, "failures are traced");
@@ -461,29 +623,59 @@ fn hostile_paths_reach_no_store() {
         ] {
             assert_eq!(fs.read(path).expect(path), "");
             let refused = fs.write(path, "x").expect_err(path);
-            assert!(matches!(refused, FileError::InvalidPath { fault, .. } if fault == want), "{path}: {refused}");
+            assert!(
+                matches!(refused, FileError::InvalidPath { fault, .. } if fault == want),
+                "{path}: {refused}"
+            );
         }
         let long = format!("/knowledge/revenue/{}", "x".repeat(2000));
-        assert!(matches!(fs.write(&long, "x"), Err(FileError::Memory(Error::InvalidRecord { .. }))));
+        assert!(matches!(
+            fs.write(&long, "x"),
+            Err(FileError::Memory(Error::InvalidRecord { .. }))
+        ));
         assert!(matches!(fs.browse("/knowledge/revenue/ins1"), Err(FileError::IsFile { .. })));
-        assert!(matches!(fs.browse("/knowledge/revenue/ins2"), Err(FileError::NoSuchFolder { .. })));
+        assert!(matches!(
+            fs.browse("/knowledge/revenue/ins2"),
+            Err(FileError::NoSuchFolder { .. })
+        ));
         assert!(matches!(fs.browse("/knowledge/none"), Err(FileError::NoSuchFolder { .. })));
         assert!(matches!(fs.open("/knowledge/revenue"), Err(FileError::IsFolder { .. })));
         assert!(matches!(fs.search("x", "/knowledge/revenue/ins1"), Err(FileError::IsFile { .. })));
         assert!(matches!(fs.search("x", "/none"), Err(FileError::NoSuchFolder { .. })));
         let query = "x".repeat(SEARCH_BYTES_MAX + 1);
-        assert!(matches!(fs.search(&query, "/"), Err(FileError::Memory(Error::QueryTooLong { .. }))));
+        assert!(matches!(
+            fs.search(&query, "/"),
+            Err(FileError::Memory(Error::QueryTooLong { .. }))
+        ));
     });
 }
 
 #[test]
 fn every_id_and_domain_is_listed_under_a_name_that_opens_it() {
     each(|mem| {
-        let odd = ["a/b", "..", ".", ".directory", "_", "%", "a b", "a\\b", "ž\u{202e}\n", "日本", "2026-02-17", "a%2Fb"];
+        let odd = [
+            "a/b",
+            "..",
+            ".",
+            ".directory",
+            "_",
+            "%",
+            "a b",
+            "a\\b",
+            "ž\u{202e}\n",
+            "日本",
+            "2026-02-17",
+            "a%2Fb",
+        ];
         let fs = fs(&mem, &[]);
         for name in odd {
-            mem.store_insight(learned(name, name, &format!("This is <{name}>"), 0.5)).expect("stored");
-            mem.record_episode(Episode { output_summary: format!("<{name}>"), ..episode(name, NOON) }).expect("recorded");
+            mem.store_insight(learned(name, name, &format!("This is <{name}>"), 0.5))
+                .expect("stored");
+            mem.record_episode(Episode {
+                output_summary: format!("<{name}>"),
+                ..episode(name, NOON)
+            })
+            .expect("recorded");
         }
         let domains = names(&fs, "/knowledge");
         assert_eq!(domains.len(), odd.len());
@@ -492,7 +684,16 @@ fn every_id_and_domain_is_listed_under_a_name_that_opens_it() {
             let folder = fs.browse(&format!("/knowledge/{domain}")).expect("a folder");
             for name in folder.names() {
                 let content = fs.open(&format!("{}{name}", folder.path)).expect("a file");
-                opened.push(content.split_once("This is <").expect("its text").1.split_once('>').expect("its end").0.to_string());
+                opened.push(
+                    content
+                        .split_once("This is <")
+                        .expect("its text")
+                        .1
+                        .split_once('>')
+                        .expect("its end")
+                        .0
+                        .to_string(),
+                );
             }
         }
         opened.sort();
@@ -515,16 +716,31 @@ fn lists_and_hits_are_bounded_and_say_how_much_more_there_is() {
         let fs = fs(&mem, &[]);
         for n in 0..ENTRIES_DEFAULT + 3 {
             let confidence = if n == 7 { 0.9 } else { 0.5 };
-            mem.store_insight(learned(&format!("ins{n:03}"), "revenue", "The same in all", confidence)).expect("stored");
+            mem.store_insight(learned(
+                &format!("ins{n:03}"),
+                "revenue",
+                "The same in all",
+                confidence,
+            ))
+            .expect("stored");
         }
         let folder = fs.browse("/knowledge/revenue").expect("browsed");
         assert_eq!((folder.entries.len(), folder.more), (ENTRIES_DEFAULT, 3));
-        assert_eq!((folder.names()[0], folder.names()[1]), ("ins007", "ins000"), "the surest first");
-        assert!(fs.read("/knowledge/revenue/.directory").expect("read").ends_with("\n- and 3 more\n"));
+        assert_eq!(
+            (folder.names()[0], folder.names()[1]),
+            ("ins007", "ins000"),
+            "the surest first"
+        );
+        assert!(
+            fs.read("/knowledge/revenue/.directory").expect("read").ends_with("\n- and 3 more\n")
+        );
         let kind = &fs.browse("/knowledge").expect("browsed").entries[0].kind;
         assert_eq!(*kind, EntryKind::Folder { file_count: ENTRIES_DEFAULT + 3, listing: None });
         let found = fs.search("same", "/").expect("searched");
-        assert_eq!((found.hits.len(), found.more), (HITS_DEFAULT, ENTRIES_DEFAULT + 3 - HITS_DEFAULT));
+        assert_eq!(
+            (found.hits.len(), found.more),
+            (HITS_DEFAULT, ENTRIES_DEFAULT + 3 - HITS_DEFAULT)
+        );
         assert_eq!(found.hits[0].path, "/knowledge/revenue/ins007");
         let two = MemoryFilesystem::new(mem).with_limit(2);
         assert_eq!(two.search("same", "/").expect("searched").more, ENTRIES_DEFAULT + 1);
@@ -549,9 +765,13 @@ fn a_tree_goes_as_deep_as_it_is_told_in_one_trace() {
         assert_eq!((knowledge.path.as_str(), knowledge.names()), ("/knowledge/", vec!["revenue"]));
         assert_eq!(below(&knowledge, "revenue"), None);
         let three = fs.tree("/", 3).expect("listed");
-        let day = below(&below(&three, "experience").expect("listed"), "2026-02-17").expect("listed");
+        let day =
+            below(&below(&three, "experience").expect("listed"), "2026-02-17").expect("listed");
         assert_eq!(day.names(), ["ep1"]);
-        assert_eq!(fs.tree("/knowledge", 2).expect("listed").entries, below(&three, "knowledge").expect("listed").entries);
+        assert_eq!(
+            fs.tree("/knowledge", 2).expect("listed").entries,
+            below(&three, "knowledge").expect("listed").entries
+        );
         assert_eq!(fs.traces().len(), 3);
     });
 }
@@ -583,7 +803,8 @@ fn hits_are_scored_and_in_an_order_of_their_own() {
             ],
         );
         let found = fs.search("  VP\tSponsor ", "/knowledge").expect("searched");
-        let paths: Vec<&str> = found.hits.iter().map(|hit| hit.path.rsplit('/').next().expect("a name")).collect();
+        let paths: Vec<&str> =
+            found.hits.iter().map(|hit| hit.path.rsplit('/').next().expect("a name")).collect();
         assert_eq!(paths, ["whole", "sure", "unsure", "long", "apart"]);
         assert_eq!(found.hits[0].score, 1.0);
         assert!(found.hits.iter().all(|hit| hit.score > 0.0 && hit.score <= 1.0));

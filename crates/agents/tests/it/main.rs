@@ -14,10 +14,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use kapsa_agents::{
-    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact, FactStore, InMemoryEpisodicStore,
-    InMemoryFactStore, InMemoryInsightStore, Insight, InsightStore, StoreLocation,
+    CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact,
+    FactStore, InMemoryEpisodicStore, InMemoryFactStore, InMemoryInsightStore, Insight,
+    InsightStore, StoreLocation,
 };
-use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, optimize};
+use kapsa_memory::{
+    FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, optimize,
+};
 
 static NOW: AtomicI64 = AtomicI64::new(1_767_225_600_000_000);
 
@@ -55,7 +58,8 @@ impl Fixture {
     }
 
     pub fn assert_whole(&self) {
-        let report = kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
+        let report =
+            kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
         assert_eq!(report.problems, []);
     }
 }
@@ -169,7 +173,9 @@ fn disturb(location: &StoreLocation) {
         facts.store(&fact(id, "Acme was seen from main")).expect("stored");
     }
     CapsuleEpisodicStore::new(location.clone()).store(&episode("e0", 1)).expect("stored");
-    CapsuleInsightStore::new(location.clone()).store(&insight("i0", "Acme was seen from main")).expect("stored");
+    CapsuleInsightStore::new(location.clone())
+        .store(&insight("i0", "Acme was seen from main"))
+        .expect("stored");
 }
 
 pub fn writer(path: &std::path::Path) -> Writer {

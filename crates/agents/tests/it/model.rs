@@ -47,7 +47,10 @@ fn pick<'a>(random: &mut Random, of: &[&'a str]) -> &'a str {
 }
 
 fn phrase(random: &mut Random, words: u64) -> String {
-    (0..words).map(|_| pick(random, &WORDS)).collect::<Vec<_>>().join(pick(random, &[" ", " ", ", "]))
+    (0..words)
+        .map(|_| pick(random, &WORDS))
+        .collect::<Vec<_>>()
+        .join(pick(random, &[" ", " ", ", "]))
 }
 
 fn some(random: &mut Random, of: &[&str]) -> Option<String> {
@@ -119,7 +122,12 @@ fn run(seed: u64, place: &Place) {
         }
         let query = random_query(&mut random);
         let found = world.facts.query(&query).expect("answered");
-        assert_eq!(found, model.query(&query), "seed {seed}, step {step}, {}: {query:?}", world.name);
+        assert_eq!(
+            found,
+            model.query(&query),
+            "seed {seed}, step {step}, {}: {query:?}",
+            world.name
+        );
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kapsa_agents::{Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, WorkspaceMemory};
+use kapsa_agents::{
+    Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, WorkspaceMemory,
+};
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
 
@@ -23,7 +25,10 @@ fn port(id: &str, value: u32, source: &str) -> Fact {
 fn each(check: impl Fn(&WorkspaceMemory)) {
     check(&WorkspaceMemory::new(clock));
     let f = Fixture::new();
-    check(&WorkspaceMemory::in_capsule(StoreLocation::new(&f.path, WriteOptions::new(clock)), clock));
+    check(&WorkspaceMemory::in_capsule(
+        StoreLocation::new(&f.path, WriteOptions::new(clock)),
+        clock,
+    ));
     f.assert_whole();
 }
 
@@ -45,7 +50,10 @@ fn what_is_told_again_is_not_written_again() {
     each(|ws| {
         assert_eq!(tell(ws, port("f1", 5433, "ops")), (Verdict::New, "f1".into()));
         let before = get(ws, "f1");
-        let same = Fact { content: "the DATABASE listens on: port 5433!".into(), ..port("f2", 5433, "dev") };
+        let same = Fact {
+            content: "the DATABASE listens on: port 5433!".into(),
+            ..port("f2", 5433, "dev")
+        };
         assert_eq!(tell(ws, same), (Verdict::Same, "f1".into()));
         assert_eq!(get(ws, "f1"), before);
         assert_eq!(ws.store().get("f2").expect("asked"), None);
@@ -55,7 +63,8 @@ fn what_is_told_again_is_not_written_again() {
 #[test]
 fn what_is_restated_is_surer() {
     each(|ws| {
-        ws.remember(Fact { confidence: 0.5, tags: strings(["a"]), ..port("f1", 5433, "ops") }).expect("remembered");
+        ws.remember(Fact { confidence: 0.5, tags: strings(["a"]), ..port("f1", 5433, "ops") })
+            .expect("remembered");
         let restated = |id: &str, source: &str| Fact {
             content: "The database listens on TCP port 5433".into(),
             tags: strings(["b"]),
@@ -65,10 +74,17 @@ fn what_is_restated_is_surer() {
         let known = get(ws, "f1");
         assert_eq!((known.confidence, known.evidence_count), (0.6, 2));
         assert_eq!((known.tags, known.source.as_str()), (strings(["a", "b"]), "ops"));
-        assert_eq!(known.content, "The database listens on port 5433", "the other's words are not its own");
+        assert_eq!(
+            known.content, "The database listens on port 5433",
+            "the other's words are not its own"
+        );
         assert_eq!(tell(ws, restated("f3", "ops")), (Verdict::Restated, "f1".into()));
         let known = get(ws, "f1");
-        assert_eq!((known.confidence, known.evidence_count), (0.6, 3), "who repeats itself is no second witness");
+        assert_eq!(
+            (known.confidence, known.evidence_count),
+            (0.6, 3),
+            "who repeats itself is no second witness"
+        );
         assert_eq!(known.content, "The database listens on TCP port 5433", "it says more");
         assert_eq!(tell(ws, port("f4", 5433, "ops")), (Verdict::Restated, "f1".into()));
         assert_eq!(get(ws, "f1").content, "The database listens on TCP port 5433", "it says less");
@@ -79,15 +95,25 @@ fn what_is_restated_is_surer() {
 fn a_newer_value_of_the_same_source_takes_the_place() {
     each(|ws| {
         ws.remember(port("f1", 5433, "ops")).expect("remembered");
-        let told = ws.remember(Fact { valid_from: Some(DAY * 2), ..port("f2", 5434, "ops") }).expect("remembered");
-        assert_eq!((told.comparison.verdict, told.comparison.other.as_deref()), (Verdict::Supersedes, Some("f1")));
+        let told = ws
+            .remember(Fact { valid_from: Some(DAY * 2), ..port("f2", 5434, "ops") })
+            .expect("remembered");
+        assert_eq!(
+            (told.comparison.verdict, told.comparison.other.as_deref()),
+            (Verdict::Supersedes, Some("f1"))
+        );
         assert!(told.comparison.reason.contains("later moment"), "{}", told.comparison.reason);
         assert_eq!(told.fact.supersedes.as_deref(), Some("f1"));
         let old = get(ws, "f1");
         assert_eq!((old.superseded_by.as_deref(), old.valid_to), (Some("f2"), Some(DAY * 2)));
         assert_eq!(fact_ids(&live(ws)), ["f2"]);
-        let at = |moment| FactQuery { valid_at: Some(moment), superseded: true, ..FactQuery::default() };
-        assert_eq!(fact_ids(&ws.store().query(&at(DAY)).expect("asked")), ["f1"], "what held then is still known");
+        let at =
+            |moment| FactQuery { valid_at: Some(moment), superseded: true, ..FactQuery::default() };
+        assert_eq!(
+            fact_ids(&ws.store().query(&at(DAY)).expect("asked")),
+            ["f1"],
+            "what held then is still known"
+        );
         assert_eq!(fact_ids(&ws.store().query(&at(DAY * 2)).expect("asked")), ["f2"]);
     });
 }
@@ -101,8 +127,15 @@ fn what_nothing_decides_stays_contested_until_something_does() {
         assert_eq!(get(ws, "f2").contested_with, ["f1"]);
         assert_eq!(fact_ids(&live(ws)), ["f1", "f2"]);
         let told = ws.remember(port("f3", 5435, "dev")).expect("remembered");
-        assert_eq!((told.comparison.verdict, told.comparison.other.as_deref()), (Verdict::Contests, Some("f1")));
-        assert_eq!(told.fact.supersedes.as_deref(), Some("f2"), "of its own source it takes the place");
+        assert_eq!(
+            (told.comparison.verdict, told.comparison.other.as_deref()),
+            (Verdict::Contests, Some("f1"))
+        );
+        assert_eq!(
+            told.fact.supersedes.as_deref(),
+            Some("f2"),
+            "of its own source it takes the place"
+        );
         assert_eq!(get(ws, "f1").contested_with, ["f3"]);
         assert_eq!(get(ws, "f2").contested_with, [""; 0]);
         let last = Fact { valid_from: Some(DAY), ..port("f4", 5436, "boss") };
@@ -125,9 +158,14 @@ fn a_fact_under_its_own_id_is_a_revision() {
 #[test]
 fn each_group_of_readers_is_told_for_itself() {
     each(|ws| {
-        let secret = Fact { classification: Classification::Confidential, ..port("f1", 5433, "ops") };
+        let secret =
+            Fact { classification: Classification::Confidential, ..port("f1", 5433, "ops") };
         ws.remember(secret.clone()).expect("remembered");
-        assert_eq!(tell(ws, port("f2", 5433, "ops")), (Verdict::New, "f2".into()), "else nobody else would be told");
+        assert_eq!(
+            tell(ws, port("f2", 5433, "ops")),
+            (Verdict::New, "f2".into()),
+            "else nobody else would be told"
+        );
         assert_eq!(tell(ws, port("f3", 5434, "dev")).0, Verdict::Contests);
         assert_eq!(get(ws, "f3").contested_with, ["f2"], "what one may not know is not named");
         assert_eq!(get(ws, "f1").contested_with, [""; 0]);
@@ -138,13 +176,23 @@ fn each_group_of_readers_is_told_for_itself() {
 #[test]
 fn what_may_not_be_known_is_not_counted_as_read() {
     each(|ws| {
-        let secret = Fact { domain: "revenue".into(), classification: Classification::Confidential, ..fact("f1", "secret") };
+        let secret = Fact {
+            domain: "revenue".into(),
+            classification: Classification::Confidential,
+            ..fact("f1", "secret")
+        };
         ws.store_fact(&secret).expect("stored");
         ws.store_fact(&port("f2", 5433, "ops")).expect("stored");
         let nobody = ClearanceProfile::new("x");
-        let asked =
-            FactQuery { clearance: Some(nobody.clone().with("revenue", Classification::Restricted)), ..FactQuery::default() };
-        assert_eq!(fact_ids(&ws.query(&nobody, &asked).expect("asked")), ["f2"], "the profile that asks is the one that counts");
+        let asked = FactQuery {
+            clearance: Some(nobody.clone().with("revenue", Classification::Restricted)),
+            ..FactQuery::default()
+        };
+        assert_eq!(
+            fact_ids(&ws.query(&nobody, &asked).expect("asked")),
+            ["f2"],
+            "the profile that asks is the one that counts"
+        );
         assert_eq!(ws.get(&nobody, "f1").expect("asked"), None);
         assert_eq!(ws.get(&nobody, "f2").expect("asked").map(|fact| fact.access_count), Some(2));
         assert_eq!(get(ws, "f1").access_count, 0);
@@ -153,11 +201,14 @@ fn what_may_not_be_known_is_not_counted_as_read() {
 
 #[test]
 fn two_who_tell_the_same_at_once_are_one() {
-    let ws = WorkspaceMemory::with_store(Arc::new(InMemoryFactStore::new()), clock).with_preset(Preset::EXACT);
+    let ws = WorkspaceMemory::with_store(Arc::new(InMemoryFactStore::new()), clock)
+        .with_preset(Preset::EXACT);
     std::thread::scope(|scope| {
         for n in 0..8 {
             let ws = &ws;
-            scope.spawn(move || ws.remember(port(&format!("f{n}"), 5433, "ops")).expect("remembered"));
+            scope.spawn(move || {
+                ws.remember(port(&format!("f{n}"), 5433, "ops")).expect("remembered")
+            });
         }
     });
     assert_eq!(live(&ws).len(), 1);
@@ -165,7 +216,11 @@ fn two_who_tell_the_same_at_once_are_one() {
 
 fn told(facts: &[Fact]) -> Vec<(&str, Option<&str>, Vec<&str>)> {
     fn with(fact: &Fact) -> (&str, Option<&str>, Vec<&str>) {
-        (fact.id.as_str(), fact.superseded_by.as_deref(), fact.contested_with.iter().map(String::as_str).collect())
+        (
+            fact.id.as_str(),
+            fact.superseded_by.as_deref(),
+            fact.contested_with.iter().map(String::as_str).collect(),
+        )
     }
     facts.iter().map(with).collect()
 }
@@ -195,7 +250,10 @@ fn somebody_decides_between_facts() {
     each(|ws| {
         contested(ws);
         ws.resolve("f1", Resolution::AllHold).expect("decided");
-        assert_eq!(told(&live(ws)), [("f1", None, vec![]), ("f2", None, vec!["f3"]), ("f3", None, vec!["f2"])]);
+        assert_eq!(
+            told(&live(ws)),
+            [("f1", None, vec![]), ("f2", None, vec!["f3"]), ("f3", None, vec!["f2"])]
+        );
     });
 }
 
@@ -203,23 +261,54 @@ fn somebody_decides_between_facts() {
 fn somebody_says_what_supersedes_and_what_contests() {
     each(|ws| {
         contested(ws);
-        let new = Fact { domain: "other".into(), valid_from: Some(DAY), ..fact("f4", "The database listens on a socket") };
+        let new = Fact {
+            domain: "other".into(),
+            valid_from: Some(DAY),
+            ..fact("f4", "The database listens on a socket")
+        };
         let new = ws.supersede("f1", new).expect("superseded");
-        assert_eq!((new.entity.as_str(), new.attribute.as_str(), new.domain.as_str()), ("db", "port", ""));
-        assert_eq!((new.supersedes.as_deref(), new.classification), (Some("f1"), Classification::Public));
+        assert_eq!(
+            (new.entity.as_str(), new.attribute.as_str(), new.domain.as_str()),
+            ("db", "port", "")
+        );
+        assert_eq!(
+            (new.supersedes.as_deref(), new.classification),
+            (Some("f1"), Classification::Public)
+        );
         assert_eq!(get(ws, "f1").valid_to, Some(DAY));
-        let now = told(&live(ws)).into_iter().map(|(id, _, with)| (id.to_string(), with.join(" "))).collect::<Vec<_>>();
-        assert_eq!(now, [("f2".into(), "f3 f4".into()), ("f3".into(), "f2 f4".into()), ("f4".into(), "f2 f3".into())]);
+        let now = told(&live(ws))
+            .into_iter()
+            .map(|(id, _, with)| (id.to_string(), with.join(" ")))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            now,
+            [
+                ("f2".into(), "f3 f4".into()),
+                ("f3".into(), "f2 f4".into()),
+                ("f4".into(), "f2 f3".into())
+            ]
+        );
         let again = ws.supersede("f1", fact("f5", "x")).expect_err("once");
         assert_eq!(again.to_string(), "fact f1 was superseded by f4 already");
         assert!(
-            ws.supersede("f4", fact("f4", "x")).is_err() && ws.contest("f2", "f2").is_err() && ws.contest("f1", "f2").is_err()
+            ws.supersede("f4", fact("f4", "x")).is_err()
+                && ws.contest("f2", "f2").is_err()
+                && ws.contest("f1", "f2").is_err()
         );
-        assert!(matches!(ws.contest("f2", "f9"), Err(Error::UriNotFound { uri }) if uri.ends_with("fact/f9")));
-        ws.store_fact(&Fact { classification: Classification::Public, ..fact("f6", "It has no port") }).expect("stored");
+        assert!(
+            matches!(ws.contest("f2", "f9"), Err(Error::UriNotFound { uri }) if uri.ends_with("fact/f9"))
+        );
+        ws.store_fact(&Fact {
+            classification: Classification::Public,
+            ..fact("f6", "It has no port")
+        })
+        .expect("stored");
         ws.contest("f6", "f2").expect("contested");
         ws.contest("f6", "f2").expect("contested");
-        assert_eq!((get(ws, "f6").contested_with, get(ws, "f2").contested_with), (strings(["f2"]), strings(["f3", "f4", "f6"])));
+        assert_eq!(
+            (get(ws, "f6").contested_with, get(ws, "f2").contested_with),
+            (strings(["f2"]), strings(["f3", "f4", "f6"]))
+        );
         ws.store_fact(&fact("f7", "secret")).expect("stored");
         assert!(ws.contest("f7", "f6").is_err(), "not the same people may know both");
     });
@@ -232,7 +321,8 @@ fn facts_do_not_name_what_may_not_be_known() {
     let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
     let ws = WorkspaceMemory::in_capsule(location.clone(), clock);
     contested(&ws);
-    ws.store_fact(&Fact { classification: Classification::Restricted, ..get(&ws, "f2") }).expect("stored");
+    ws.store_fact(&Fact { classification: Classification::Restricted, ..get(&ws, "f2") })
+        .expect("stored");
     let anybody = ClearanceProfile::new("x");
     assert_eq!(told(&live(&ws)), [("f1", None, vec!["f3"]), ("f3", None, vec!["f1"])]);
     let guarded = WorkspaceMemory::in_capsule(location.as_principal(anybody.clone()), clock);
@@ -244,7 +334,11 @@ fn facts_do_not_name_what_may_not_be_known() {
 }
 
 fn said(ws: &WorkspaceMemory, known: &str, again: &str) -> Verdict {
-    let about = |id: &str, content: &str| Fact { entity: "e".into(), source: id.into(), ..fact(id, content) };
+    let about = |id: &str, content: &str| Fact {
+        entity: "e".into(),
+        source: id.into(),
+        ..fact(id, content)
+    };
     ws.store_fact(&about("old", known)).expect("stored");
     ws.remember(about("new", again)).expect("remembered").comparison.verdict
 }
@@ -269,8 +363,14 @@ fn what_differs_in_a_sign_or_in_time_is_told_apart() {
         ("password is aBc", "password is AbC"),
         ("it draws 5 mW", "it draws 5 MW"),
         ("Bob Smith is the CEO of Acme Corporation", "Bob Smith was the CEO of Acme Corporation"),
-        ("Acme has signed the yearly support contract", "Acme had signed the yearly support contract"),
-        ("Acme pays its invoices within thirty days", "Acme rarely pays its invoices within thirty days"),
+        (
+            "Acme has signed the yearly support contract",
+            "Acme had signed the yearly support contract",
+        ),
+        (
+            "Acme pays its invoices within thirty days",
+            "Acme rarely pays its invoices within thirty days",
+        ),
         ("Acme bezahlt die Rechnung im Mai", "Acme bezahlt die Rechnung nicht im Mai"),
     ] {
         for (known, again) in [(known, again), (again, known)] {
@@ -278,16 +378,27 @@ fn what_differs_in_a_sign_or_in_time_is_told_apart() {
             assert_eq!(verdict, Verdict::New, "{known:?} {again:?}");
         }
     }
-    for (known, again) in [("The port is 5433.", "the PORT is: 5433"), ("He said \"yes\", really", "He said yes, really!")] {
-        assert_eq!(said(&WorkspaceMemory::new(clock), known, again), Verdict::Same, "{known:?} {again:?}");
+    for (known, again) in [
+        ("The port is 5433.", "the PORT is: 5433"),
+        ("He said \"yes\", really", "He said yes, really!"),
+    ] {
+        assert_eq!(
+            said(&WorkspaceMemory::new(clock), known, again),
+            Verdict::Same,
+            "{known:?} {again:?}"
+        );
     }
 }
 
 #[test]
 fn the_same_of_another_time_is_something_else() {
     each(|ws| {
-        let late =
-            |id: &str, from, to| Fact { entity: "acme".into(), valid_from: from, valid_to: to, ..fact(id, "Acme pays late") };
+        let late = |id: &str, from, to| Fact {
+            entity: "acme".into(),
+            valid_from: from,
+            valid_to: to,
+            ..fact(id, "Acme pays late")
+        };
         assert_eq!(tell(ws, late("f1", Some(1), Some(2))).0, Verdict::New);
         assert_eq!(tell(ws, late("f2", None, None)).0, Verdict::New, "it had ended");
         assert_eq!(tell(ws, late("f3", None, None)).0, Verdict::Same);
@@ -301,19 +412,44 @@ fn a_value_of_the_future_leaves_the_present_one_to_hold() {
     each(|ws| {
         ws.remember(port("f1", 5433, "ops")).expect("remembered");
         let later = clock() + DAY * 300;
-        assert_eq!(tell(ws, Fact { valid_from: Some(later), ..port("f2", 5434, "ops") }), (Verdict::Supersedes, "f2".into()));
+        assert_eq!(
+            tell(ws, Fact { valid_from: Some(later), ..port("f2", 5434, "ops") }),
+            (Verdict::Supersedes, "f2".into())
+        );
         let at = |moment| {
             let query = FactQuery { valid_at: Some(moment), ..FactQuery::default() };
-            ws.store().query(&query).expect("asked").into_iter().map(|fact| fact.id).collect::<Vec<_>>()
+            ws.store()
+                .query(&query)
+                .expect("asked")
+                .into_iter()
+                .map(|fact| fact.id)
+                .collect::<Vec<_>>()
         };
-        assert_eq!((at(clock()), at(later - 1), at(later)), (strings(["f1"]), strings(["f1"]), strings(["f2"])));
-        let past = |id: &str| Fact { valid_from: Some(DAY), entity: "x".into(), attribute: "y".into(), ..port(id, 1, "ops") };
+        assert_eq!(
+            (at(clock()), at(later - 1), at(later)),
+            (strings(["f1"]), strings(["f1"]), strings(["f2"]))
+        );
+        let past = |id: &str| Fact {
+            valid_from: Some(DAY),
+            entity: "x".into(),
+            attribute: "y".into(),
+            ..port(id, 1, "ops")
+        };
         ws.remember(past("g1")).expect("remembered");
-        ws.remember(Fact { valid_from: Some(DAY * 2), ..port("g2", 2, "ops") }).expect("remembered");
-        ws.supersede("g1", Fact { valid_from: Some(DAY * 2), ..fact("g3", "another") }).expect("superseded");
-        assert!(at(DAY).contains(&"g1".to_string()), "what held until another took its place is known of that time");
-        ws.supersede("g3", Fact { valid_from: Some(DAY), ..fact("g4", "corrected") }).expect("superseded");
-        assert!(get(ws, "g3").valid_to.is_none_or(|to| Some(to) >= get(ws, "g3").valid_from), "no time runs backwards");
+        ws.remember(Fact { valid_from: Some(DAY * 2), ..port("g2", 2, "ops") })
+            .expect("remembered");
+        ws.supersede("g1", Fact { valid_from: Some(DAY * 2), ..fact("g3", "another") })
+            .expect("superseded");
+        assert!(
+            at(DAY).contains(&"g1".to_string()),
+            "what held until another took its place is known of that time"
+        );
+        ws.supersede("g3", Fact { valid_from: Some(DAY), ..fact("g4", "corrected") })
+            .expect("superseded");
+        assert!(
+            get(ws, "g3").valid_to.is_none_or(|to| Some(to) >= get(ws, "g3").valid_from),
+            "no time runs backwards"
+        );
         let taken = ws.supersede("g4", fact("f1", "x")).expect_err("an id that is taken");
         assert_eq!(taken.to_string(), "there is a fact f1 already");
     });
@@ -325,12 +461,16 @@ fn who_corrects_itself_contests_no_more() {
         ws.remember(port("f1", 1, "erp")).expect("remembered");
         ws.remember(port("f2", 2, "crm")).expect("remembered");
         ws.remember(port("f1", 2, "erp")).expect("remembered");
-        let told: Vec<_> = live(ws).into_iter().map(|fact| (fact.id, fact.content, fact.contested_with)).collect();
+        let told: Vec<_> =
+            live(ws).into_iter().map(|fact| (fact.id, fact.content, fact.contested_with)).collect();
         let both = "The database listens on port 2";
         assert_eq!(told, [("f1".into(), both.into(), vec![]), ("f2".into(), both.into(), vec![])]);
         ws.remember(port("f3", 3, "hr")).expect("remembered");
         ws.remember(Fact { entity: "other".into(), ..port("f3", 3, "hr") }).expect("remembered");
-        assert!(live(ws).iter().all(|fact| fact.contested_with.is_empty()), "it is about something else now");
+        assert!(
+            live(ws).iter().all(|fact| fact.contested_with.is_empty()),
+            "it is about something else now"
+        );
     });
 }
 
@@ -338,7 +478,10 @@ fn who_corrects_itself_contests_no_more() {
 #[test]
 fn what_is_decided_at_once_is_not_lost() {
     let f = Fixture::new();
-    let patient = || WriteOptions { lock_timeout: std::time::Duration::from_secs(60), ..WriteOptions::new(clock) };
+    let patient = || WriteOptions {
+        lock_timeout: std::time::Duration::from_secs(60),
+        ..WriteOptions::new(clock)
+    };
     let ws = || WorkspaceMemory::in_capsule(StoreLocation::new(&f.path, patient()), clock);
     ws().store_fact(&port("f0", 0, "ops")).expect("stored");
     let others: Vec<String> = (1..9).map(|n| format!("f{n}")).collect();
@@ -363,6 +506,9 @@ fn what_is_decided_at_once_is_not_lost() {
         all.into_iter().filter_map(|one| one.join().ok()).filter(|done| *done).count()
     });
     assert_eq!(done, 1, "who comes second is told");
-    let live = ws().store().query(&FactQuery { entity: Some("db".into()), ..FactQuery::default() }).expect("asked");
+    let live = ws()
+        .store()
+        .query(&FactQuery { entity: Some("db".into()), ..FactQuery::default() })
+        .expect("asked");
     assert_eq!(live.len(), 1, "one took its place");
 }

@@ -87,7 +87,10 @@ impl Commit {
             frame_count: u64_at(bytes, 224),
             dictionary_offset: u64_at(bytes, 232),
         };
-        if commit.first_sequence > commit.next_sequence || commit.indexed > commit.next_sequence || commit.indexed == 0 {
+        if commit.first_sequence > commit.next_sequence
+            || commit.indexed > commit.next_sequence
+            || commit.indexed == 0
+        {
             return Err("the commit's sequences contradict each other");
         }
         Ok(commit)
@@ -95,7 +98,13 @@ impl Commit {
 }
 
 /// The chain after a commit of records that have these hashes.
-pub(crate) fn chain_of(prev: &Hash, number: u64, time_us: i64, first_sequence: u64, hashes: &[Hash]) -> Hash {
+pub(crate) fn chain_of(
+    prev: &Hash,
+    number: u64,
+    time_us: i64,
+    first_sequence: u64,
+    hashes: &[Hash],
+) -> Hash {
     let mut chain = ChainHasher::new(prev, number, time_us, first_sequence, hashes.len() as u64);
     hashes.iter().for_each(|hash| chain.record(hash));
     chain.finish()
@@ -105,7 +114,13 @@ pub(crate) fn chain_of(prev: &Hash, number: u64, time_us: i64, first_sequence: u
 pub(crate) struct ChainHasher(blake3::Hasher);
 
 impl ChainHasher {
-    pub(crate) fn new(prev: &Hash, number: u64, time_us: i64, first_sequence: u64, count: u64) -> ChainHasher {
+    pub(crate) fn new(
+        prev: &Hash,
+        number: u64,
+        time_us: i64,
+        first_sequence: u64,
+        count: u64,
+    ) -> ChainHasher {
         let mut hasher = blake3::Hasher::new_derive_key(CHAIN_CONTEXT);
         hasher.update(prev);
         hasher.update(&number.to_le_bytes());

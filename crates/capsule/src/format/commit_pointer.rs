@@ -28,7 +28,10 @@ impl CommitPointer {
     }
 
     pub(crate) fn encode(&self, header: &Header) -> [u8; POINTER_BYTES] {
-        assert!(self.serial > 0 && self.offset >= LOG_START && self.end > self.offset, "a commit lies in the log");
+        assert!(
+            self.serial > 0 && self.offset >= LOG_START && self.end > self.offset,
+            "a commit lies in the log"
+        );
         let mut out = [0; POINTER_BYTES];
         out[..8].copy_from_slice(&MAGIC);
         out[8..16].copy_from_slice(&self.serial.to_le_bytes());
@@ -51,19 +54,30 @@ impl CommitPointer {
     /// Reads the slot at offset `slot`; an unwritten, torn, misplaced or foreign one is none.
     pub(crate) fn decode(bytes: &[u8], slot: u64, header: &Header) -> Option<CommitPointer> {
         let bytes = bytes.get(..POINTER_BYTES)?;
-        let summed = holds(Seeded::PointerSumUnchecked, bytes[120..] == sealed(&bytes[..120], header.seed()));
+        let summed = holds(
+            Seeded::PointerSumUnchecked,
+            bytes[120..] == sealed(&bytes[..120], header.seed()),
+        );
         let ours = u64_at(bytes, 64) == header.generation && bytes[72..88] == header.capsule_id;
         let valid = bytes[..8] == MAGIC && summed && ours;
         let (serial, offset, end) = (u64_at(bytes, 8), u64_at(bytes, 16), u64_at(bytes, 24));
-        let pointer = CommitPointer { serial, offset, end, digest: hash_at(bytes, 32), named: bytes[88] == 1 };
+        let pointer = CommitPointer {
+            serial,
+            offset,
+            end,
+            digest: hash_at(bytes, 32),
+            named: bytes[88] == 1,
+        };
         (valid && pointer.slot() == slot).then_some(pointer)
     }
 
     /// Whose capsule a slot says that it belongs to, for a file whose header is damaged.
     pub(crate) fn owner(bytes: &[u8]) -> Option<Header> {
         let bytes = bytes.get(..POINTER_BYTES)?;
-        let header = Header::new(bytes[72..88].try_into().expect("sixteen bytes"), 0, u64_at(bytes, 64));
-        (bytes[..8] == MAGIC && bytes[120..] == sealed(&bytes[..120], header.seed())).then_some(header)
+        let header =
+            Header::new(bytes[72..88].try_into().expect("sixteen bytes"), 0, u64_at(bytes, 64));
+        (bytes[..8] == MAGIC && bytes[120..] == sealed(&bytes[..120], header.seed()))
+            .then_some(header)
     }
 
     /// The newer valid commit pointer among the pages before the log.

@@ -1,7 +1,9 @@
 //! The frame header: what comes next in the log, how long is it, and is it what was written?
 
 use super::header::{Header, sealed};
-use super::primitives::{Damage, Hash, PAYLOAD_BYTES_MAX, aligned, all_zero, hash, hash_at, u64_at};
+use super::primitives::{
+    Damage, Hash, PAYLOAD_BYTES_MAX, aligned, all_zero, hash, hash_at, u64_at,
+};
 use crate::seeded::{Seeded, holds};
 
 /// Bytes of a frame header.
@@ -23,9 +25,16 @@ pub(crate) enum Kind {
 
 impl Kind {
     fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::Records, Kind::Segment, Kind::Manifest, Kind::Dictionary, Kind::Commit, Kind::History]
-            .into_iter()
-            .find(|&kind| kind as u8 == byte)
+        [
+            Kind::Records,
+            Kind::Segment,
+            Kind::Manifest,
+            Kind::Dictionary,
+            Kind::Commit,
+            Kind::History,
+        ]
+        .into_iter()
+        .find(|&kind| kind as u8 == byte)
     }
 
     /// Name for messages.
@@ -105,19 +114,39 @@ impl Frame {
 }
 
 /// Appends a whole frame to `out`, whose first byte will lie at file offset `base`.
-pub(crate) fn push_frame(out: &mut Vec<u8>, base: u64, kind: Kind, serial: u64, header: &Header, payload: &[u8]) -> Frame {
+pub(crate) fn push_frame(
+    out: &mut Vec<u8>,
+    base: u64,
+    kind: Kind,
+    serial: u64,
+    header: &Header,
+    payload: &[u8],
+) -> Frame {
     let offset = base + out.len() as u64;
     assert!(offset.is_multiple_of(8), "frames start at multiples of eight");
-    assert!(payload.len() as u64 <= PAYLOAD_BYTES_MAX, "whoever reads the frame accepts its length");
+    assert!(
+        payload.len() as u64 <= PAYLOAD_BYTES_MAX,
+        "whoever reads the frame accepts its length"
+    );
     let start = out.len();
     out.resize(start + FRAME_HEADER_BYTES as usize, 0);
     out.extend_from_slice(payload);
     out.resize(out.len().next_multiple_of(8), 0);
     let body = start + FRAME_HEADER_BYTES as usize;
-    let frame = Frame { kind, payload_len: payload.len() as u64, offset, serial, digest: hash(&out[body..]) };
+    let frame = Frame {
+        kind,
+        payload_len: payload.len() as u64,
+        offset,
+        serial,
+        digest: hash(&out[body..]),
+    };
     let bytes = frame.encode(header);
     out[start..body].copy_from_slice(&bytes);
-    debug_assert_eq!(Frame::decode(&out[start..], offset, header), Ok(frame), "whoever reads the frame finds what was written");
+    debug_assert_eq!(
+        Frame::decode(&out[start..], offset, header),
+        Ok(frame),
+        "whoever reads the frame finds what was written"
+    );
     assert_eq!(base + out.len() as u64, frame.end(), "a frame is as long as its header says");
     frame
 }
@@ -135,8 +164,10 @@ mod tests {
     #[test]
     fn a_frame_lies_at_a_multiple_of_eight() {
         let header = Header::new([1; 16], 0, 1);
-        for (offset, expected) in [(12_288, true), (12_296, true), (12_292, false), (12_289, false)] {
-            let frame = Frame { kind: Kind::Commit, payload_len: 0, offset, serial: 1, digest: hash(&[]) };
+        for (offset, expected) in [(12_288, true), (12_296, true), (12_292, false), (12_289, false)]
+        {
+            let frame =
+                Frame { kind: Kind::Commit, payload_len: 0, offset, serial: 1, digest: hash(&[]) };
             let read = Frame::decode(&frame.encode(&header), offset, &header);
             assert_eq!(read.is_ok(), expected, "{offset}: {read:?}");
         }

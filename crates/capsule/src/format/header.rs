@@ -56,7 +56,11 @@ impl Header {
         let sum = sum(&page);
         page.extend_from_slice(&sum.to_le_bytes());
         assert_eq!(page.len(), HEADER_BYTES, "the header fills its page");
-        debug_assert_eq!(Header::decode(&page), Ok(*self), "whoever opens the file reads the header that was written");
+        debug_assert_eq!(
+            Header::decode(&page),
+            Ok(*self),
+            "whoever opens the file reads the header that was written"
+        );
         page
     }
 

@@ -18,7 +18,11 @@ pub(crate) fn encode(commits: &[PastCommit]) -> Vec<u8> {
         push_leb128(&mut out, commit.records);
         previous = commit.time_us;
     }
-    debug_assert_eq!(decode(&out).as_deref(), Ok(commits), "whoever opens the file reads the history that was written");
+    debug_assert_eq!(
+        decode(&out).as_deref(),
+        Ok(commits),
+        "whoever opens the file reads the history that was written"
+    );
     out
 }
 

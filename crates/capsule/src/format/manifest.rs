@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::commit::Commit;
 use super::primitives::{
-    COUNT_MAX, DERIVED_SEGMENTS_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at, u32_at, u64_at,
+    COUNT_MAX, DERIVED_SEGMENTS_MAX, Damage, Hash, PAYLOAD_BYTES_MAX, SEGMENTS_MAX, hash_at,
+    u32_at, u64_at,
 };
 
 /// Version of a manifest without derived segments.
@@ -54,7 +55,8 @@ impl Manifest {
         let from = segments.partition_point(|s| s.first_sequence < range.start);
         let to = segments.partition_point(|s| s.first_sequence < range.end);
         let starts = segments.get(from).map_or(indexed, |s| s.first_sequence) == range.start;
-        let ends = range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
+        let ends =
+            range.end >= indexed || segments.get(to).is_some_and(|s| s.first_sequence == range.end);
         if !starts || !ends {
             return Err("a segment does not join the ones in force");
         }
@@ -76,8 +78,12 @@ impl Manifest {
     /// A manifest without derived segments is written as it was before there were any.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let Manifest { segments, derived } = self;
-        assert!(segments.len() <= SEGMENTS_MAX && derived.len() <= DERIVED_SEGMENTS_MAX, "the writer keeps the manifest small");
-        let mut out = Vec::with_capacity(2 * COUNT_BYTES + (segments.len() + derived.len()) * ENTRY_BYTES);
+        assert!(
+            segments.len() <= SEGMENTS_MAX && derived.len() <= DERIVED_SEGMENTS_MAX,
+            "the writer keeps the manifest small"
+        );
+        let mut out =
+            Vec::with_capacity(2 * COUNT_BYTES + (segments.len() + derived.len()) * ENTRY_BYTES);
         let version = if derived.is_empty() { VERSION } else { VERSION_WITH_DERIVED };
         out.extend_from_slice(&version.to_le_bytes());
         out.extend_from_slice(&(segments.len() as u32).to_le_bytes());
@@ -91,10 +97,13 @@ impl Manifest {
 
     /// Reads the manifest that `commit` names.
     pub(crate) fn decode(payload: &[u8], commit: &Commit) -> Result<Manifest, Damage> {
-        if payload.len() < COUNT_BYTES || ![VERSION, VERSION_WITH_DERIVED].contains(&u32_at(payload, 0)) {
+        if payload.len() < COUNT_BYTES
+            || ![VERSION, VERSION_WITH_DERIVED].contains(&u32_at(payload, 0))
+        {
             return Err("the manifest is cut short or of an unknown version");
         }
-        let (segments, rest) = take_entries(&payload[COUNT_BYTES..], u32_at(payload, 4), SEGMENTS_MAX)?;
+        let (segments, rest) =
+            take_entries(&payload[COUNT_BYTES..], u32_at(payload, 4), SEGMENTS_MAX)?;
         let (derived, rest) = match rest.get(..COUNT_BYTES) {
             Some(count) if u32_at(payload, 0) == VERSION_WITH_DERIVED && u32_at(count, 4) == 0 => {
                 take_entries(&rest[COUNT_BYTES..], u32_at(count, 0), DERIVED_SEGMENTS_MAX)?
@@ -114,7 +123,11 @@ impl Manifest {
 const LENGTH: Damage = "the manifest's length does not fit its counts";
 
 /// Takes `count` entries off the front of `bytes`.
-fn take_entries(bytes: &[u8], count: u32, limit: usize) -> Result<(Vec<SegmentMeta>, &[u8]), Damage> {
+fn take_entries(
+    bytes: &[u8],
+    count: u32,
+    limit: usize,
+) -> Result<(Vec<SegmentMeta>, &[u8]), Damage> {
     let count = count as usize;
     if count > limit || bytes.len() < count * ENTRY_BYTES {
         return Err(LENGTH);
@@ -138,7 +151,11 @@ fn expect_segments(segments: &[SegmentMeta], indexed: u64) -> Result<(), Damage>
         }
         next = segment.next_sequence;
     }
-    if next == indexed { Ok(()) } else { Err("the manifest does not reach as far as the commit says") }
+    if next == indexed {
+        Ok(())
+    } else {
+        Err("the manifest does not reach as far as the commit says")
+    }
 }
 
 /// The next derived segment lies after the manifest: its id will be the highest.
@@ -153,7 +170,10 @@ fn expect_derived(derived: &[SegmentMeta], commit: &Commit) -> Result<(), Damage
         {
             return Err("the manifest names a derived segment over records that do not exist");
         }
-        if derived.id != derived.frame_offset || derived.id >= commit.manifest_offset || breaks_a_limit(derived) {
+        if derived.id != derived.frame_offset
+            || derived.id >= commit.manifest_offset
+            || breaks_a_limit(derived)
+        {
             return Err("the manifest names a derived segment where none can be");
         }
     }
@@ -161,7 +181,9 @@ fn expect_derived(derived: &[SegmentMeta], commit: &Commit) -> Result<(), Damage
 }
 
 fn encode_entry(meta: &SegmentMeta, out: &mut Vec<u8>) {
-    for word in [meta.id, meta.first_sequence, meta.next_sequence, meta.frame_offset, meta.payload_len] {
+    for word in
+        [meta.id, meta.first_sequence, meta.next_sequence, meta.frame_offset, meta.payload_len]
+    {
         out.extend_from_slice(&word.to_le_bytes());
     }
     out.extend_from_slice(&meta.digest);
@@ -185,7 +207,15 @@ mod tests {
     use super::*;
 
     fn meta(id: u64, first_sequence: u64, next_sequence: u64) -> SegmentMeta {
-        SegmentMeta { id, first_sequence, next_sequence, frame_offset: id, payload_len: 9, digest: [5; 32], head_sum: 6 }
+        SegmentMeta {
+            id,
+            first_sequence,
+            next_sequence,
+            frame_offset: id,
+            payload_len: 9,
+            digest: [5; 32],
+            head_sum: 6,
+        }
     }
 
     fn commit(indexed: u64) -> Commit {
@@ -219,28 +249,40 @@ mod tests {
         single.for_each(|derived| assert!(decode_derived(vec![*derived]).is_err(), "{derived:?}"));
         assert!(decode_derived(vec![meta(24, 2, 9), meta(24, 2, 9)]).is_err(), "one id twice");
         assert!(decode_derived(vec![meta(32, 2, 9), meta(24, 2, 9)]).is_err(), "out of order");
-        let many = |count: usize| decode_derived((0..count as u64).map(|i| meta(1000 + i, 1, 2)).collect());
+        let many = |count: usize| {
+            decode_derived((0..count as u64).map(|i| meta(1000 + i, 1, 2)).collect())
+        };
         assert!(many(DERIVED_SEGMENTS_MAX).is_ok());
     }
 
     #[test]
     fn counts_that_do_not_fit_are_refused() {
-        let manifest = Manifest { segments: vec![meta(80, 1, 4)], derived: vec![meta(24, 2, 9), meta(32, 1, 3)] };
+        let manifest = Manifest {
+            segments: vec![meta(80, 1, 4)],
+            derived: vec![meta(24, 2, 9), meta(32, 1, 3)],
+        };
         let bytes = manifest.encode();
-        (0..bytes.len()).for_each(|len| assert!(Manifest::decode(&bytes[..len], &commit(4)).is_err(), "{len} bytes"));
+        (0..bytes.len()).for_each(|len| {
+            assert!(Manifest::decode(&bytes[..len], &commit(4)).is_err(), "{len} bytes")
+        });
         let changed = |at: usize, to: u32| {
             let mut bytes = bytes.clone();
             bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
             Manifest::decode(&bytes, &commit(4))
         };
         assert!(changed(0, 2).is_ok());
-        for (at, to) in [(0, 1), (0, 3), (4, 0), (4, 2), (88, 1), (88, 3), (88, u32::MAX), (92, 1)] {
+        for (at, to) in [(0, 1), (0, 3), (4, 0), (4, 2), (88, 1), (88, 3), (88, u32::MAX), (92, 1)]
+        {
             assert!(changed(at, to).is_err(), "{to} at {at}");
         }
-        assert!(Manifest::decode(&[bytes, vec![0; 8]].concat(), &commit(4)).is_err(), "bytes after the end");
+        assert!(
+            Manifest::decode(&[bytes, vec![0; 8]].concat(), &commit(4)).is_err(),
+            "bytes after the end"
+        );
         let mut too_many = manifest.encode()[..88].to_vec();
         too_many.extend_from_slice(&(DERIVED_SEGMENTS_MAX as u64 + 1).to_le_bytes());
-        (0..=DERIVED_SEGMENTS_MAX as u64).for_each(|i| encode_entry(&meta(1000 + i, 1, 2), &mut too_many));
+        (0..=DERIVED_SEGMENTS_MAX as u64)
+            .for_each(|i| encode_entry(&meta(1000 + i, 1, 2), &mut too_many));
         assert!(Manifest::decode(&too_many, &commit(4)).is_err());
     }
 }

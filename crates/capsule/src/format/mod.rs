@@ -5,8 +5,8 @@
 pub use header::{FORMAT_VERSION, READER_FEATURES, WRITER_FEATURES};
 pub use manifest::SegmentMeta;
 pub use primitives::{
-    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX, RECORD_BYTES_MAX,
-    RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
+    BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX,
+    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
 };
 pub use records::Stored;
 pub use segment::Tag;
@@ -31,18 +31,32 @@ mod tests {
     type Reads = fn(u64) -> Result<(), Damage>;
 
     fn commit(number: u64) -> Result<(), Damage> {
-        let commit = commit::Commit { serial: number, indexed: 1, next_sequence: 1, ..commit::Commit::default() };
+        let commit = commit::Commit {
+            serial: number,
+            indexed: 1,
+            next_sequence: 1,
+            ..commit::Commit::default()
+        };
         commit::Commit::decode(&commit.encode()).map(drop)
     }
 
     fn sequences(number: u64) -> Result<(), Damage> {
-        let commit = commit::Commit { indexed: number, next_sequence: number, ..commit::Commit::default() };
+        let commit =
+            commit::Commit { indexed: number, next_sequence: number, ..commit::Commit::default() };
         commit::Commit::decode(&commit.encode()).map(drop)
     }
 
     fn segment(frame_offset: u64) -> Result<(), Damage> {
         let (digest, payload_len) = ([0; 32], 0);
-        let meta = SegmentMeta { id: 1, first_sequence: 1, next_sequence: 2, frame_offset, payload_len, digest, head_sum: 0 };
+        let meta = SegmentMeta {
+            id: 1,
+            first_sequence: 1,
+            next_sequence: 2,
+            frame_offset,
+            payload_len,
+            digest,
+            head_sum: 0,
+        };
         decode_segment(meta).map(drop)
     }
 
@@ -54,15 +68,25 @@ mod tests {
 
     fn records(first_sequence: u64) -> Result<(), Damage> {
         let mut payload = Vec::new();
-        records::RecordsHead { first_sequence, count: 1, coding: records::Coding::Plain, dictionary: 0, plain_len: 0 }
-            .encode(&mut payload);
+        records::RecordsHead {
+            first_sequence,
+            count: 1,
+            coding: records::Coding::Plain,
+            dictionary: 0,
+            plain_len: 0,
+        }
+        .encode(&mut payload);
         records::RecordsHead::decode(&payload).map(drop)
     }
 
     #[test]
     fn numbers_that_leave_no_room_to_count_on_are_refused() {
-        let readers: [(&str, Reads); 4] =
-            [("serial", commit), ("sequences", sequences), ("segment", segment), ("records", records)];
+        let readers: [(&str, Reads); 4] = [
+            ("serial", commit),
+            ("sequences", sequences),
+            ("segment", segment),
+            ("records", records),
+        ];
         for (name, reads) in readers {
             assert_eq!(reads(COUNT_MAX), Ok(()), "{name}");
             assert!(reads(COUNT_MAX + 1).is_err() && reads(u64::MAX).is_err(), "{name}");
@@ -74,7 +98,15 @@ mod tests {
         let of = |payload_len| {
             let digest = [0; 32];
             let frame_offset = LOG_START;
-            let meta = SegmentMeta { id: 1, first_sequence: 1, next_sequence: 2, frame_offset, payload_len, digest, head_sum: 0 };
+            let meta = SegmentMeta {
+                id: 1,
+                first_sequence: 1,
+                next_sequence: 2,
+                frame_offset,
+                payload_len,
+                digest,
+                head_sum: 0,
+            };
             decode_segment(meta)
         };
         assert!(of(PAYLOAD_BYTES_MAX).is_ok());

@@ -1,6 +1,9 @@
 //! A records frame's payload: a run of record bodies, packed where it pays.
 
-use super::primitives::{BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at, u64_at};
+use super::primitives::{
+    BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at,
+    u64_at,
+};
 
 pub(crate) const HEAD_BYTES: usize = 32;
 const PURGED: u32 = 1 << 31;
@@ -24,7 +27,10 @@ pub(crate) struct RecordsHead {
 
 impl RecordsHead {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        assert!((1..=RECORDS_PER_FRAME_MAX).contains(&(self.count as usize)), "whoever reads the frame accepts its count");
+        assert!(
+            (1..=RECORDS_PER_FRAME_MAX).contains(&(self.count as usize)),
+            "whoever reads the frame accepts its count"
+        );
         assert!(self.plain_len <= BODY_BYTES_MAX, "whoever reads the frame accepts its length");
         out.extend_from_slice(&self.first_sequence.to_le_bytes());
         out.extend_from_slice(&self.count.to_le_bytes());
@@ -49,8 +55,10 @@ impl RecordsHead {
             dictionary: u64_at(payload, 16),
             plain_len: u64_at(payload, 24),
         };
-        let plain_fits = coding == Coding::Zstd || payload.len() - HEAD_BYTES == head.plain_len as usize;
-        let counts_fit = head.first_sequence <= COUNT_MAX && (1..=RECORDS_PER_FRAME_MAX).contains(&(head.count as usize));
+        let plain_fits =
+            coding == Coding::Zstd || payload.len() - HEAD_BYTES == head.plain_len as usize;
+        let counts_fit = head.first_sequence <= COUNT_MAX
+            && (1..=RECORDS_PER_FRAME_MAX).contains(&(head.count as usize));
         if head.plain_len > BODY_BYTES_MAX || !counts_fit || !plain_fits {
             return Err("the records break a limit");
         }
@@ -80,7 +88,10 @@ impl Stored<'_> {
     fn word(&self) -> u32 {
         match self {
             Stored::Body(body) => {
-                assert!(body.len() <= RECORD_BYTES_MAX, "a length leaves the bit of purged records free");
+                assert!(
+                    body.len() <= RECORD_BYTES_MAX,
+                    "a length leaves the bit of purged records free"
+                );
                 body.len() as u32
             }
             Stored::Purged(_) => PURGED | 32,
@@ -141,7 +152,10 @@ impl Block {
         if end != plain.len() {
             return Err(DAMAGE);
         }
-        debug_assert!(ends.is_sorted() && ends.len() == head.count as usize, "a block gives every record that it counts");
+        debug_assert!(
+            ends.is_sorted() && ends.len() == head.count as usize,
+            "a block gives every record that it counts"
+        );
         Ok(Block { first_sequence: head.first_sequence, plain, ends })
     }
 

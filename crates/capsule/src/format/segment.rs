@@ -43,11 +43,19 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Of a payload that lies at `payload_offset` and is `payload_len` bytes long, by its first bytes.
-    pub(crate) fn decode(bytes: &[u8], payload_offset: u64, payload_len: u64) -> Result<Layout, Damage> {
+    pub(crate) fn decode(
+        bytes: &[u8],
+        payload_offset: u64,
+        payload_len: u64,
+    ) -> Result<Layout, Damage> {
         if bytes.len() < FIXED_BYTES || bytes[..8] != MAGIC {
             return Err("the segment has no head");
         }
-        let layout = Layout { payload_offset, sections: u32_at(bytes, 16) as usize, content_len: u64_at(bytes, 8) };
+        let layout = Layout {
+            payload_offset,
+            sections: u32_at(bytes, 16) as usize,
+            content_len: u64_at(bytes, 8),
+        };
         let fits = layout.sections <= SECTIONS_MAX
             && layout.content_len <= payload_len
             && layout.head_len() + layout.content_len == payload_len;
@@ -85,7 +93,10 @@ impl Layout {
         let first = (self.payload_offset + self.head_len()) / BLOCK_BYTES;
         let block = |at: u64| (self.payload_offset + at) / BLOCK_BYTES - first;
         let content = self.head_len()..=self.head_len() + self.content_len;
-        debug_assert!(range.is_empty() || content.contains(&range.start) && content.contains(&range.end), "of the content");
+        debug_assert!(
+            range.is_empty() || content.contains(&range.start) && content.contains(&range.end),
+            "of the content"
+        );
         if range.is_empty() { 0..0 } else { block(range.start)..block(range.end - 1) + 1 }
     }
 
@@ -113,7 +124,8 @@ pub(crate) const fn head_len_about(payload_len: u64) -> u64 {
 /// A payload made of `sections`, which will lie at `payload_offset` in the file.
 pub(crate) fn encode(sections: &[(Tag, &[u8])], payload_offset: u64) -> Encoded {
     assert!(sections.len() <= SECTIONS_MAX, "sections are few and named by us");
-    let content_len = sections.iter().map(|(_, bytes)| (bytes.len() as u64).next_multiple_of(8)).sum();
+    let content_len =
+        sections.iter().map(|(_, bytes)| (bytes.len() as u64).next_multiple_of(8)).sum();
     let layout = Layout { payload_offset, sections: sections.len(), content_len };
     let head_len = layout.head_len() as usize;
     let mut out = Vec::with_capacity(head_len + content_len as usize);
@@ -139,14 +151,26 @@ pub(crate) fn encode(sections: &[(Tag, &[u8])], payload_offset: u64) -> Encoded 
         let sum = sum(&out[block.start as usize..block.end as usize]);
         out[at..at + SUM_BYTES as usize].copy_from_slice(&sum.to_le_bytes());
     }
-    assert_eq!(out.len() as u64, layout.head_len() + content_len, "a payload is as long as its head says");
-    debug_assert_eq!(Layout::decode(&out, payload_offset, out.len() as u64), Ok(layout), "whoever reads it finds the same parts");
+    assert_eq!(
+        out.len() as u64,
+        layout.head_len() + content_len,
+        "a payload is as long as its head says"
+    );
+    debug_assert_eq!(
+        Layout::decode(&out, payload_offset, out.len() as u64),
+        Ok(layout),
+        "whoever reads it finds the same parts"
+    );
     let head_sum = sum(&out[..head_len]);
     Encoded { payload: out, head_sum }
 }
 
 /// Reads the table of sections of a whole head.
-pub(crate) fn decode_sections(head: &[u8], layout: &Layout, payload_len: u64) -> Result<Vec<SectionEntry>, Damage> {
+pub(crate) fn decode_sections(
+    head: &[u8],
+    layout: &Layout,
+    payload_len: u64,
+) -> Result<Vec<SectionEntry>, Damage> {
     let table = &head[FIXED_BYTES..FIXED_BYTES + layout.sections * ENTRY_BYTES];
     let sections: Vec<SectionEntry> = table
         .chunks_exact(ENTRY_BYTES)
@@ -161,7 +185,11 @@ pub(crate) fn decode_sections(head: &[u8], layout: &Layout, payload_len: u64) ->
             && s.offset >= layout.head_len()
             && s.offset.checked_add(s.len).is_some_and(|end| end <= payload_len)
     };
-    if sections.iter().all(inside) { Ok(sections) } else { Err("the segment's table of sections breaks a limit") }
+    if sections.iter().all(inside) {
+        Ok(sections)
+    } else {
+        Err("the segment's table of sections breaks a limit")
+    }
 }
 
 /// One entry of the record directory.
@@ -174,7 +202,11 @@ pub(crate) struct RecordsPlace {
 pub(crate) const PLACE_BYTES: usize = 16;
 
 pub(crate) fn encode_directory(places: &[RecordsPlace]) -> Vec<u8> {
-    places.iter().flat_map(|place| [place.first_sequence.to_le_bytes(), place.frame_offset.to_le_bytes()]).flatten().collect()
+    places
+        .iter()
+        .flat_map(|place| [place.first_sequence.to_le_bytes(), place.frame_offset.to_le_bytes()])
+        .flatten()
+        .collect()
 }
 
 /// Reads one entry.
@@ -210,9 +242,11 @@ mod tests {
         for payload_offset in [72, 4000, 4096, 4096 - 24, 12_288 + 72, 8184] {
             for len in [0usize, 1, 8, 4000, 4096, 4104, 20_000] {
                 let content = vec![7; len];
-                let Encoded { payload, head_sum } = encode(&[(*b"test    ", &content)], payload_offset);
+                let Encoded { payload, head_sum } =
+                    encode(&[(*b"test    ", &content)], payload_offset);
                 let payload_len = payload.len() as u64;
-                let layout = Layout::decode(&payload, payload_offset, payload_len).expect("what was encoded");
+                let layout = Layout::decode(&payload, payload_offset, payload_len)
+                    .expect("what was encoded");
                 let head = &payload[..layout.head_len() as usize];
                 assert_eq!(sum(head), head_sum);
                 let section = decode_sections(head, &layout, payload_len).expect("inside")[0];
@@ -222,8 +256,14 @@ mod tests {
                     let block = layout.block(index);
                     assert_eq!(block.start, at, "{payload_offset} {len}");
                     assert_eq!(layout.blocks_of(&block), index..index + 1);
-                    assert_eq!(layout.sum_of(head, index), sum(&payload[block.start as usize..block.end as usize]));
-                    assert!((payload_offset + block.end).is_multiple_of(BLOCK_BYTES) || block.end == payload_len);
+                    assert_eq!(
+                        layout.sum_of(head, index),
+                        sum(&payload[block.start as usize..block.end as usize])
+                    );
+                    assert!(
+                        (payload_offset + block.end).is_multiple_of(BLOCK_BYTES)
+                            || block.end == payload_len
+                    );
                     at = block.end;
                 }
                 assert_eq!(at, payload_len);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use kapsa_capsule::{Error, LockState, NewCapsule, Snapshot, Stored, Writer, WriterOptions, create, lock_state};
+use kapsa_capsule::{
+    Error, LockState, NewCapsule, Snapshot, Stored, Writer, WriterOptions, create, lock_state,
+};
 
 use crate::{assert_whole, bodies, fixture, put, segment, writer};
 
@@ -11,7 +13,8 @@ fn records_come_back_in_order_after_each_reopen() {
     let f = fixture();
     for round in 0..20u64 {
         let mut w = writer(&f.path);
-        let next = put(&mut w, &[format!("first of {round}").as_bytes(), b"", &vec![round as u8; 5000]]);
+        let next =
+            put(&mut w, &[format!("first of {round}").as_bytes(), b"", &vec![round as u8; 5000]]);
         assert_eq!(next, round * 3 + 4);
     }
     let snapshot = Snapshot::open(&f.path).expect("opens");
@@ -44,7 +47,8 @@ fn an_uncommitted_transaction_leaves_nothing() {
     let mut w = writer(&f.path);
     put(&mut w, &[b"kept"]);
     let length = std::fs::metadata(&f.path).expect("there").len();
-    let big: Vec<u8> = (0..30_000_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let big: Vec<u8> =
+        (0..30_000_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let mut transaction = w.begin().expect("begins");
     for part in big.chunks(1 << 20) {
         transaction.append(part).expect("appends");
@@ -60,8 +64,13 @@ fn an_uncommitted_transaction_leaves_nothing() {
 #[test]
 fn bulk_is_packed_with_a_dictionary_and_later_batches_use_it() {
     let f = fixture();
-    let text =
-        |i: usize| format!("record {i}: the quick brown fox jumps over the lazy dog, once more, number {}", i * 7919).repeat(9);
+    let text = |i: usize| {
+        format!(
+            "record {i}: the quick brown fox jumps over the lazy dog, once more, number {}",
+            i * 7919
+        )
+        .repeat(9)
+    };
     let mut plain = 0;
     for batch in 0..3 {
         let mut w = writer(&f.path);
@@ -75,7 +84,10 @@ fn bulk_is_packed_with_a_dictionary_and_later_batches_use_it() {
     assert!(std::fs::metadata(&f.path).expect("there").len() < plain as u64 / 4, "packed");
     let snapshot = Snapshot::open(&f.path).expect("opens");
     for i in [0usize, 1, 3999, 4000, 11_999] {
-        assert_eq!(snapshot.record(i as u64 + 1).expect("there").stored(), Stored::Body(text(i).as_bytes()));
+        assert_eq!(
+            snapshot.record(i as u64 + 1).expect("there").stored(),
+            Stored::Body(text(i).as_bytes())
+        );
     }
     assert_eq!(assert_whole(&f.path).records, 12_000);
 }
@@ -93,7 +105,10 @@ fn segments_join_are_replaced_and_lead_to_their_records() {
         t.commit(2).expect("commits");
     }
     let s = w.snapshot().expect("opens");
-    assert_eq!((s.segments().len(), s.indexed(), s.tail(), s.tail_bytes()), (2, 12, 12..21, 5 * 20 + 4 * 10));
+    assert_eq!(
+        (s.segments().len(), s.indexed(), s.tail(), s.tail_bytes()),
+        (2, 12, 12..21, 5 * 20 + 4 * 10)
+    );
     assert_eq!(bodies(&s).len(), 20);
     let mut t = w.begin().expect("begins");
     t.append(b"new").expect("appends");
@@ -127,7 +142,9 @@ fn rewriting_keeps_the_chain_and_erases_what_is_purged() {
             let record = record.expect("readable");
             let hash = record.stored().hash();
             let purge = record.sequence() == 7;
-            rewrite.append(if purge { Stored::Purged(&hash) } else { record.stored() }).expect("appends");
+            rewrite
+                .append(if purge { Stored::Purged(&hash) } else { record.stored() })
+                .expect("appends");
         }
         let next = before.next_sequence;
         rewrite.add_segment(segment(1, next, b"s")).expect("joins");
@@ -179,7 +196,9 @@ fn a_second_writer_is_told_who_holds_the_lock() {
     options.holder.host = "here".to_string();
     let first = Writer::open(&f.path, &options).expect("opens");
     match Writer::open(&f.path, &WriterOptions::default()) {
-        Err(Error::LockedByWriter { holder: Some(holder), .. }) => assert_eq!((holder.pid, holder.host.as_str()), (4711, "here")),
+        Err(Error::LockedByWriter { holder: Some(holder), .. }) => {
+            assert_eq!((holder.pid, holder.host.as_str()), (4711, "here"))
+        }
         other => panic!("{other:?}"),
     }
     assert!(matches!(lock_state(&f.path), Ok(LockState::Held(h)) if h.pid == 4711));
@@ -187,7 +206,14 @@ fn a_second_writer_is_told_who_holds_the_lock() {
     let waiting = std::thread::spawn({
         let path = f.path.clone();
         move || {
-            Writer::open(&path, &WriterOptions { lock_timeout: Duration::from_secs(20), ..WriterOptions::default() }).map(drop)
+            Writer::open(
+                &path,
+                &WriterOptions {
+                    lock_timeout: Duration::from_secs(20),
+                    ..WriterOptions::default()
+                },
+            )
+            .map(drop)
         }
     });
     std::thread::sleep(Duration::from_millis(30));
@@ -243,6 +269,9 @@ fn create_leaves_what_is_there() {
         other => panic!("{other:?}"),
     }
     assert!(!kapsa_capsule::lock_path(&foreign).exists(), "nothing beside a stranger's file");
-    assert!(matches!(Writer::open(&foreign, &WriterOptions::default()), Err(Error::NotACapsule { .. })));
+    assert!(matches!(
+        Writer::open(&foreign, &WriterOptions::default()),
+        Err(Error::NotACapsule { .. })
+    ));
     assert!(!kapsa_capsule::lock_path(&foreign).exists());
 }

@@ -13,7 +13,17 @@ const SECTOR: usize = 512;
 /// Capsules that differ in what their bytes mean.
 pub const CAPSULES: [(&str, &[Step]); 4] = [
     ("of a few puts", &[Step::Create, Step::Put(2), Step::Put(1), Step::PutLarge]),
-    ("with segments", &[Step::Create, Step::Put(3), Step::Index(1, 3), Step::Put(1), Step::Index(3, 5), Step::Put(2)]),
+    (
+        "with segments",
+        &[
+            Step::Create,
+            Step::Put(3),
+            Step::Index(1, 3),
+            Step::Put(1),
+            Step::Index(3, 5),
+            Step::Put(2),
+        ],
+    ),
     (
         "with derived segments",
         &[
@@ -25,11 +35,20 @@ pub const CAPSULES: [(&str, &[Step]); 4] = [
             Step::Put(1),
         ],
     ),
-    ("compacted", &[Step::Create, Step::Put(3), Step::Put(2), Step::Rewrite, Step::Put(1), Step::Put(1)]),
+    (
+        "compacted",
+        &[Step::Create, Step::Put(3), Step::Put(2), Step::Rewrite, Step::Put(1), Step::Put(1)],
+    ),
 ];
 
 pub fn capsule(steps: &'static [Step]) -> Verdict<Vec<u8>> {
-    let world = World::before(&Scenario { name: "bytes", before: steps, steps: &[], small_buffers: false, lie: None })?;
+    let world = World::before(&Scenario {
+        name: "bytes",
+        before: steps,
+        steps: &[],
+        small_buffers: false,
+        lie: None,
+    })?;
     Ok(world.start()[path()].clone())
 }
 
@@ -74,7 +93,8 @@ impl Judge {
     fn judge(&mut self) -> Verdict {
         self.counts.damages += 1;
         let disk = Disk::with_files(&self.files);
-        let seen = verify_in(&disk, path(), &mut |_, _| {}).map_or(true, |report| !report.problems.is_empty());
+        let seen = verify_in(&disk, path(), &mut |_, _| {})
+            .map_or(true, |report| !report.problems.is_empty());
         if !seen {
             return Err("verify did not see it".to_string());
         }
@@ -141,7 +161,9 @@ pub fn damage_every_sector(bytes: &[u8]) -> Verdict<Counts> {
         judge.try_damage(&garbage).map_err(context)?;
         for other in 0..sectors {
             let context = |what| format!("sectors {sector} and {other}: {what}");
-            judge.try_damage(&|bytes| bytes.copy_within(range(sector), other * SECTOR)).map_err(context)?;
+            judge
+                .try_damage(&|bytes| bytes.copy_within(range(sector), other * SECTOR))
+                .map_err(context)?;
             let swap = |bytes: &mut Vec<u8>| {
                 let kept = bytes[range(other)].to_vec();
                 bytes.copy_within(range(sector), other * SECTOR);
@@ -174,12 +196,18 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     let (_, other) = fork(2).map_err(|e| e.to_string())?;
     one.splice(first_end.., other[first_end..].iter().copied());
     // The newer commit pointer is the other's too: each commit pointer names a commit that is there.
-    let serial = |slot: &usize| u64::from_le_bytes(other[slot + 8..slot + 16].try_into().expect("eight bytes"));
+    let serial = |slot: &usize| {
+        u64::from_le_bytes(other[slot + 8..slot + 16].try_into().expect("eight bytes"))
+    };
     let newer = [4096, 8192].into_iter().max_by_key(serial).expect("two slots");
     one.splice(newer..newer + 4096, other[newer..newer + 4096].iter().copied());
     let disk = Disk::with_files(&Files::from([(path().to_path_buf(), one)]));
     let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| e.to_string())?;
-    if report.problems.is_empty() { Err("verify did not see a spliced history".to_string()) } else { Ok(()) }
+    if report.problems.is_empty() {
+        Err("verify did not see a spliced history".to_string())
+    } else {
+        Ok(())
+    }
 }
 
 /// Cuts the file to every length: it says so, or there is an older whole state where no commit pointer promises more.
@@ -187,7 +215,9 @@ pub fn cut_everywhere(bytes: &[u8]) -> Verdict<u64> {
     for len in 0..bytes.len() {
         let files = Files::from([(path().to_path_buf(), bytes[..len].to_vec())]);
         let told = guarded(|| match read_all(&files) {
-            Err(Error::Truncated { .. } | Error::NotACapsule { .. } | Error::Corrupt { .. }) => Ok(()),
+            Err(Error::Truncated { .. } | Error::NotACapsule { .. } | Error::Corrupt { .. }) => {
+                Ok(())
+            }
             other => Err(format!("{:?}", other.map(|bodies| bodies.len()))),
         });
         told.map_err(|what| format!("cut to {len} bytes it was read: {what}"))?;
@@ -217,7 +247,9 @@ fn every_zeroed_swapped_or_doubled_sector_is_found() {
 
 #[test]
 fn a_history_spliced_from_two_is_found() {
-    CAPSULES.iter().for_each(|(name, steps)| splice_forks(steps).unwrap_or_else(|what| panic!("{name}: {what}")));
+    CAPSULES.iter().for_each(|(name, steps)| {
+        splice_forks(steps).unwrap_or_else(|what| panic!("{name}: {what}"))
+    });
 }
 
 #[test]
@@ -236,23 +268,32 @@ fn without_commit_pointers_damage_before_the_newest_commit_is_not_taken_for_a_to
         let mut bytes = capsule(steps).expect("made");
         let last = capsule(&steps[..steps.len() - 1]).expect("made").len();
         bytes[4096..12_288].fill(0);
-        let good = read_all(&Files::from([(path().to_path_buf(), bytes.clone())])).expect("readable without commit pointers");
+        let good = read_all(&Files::from([(path().to_path_buf(), bytes.clone())]))
+            .expect("readable without commit pointers");
         for position in (12_288..last).step_by(5) {
             let mut damaged = bytes.clone();
             damaged[position] ^= 0x10;
             let files = Files::from([(path().to_path_buf(), damaged)]);
             let read = guarded(|| read_all(&files).map_err(|e| e.to_string()));
-            assert!(read.is_err() || read == Ok(good.clone()), "{name}, byte {position}: {:?}", read.map(|r| r.len()));
+            assert!(
+                read.is_err() || read == Ok(good.clone()),
+                "{name}, byte {position}: {:?}",
+                read.map(|r| r.len())
+            );
             let disk = Disk::with_files(&files);
-            let put = Writer::open_unlocked(Arc::new(disk.clone()), path()).and_then(|mut writer| {
-                let mut transaction = writer.begin()?;
-                transaction.append(b"more")?;
-                transaction.commit(1)
-            });
+            let put =
+                Writer::open_unlocked(Arc::new(disk.clone()), path()).and_then(|mut writer| {
+                    let mut transaction = writer.begin()?;
+                    transaction.append(b"more")?;
+                    transaction.commit(1)
+                });
             let kept = disk.files()[path()].len() >= files[path()].len();
             assert!(put.is_err() || kept, "{name}, byte {position}: a put cut the log");
             let report = verify_in(&disk, path(), &mut |_, _| {}).expect("can be checked");
-            assert!(!report.problems.is_empty() || put.is_ok(), "{name}, byte {position} went unseen");
+            assert!(
+                !report.problems.is_empty() || put.is_ok(),
+                "{name}, byte {position} went unseen"
+            );
         }
     }
 }

@@ -28,7 +28,12 @@ impl Counts {
 }
 
 /// Every crash of `world`'s operations from `from` on, each checked. Returns their number, and `each` distinct one.
-pub fn crash_everywhere(world: &World, from: usize, random: &mut Random, each: &mut dyn FnMut(Crash)) -> Verdict<u64> {
+pub fn crash_everywhere(
+    world: &World,
+    from: usize,
+    random: &mut Random,
+    each: &mut dyn FnMut(Crash),
+) -> Verdict<u64> {
     let mut verdict = Ok(());
     let mut known = HashSet::new();
     let count = crashes(world.start(), &world.disk.operations(), from, random, &mut |crash| {
@@ -60,19 +65,25 @@ pub fn explore(scenario: &Scenario, seed: u64) -> Verdict<Counts> {
     for crash in &firsts {
         let context = |what| format!("crash after {}, {what}", crash.operations);
         world.after_crash(crash).check_idempotent().map_err(context)?;
-        counts.second += recover_under_crashes(world.after_crash(crash), recovery(), &mut random).map_err(context)?;
+        counts.second += recover_under_crashes(world.after_crash(crash), recovery(), &mut random)
+            .map_err(context)?;
     }
     for operations in kills(&world.disk.operations()) {
         let context = |what| format!("killed after {}, {what}", operations.len());
         let next = world.after_kill(&operations);
         next.check().map_err(context)?;
-        counts.taken_over += recover_under_crashes(next, recovery(), &mut random).map_err(context)?;
+        counts.taken_over +=
+            recover_under_crashes(next, recovery(), &mut random).map_err(context)?;
     }
     Ok(counts)
 }
 
 /// Lets the next writer recover and go on, and the power fail at every point of that.
-pub fn recover_under_crashes(mut world: World, recovery: &[Step], random: &mut Random) -> Verdict<u64> {
+pub fn recover_under_crashes(
+    mut world: World,
+    recovery: &[Step],
+    random: &mut Random,
+) -> Verdict<u64> {
     let from = world.disk.operations().len();
     world.recover(recovery)?;
     world.check()?;
@@ -87,7 +98,11 @@ fn kills(operations: &[Operation]) -> Vec<Vec<Operation>> {
         if let Some(Operation::Write { file, offset, bytes }) = operations.get(done)
             && bytes.len() > 1
         {
-            let half = Operation::Write { file: *file, offset: *offset, bytes: bytes[..bytes.len() / 2].to_vec() };
+            let half = Operation::Write {
+                file: *file,
+                offset: *offset,
+                bytes: bytes[..bytes.len() / 2].to_vec(),
+            };
             kills.push([&operations[..done], &[half]].concat());
         }
     }

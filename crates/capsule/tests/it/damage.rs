@@ -39,7 +39,11 @@ fn a_torn_tail_is_ignored_by_readers_and_cut_by_the_next_writer() {
     let mut unpointed = bytes.clone();
     unpointed.extend_from_slice(&longer[bytes.len()..]);
     std::fs::write(&f.path, &unpointed).expect("written");
-    assert_eq!(bodies(&Snapshot::open(&f.path).expect("opens")).len(), 6, "a whole commit exists without its commit pointer");
+    assert_eq!(
+        bodies(&Snapshot::open(&f.path).expect("opens")).len(),
+        6,
+        "a whole commit exists without its commit pointer"
+    );
     assert_eq!(put(&mut writer(&f.path), &[b"seven"]), 8);
     assert_whole(&f.path);
 }
@@ -58,7 +62,9 @@ fn a_newer_format_is_refused_by_name() {
     bytes[8] = 2;
     std::fs::write(&f.path, &bytes).expect("written");
     match Snapshot::open(&f.path) {
-        Err(Error::VersionMismatch { found, .. }) => assert!(found.contains("version 2"), "{found}"),
+        Err(Error::VersionMismatch { found, .. }) => {
+            assert!(found.contains("version 2"), "{found}")
+        }
         other => panic!("{other:?}"),
     }
 }

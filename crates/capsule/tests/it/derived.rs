@@ -1,6 +1,8 @@
 //! Derived segments: added, replaced, dropped; reopened, rewritten, damaged, misused.
 
-use kapsa_capsule::{DERIVED_SEGMENTS_MAX, DerivedDraft, Error, Salvage, SegmentMeta, Snapshot, Stored, verify};
+use kapsa_capsule::{
+    DERIVED_SEGMENTS_MAX, DerivedDraft, Error, Salvage, SegmentMeta, Snapshot, Stored, verify,
+};
 
 use crate::{assert_whole, bodies, derived, fixture, put, segment, writer};
 
@@ -19,7 +21,8 @@ fn ranges(derived: &[SegmentMeta]) -> Vec<(u64, u64)> {
 
 fn manifest_version(f: &crate::Fixture) -> u32 {
     let file = std::fs::read(&f.path).expect("there");
-    let word = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().expect("eight bytes")) as usize;
+    let word =
+        |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().expect("eight bytes")) as usize;
     let pointer = [4096, 8192].into_iter().max_by_key(|&slot| word(slot + 8)).expect("two slots");
     let manifest = word(word(pointer + 16) + 72 + 56);
     u32::from_le_bytes(file[manifest + 72..manifest + 76].try_into().expect("four bytes"))
@@ -37,7 +40,11 @@ fn a_derived_segment_comes_with_records_or_alone_is_replaced_and_dropped() {
     let mut t = w.begin().expect("begins");
     t.add_derived(derived(1, 2, &[7; 10_000]), &[]).expect("fits");
     t.add_derived(derived(1, 4, b"of all"), &[]).expect("may overlap");
-    assert_eq!(t.commit(9).expect("commits"), with_records, "no records: number, time and chain stay");
+    assert_eq!(
+        t.commit(9).expect("commits"),
+        with_records,
+        "no records: number, time and chain stay"
+    );
     let s = open(&f);
     assert_eq!(ranges(s.derived()), [(2, 4), (1, 2), (1, 4)]);
     assert_eq!((s.segments().len(), s.indexed(), s.tail()), (0, 1, 1..4));
@@ -73,7 +80,10 @@ fn a_derived_segment_comes_with_records_or_alone_is_replaced_and_dropped() {
     let mut t = w.begin().expect("begins");
     t.drop_derived(&[new]).expect("in force");
     t.commit(9).expect("commits");
-    assert_eq!((open(&f).derived().len(), open(&f).segments().len(), manifest_version(&f)), (0, 1, 1));
+    assert_eq!(
+        (open(&f).derived().len(), open(&f).segments().len(), manifest_version(&f)),
+        (0, 1, 1)
+    );
     let report = assert_whole(&f.path);
     assert_eq!((report.commits, report.records), (3, 4));
 }
@@ -97,13 +107,17 @@ fn a_derived_segment_may_be_empty_large_or_of_many_sections() {
     let f = fixture();
     let mut w = writer(&f.path);
     put(&mut w, &[b"one"]);
-    let large: Vec<u8> = (0..3_000_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-    let tag = |i: usize| -> [u8; 8] { format!("s{i:07}").into_bytes().try_into().expect("eight bytes") };
+    let large: Vec<u8> =
+        (0..3_000_000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let tag =
+        |i: usize| -> [u8; 8] { format!("s{i:07}").into_bytes().try_into().expect("eight bytes") };
     let many = (0..64).map(|i| (tag(i), vec![i as u8; i])).collect();
     let mut t = w.begin().expect("begins");
-    t.add_derived(DerivedDraft { first_sequence: 1, next_sequence: 2, sections: Vec::new() }, &[]).expect("fits");
+    t.add_derived(DerivedDraft { first_sequence: 1, next_sequence: 2, sections: Vec::new() }, &[])
+        .expect("fits");
     t.add_derived(derived(1, 2, &large), &[]).expect("fits");
-    t.add_derived(DerivedDraft { first_sequence: 1, next_sequence: 2, sections: many }, &[]).expect("fits");
+    t.add_derived(DerivedDraft { first_sequence: 1, next_sequence: 2, sections: many }, &[])
+        .expect("fits");
     t.commit(1).expect("commits");
     put(&mut w, &[b"two"]);
     let s = open(&f);
@@ -134,12 +148,16 @@ fn there_may_be_many_but_not_too_many() {
     let s = open(&f);
     assert_eq!(s.derived().len(), DERIVED_SEGMENTS_MAX);
     for i in [0, 1, 777, DERIVED_SEGMENTS_MAX - 1] {
-        assert_eq!((content(&s, i), s.derived()[i].first_sequence), (i.to_le_bytes().to_vec(), i as u64 % 200 + 1));
+        assert_eq!(
+            (content(&s, i), s.derived()[i].first_sequence),
+            (i.to_le_bytes().to_vec(), i as u64 % 200 + 1)
+        );
     }
     let mut t = w.begin().expect("begins");
     assert!(matches!(t.add_derived(derived(1, 2, b"x"), &[]), Err(Error::Misuse { .. })));
     t.add_derived(derived(1, 2, b"x"), &[s.derived()[5].id]).expect("one goes");
-    let ids: Vec<u64> = t.derived()[..DERIVED_SEGMENTS_MAX - 2].iter().map(|derived| derived.id).collect();
+    let ids: Vec<u64> =
+        t.derived()[..DERIVED_SEGMENTS_MAX - 2].iter().map(|derived| derived.id).collect();
     t.drop_derived(&ids).expect("in force");
     t.commit(1).expect("commits");
     let s = open(&f);
@@ -171,7 +189,9 @@ fn what_cannot_be_is_misuse_and_changes_nothing() {
         t.add_derived(with_sections(vec![(*b"annex   ", Vec::new()); 65]), &[]),
         t.drop_derived(&[id, 0]),
     ];
-    refused.iter().for_each(|refused| assert!(matches!(refused, Err(Error::Misuse { .. })), "{refused:?}"));
+    refused
+        .iter()
+        .for_each(|refused| assert!(matches!(refused, Err(Error::Misuse { .. })), "{refused:?}"));
     assert_eq!(t.derived().len(), 1);
     t.add_derived(derived(1, 3, b"covers the new record"), &[]).expect("fits");
     drop(t);
@@ -191,7 +211,10 @@ fn a_rewrite_has_the_derived_segments_that_it_is_given() {
     for covered in [true, false] {
         let mut rewrite = w.rewrite().expect("begins");
         let old = rewrite.old().clone();
-        assert!(matches!(rewrite.add_derived(derived(1, 2, b"x"), &[]), Err(Error::Misuse { .. })), "no record yet");
+        assert!(
+            matches!(rewrite.add_derived(derived(1, 2, b"x"), &[]), Err(Error::Misuse { .. })),
+            "no record yet"
+        );
         for record in old.records(1) {
             rewrite.append(record.expect("readable").stored()).expect("appends");
         }
@@ -232,19 +255,28 @@ fn a_damaged_derived_segment_is_named_by_verify_refused_by_reads_and_dropped_by_
         bytes[position] ^= 0x20;
         std::fs::write(&f.path, &bytes).expect("written");
         let problems = verify(&f.path, &mut |_, _| {}).expect("can be checked").problems;
-        assert!(problems.iter().any(|problem| problem.what.contains(&name)), "byte {position}: {problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.what.contains(&name)),
+            "byte {position}: {problems:?}"
+        );
         let s = open(&f);
-        let read = s.derived_section(0, *b"annex   ").and_then(|section| section.expect("there").read_all());
+        let read = s
+            .derived_section(0, *b"annex   ")
+            .and_then(|section| section.expect("there").read_all());
         match read {
             Ok(read) => assert_eq!(read, vec![b'v'; 9000], "byte {position}"),
-            Err(error) => assert!(matches!(error, Error::Corrupt { .. }), "byte {position}: {error}"),
+            Err(error) => {
+                assert!(matches!(error, Error::Corrupt { .. }), "byte {position}: {error}")
+            }
         }
         if (end - 9000..end).contains(&position) {
-            let section = s.derived_section(0, *b"annex   ").expect("its head is whole").expect("there");
+            let section =
+                s.derived_section(0, *b"annex   ").expect("its head is whole").expect("there");
             assert!(section.read_all().is_err(), "byte {position}");
         }
         assert_eq!((content(&s, 1), bodies(&s).len()), (vec![b'w'; 20], 3), "the rest is whole");
-        let salvage = Salvage::open_in(&kapsa_capsule::FileSystem, &f.path, &mut |_, _| {}).expect("readable");
+        let salvage = Salvage::open_in(&kapsa_capsule::FileSystem, &f.path, &mut |_, _| {})
+            .expect("readable");
         let mut salvaged = Vec::new();
         let visited = salvage.each::<Error>(&mut |met| {
             if let kapsa_capsule::Salvaged::Record { stored: Stored::Body(body), .. } = met {

@@ -104,7 +104,9 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
             next.check().map_err(context)?;
             counts.runs_with_two_faults += 1;
             if random.below(CRASHED) == 0 {
-                counts.states += crash_everywhere(&next, operations.len(), &mut random, &mut |_| {}).map_err(context)?;
+                counts.states +=
+                    crash_everywhere(&next, operations.len(), &mut random, &mut |_| {})
+                        .map_err(context)?;
             }
             next.recover(&[Step::Put(1)]).map_err(context)?;
             next.check().map_err(context)?;
@@ -126,12 +128,14 @@ fn take_over(world: &World, operations: &[Operation], random: &mut Random) -> Ve
 
 #[test]
 fn no_failure_of_the_disk_loses_an_acknowledged_record() {
-    let scenarios: Vec<&Scenario> = SCENARIOS.iter().filter(|s| !s.name.starts_with("large")).collect();
+    let scenarios: Vec<&Scenario> =
+        SCENARIOS.iter().filter(|s| !s.name.starts_with("large")).collect();
     let next = AtomicUsize::new(0);
     let all = Mutex::new(BTreeMap::new());
     let work = || {
         while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let counts = guarded(|| explore(scenario)).unwrap_or_else(|what| panic!("{}: {what}", scenario.name));
+            let counts = guarded(|| explore(scenario))
+                .unwrap_or_else(|what| panic!("{}: {what}", scenario.name));
             all.lock().expect("no thread failed").insert(scenario.name, counts);
         }
     };

@@ -24,16 +24,26 @@ fn the_bytes_lie_where_the_document_says() {
     let pointer = &file[8192..];
     assert_eq!(&pointer[..8], b"KAPSHINT");
     let commit_offset = u64_at(pointer, 16) as usize;
-    assert_eq!((u64_at(pointer, 8), u64_at(pointer, 24)), (1, file.len() as u64), "serial 1 goes to slot B");
+    assert_eq!(
+        (u64_at(pointer, 8), u64_at(pointer, 24)),
+        (1, file.len() as u64),
+        "serial 1 goes to slot B"
+    );
     let records = &file[12_288..];
     assert_eq!((&records[..4], records[4]), (b"KFRM".as_slice(), 1));
-    assert_eq!((u64_at(records, 8), u64_at(records, 16), u64_at(records, 24)), (32 + 4 + 5, 12_288, 1));
+    assert_eq!(
+        (u64_at(records, 8), u64_at(records, 16), u64_at(records, 24)),
+        (32 + 4 + 5, 12_288, 1)
+    );
     assert_eq!(u64_at(records, 72), 1, "first sequence");
     assert_eq!(&records[72 + 32 + 4..][..5], b"hello");
     let commit = &file[commit_offset..];
     assert_eq!((&commit[..4], commit[4], commit.len()), (b"KFRM".as_slice(), 5, 72 + 256));
     let field = |offset| u64_at(&commit[72..], offset);
-    assert_eq!((field(0), field(8), field(16), field(32), field(40), field(48)), (1, 1, 7, 12_288, 1, 2));
+    assert_eq!(
+        (field(0), field(8), field(16), field(32), field(40), field(48)),
+        (1, 1, 7, 12_288, 1, 2)
+    );
 }
 
 #[test]
@@ -51,12 +61,20 @@ fn a_manifest_with_derived_segments_lies_where_the_document_says() {
     let manifest = &file[u64_at(&file, commit + 72 + 56) as usize..];
     assert_eq!((manifest[4], u64_at(manifest, 8)), (3, 8 + 80 + 8 + 80), "kind, length");
     let manifest = &manifest[72..];
-    assert_eq!((u64_at(manifest, 0), u64_at(manifest, 88)), (1 << 32 | 2, 1), "version and count, count and zeros");
+    assert_eq!(
+        (u64_at(manifest, 0), u64_at(manifest, 88)),
+        (1 << 32 | 2, 1),
+        "version and count, count and zeros"
+    );
     for (entry, first, content) in [(8, 1, b"index".as_slice()), (96, 2, b"of two")] {
         let field = |offset| u64_at(manifest, entry + offset);
         assert_eq!((field(8), field(16)), (first, 3), "first, next");
         let (offset, len) = (field(24) as usize, field(32) as usize);
-        assert_eq!((field(0), file[offset + 4], u64_at(&file, offset + 8)), (offset as u64, 2, len as u64), "id, kind, length");
+        assert_eq!(
+            (field(0), file[offset + 4], u64_at(&file, offset + 8)),
+            (offset as u64, 2, len as u64),
+            "id, kind, length"
+        );
         assert_eq!(manifest[entry + 40..][..32], file[offset + 32..][..32], "hash of the payload");
         assert!(file[offset + 72..][..len].windows(content.len()).any(|window| window == content));
     }
@@ -70,6 +88,9 @@ fn the_sample_of_version_1_opens() {
     assert_eq!((report.problems.len(), report.records, report.commits), (0, 1003, 3));
     let snapshot = Snapshot::open(&sample).expect("opens");
     let all = bodies(&snapshot);
-    assert_eq!((all[0].as_slice(), all[2].as_slice()), (b"sample record one".as_slice(), b"purged".as_slice()));
+    assert_eq!(
+        (all[0].as_slice(), all[2].as_slice()),
+        (b"sample record one".as_slice(), b"purged".as_slice())
+    );
     assert_eq!(snapshot.segments().len(), 2);
 }

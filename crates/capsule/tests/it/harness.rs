@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kapsa_capsule::{
-    Buffers, DerivedDraft, Error, Hash, NewCapsule, SegmentDraft, SegmentMeta, Snapshot, Stored, Writer, create_unlocked,
-    verify_in,
+    Buffers, DerivedDraft, Error, Hash, NewCapsule, SegmentDraft, SegmentMeta, Snapshot, Stored,
+    Writer, create_unlocked, verify_in,
 };
 use kapsa_testkit::{Crash, Disk, Lie, Operation, Random};
 
@@ -71,8 +71,10 @@ pub const RECOVERIES: [&[Step]; 8] = [
 ];
 
 const PREPARED: &[Step] = &[Step::Create, Step::Put(2), Step::Put(1)];
-const INDEXED: &[Step] = &[Step::Create, Step::Put(2), Step::Put(1), Step::Index(1, 3), Step::Index(3, 4)];
-const WITH_DERIVED: &[Step] = &[Step::Create, Step::Put(1), Step::PutWithDerived(2), Step::PutWithDerived(1)];
+const INDEXED: &[Step] =
+    &[Step::Create, Step::Put(2), Step::Put(1), Step::Index(1, 3), Step::Index(3, 4)];
+const WITH_DERIVED: &[Step] =
+    &[Step::Create, Step::Put(1), Step::PutWithDerived(2), Step::PutWithDerived(1)];
 
 const fn scenario(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Scenario {
     Scenario { name, before, steps, small_buffers: false, lie: None }
@@ -83,11 +85,19 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario("first put", &[Step::Create], &[Step::Put(1)]),
     scenario("put", PREPARED, &[Step::Put(1)]),
     scenario("puts of one writer", PREPARED, &[Step::Put(1), Step::Put(1), Step::Put(1)]),
-    scenario("puts of many writers", PREPARED, &[Step::Put(1), Step::Reopen, Step::Put(1), Step::Reopen, Step::Put(1)]),
+    scenario(
+        "puts of many writers",
+        PREPARED,
+        &[Step::Put(1), Step::Reopen, Step::Put(1), Step::Reopen, Step::Put(1)],
+    ),
     scenario("batch", PREPARED, &[Step::Put(9)]),
     scenario("large put", PREPARED, &[Step::PutLarge]),
     scenario("large puts", PREPARED, &[Step::PutLarge, Step::Put(1), Step::PutLarge]),
-    scenario("large puts of two writers", PREPARED, &[Step::PutLarge, Step::Reopen, Step::PutLarge]),
+    scenario(
+        "large puts of two writers",
+        PREPARED,
+        &[Step::PutLarge, Step::Reopen, Step::PutLarge],
+    ),
     scenario("tail to segment", PREPARED, &[Step::Index(1, 4), Step::Put(1)]),
     scenario("segment merge", INDEXED, &[Step::Index(1, 4), Step::Put(1)]),
     scenario(
@@ -100,12 +110,26 @@ pub const SCENARIOS: &[Scenario] = &[
         WITH_DERIVED,
         &[Step::MergeDerived, Step::Reopen, Step::PutWithDerived(1), Step::DropDerived],
     ),
-    scenario("rewrite with derived segments", WITH_DERIVED, &[Step::Index(1, 4), Step::Rewrite, Step::Put(1)]),
+    scenario(
+        "rewrite with derived segments",
+        WITH_DERIVED,
+        &[Step::Index(1, 4), Step::Rewrite, Step::Put(1)],
+    ),
     scenario("replication", PREPARED, &[Step::Replicate(1), Step::Replicate(2)]),
     scenario("rewrite", PREPARED, &[Step::Rewrite, Step::Put(1)]),
-    scenario("rewrite of an indexed capsule", INDEXED, &[Step::Put(1), Step::Rewrite, Step::Put(1)]),
-    Scenario { small_buffers: true, ..scenario("bulk load", PREPARED, &[Step::Put(6), Step::Put(6)]) },
-    Scenario { small_buffers: true, ..scenario("bulk load given up", PREPARED, &[Step::GiveUp(8), Step::Put(1)]) },
+    scenario(
+        "rewrite of an indexed capsule",
+        INDEXED,
+        &[Step::Put(1), Step::Rewrite, Step::Put(1)],
+    ),
+    Scenario {
+        small_buffers: true,
+        ..scenario("bulk load", PREPARED, &[Step::Put(6), Step::Put(6)])
+    },
+    Scenario {
+        small_buffers: true,
+        ..scenario("bulk load given up", PREPARED, &[Step::GiveUp(8), Step::Put(1)])
+    },
 ];
 
 /// Number of a body; no two attempts to store one have the same.
@@ -157,7 +181,9 @@ impl Ledger {
     /// The commits that make `count` records beyond the safe ones.
     fn beyond(&self, count: usize) -> Option<Vec<Vec<Body>>> {
         let fitting = |list: &Vec<Vec<Body>>| {
-            (0..=list.len()).map(|len| list[..len].to_vec()).find(|part| part.iter().map(Vec::len).sum::<usize>() == count)
+            (0..=list.len())
+                .map(|len| list[..len].to_vec())
+                .find(|part| part.iter().map(Vec::len).sum::<usize>() == count)
         };
         if count == 0 { Some(Vec::new()) } else { self.may.iter().find_map(fitting) }
     }
@@ -169,7 +195,9 @@ impl Ledger {
 
     /// Whether a capsule may hold this.
     fn allows(&self, found: &[Vec<u8>]) -> bool {
-        let is = |numbers: &[Body], found: &[Vec<u8>]| numbers.iter().zip(found).all(|(&number, f)| body(number) == *f);
+        let is = |numbers: &[Body], found: &[Vec<u8>]| {
+            numbers.iter().zip(found).all(|(&number, f)| body(number) == *f)
+        };
         if found.len() < self.safe.len() || !is(&self.safe, found) {
             return false;
         }
@@ -208,7 +236,13 @@ impl World {
     }
 
     /// The world after `operations` on a disk that held `files`, its writer killed.
-    pub fn resume(files: &Files, operations: &[Operation], ledgers: Vec<Ledger>, next_body: Body, setting: Setting) -> World {
+    pub fn resume(
+        files: &Files,
+        operations: &[Operation],
+        ledgers: Vec<Ledger>,
+        next_body: Body,
+        setting: Setting,
+    ) -> World {
         let disk = Disk::after(files, operations);
         disk.mark(last_mark(operations));
         disk.set_lie(setting.lie);
@@ -217,11 +251,21 @@ impl World {
 
     /// What the scenario finds.
     pub fn before(scenario: &Scenario) -> Verdict<World> {
-        let buffers = if scenario.small_buffers { Buffers { pending_bytes: 150, spill_bytes: 300 } } else { Buffers::default() };
-        let mut world = World::new(&Files::new(), Ledger::default(), 1, Setting { buffers, lie: None });
+        let buffers = if scenario.small_buffers {
+            Buffers { pending_bytes: 150, spill_bytes: 300 }
+        } else {
+            Buffers::default()
+        };
+        let mut world =
+            World::new(&Files::new(), Ledger::default(), 1, Setting { buffers, lie: None });
         world.run(scenario.before)?;
         let ledger = world.ledger().clone();
-        Ok(World::new(&world.disk.files(), ledger, world.next_body, Setting { buffers, lie: scenario.lie }))
+        Ok(World::new(
+            &world.disk.files(),
+            ledger,
+            world.next_body,
+            Setting { buffers, lie: scenario.lie },
+        ))
     }
 
     /// Runs the steps, all of which must succeed and leave nothing after the newest commit.
@@ -232,8 +276,13 @@ impl World {
         if steps.is_empty() {
             return Ok(());
         }
-        let report = verify_in(&self.disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
-        if report.torn_bytes == 0 { Ok(()) } else { Err(format!("{} torn bytes were left", report.torn_bytes)) }
+        let report = verify_in(&self.disk, path(), &mut |_, _| {})
+            .map_err(|e| format!("verify failed: {e}"))?;
+        if report.torn_bytes == 0 {
+            Ok(())
+        } else {
+            Err(format!("{} torn bytes were left", report.torn_bytes))
+        }
     }
 
     /// Runs the steps as a stubborn caller: whatever fails, the next one is tried.
@@ -321,7 +370,9 @@ impl World {
     fn put(&mut self, writer: &mut Writer, count: u64, how: Put) -> Result<(), Error> {
         let bodies = self.bodies(count);
         let mut transaction = writer.begin()?;
-        let chain = (how == Put::Replicated).then(|| chain_in_a_copy(&self.disk.files(), &bodies)).transpose()?;
+        let chain = (how == Put::Replicated)
+            .then(|| chain_in_a_copy(&self.disk.files(), &bodies))
+            .transpose()?;
         let mut ledger = self.ledger().clone();
         let beyond = (transaction.next_sequence() - 1) as usize - ledger.safe.len();
         let seen = ledger.beyond(beyond).unwrap_or_default();
@@ -329,10 +380,14 @@ impl World {
         let first = transaction.next_sequence();
         let covered_before: Coverage = (first as usize - 1, ranges(transaction.derived()));
         let new_derived = (how == Put::WithDerived).then_some((first, first + count));
-        let covered: Coverage = (covered_before.0 + bodies.len(), covered_before.1.iter().copied().chain(new_derived).collect());
+        let covered: Coverage = (
+            covered_before.0 + bodies.len(),
+            covered_before.1.iter().copied().chain(new_derived).collect(),
+        );
         ledger.covered.extend([covered_before.clone(), covered.clone()]);
         self.note(ledger.clone());
-        let mut committed = bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop));
+        let mut committed =
+            bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop));
         if let Some((first, next)) = new_derived {
             committed = committed.and_then(|()| transaction.add_derived(derived(first, next), &[]));
         }
@@ -424,7 +479,11 @@ impl World {
             return Err(format!("recovery left {kept} of {before} records"));
         }
         prepare().map_err(|e| format!("the second recovery failed: {e}"))?;
-        if self.disk.files() == once { Ok(()) } else { Err("a second recovery changed the file".to_string()) }
+        if self.disk.files() == once {
+            Ok(())
+        } else {
+            Err("a second recovery changed the file".to_string())
+        }
     }
 }
 
@@ -466,7 +525,9 @@ fn rewrite(writer: &mut Writer) -> Result<(), Error> {
 }
 
 fn last_mark(operations: &[Operation]) -> usize {
-    let mark = |operation: &Operation| if let Operation::Mark(mark) = operation { Some(*mark) } else { None };
+    let mark = |operation: &Operation| {
+        if let Operation::Mark(mark) = operation { Some(*mark) } else { None }
+    };
     operations.iter().rev().find_map(mark).unwrap_or(0)
 }
 
@@ -488,13 +549,27 @@ fn read_with_derived(files: &Files) -> Result<(Vec<Vec<u8>>, Ranges), Error> {
     }
     for (number, meta) in snapshot.segments().iter().enumerate() {
         let expected = segment(meta.first_sequence, meta.next_sequence);
-        let section = snapshot.section(number, *b"test    ")?.map(|section| section.read_all()).transpose()?;
-        assert_eq!(section.as_deref(), Some(&expected.sections[0].1[..]), "a segment was read as something else");
+        let section = snapshot
+            .section(number, *b"test    ")?
+            .map(|section| section.read_all())
+            .transpose()?;
+        assert_eq!(
+            section.as_deref(),
+            Some(&expected.sections[0].1[..]),
+            "a segment was read as something else"
+        );
     }
     for (number, meta) in snapshot.derived().iter().enumerate() {
         let expected = derived(meta.first_sequence, meta.next_sequence);
-        let section = snapshot.derived_section(number, *b"annex   ")?.map(|section| section.read_all()).transpose()?;
-        assert_eq!(section.as_deref(), Some(&expected.sections[0].1[..]), "a derived segment was read as something else");
+        let section = snapshot
+            .derived_section(number, *b"annex   ")?
+            .map(|section| section.read_all())
+            .transpose()?;
+        assert_eq!(
+            section.as_deref(),
+            Some(&expected.sections[0].1[..]),
+            "a derived segment was read as something else"
+        );
     }
     Ok((bodies, ranges(snapshot.derived())))
 }
@@ -506,15 +581,22 @@ pub fn check(files: &Files, ledger: &Ledger) -> Verdict<usize> {
         read => read.map_err(|e| format!("unreadable: {e}"))?,
     };
     if !ledger.allows(&found) {
-        let shown = found.iter().map(|f| String::from_utf8_lossy(&f[..f.len().min(10)]).into_owned()).collect::<Vec<_>>();
+        let shown = found
+            .iter()
+            .map(|f| String::from_utf8_lossy(&f[..f.len().min(10)]).into_owned())
+            .collect::<Vec<_>>();
         return Err(format!("the capsule holds {shown:?}, which {ledger:?} does not allow"));
     }
     let covered = (found.len(), derived);
     if !ledger.allows_derived(&covered) {
-        return Err(format!("the capsule has {covered:?}, which {:?} do not allow", ledger.covered));
+        return Err(format!(
+            "the capsule has {covered:?}, which {:?} do not allow",
+            ledger.covered
+        ));
     }
     let disk = Disk::with_files(files);
-    let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
+    let report =
+        verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
     let harmless = report.problems.iter().all(|p| p.what.contains("commit pointer"));
     if harmless { Ok(found.len()) } else { Err(format!("verify found {:?}", report.problems)) }
 }
@@ -524,6 +606,10 @@ pub fn guarded<T>(work: impl FnOnce() -> Verdict<T>) -> Verdict<T> {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     caught.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
-        Err(format!("panic: {}", text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string())).unwrap_or_default()))
+        Err(format!(
+            "panic: {}",
+            text.or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
+                .unwrap_or_default()
+        ))
     })
 }

@@ -16,7 +16,9 @@ mod unlocked;
 
 use std::path::{Path, PathBuf};
 
-use kapsa_capsule::{DerivedDraft, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create};
+use kapsa_capsule::{
+    DerivedDraft, NewCapsule, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create,
+};
 
 pub struct Fixture {
     // Held for its drop.
@@ -27,7 +29,9 @@ pub struct Fixture {
 pub fn fixture() -> Fixture {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("t.kapsa");
-    let made = create(&path, NewCapsule { capsule_id: [3; 16], created_us: 5 }, &WriterOptions::default()).expect("created");
+    let made =
+        create(&path, NewCapsule { capsule_id: [3; 16], created_us: 5 }, &WriterOptions::default())
+            .expect("created");
     assert!(made);
     Fixture { _folder: folder, path }
 }

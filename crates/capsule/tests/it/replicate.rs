@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use kapsa_capsule::{
-    CommitInfo, CommitSpan, Error, Hash, NewCapsule, Snapshot, Stored, Transaction, WriterOptions, common, create,
+    CommitInfo, CommitSpan, Error, Hash, NewCapsule, Snapshot, Stored, Transaction, WriterOptions,
+    common, create,
 };
 
 use crate::{Fixture, assert_whole, fixture, segment, writer};
@@ -15,11 +16,16 @@ const COMMITS: u64 = 6;
 
 /// The commits `from..until` of a history that `branch` tells from others. Some have several records, times go back.
 fn history(branch: &str, from: u64, until: u64) -> History {
-    let records = |n: u64| (0..n % 3 + 1).map(|i| format!("{branch}: record {i} of commit {n}").into_bytes()).collect();
+    let records = |n: u64| {
+        (0..n % 3 + 1).map(|i| format!("{branch}: record {i} of commit {n}").into_bytes()).collect()
+    };
     (from..until).map(|n| (100 - 7 * n as i64, records(n))).collect()
 }
 
-fn commit(mut transaction: Transaction<'_>, (time_us, records): &(i64, Vec<Vec<u8>>)) -> CommitInfo {
+fn commit(
+    mut transaction: Transaction<'_>,
+    (time_us, records): &(i64, Vec<Vec<u8>>),
+) -> CommitInfo {
     for record in records {
         transaction.append(record).expect("appends");
     }
@@ -49,7 +55,9 @@ fn compact(path: &Path, purged: &[u64]) {
         let record = record.expect("readable");
         let hash = record.stored().hash();
         let purge = purged.contains(&record.sequence());
-        rewrite.append(if purge { Stored::Purged(&hash) } else { record.stored() }).expect("appends");
+        rewrite
+            .append(if purge { Stored::Purged(&hash) } else { record.stored() })
+            .expect("appends");
     }
     rewrite.finish().expect("finishes");
 }
@@ -86,7 +94,9 @@ fn empty_beside(f: &Fixture, name: &str) -> PathBuf {
 
 /// Adds the records of `span` to a transaction.
 fn take_over(transaction: &mut Transaction<'_>, from: &Snapshot, span: &CommitSpan) {
-    for record in from.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize) {
+    for record in
+        from.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize)
+    {
         transaction.append_stored(record.expect("readable").stored()).expect("appends");
     }
 }
@@ -101,10 +111,15 @@ fn pull(from: &Snapshot, to: &Path) {
         take_over(&mut transaction, from, &span);
         if span.number % 2 == 0 {
             let first = transaction.segments().last().map_or(1, |s| s.next_sequence);
-            transaction.add_segment(segment(first, span.next_sequence, b"of its own")).expect("joins");
+            transaction
+                .add_segment(segment(first, span.next_sequence, b"of its own"))
+                .expect("joins");
         }
         let made = transaction.commit_as(span.time_us, &chain).expect("the same");
-        assert_eq!((made.number, made.time_us, made.next_sequence), (span.number, span.time_us, span.next_sequence));
+        assert_eq!(
+            (made.number, made.time_us, made.next_sequence),
+            (span.number, span.time_us, span.next_sequence)
+        );
     }
 }
 
@@ -128,7 +143,11 @@ fn commits_and_their_chains_are_the_same_after_compaction() {
         let s = open(&f.path);
         assert_eq!(s.commits().expect("readable"), expected);
         for (number, chain) in (0..).zip(&chains) {
-            assert_eq!(open(&f.path).chain_of(number).expect("readable"), Some(*chain), "of a fresh view");
+            assert_eq!(
+                open(&f.path).chain_of(number).expect("readable"),
+                Some(*chain),
+                "of a fresh view"
+            );
             assert_eq!(s.chain_of(number).expect("readable"), Some(*chain));
             assert_eq!(s.chains(number).expect("readable"), chains[number as usize..]);
         }
@@ -142,9 +161,12 @@ fn commits_and_their_chains_are_the_same_after_compaction() {
 fn forks_at_any_commit_are_found_before_and_after_compaction() {
     for fork in 0..=COMMITS {
         let trunk = history("main", 0, fork);
-        let ends = [history("main", fork, COMMITS), history("other", fork, COMMITS + 2), History::new()];
+        let ends =
+            [history("main", fork, COMMITS), history("other", fork, COMMITS + 2), History::new()];
         for (compact_a, compact_b) in [(false, false), (true, false), (false, true), (true, true)] {
-            for (a, b, expected) in [(0, 1, fork), (0, 2, fork), (1, 2, fork), (0, 0, COMMITS), (2, 2, fork)] {
+            for (a, b, expected) in
+                [(0, 1, fork), (0, 2, fork), (1, 2, fork), (0, 0, COMMITS), (2, 2, fork)]
+            {
                 let a = capsule(&[&trunk, &ends[a]], compact_a);
                 let b = capsule(&[&trunk, &ends[b]], compact_b);
                 assert_eq!(shared(&a.path, &b.path), expected);
@@ -180,7 +202,10 @@ fn empty_and_unrelated_capsules_have_nothing_in_common() {
     let f = capsule(&[&history("main", 0, COMMITS)], true);
     let s = open(&empty.path);
     assert_eq!(s.commits().expect("readable"), []);
-    assert_eq!((s.chain_of(0).expect("readable"), s.chain_of(1).expect("readable")), (Some([0; 32]), None));
+    assert_eq!(
+        (s.chain_of(0).expect("readable"), s.chain_of(1).expect("readable")),
+        (Some([0; 32]), None)
+    );
     assert_eq!(shared(&empty.path, &fixture().path), 0);
     assert_eq!(shared(&empty.path, &f.path), 0);
     assert_eq!(shared(&other.path, &f.path), 0);
@@ -198,7 +223,10 @@ fn an_index_segment_is_no_commit_of_the_history() {
     index.add_segment(segment(1, s.commit().next_sequence, b"merged")).expect("joins");
     let same = index.commit_as(55, &s.commit().chain).expect("the history stays");
     assert_eq!(same, s.commit());
-    assert_eq!(w.snapshot().expect("opens").commits().expect("readable"), s.commits().expect("readable"));
+    assert_eq!(
+        w.snapshot().expect("opens").commits().expect("readable"),
+        s.commits().expect("readable")
+    );
 }
 
 #[test]
@@ -206,7 +234,10 @@ fn what_is_taken_over_commit_by_commit_is_the_same_history() {
     let whole = history("main", 0, COMMITS);
     for compacted in [false, true] {
         for (folded, present) in [(0, 0), (2, 0), (2, 1), (4, 3), (6, 2), (6, 6)] {
-            let from = capsule(&[&whole[..folded].to_vec(), &whole[folded..].to_vec()], compacted && folded > 0);
+            let from = capsule(
+                &[&whole[..folded].to_vec(), &whole[folded..].to_vec()],
+                compacted && folded > 0,
+            );
             let to = empty_beside(&from, "copy.kapsa");
             write(&to, &whole[..present].to_vec());
             if compacted && present % 2 == 1 {
@@ -219,7 +250,11 @@ fn what_is_taken_over_commit_by_commit_is_the_same_history() {
             assert_eq!(copy.chains(0).expect("readable"), from.chains(0).expect("readable"));
             assert_eq!(copy.commits().expect("readable"), from.commits().expect("readable"));
             assert_eq!(crate::bodies(&copy), crate::bodies(&from));
-            assert_ne!(copy.file().capsule_id, from.file().capsule_id, "a copy has an id of its own");
+            assert_ne!(
+                copy.file().capsule_id,
+                from.file().capsule_id,
+                "a copy has an id of its own"
+            );
             assert_eq!(common(&copy, &from).expect("readable"), COMMITS);
             assert_eq!(assert_whole(&to).commits, COMMITS);
         }
@@ -241,7 +276,12 @@ fn a_purged_record_counts_as_the_one_it_was() {
 }
 
 /// Tries to commit these records as the commit that ends with `chain`.
-fn try_as(w: &mut kapsa_capsule::Writer, records: &[&[u8]], time_us: i64, chain: &Hash) -> Result<CommitInfo, Error> {
+fn try_as(
+    w: &mut kapsa_capsule::Writer,
+    records: &[&[u8]],
+    time_us: i64,
+    chain: &Hash,
+) -> Result<CommitInfo, Error> {
     let mut transaction = w.begin()?;
     for record in records {
         transaction.append(record)?;
@@ -274,11 +314,20 @@ fn a_commit_that_would_be_another_one_is_refused_and_changes_no_byte() {
     for (records, time_us, chain) in others {
         let refused = try_as(&mut w, records, time_us, chain);
         let number = 5 + u64::from(!records.is_empty());
-        assert!(matches!(refused, Err(Error::ChainMismatch { number: n }) if n == number), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::ChainMismatch { number: n }) if n == number),
+            "{refused:?}"
+        );
         assert_eq!(std::fs::read(&f.path).expect("there"), before);
     }
     assert_eq!(try_as(&mut w, &records, *time_us, &chain).expect("the same").chain, chain);
-    assert!(matches!(try_as(&mut w, &records, *time_us, &chain), Err(Error::ChainMismatch { number: 7 })), "only once");
+    assert!(
+        matches!(
+            try_as(&mut w, &records, *time_us, &chain),
+            Err(Error::ChainMismatch { number: 7 })
+        ),
+        "only once"
+    );
     drop(w);
     assert_eq!(common(&open(&f.path), &from).expect("readable"), 6);
     assert_whole(&f.path);
@@ -326,7 +375,10 @@ fn damage_under_a_folded_commit_gives_an_error_or_the_right_answer() {
             }
         }
         assert!(s.commits().map_or(true, |found| found == commits), "byte {position}");
-        assert!(common(&s, &open(&good.path)).map_or(true, |number| number == COMMITS), "byte {position}");
+        assert!(
+            common(&s, &open(&good.path)).map_or(true, |number| number == COMMITS),
+            "byte {position}"
+        );
     }
     assert!(refused > 500 && right > 500, "{refused} and {right}");
 }
@@ -352,7 +404,8 @@ fn a_damaged_record_of_a_folded_commit_is_no_chain() {
 
 #[test]
 fn records_of_another_history_are_not_believed_to_be_those_of_the_folded_commits() {
-    let (f, other) = (capsule(&[&history("main", 0, 4)], true), capsule(&[&history("mine", 0, 4)], true));
+    let (f, other) =
+        (capsule(&[&history("main", 0, 4)], true), capsule(&[&history("mine", 0, 4)], true));
     let mut bytes = std::fs::read(&f.path).expect("there");
     let others = std::fs::read(&other.path).expect("there");
     let commit = bytes.windows(5).position(|window| window == b"KFRM\x05").expect("in the file");
@@ -369,8 +422,12 @@ fn records_of_another_history_are_not_believed_to_be_those_of_the_folded_commits
 fn many_blocks_of_folded_records_are_read_one_after_the_other() {
     let mut random = kapsa_testkit::Random::new(1);
     let mut noise = |len: usize| (0..len).map(|_| random.number() as u8).collect::<Vec<u8>>();
-    let whole: History = (0..5).map(|n| (n, (0..20).map(|i| noise(10_000 * (i % 7 + 1))).collect())).collect();
+    let whole: History =
+        (0..5).map(|n| (n, (0..20).map(|i| noise(10_000 * (i % 7 + 1))).collect())).collect();
     let (plain, folded) = (capsule(&[&whole], false), capsule(&[&whole], true));
     assert!(std::fs::metadata(&folded.path).expect("there").len() > 3 << 20);
-    assert_eq!(open(&folded.path).chains(0).expect("readable"), open(&plain.path).chains(0).expect("readable"));
+    assert_eq!(
+        open(&folded.path).chains(0).expect("readable"),
+        open(&plain.path).chains(0).expect("readable")
+    );
 }

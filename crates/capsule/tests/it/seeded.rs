@@ -8,9 +8,9 @@ use crate::{crash, faults};
 /// Searches `scenarios` on a disk that lies like this for a violation.
 fn among(scenarios: &[&str], lie: Option<Lie>, search: &dyn Fn(&Scenario) -> Verdict) -> Verdict {
     let scenarios = SCENARIOS.iter().filter(|scenario| scenarios.contains(&scenario.name));
-    scenarios
-        .map(|scenario| Scenario { lie, ..*scenario })
-        .try_for_each(|scenario| guarded(|| search(&scenario)).map_err(|what| format!("{}: {what}", scenario.name)))
+    scenarios.map(|scenario| Scenario { lie, ..*scenario }).try_for_each(|scenario| {
+        guarded(|| search(&scenario)).map_err(|what| format!("{}: {what}", scenario.name))
+    })
 }
 
 fn crashes(scenarios: &[&str], lie: Option<Lie>) -> Verdict {
@@ -19,15 +19,19 @@ fn crashes(scenarios: &[&str], lie: Option<Lie>) -> Verdict {
 
 type Search = (&'static str, fn(Option<Lie>) -> Verdict);
 
-const FAILURES: Search = ("failing operations", |lie| among(&["put"], lie, &|scenario| faults::explore(scenario).map(drop)));
+const FAILURES: Search = ("failing operations", |lie| {
+    among(&["put"], lie, &|scenario| faults::explore(scenario).map(drop))
+});
 const CRASHES: Search = ("crashes", |lie| crashes(&["put", "first put", "create", "rewrite"], lie));
 
 /// What searches a part of the scenarios, the likeliest to find the lie first: some are told only when something fails.
 fn searches(lie: Lie) -> [Search; 2] {
     match lie {
-        Lie::ShortWriteHidden | Lie::FailedSyncRetried | Lie::CutNotSynced | Lie::FailedCutHidden | Lie::MediumIsCache => {
-            [FAILURES, CRASHES]
-        }
+        Lie::ShortWriteHidden
+        | Lie::FailedSyncRetried
+        | Lie::CutNotSynced
+        | Lie::FailedCutHidden
+        | Lie::MediumIsCache => [FAILURES, CRASHES],
         _ => [CRASHES, FAILURES],
     }
 }
@@ -57,8 +61,12 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
 
 #[test]
 fn every_lie_of_the_disk_is_found() {
-    let missed =
-        quietly(|| Lie::ALL.into_iter().filter(|lie| !report(lie, found(&searches(*lie), Some(*lie)))).collect::<Vec<_>>());
+    let missed = quietly(|| {
+        Lie::ALL
+            .into_iter()
+            .filter(|lie| !report(lie, found(&searches(*lie), Some(*lie))))
+            .collect::<Vec<_>>()
+    });
     assert!(missed.is_empty(), "nothing found {missed:?}");
 }
 

@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_capsule::{Buffers, Error, NewCapsule, Snapshot, Stored, Volume, Writer, create_unlocked, verify_in};
+use kapsa_capsule::{
+    Buffers, Error, NewCapsule, Snapshot, Stored, Volume, Writer, create_unlocked, verify_in,
+};
 use kapsa_testkit::{Disk, Failure, Fault, Random};
 
 use crate::harness::Verdict;
@@ -12,8 +14,13 @@ use crate::harness::Verdict;
 const EIO: i32 = 5;
 
 /// How the disk fails in the middle of a transaction.
-const FAILURES: [Failure; 5] =
-    [Failure::Refused(EIO), Failure::TornWrite(EIO), Failure::SyncKeeps(EIO), Failure::SyncDrops(EIO), Failure::Panics];
+const FAILURES: [Failure; 5] = [
+    Failure::Refused(EIO),
+    Failure::TornWrite(EIO),
+    Failure::SyncKeeps(EIO),
+    Failure::SyncDrops(EIO),
+    Failure::Panics,
+];
 /// Small enough that a transaction with a dictionary reaches the file in parts.
 const BUFFERS: Buffers = Buffers { pending_bytes: 2 << 20, spill_bytes: 64 << 10 };
 
@@ -23,7 +30,8 @@ fn path() -> &'static Path {
 
 fn capsule() -> (Disk, Writer) {
     let disk = Disk::default();
-    create_unlocked(&disk, path(), NewCapsule { capsule_id: [1; 16], created_us: 0 }).expect("created");
+    create_unlocked(&disk, path(), NewCapsule { capsule_id: [1; 16], created_us: 0 })
+        .expect("created");
     let mut writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).expect("opens");
     writer.set_buffers(BUFFERS);
     (disk, writer)
@@ -31,8 +39,16 @@ fn capsule() -> (Disk, Writer) {
 
 /// `count` bodies of about a kilobyte that have much in common, so that a dictionary pays.
 fn bodies(seed: u64, count: usize) -> Vec<Vec<u8>> {
-    const WORDS: [&str; 8] =
-        ["remember ", "the capsule ", "was packed ", "with a dictionary ", "that nobody ", "can read ", "after ", "a cut. "];
+    const WORDS: [&str; 8] = [
+        "remember ",
+        "the capsule ",
+        "was packed ",
+        "with a dictionary ",
+        "that nobody ",
+        "can read ",
+        "after ",
+        "a cut. ",
+    ];
     let mut random = Random::new(seed);
     let mut body = || {
         let words = (0..110).map(|_| WORDS[random.below(8) as usize]).collect::<String>();
@@ -63,7 +79,8 @@ fn put_caught(writer: &mut Writer, bodies: &[Vec<u8>]) -> bool {
 }
 
 fn expect_whole(disk: &Disk, expected: &[Vec<u8>]) -> Verdict {
-    let report = verify_in(disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
+    let report =
+        verify_in(disk, path(), &mut |_, _| {}).map_err(|e| format!("verify failed: {e}"))?;
     // A commit pointer that could not be written costs the next open a longer walk, no more.
     let harmless = report.problems.iter().all(|problem| problem.what.contains("commit pointer"));
     if !harmless || report.torn_bytes > 0 {
@@ -77,7 +94,11 @@ fn expect_whole(disk: &Disk, expected: &[Vec<u8>]) -> Verdict {
             Stored::Purged(_) => return Err("a record is purged".to_string()),
         }
     }
-    if found == expected { Ok(()) } else { Err(format!("{} records instead of {}", found.len(), expected.len())) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{} records instead of {}", found.len(), expected.len()))
+    }
 }
 
 /// Every operation of a large transaction fails in every way, from the one numbered `from` on; then the same writer, or the next one
@@ -92,14 +113,20 @@ pub fn explore(from: u64) -> Verdict {
             let befell = disk.failed_after().is_some();
             disk.set_fault(None);
             if writer.is_poisoned() {
-                writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).map_err(|e| e.to_string())?;
+                writer = Writer::open_unlocked(Arc::new(disk.clone()), path())
+                    .map_err(|e| e.to_string())?;
             }
             let context = |what| format!("{failure:?} at {nth}: {what}");
-            put(&mut writer, &small).map_err(|e| context(format!("the next transaction failed: {e}")))?;
+            put(&mut writer, &small)
+                .map_err(|e| context(format!("the next transaction failed: {e}")))?;
             let both = [large.as_slice(), &small].concat();
             let whole = expect_whole(&disk, if stored { &both } else { &small });
             // A panic may have come after the sync, and nobody was told that the commit is there.
-            let whole = if failure == Failure::Panics { whole.or_else(|_| expect_whole(&disk, &both)) } else { whole };
+            let whole = if failure == Failure::Panics {
+                whole.or_else(|_| expect_whole(&disk, &both))
+            } else {
+                whole
+            };
             whole.map_err(context)?;
             if !befell {
                 break;
@@ -139,7 +166,8 @@ fn a_transaction_that_lost_records_cannot_be_committed() {
         let mut transaction = writer.begin().expect("begins");
         disk.set_fault(Some(Fault { nth: 0, forever: false, failure }));
         for body in bodies(4, 10) {
-            let _the_caller_passes_over_it = catch_unwind(AssertUnwindSafe(|| transaction.append(&body).is_ok()));
+            let _the_caller_passes_over_it =
+                catch_unwind(AssertUnwindSafe(|| transaction.append(&body).is_ok()));
         }
         assert!(matches!(transaction.append(b"more"), Err(Error::Misuse { .. })), "{failure:?}");
         assert!(matches!(transaction.commit(1), Err(Error::Misuse { .. })), "{failure:?}");
@@ -168,7 +196,8 @@ fn a_capsule_that_lost_its_name_is_not_rewritten() {
     let (disk, mut writer) = capsule();
     put(&mut writer, &[b"one".to_vec()]).expect("committed");
     disk.remove(path()).expect("removed");
-    create_unlocked(&disk, path(), NewCapsule { capsule_id: [2; 16], created_us: 0 }).expect("created");
+    create_unlocked(&disk, path(), NewCapsule { capsule_id: [2; 16], created_us: 0 })
+        .expect("created");
     assert!(matches!(writer.rewrite().map(drop), Err(Error::Replaced { .. })));
     assert!(matches!(writer.begin().map(drop), Err(Error::Replaced { .. })));
 }

@@ -5,7 +5,8 @@ use kapsa_capsule::{Error, NewCapsule, Unlocked, Writer, WriterOptions, create};
 fn new_capsule() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("m.kapsa");
-    create(&path, NewCapsule { capsule_id: [7; 16], created_us: 1 }, &WriterOptions::default()).expect("a capsule");
+    create(&path, NewCapsule { capsule_id: [7; 16], created_us: 1 }, &WriterOptions::default())
+        .expect("a capsule");
     (folder, path)
 }
 
@@ -42,7 +43,8 @@ fn a_file_that_took_the_place_of_the_opened_one_is_the_one_that_is_written_to() 
     let (folder, path) = new_capsule();
     let unlocked = Unlocked::open(&path).expect("opened");
     let other = folder.path().join("other.kapsa");
-    create(&other, NewCapsule { capsule_id: [8; 16], created_us: 1 }, &WriterOptions::default()).expect("a capsule");
+    create(&other, NewCapsule { capsule_id: [8; 16], created_us: 1 }, &WriterOptions::default())
+        .expect("a capsule");
     std::fs::rename(&other, &path).expect("replaced");
     let mut writer = unlocked.lock(&WriterOptions::default()).expect("locked");
     assert_eq!(writer.snapshot().expect("a view").file().capsule_id, [8; 16]);

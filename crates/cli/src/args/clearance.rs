@@ -68,6 +68,7 @@ impl From<Level> for Classification {
 
 fn domain(text: &str) -> Result<(String, Classification), String> {
     let (domain, level) = text.rsplit_once('=').ok_or("not DOMAIN=LEVEL")?;
-    let level = Classification::named(level).ok_or("a level is public, internal, confidential or restricted")?;
+    let level = Classification::named(level)
+        .ok_or("a level is public, internal, confidential or restricted")?;
     Ok((domain.to_string(), level))
 }

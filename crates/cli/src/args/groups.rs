@@ -18,18 +18,44 @@ struct Group {
 const GROUPS: [Group; 7] = [
     Group {
         heading: "Remember and find",
-        verbs: &["init", "put", "find", "get", "timeline", "history", "forget", "alias", "resolve-uri"],
+        verbs: &[
+            "init",
+            "put",
+            "find",
+            "get",
+            "timeline",
+            "history",
+            "forget",
+            "alias",
+            "resolve-uri",
+        ],
     },
     Group {
         heading: "Versions",
-        verbs: &["branch", "merge", "diff", "log", "checkpoint", "checkpoints", "blame", "revert", "cherry-pick"],
+        verbs: &[
+            "branch",
+            "merge",
+            "diff",
+            "log",
+            "checkpoint",
+            "checkpoints",
+            "blame",
+            "revert",
+            "cherry-pick",
+        ],
     },
-    Group { heading: "Share", verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance"] },
+    Group {
+        heading: "Share",
+        verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance"],
+    },
     Group { heading: "Agents", verbs: &["context", "fact", "episode", "insight", "role", "fs"] },
     Group { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
     Group {
         heading: "Care",
-        verbs: &["stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact", "purge", "salvage", "gc"],
+        verbs: &[
+            "stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact",
+            "purge", "salvage", "gc",
+        ],
     },
     Group { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },
 ];
@@ -45,7 +71,8 @@ pub(crate) fn command() -> Command {
     for group in &GROUPS {
         template.push_str(&listed(group, &command));
     }
-    write!(template, "{style}Global options:{style:#}\n{{options}}{{after-help}}").expect("a String takes all");
+    write!(template, "{style}Global options:{style:#}\n{{options}}{{after-help}}")
+        .expect("a String takes all");
     command.help_template(template)
 }
 
@@ -55,11 +82,20 @@ fn listed(group: &Group, command: &Command) -> String {
     let mut text = format!("{header}{}:{header:#}\n", group.heading);
     for verb in group.verbs.iter().filter_map(|name| command.find_subcommand(name)) {
         let aliases: Vec<_> = verb.get_visible_aliases().collect();
-        let also = if aliases.is_empty() { String::new() } else { format!(" (also: {})", aliases.join(", ")) };
+        let also = if aliases.is_empty() {
+            String::new()
+        } else {
+            format!(" (also: {})", aliases.join(", "))
+        };
         let summary = verb.get_about().map(ToString::to_string).unwrap_or_default();
         let name = verb.get_name();
-        writeln!(text, "  {literal}{name}{literal:#}{:<gap$}{summary}{also}", "", gap = NAME_COLUMNS - name.len())
-            .expect("a String takes all");
+        writeln!(
+            text,
+            "  {literal}{name}{literal:#}{:<gap$}{summary}{also}",
+            "",
+            gap = NAME_COLUMNS - name.len()
+        )
+        .expect("a String takes all");
     }
     text.push('\n');
     text
@@ -77,7 +113,11 @@ mod tests {
         let unique: BTreeSet<_> = grouped.iter().copied().collect();
         assert_eq!(grouped.len(), unique.len(), "a verb is in two groups");
         let command = Cli::command();
-        let verbs: BTreeSet<_> = command.get_subcommands().filter(|verb| !verb.is_hide_set()).map(Command::get_name).collect();
+        let verbs: BTreeSet<_> = command
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(Command::get_name)
+            .collect();
         assert_eq!(unique, verbs);
     }
 

@@ -29,25 +29,31 @@ mod values;
 mod versions;
 
 pub(crate) use agent::{
-    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactFilters, FactValue, FactVerb, InsightAdd,
-    InsightArgs, InsightList, InsightVerb, OneInsight, Owner, Publish,
+    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactFilters,
+    FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb, OneInsight, Owner,
+    Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
-pub(crate) use knowledge::{EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb};
+pub(crate) use knowledge::{
+    EdgeDirection, From, GraphArgs, GraphVerb, PolicyArgs, PolicyVerb, ReplayArgs, ReplayVerb,
+};
 pub(crate) use role::{Asking, RoleArgs, RoleRespond, RoleRun, RoleVerb};
 pub(crate) use run::{
-    ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout, RunList, RunMerge, RunPlace,
-    RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb, RunVerb, WhichRun, chunk_count,
+    ContextFormat, Named, RunArchive, RunArgs, RunConfigArgs, RunContext, RunFinish, RunLayout,
+    RunList, RunMerge, RunPlace, RunRecord, RunStart, RunStatus, RunTaskStart, RunTaskVerb,
+    RunVerb, WhichRun, chunk_count,
 };
-pub(crate) use search::{Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy};
+pub(crate) use search::{
+    Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy,
+};
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use values::tag;
 pub(crate) use versions::{
-    Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit, EventArgs, EventVerb, EventsArgs,
-    Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
+    Alias, BranchArgs, BranchVerb, Checkpoint, Checkpoints, CherryPick, CloneArgs, Diff, Emit,
+    EventArgs, EventVerb, EventsArgs, Exchange, Log, Merge, MergeMode, ResolveUri, Revert, When,
 };
 
 /// How long to wait for another writer by default.
@@ -82,7 +88,13 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
     pub(crate) branch: Option<String>,
     /// Act as this principal, within its clearance; hidden records leave no trace
-    #[arg(long = "as", global = true, value_name = "PRINCIPAL", env = "KAPSA_PRINCIPAL", hide_env_values = true)]
+    #[arg(
+        long = "as",
+        global = true,
+        value_name = "PRINCIPAL",
+        env = "KAPSA_PRINCIPAL",
+        hide_env_values = true
+    )]
     pub(crate) principal: Option<String>,
     /// Print JSON for programs, errors included
     #[arg(long, global = true)]
@@ -595,8 +607,14 @@ mod tests {
             for verb in parent.get_subcommands().filter(|verb| verb.get_name() != "help") {
                 let path = format!("{path} {}", verb.get_name());
                 let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
-                assert!(about.starts_with(char::is_uppercase) && !about.ends_with('.'), "{path}: {about}");
-                assert!(path.matches(' ').count() > 1 || about.len() <= SUMMARY_BYTES_MAX, "{path}: {about}");
+                assert!(
+                    about.starts_with(char::is_uppercase) && !about.ends_with('.'),
+                    "{path}: {about}"
+                );
+                assert!(
+                    path.matches(' ').count() > 1 || about.len() <= SUMMARY_BYTES_MAX,
+                    "{path}: {about}"
+                );
                 let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
                 assert!(examples.starts_with("Examples:\n"), "{path} has no examples");
                 waiting.push((path, verb));

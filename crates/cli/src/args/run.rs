@@ -276,7 +276,10 @@ pub(crate) struct RunConfigArgs {
 pub(crate) struct Named<T>(pub(crate) Option<T>);
 
 impl<T> Named<T> {
-    fn parse(text: &str, parse: impl FnOnce(&str) -> kapsa_memory::Result<T>) -> Result<Named<T>, String> {
+    fn parse(
+        text: &str,
+        parse: impl FnOnce(&str) -> kapsa_memory::Result<T>,
+    ) -> Result<Named<T>, String> {
         if text.trim().is_empty() {
             return Ok(Named(None));
         }

@@ -20,7 +20,11 @@ pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> boo
     // A capsule that cannot be read is what the caller was told of already; there is nothing to record of it.
     let there = || -> Option<bool> {
         let reader = Reader::open(&app.capsule().ok()?).ok()?;
-        Some(reader.history(&Uri::parse(asked?).ok()?).is_ok_and(|records| records.iter().any(|record| !record.tombstone)))
+        Some(
+            reader
+                .history(&Uri::parse(asked?).ok()?)
+                .is_ok_and(|records| records.iter().any(|record| !record.tombstone)),
+        )
     };
     there().unwrap_or(false)
 }
@@ -41,7 +45,9 @@ pub(super) fn denied(app: &App, principal: &str, what: &str, asked: Option<&str>
         access: Some(Access::level(Classification::Restricted)),
         ..NewRecord::text(format!("{principal} was denied: {what}{on}"))
     };
-    let put = app.capsule().and_then(|path| Ok(kapsa_memory::Writer::open(&path, app.write_options(None))?.put(record)?));
+    let put = app.capsule().and_then(|path| {
+        Ok(kapsa_memory::Writer::open(&path, app.write_options(None))?.put(record)?)
+    });
     // Telling that it could not be recorded would tell that it was a denial.
     drop(put);
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport};
+use kapsa_memory::request::{
+    Diagnosis, Level, MaintenanceReport, SalvageReport, Stats, VerifyReport,
+};
 use kapsa_memory::{Coverage, Reader, check};
 
 use crate::app::{self, App, Status};
@@ -12,7 +14,9 @@ use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
-use crate::wire::care::{self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name};
+use crate::wire::care::{
+    self as wire, DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut, level_name,
+};
 use crate::{escape, locate};
 
 /// Line of `stats` that the counts come before.
@@ -26,7 +30,9 @@ pub(crate) fn stats(app: &mut App, args: &args::Stats) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&StatsOut::of(&path, &stats, &coverage));
     }
-    for (name, value) in stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage)) {
+    for (name, value) in
+        stats_for_people(&path, &stats).into_iter().chain(vectors_for_people(&coverage))
+    {
         app.out.faint(&format!("{name:<13}"))?;
         app.out.line(&value)?;
     }
@@ -37,9 +43,15 @@ fn vectors_for_people(coverage: &Coverage) -> Vec<(&'static str, String)> {
     let Some(model) = &coverage.model else { return Vec::new() };
     let Coverage { covered, missing, bytes, .. } = coverage;
     let of = counted(covered + missing, "record");
-    let mut lines = vec![("vectors", format!("{covered} of {of}, {}, {}", escape::line(&model.name), size(*bytes)))];
+    let mut lines = vec![(
+        "vectors",
+        format!("{covered} of {of}, {}, {}", escape::line(&model.name), size(*bytes)),
+    )];
     if let Some((next, covered)) = &coverage.next {
-        lines.push(("next model", format!("{}, {covered} of {of} (kapsa reembed continues)", escape::line(&next.name))));
+        lines.push((
+            "next model",
+            format!("{}, {covered} of {of} (kapsa reembed continues)", escape::line(&next.name)),
+        ));
     }
     lines
 }
@@ -68,7 +80,10 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("chain", stats.chain.clone()),
     ];
     if stats.torn_bytes > 0 {
-        lines.push(("torn", format!("{} after the newest commit, removed by the next put", size(stats.torn_bytes))));
+        lines.push((
+            "torn",
+            format!("{} after the newest commit, removed by the next put", size(stats.torn_bytes)),
+        ));
     }
     let counts = [
         ("live URIs", stats.uri_count),
@@ -147,7 +162,12 @@ fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
     }
     let of = counted(coverage.covered + coverage.missing, "record");
     let message = format!("{} of {of} lack vectors: only words find them", coverage.missing);
-    Some(Diagnosis { level: Level::Info, code: "vectors_missing", message, hint: Some("run kapsa embed".to_string()) })
+    Some(Diagnosis {
+        level: Level::Info,
+        code: "vectors_missing",
+        message,
+        hint: Some("run kapsa embed".to_string()),
+    })
 }
 
 fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> Result<()> {
@@ -166,7 +186,9 @@ pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
     let path = app.capsule()?;
     let mut progress = Progress::new("salvaging", &app.out);
     let options = app.write_options(None);
-    let report = kapsa_memory::salvage(&path, &args.to, &options, &mut |done, total| progress.set(done, total))?;
+    let report = kapsa_memory::salvage(&path, &args.to, &options, &mut |done, total| {
+        progress.set(done, total)
+    })?;
     drop(progress);
     if app.out.is_json() {
         app.out.json(&SalvageOut::of(&path, &args.to, &report))?;
@@ -182,11 +204,18 @@ fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Re
     }
     for lost in &report.lost {
         let last = lost.end - 1;
-        let which = if lost.start == last { format!("record {last}") } else { format!("records {} to {last}", lost.start) };
+        let which = if lost.start == last {
+            format!("record {last}")
+        } else {
+            format!("records {} to {last}", lost.start)
+        };
         out.line(&format!("lost: {which}"))?;
     }
     if report.unfinished > 0 {
-        out.line(&format!("left out: {} of a write that was never finished", counted(report.unfinished, "record")))?;
+        out.line(&format!(
+            "left out: {} of a write that was never finished",
+            counted(report.unfinished, "record")
+        ))?;
     }
     let records = counted(report.records, "record");
     let more = if report.incomplete { ", and perhaps newer ones" } else { "" };
@@ -198,7 +227,8 @@ pub(crate) fn optimize(app: &mut App) -> Result<()> {
     let path = app.capsule()?;
     let mut progress = Progress::new("optimising", &app.out);
     let options = app.write_options(None);
-    let report = kapsa_memory::optimize(&path, &options, &mut |done, total| progress.set(done, total))?;
+    let report =
+        kapsa_memory::optimize(&path, &options, &mut |done, total| progress.set(done, total))?;
     drop(progress);
     maintained(app, &path, &report)
 }
@@ -216,7 +246,11 @@ fn maintained(app: &mut App, path: &Path, report: &MaintenanceReport) -> Result<
     if app.out.is_json() {
         return app.out.json(&MaintenanceOut::of(path, report));
     }
-    app.out.line(&format!("file      {} -> {}", size(report.bytes_before), size(report.bytes_after)))?;
+    app.out.line(&format!(
+        "file      {} -> {}",
+        size(report.bytes_before),
+        size(report.bytes_after)
+    ))?;
     app.out.line(&format!("segments  {} -> {}", report.segments_before, report.segments_after))?;
     if report.purged > 0 {
         app.out.line(&format!("erased    {}", counted(report.purged, "record")))?;
@@ -236,7 +270,11 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }
-    app.out.line(&format!("{}  {} marked for erasure; kapsa compact erases", uri.short(), counted(revisions, "revision")))
+    app.out.line(&format!(
+        "{}  {} marked for erasure; kapsa compact erases",
+        uri.short(),
+        counted(revisions, "revision")
+    ))
 }
 
 fn confirmed(out: &mut Output, uri: &str) -> Result<bool> {

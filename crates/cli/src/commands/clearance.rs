@@ -30,9 +30,13 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
         }
         ClearanceVerb::List => {
             let filter = Filter { kinds: vec!["clearance".to_string()], ..Filter::default() };
-            let records =
-                Reader::open(&path)?.timeline(&TimelineRequest { filter, limit: PRINCIPALS_MAX + 1, reverse: false })?;
-            let mut profiles: Vec<ClearanceProfile> = records.iter().map(ClearanceProfile::from_record).collect();
+            let records = Reader::open(&path)?.timeline(&TimelineRequest {
+                filter,
+                limit: PRINCIPALS_MAX + 1,
+                reverse: false,
+            })?;
+            let mut profiles: Vec<ClearanceProfile> =
+                records.iter().map(ClearanceProfile::from_record).collect();
             let more = wire::cut(&mut profiles, PRINCIPALS_MAX);
             if app.out.is_json() {
                 return app.out.json(&ClearancesOut::of(&profiles, more));
@@ -55,7 +59,11 @@ fn tell(app: &mut App, profiles: &[ClearanceProfile]) -> Result<()> {
             continue;
         }
         let domains = profile.domains.iter().map(|(domain, level)| format!("{domain}={level}"));
-        let known = if profile.domains.is_empty() { "what is public".to_string() } else { domains.collect::<Vec<_>>().join(" ") };
+        let known = if profile.domains.is_empty() {
+            "what is public".to_string()
+        } else {
+            domains.collect::<Vec<_>>().join(" ")
+        };
         app.out.line(&escape::line(&format!("{}  {known}", profile.principal)))?;
     }
     Ok(())

@@ -14,7 +14,12 @@ use crate::wire::agent::ContextOut;
 
 /// `kapsa context`.
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
-    let agent = args.agent.as_deref().filter(|agent| !agent.trim().is_empty()).or(app.principal()).map(str::to_string);
+    let agent = args
+        .agent
+        .as_deref()
+        .filter(|agent| !agent.trim().is_empty())
+        .or(app.principal())
+        .map(str::to_string);
     let scope = Scope {
         entity: args.within.entity.unwrap_or_default(),
         domain: args.within.domain.unwrap_or_default(),
@@ -25,10 +30,11 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
     let valid_at = as_of.map(|as_of| time_of(app, as_of)).transpose()?.flatten();
     let options = ContextOptions { tokens_max: args.budget, uris: args.uris, valid_at };
     let told = match &agent {
-        Some(agent) => {
-            memory(app, agent, as_of)?.with_clearance(Declared::find()?.effective(app, agent)?).context(&scope, &options)?
-        }
-        None => WorkspaceMemory::in_capsule(app.location_when(as_of)?, moment::now).context(None, &scope, &options)?,
+        Some(agent) => memory(app, agent, as_of)?
+            .with_clearance(Declared::find()?.effective(app, agent)?)
+            .context(&scope, &options)?,
+        None => WorkspaceMemory::in_capsule(app.location_when(as_of)?, moment::now)
+            .context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
 }

@@ -40,7 +40,13 @@ pub(crate) struct Document {
 }
 
 /// `kapsa put FILE… FOLDER…`.
-pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain: bool, each: bool) -> Result<Answer> {
+pub(crate) fn put(
+    app: &mut App,
+    defaults: &Defaults,
+    sources: &[PathBuf],
+    plain: bool,
+    each: bool,
+) -> Result<Answer> {
     if plain || sources.iter().any(|source| source.as_os_str() == "-") {
         return Err(CliError::usage("documents and standard input cannot be combined in one call"));
     }
@@ -50,8 +56,15 @@ pub(crate) fn put(app: &mut App, defaults: &Defaults, sources: &[PathBuf], plain
     let mut tally = Tally { source_count: Some(0), skipped: Some(0), ..Tally::default() };
     let mut progress = Progress::new("remembering documents", &app.out);
     for (at, document) in documents.iter().enumerate() {
-        let Some(text) = text_or_skip(app, document, &mut tally).map_err(|error| stored_so_far(error, &tally))? else { continue };
-        let passages = document::cut(&document.name, &text).into_iter().map(|p| defaults.fill_passage(p)).collect();
+        let Some(text) = text_or_skip(app, document, &mut tally)
+            .map_err(|error| stored_so_far(error, &tally))?
+        else {
+            continue;
+        };
+        let passages = document::cut(&document.name, &text)
+            .into_iter()
+            .map(|p| defaults.fill_passage(p))
+            .collect();
         let writer = open_once(&mut writer, app, &capsule, defaults)?;
         let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
             .map_err(|error| stored_so_far(error.into(), &tally))?;
@@ -85,7 +98,8 @@ fn stored_so_far(error: CliError, tally: &Tally) -> CliError {
 
 /// Every document that the sources mean, in order, each with its name.
 pub(crate) fn gather(sources: &[PathBuf]) -> Result<Vec<Document>> {
-    let here = std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+    let here =
+        std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
     let mut documents = Vec::new();
     for source in sources {
         let found = fs::metadata(source).map_err(|error| missing(source, &error))?;
@@ -93,7 +107,11 @@ pub(crate) fn gather(sources: &[PathBuf]) -> Result<Vec<Document>> {
             let base = outside_base(&here, source);
             walk(&here, base.as_deref(), source, 0, &mut documents)?;
         } else if found.is_file() {
-            documents.push(Document { path: source.clone(), name: name(&here, None, source), named: true });
+            documents.push(Document {
+                path: source.clone(),
+                name: name(&here, None, source),
+                named: true,
+            });
         } else {
             return Err(unreadable(source, "neither a file nor a folder"));
         }
@@ -108,9 +126,13 @@ fn missing(source: &Path, error: &std::io::Error) -> CliError {
         return unreadable;
     }
     let text = source.to_string_lossy();
-    let shown =
-        if text.chars().count() > HINT_TEXT_CHARS_MAX { "TEXT".into() } else { shlex::try_quote(&text).unwrap_or("TEXT".into()) };
-    unreadable.hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
+    let shown = if text.chars().count() > HINT_TEXT_CHARS_MAX {
+        "TEXT".into()
+    } else {
+        shlex::try_quote(&text).unwrap_or("TEXT".into())
+    };
+    unreadable
+        .hint(format!("arguments are files and folders; to store text: kapsa put --text {shown}"))
 }
 
 fn unreadable(path: &Path, why: &str) -> CliError {
@@ -124,14 +146,26 @@ fn refuse_namesakes(documents: Vec<Document>) -> Result<Vec<Document>> {
         if let Some(other) = seen.insert(&document.name, &document.path)
             && lexical(other) != lexical(&document.path)
         {
-            let message = format!("{} and {} would both be called {}", other.display(), document.path.display(), document.name);
-            return Err(CliError::user("ambiguous_source", message).hint("put them from a folder above both"));
+            let message = format!(
+                "{} and {} would both be called {}",
+                other.display(),
+                document.path.display(),
+                document.name
+            );
+            return Err(CliError::user("ambiguous_source", message)
+                .hint("put them from a folder above both"));
         }
     }
     Ok(documents)
 }
 
-fn walk(here: &Path, base: Option<&Path>, folder: &Path, depth: usize, documents: &mut Vec<Document>) -> Result<()> {
+fn walk(
+    here: &Path,
+    base: Option<&Path>,
+    folder: &Path,
+    depth: usize,
+    documents: &mut Vec<Document>,
+) -> Result<()> {
     if depth > FOLDER_DEPTH_MAX {
         return Err(unreadable(folder, "the folders are nested too deep"));
     }
@@ -170,7 +204,8 @@ fn outside_base(here: &Path, folder: &Path) -> Option<PathBuf> {
 fn name(here: &Path, base: Option<&Path>, path: &Path) -> String {
     let whole = lexical(path);
     let relative = whole.strip_prefix(here).ok().or_else(|| whole.strip_prefix(base?).ok());
-    let shown = relative.unwrap_or_else(|| Path::new(whole.file_name().unwrap_or(whole.as_os_str())));
+    let shown =
+        relative.unwrap_or_else(|| Path::new(whole.file_name().unwrap_or(whole.as_os_str())));
     let parts: Vec<_> = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }
@@ -194,12 +229,17 @@ fn lexical(path: &Path) -> PathBuf {
 /// The text of a file. Refuses what is no regular file, too large, binary or not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| unreadable(path, &error.to_string());
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC).open(path).map_err(failed)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() {
         return Err(unreadable(path, "not a regular file"));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
+    let mut bytes =
+        Vec::with_capacity(usize::try_from(found.len().min(DOCUMENT_BYTES_MAX)).unwrap_or(0));
     file.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
         return Err(unreadable(path, "larger than 64 MiB"));
@@ -207,8 +247,12 @@ pub(crate) fn read(path: &Path) -> Result<String> {
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return Err(unreadable(path, &format!("not text: byte {at} is zero")));
     }
-    String::from_utf8(bytes)
-        .map_err(|error| unreadable(path, &format!("not UTF-8 text: invalid byte at {}", error.utf8_error().valid_up_to())))
+    String::from_utf8(bytes).map_err(|error| {
+        unreadable(
+            path,
+            &format!("not UTF-8 text: invalid byte at {}", error.utf8_error().valid_up_to()),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -234,18 +278,29 @@ mod tests {
     #[test]
     fn a_folder_is_walked_in_order_without_links_and_made_things() {
         let root = tempfile::tempdir().expect("a temporary folder");
-        for file in
-            ["b.md", "a.TXT", "sub/c.rst", "target/no.md", "node_modules/no.md", ".git/no.md", ".hidden.md", "picture.png"]
-        {
+        for file in [
+            "b.md",
+            "a.TXT",
+            "sub/c.rst",
+            "target/no.md",
+            "node_modules/no.md",
+            ".git/no.md",
+            ".hidden.md",
+            "picture.png",
+        ] {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
             fs::write(path, "text").expect("a file");
         }
-        std::os::unix::fs::symlink(root.path().join("b.md"), root.path().join("link.md")).expect("a link");
+        std::os::unix::fs::symlink(root.path().join("b.md"), root.path().join("link.md"))
+            .expect("a link");
         std::os::unix::fs::symlink(root.path(), root.path().join("loop")).expect("a link");
-        let found = gather(&[root.path().to_path_buf()]).unwrap_or_else(|error| panic!("{error:?}"));
-        let names: Vec<_> =
-            found.iter().map(|d| d.path.strip_prefix(root.path()).expect("inside").to_str().expect("UTF-8")).collect();
+        let found =
+            gather(&[root.path().to_path_buf()]).unwrap_or_else(|error| panic!("{error:?}"));
+        let names: Vec<_> = found
+            .iter()
+            .map(|d| d.path.strip_prefix(root.path()).expect("inside").to_str().expect("UTF-8"))
+            .collect();
         assert_eq!(names, ["a.TXT", "b.md", "sub/c.rst"]);
     }
 
@@ -262,7 +317,8 @@ mod tests {
 
     #[test]
     fn namesakes_are_refused_but_the_same_file_twice_is_not() {
-        let document = |path: &str| Document { path: path.into(), name: "a.md".into(), named: true };
+        let document =
+            |path: &str| Document { path: path.into(), name: "a.md".into(), named: true };
         assert!(refuse_namesakes(vec![document("/x/a.md"), document("/y/a.md")]).is_err());
         assert!(refuse_namesakes(vec![document("/x/a.md"), document("/x/../x/a.md")]).is_ok());
     }

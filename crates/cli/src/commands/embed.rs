@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
 use kapsa_memory::{
-    EmbedReport, EmbedRequest, NewRecord, NewVectors, Reader, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, UnlockedWriter,
-    embed as embed_records, is_small_put, stats, uncovered_since,
+    EmbedReport, EmbedRequest, NewRecord, NewVectors, Reader, SMALL_PUT_BYTES_MAX,
+    SMALL_PUT_RECORDS_MAX, UnlockedWriter, embed as embed_records, is_small_put, stats,
+    uncovered_since,
 };
 use kapsa_model::Embedder;
 
@@ -21,8 +22,7 @@ use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelOut, ModelsOut, RemovedModel};
 
-const HINT_MODEL_FOLDER: &str =
-    "give the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
+const HINT_MODEL_FOLDER: &str = "give the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
@@ -54,7 +54,11 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     }
     let left = if missing > 0 { format!(", {missing} to do") } else { String::new() };
     let of = counted(vectors, "vector");
-    app.out.line(&format!("{} checked, {of} by {} ({reused} reused){left}", counted(records, "record"), escape::line(model)))?;
+    app.out.line(&format!(
+        "{} checked, {of} by {} ({reused} reused){left}",
+        counted(records, "record"),
+        escape::line(model)
+    ))?;
     if !in_force {
         app.out.note("searches use the old model until every record is done; run the same command to continue");
     }
@@ -76,10 +80,16 @@ enum AheadState {
 
 impl Ahead {
     /// Makes them, if the records are few or it is wanted.
-    pub(crate) fn make(when: Option<EmbedWhen>, capsule: &UnlockedWriter, records: &[NewRecord]) -> Ahead {
+    pub(crate) fn make(
+        when: Option<EmbedWhen>,
+        capsule: &UnlockedWriter,
+        records: &[NewRecord],
+    ) -> Ahead {
         let (vectors, state) = match when {
             Some(EmbedWhen::Later) => (None, AheadState::Settled),
-            None if !is_small_put(records.iter().map(|record| record.text.as_str())) => (None, AheadState::TooMany),
+            None if !is_small_put(records.iter().map(|record| record.text.as_str())) => {
+                (None, AheadState::TooMany)
+            }
             None | Some(EmbedWhen::Now) => match ahead(capsule, records) {
                 Ok(vectors) => (Some(vectors), AheadState::Settled),
                 Err(error) => (None, AheadState::Failed(error)),
@@ -134,7 +144,8 @@ pub(crate) struct New {
 impl New {
     /// Before the put.
     pub(crate) fn begin(app: &App, when: Option<EmbedWhen>) -> Result<New> {
-        let before = if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
+        let before =
+            if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
         Ok(New { when, before, last: None })
     }
 
@@ -146,11 +157,6 @@ impl New {
     /// Of a put that was one record.
     pub(crate) fn one(when: Option<EmbedWhen>, sequence: u64) -> New {
         New { last: Some(sequence), ..New::since(when, sequence) }
-    }
-
-    /// The same, now that it is known that the put was one record.
-    pub(crate) fn was_one(self, sequence: u64) -> New {
-        New::one(self.when, sequence)
     }
 
     /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
@@ -176,13 +182,18 @@ impl New {
         }
         // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
         let stretch = uncovered_since(&reader, new.start)?..new.end;
-        let is_left = stretch.start < new.start && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
+        let is_left = stretch.start < new.start
+            && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
         if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }
         let embedder = models::for_capsule(&reader.coverage()?)?;
         drop(reader);
-        run(app, embedder.as_ref(), &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() })?;
+        run(
+            app,
+            embedder.as_ref(),
+            &EmbedRequest { sequences: Some(new), ..EmbedRequest::default() },
+        )?;
         Ok(())
     }
 }
@@ -201,7 +212,7 @@ fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
 
 /// The newest sequence.
 fn last(reader: &Reader) -> Result<u64> {
-    Ok(stats(&reader, false)?.record_count)
+    Ok(stats(reader, false)?.record_count)
 }
 
 /// `kapsa model`.
@@ -209,7 +220,8 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
     match verb {
         ModelVerb::List => list(app),
         ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
-            let options = ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
+            let options =
+                ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
             if !path.is_dir() {
                 let message = format!("{} is not a folder", path.display());
                 return Err(CliError::user("invalid_model", message).hint(HINT_MODEL_FOLDER));
@@ -225,10 +237,11 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
         ModelVerb::Remove { name } => {
             let name = name.strip_prefix("local:").unwrap_or(&name).to_string();
             let all = models::added()?;
-            let Some(Added { path, .. }) = all.into_iter().find(|added| added.name == name || added.hash == name) else {
-                return Err(
-                    CliError::usage(format!("no model `{name}` was added")).hint("kapsa model list shows the added models")
-                );
+            let Some(Added { path, .. }) =
+                all.into_iter().find(|added| added.name == name || added.hash == name)
+            else {
+                return Err(CliError::usage(format!("no model `{name}` was added"))
+                    .hint("kapsa model list shows the added models"));
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
             match fs::remove_file(path.with_extension("name")) {
@@ -249,7 +262,9 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
 /// `kapsa model info`.
 fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     let model = match name {
-        Some(name) if name == models::BUNDLED || name.contains(':') => models::named(name)?.model().clone(),
+        Some(name) if name == models::BUNDLED || name.contains(':') => {
+            models::named(name)?.model().clone()
+        }
         Some(name) => models::named(&format!("local:{name}"))?.model().clone(),
         None => match Reader::open(&app.capsule()?)?.coverage()?.model {
             Some(model) => model,
@@ -267,7 +282,13 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     let lines = [
         ("name", model.name),
         ("dimension", model.dimension.to_string()),
-        ("tokens", tokens_max.map_or_else(|| "as the service allows".to_string(), |most| format!("at most {most}"))),
+        (
+            "tokens",
+            tokens_max.map_or_else(
+                || "as the service allows".to_string(),
+                |most| format!("at most {most}"),
+            ),
+        ),
         ("pooling", model.pooling.as_str().to_string()),
         ("query", model.query_prefix),
         ("passage", model.passage_prefix),
@@ -300,11 +321,21 @@ fn add(bytes: Vec<u8>) -> Result<ModelOut> {
         drop(fs::remove_file(&temporary));
         return Err(failed(error));
     }
-    Ok(ModelOut { name: format!("local:{}", model.name), dimension: model.dimension, size_bytes: size, hash, in_force: false })
+    Ok(ModelOut {
+        name: format!("local:{}", model.name),
+        dimension: model.dimension,
+        size_bytes: size,
+        hash,
+        in_force: false,
+    })
 }
 
 fn list(app: &mut App) -> Result<()> {
-    let in_force = app.capsule().ok().and_then(|path| Reader::open(&path).ok()).and_then(|reader| reader.coverage().ok()?.model);
+    let in_force = app
+        .capsule()
+        .ok()
+        .and_then(|path| Reader::open(&path).ok())
+        .and_then(|reader| reader.coverage().ok()?.model);
     let used = in_force.as_ref().map(|model| model.hash_hex());
     let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
     let mut all = vec![ModelOut {
@@ -336,8 +367,16 @@ fn show(app: &mut App, all: &[ModelOut]) -> Result<()> {
     }
     for listed in all {
         let used = if listed.in_force { "  used by this capsule" } else { "" };
-        let size = if listed.size_bytes == 0 { "built in".to_string() } else { format!("{} KB", listed.size_bytes >> 10) };
-        app.out.line(&format!("{}  {} dimensions  {size}{used}", escape::line(&listed.name), listed.dimension))?;
+        let size = if listed.size_bytes == 0 {
+            "built in".to_string()
+        } else {
+            format!("{} KB", listed.size_bytes >> 10)
+        };
+        app.out.line(&format!(
+            "{}  {} dimensions  {size}{used}",
+            escape::line(&listed.name),
+            listed.dimension
+        ))?;
     }
     Ok(())
 }

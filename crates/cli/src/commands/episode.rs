@@ -22,10 +22,9 @@ pub(crate) fn run(app: &mut App, verb: EpisodeVerb) -> Result<()> {
 /// Whose memory is meant: the one that was named, else who acts.
 pub(super) fn agent(app: &App, owner: &Owner) -> Result<String> {
     let named = owner.agent.as_deref().filter(|agent| !agent.trim().is_empty());
-    named
-        .or(app.principal())
-        .map(str::to_string)
-        .ok_or_else(|| CliError::usage("no agent given").hint("name it with --agent NAME or KAPSA_AGENT"))
+    named.or(app.principal()).map(str::to_string).ok_or_else(|| {
+        CliError::usage("no agent given").hint("name it with --agent NAME or KAPSA_AGENT")
+    })
 }
 
 /// Whose memory is written to: a principal's own.
@@ -52,7 +51,8 @@ fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
     let new = New::begin(app, args.embed)?;
     let memory = memory(app, &agent, None)?;
     let known = args.id.as_deref().map(|id| memory.episode(id)).transpose()?.flatten();
-    let fresh = || Episode::new(args.id.clone().unwrap_or_else(|| fresh_id("ep_")), &agent, moment::now());
+    let fresh =
+        || Episode::new(args.id.clone().unwrap_or_else(|| fresh_id("ep_")), &agent, moment::now());
     // What is not said of one that is known stays as it is.
     let known = known.unwrap_or_else(fresh);
     let episode = Episode {
@@ -109,7 +109,8 @@ fn list(app: &mut App, args: EpisodeList) -> Result<()> {
 fn line(app: &mut App, episode: &Episode) -> Result<()> {
     app.out.faint(&readable(episode.timestamp))?;
     app.out.strong(&format!("  {}", escape::line(&episode.id)))?;
-    let about = if episode.entity.is_empty() { String::new() } else { format!(" ({})", episode.entity) };
+    let about =
+        if episode.entity.is_empty() { String::new() } else { format!(" ({})", episode.entity) };
     let what = format!("{}{about}", episode.action);
     let what = if what.is_empty() { String::new() } else { format!("{what}: ") };
     app.out.line(&format!("  {}", escape::line(&format!("{what}{}", episode.output_summary))))

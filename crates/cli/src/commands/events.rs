@@ -47,7 +47,9 @@ pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     app.out.strong(event.event_type.name())?;
     let words = crate::render::event_in_words(event.event_type.name(), &event.payload);
     let mut rest = String::new();
-    for (name, value) in [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)] {
+    for (name, value) in
+        [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)]
+    {
         // A name with `_` before it stands for none; the stage of a merge only marks that it is over.
         let says_nothing = value.starts_with('_') || (name == "stage" && words.is_some());
         if !value.is_empty() && !says_nothing {
@@ -73,7 +75,8 @@ pub(super) fn event_type(name: &str) -> Result<EventType> {
 
 /// `kapsa event emit`.
 pub(crate) fn emit(app: &mut App, args: Emit) -> Result<()> {
-    let (best_effort, style) = (args.best_effort, if app.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People });
+    let (best_effort, style) =
+        (args.best_effort, if app.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People });
     match try_emit(app, args) {
         Err(error) if best_effort => {
             output::error(&error, style);

@@ -1,6 +1,9 @@
 //! `fact`: what is known, told and asked for.
 
-use kapsa_agents::{CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory, fresh_id};
+use kapsa_agents::{
+    CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
+    fresh_id,
+};
 use kapsa_memory::access::Classification;
 
 use crate::app::App;
@@ -28,7 +31,9 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Query(args) => list(app, &args.text.join(" "), args.filters),
         FactVerb::Supersede(args) => {
             let new = New::begin(app, args.embed)?;
-            let old = CapsuleFactStore::new(app.location()?).get(&args.old)?.ok_or_else(|| missing(&args.old))?;
+            let old = CapsuleFactStore::new(app.location()?)
+                .get(&args.old)?
+                .ok_or_else(|| missing(&args.old))?;
             let tags = if args.tags.is_empty() { old.tags } else { args.tags };
             let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
@@ -36,7 +41,14 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let (verdict, reason) = ("supersedes", "it was said to");
             answer(
                 app,
-                &RememberedOut { verdict, reason, other: Some(&args.old), similarity: None, fact: (&fact).into(), embedding },
+                &RememberedOut {
+                    verdict,
+                    reason,
+                    other: Some(&args.old),
+                    similarity: None,
+                    fact: (&fact).into(),
+                    embedding,
+                },
                 &fact,
             )
         }
@@ -110,7 +122,10 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let new = New::begin(app, args.embed)?;
     let (fact, is_known) = told(app, args.id, &args.text, &args.value)?;
     let classification = args.classification.map_or(fact.classification, Level::into);
-    if classification == Classification::Restricted && args.named.is_empty() && fact.named.is_empty() {
+    if classification == Classification::Restricted
+        && args.named.is_empty()
+        && fact.named.is_empty()
+    {
         app.out.note("restricted to nobody: name who may read it with --named");
     }
     let fact = Fact {
@@ -132,7 +147,14 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
             let (verdict, reason) = ("stored", "it was not compared with anything");
             return answer(
                 app,
-                &RememberedOut { verdict, reason, other: None, similarity: None, fact: (&fact).into(), embedding },
+                &RememberedOut {
+                    verdict,
+                    reason,
+                    other: None,
+                    similarity: None,
+                    fact: (&fact).into(),
+                    embedding,
+                },
                 &fact,
             );
         }
@@ -141,7 +163,8 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
     let embedding = new.end(app);
     let mut told = RememberedOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {
-        (told.verdict, told.reason) = ("revised", "the id exists: its previous content is in its history");
+        (told.verdict, told.reason) =
+            ("revised", "the id exists: its previous content is in its history");
     }
     answer(app, &told, &remembered.fact)
 }
@@ -206,18 +229,26 @@ fn line(app: &mut App, fact: &Fact) -> Result<()> {
 }
 
 fn about(fact: &Fact) -> String {
-    let names: Vec<&str> =
-        [&fact.entity, &fact.attribute, &fact.domain].into_iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = [&fact.entity, &fact.attribute, &fact.domain]
+        .into_iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty())
+        .collect();
     let mut parts = Vec::new();
     parts.extend((!names.is_empty()).then(|| names.join(" · ")));
-    parts.extend((fact.classification.name() != "internal").then(|| fact.classification.to_string()));
+    parts.extend(
+        (fact.classification.name() != "internal").then(|| fact.classification.to_string()),
+    );
     parts.extend((fact.confidence < 1.0).then(|| format!("confidence {:.2}", fact.confidence)));
     parts.extend((fact.evidence_count > 1).then(|| format!("seen {} times", fact.evidence_count)));
     parts.extend(fact.valid_from.map(|from| format!("from {}", readable(from))));
     parts.extend(fact.valid_to.map(|to| format!("until {}", readable(to))));
     parts.extend(fact.superseded_by.as_ref().map(|by| format!("superseded by {by}")));
     parts.extend((!fact.source.is_empty()).then(|| format!("by {}", fact.source)));
-    parts.extend((!fact.contested_with.is_empty()).then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))));
+    parts.extend(
+        (!fact.contested_with.is_empty())
+            .then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))),
+    );
     if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
 }
 
@@ -233,16 +264,43 @@ fn show(app: &mut App, fact: &Fact) -> Result<()> {
         ("level", fact.classification.to_string()),
         ("named", fact.named.join(", ")),
         ("source", fact.source.clone()),
-        ("confidence", format!("{:.2}, seen {}", fact.confidence, crate::render::counted(fact.evidence_count, "time"))),
-        ("importance", if fact.importance > 0.0 { format!("{:.2}", fact.importance) } else { String::new() }),
+        (
+            "confidence",
+            format!(
+                "{:.2}, seen {}",
+                fact.confidence,
+                crate::render::counted(fact.evidence_count, "time")
+            ),
+        ),
+        (
+            "importance",
+            if fact.importance > 0.0 { format!("{:.2}", fact.importance) } else { String::new() },
+        ),
         ("valid from", fact.valid_from.map(readable).unwrap_or_default()),
         ("valid until", fact.valid_to.map(readable).unwrap_or_default()),
         ("recorded", readable(fact.created_at)),
-        ("changed", if fact.updated_at == fact.created_at { String::new() } else { readable(fact.updated_at) }),
+        (
+            "changed",
+            if fact.updated_at == fact.created_at {
+                String::new()
+            } else {
+                readable(fact.updated_at)
+            },
+        ),
         ("supersedes", opt(&fact.supersedes)),
-        ("superseded", fact.superseded_by.as_ref().map(|by| format!("by {by}")).unwrap_or_default()),
+        (
+            "superseded",
+            fact.superseded_by.as_ref().map(|by| format!("by {by}")).unwrap_or_default(),
+        ),
         ("contested", fact.contested_with.join(", ")),
-        ("read", if fact.access_count > 0 { crate::render::counted(fact.access_count, "time") } else { String::new() }),
+        (
+            "read",
+            if fact.access_count > 0 {
+                crate::render::counted(fact.access_count, "time")
+            } else {
+                String::new()
+            },
+        ),
     ];
     for (name, value) in rows.iter().filter(|(_, value)| !value.is_empty()) {
         app.out.faint(&format!("{name:<12}"))?;

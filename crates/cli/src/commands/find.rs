@@ -31,7 +31,8 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
             Group::Source => Grouping::Source,
         }),
         diverse: ranking.diverse,
-        time: Some(Clock { now, offset_seconds: 0 }).filter(|_| !ranking.no_time || ranking.recency.is_some()),
+        time: Some(Clock { now, offset_seconds: 0 })
+            .filter(|_| !ranking.no_time || ranking.recency.is_some()),
         read_times: !ranking.no_time,
         recency_days: ranking.recency,
         confidence: ranking.by_confidence,
@@ -60,7 +61,11 @@ fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Fo
 }
 
 /// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an error.
-pub(crate) fn by_meaning(asked: &mut Asked, reader: &AnyReader, request: &FindRequest) -> Result<Found> {
+pub(crate) fn by_meaning(
+    asked: &mut Asked,
+    reader: &AnyReader,
+    request: &FindRequest,
+) -> Result<Found> {
     let model = if request.mode == SearchMode::Words { None } else { reader.coverage()?.model };
     let Some(model) = model else { return Ok(reader.find_with(request, None)?) };
     let question = asked.question(model, reader)?;
@@ -79,7 +84,10 @@ impl Asked {
         if known.is_none() {
             let coverage = reader.coverage().map_err(CliError::from);
             let embedder = coverage.and_then(|coverage| models::for_capsule(&coverage));
-            self.0.push((model, embedder.map(|embedder| Question { embedder, answer: OnceLock::new() })));
+            self.0.push((
+                model,
+                embedder.map(|embedder| Question { embedder, answer: OnceLock::new() }),
+            ));
         }
         self.0[at].1.as_ref().map_err(Clone::clone)
     }
@@ -98,7 +106,10 @@ impl Embedder for Question {
 
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let answer = self.answer.get_or_init(|| self.embedder.embed(texts, purpose));
-        answer.as_ref().cloned().map_err(|error| EmbedError { message: error.message.clone(), hint: error.hint.clone() })
+        answer.as_ref().cloned().map_err(|error| EmbedError {
+            message: error.message.clone(),
+            hint: error.hint.clone(),
+        })
     }
 }
 
@@ -119,7 +130,9 @@ fn show(app: &mut App, reader: &AnyReader, found: &Found, explain: bool) -> Resu
     }
     if found.means.model.is_some() && found.means.missing > 0 {
         let missing = counted(found.means.missing, "record");
-        app.out.note(&format!("{missing} without vectors can be found by words only; run `kapsa embed`"));
+        app.out.note(&format!(
+            "{missing} without vectors can be found by words only; run `kapsa embed`"
+        ));
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use kapsa_agents::{Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace};
+use kapsa_agents::{
+    Details, EntryKind, FileError, FileHit, Listing, MemoryFilesystem, RetrievalTrace,
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -100,7 +102,10 @@ impl Session {
         result.map_err(|error| {
             let error = failure(error, &self.agent);
             if self.trace {
-                error.field("traces", json!(self.files.traces().iter().map(TraceOut::from).collect::<Vec<_>>()))
+                error.field(
+                    "traces",
+                    json!(self.files.traces().iter().map(TraceOut::from).collect::<Vec<_>>()),
+                )
             } else {
                 error
             }
@@ -108,7 +113,12 @@ impl Session {
     }
 
     /// Answers, and tells the traces where they are wanted.
-    fn end(self, app: &mut App, answer: impl Serialize, tell: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
+    fn end(
+        self,
+        app: &mut App,
+        answer: impl Serialize,
+        tell: impl FnOnce(&mut App) -> Result<()>,
+    ) -> Result<()> {
         let traces = if self.trace { self.files.traces() } else { Vec::new() };
         if app.out.is_json() {
             let traces = self.trace.then(|| traces.iter().map(TraceOut::from).collect());
@@ -173,7 +183,8 @@ fn tell_folder(app: &mut App, listing: &Listing, level: usize) -> Result<()> {
         format!("{}{slash}", escape::line(&entry.name))
     });
     let names: Vec<String> = names.collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default().min(NAME_WIDTH_MAX);
+    let width =
+        names.iter().map(|name| name.chars().count()).max().unwrap_or_default().min(NAME_WIDTH_MAX);
     for (entry, name) in listing.entries.iter().zip(names) {
         let gap = " ".repeat(width.saturating_sub(name.chars().count()) + 2);
         app.out.text(&indent)?;
@@ -181,7 +192,11 @@ fn tell_folder(app: &mut App, listing: &Listing, level: usize) -> Result<()> {
         app.out.text(&gap)?;
         match &entry.kind {
             EntryKind::Folder { file_count, listing } => {
-                let files = if *file_count == 0 { "empty".to_string() } else { counted(*file_count as u64, "file") };
+                let files = if *file_count == 0 {
+                    "empty".to_string()
+                } else {
+                    counted(*file_count as u64, "file")
+                };
                 app.out.faint(&files)?;
                 app.out.text("\n")?;
                 if let Some(listing) = listing {
@@ -189,7 +204,8 @@ fn tell_folder(app: &mut App, listing: &Listing, level: usize) -> Result<()> {
                 }
             }
             EntryKind::File { confidence, preview } => {
-                let sure = confidence.map_or_else(String::new, |confidence| format!("{confidence:.2}  "));
+                let sure =
+                    confidence.map_or_else(String::new, |confidence| format!("{confidence:.2}  "));
                 app.out.line(&format!("{sure}{}", escape::line(preview)))?;
             }
         }
@@ -215,7 +231,8 @@ fn more(app: &mut App, more: usize) {
 }
 
 fn tell_trace(app: &mut App, trace: &RetrievalTrace) {
-    let query = if trace.query.is_empty() { String::new() } else { format!(" for \"{}\"", trace.query) };
+    let query =
+        if trace.query.is_empty() { String::new() } else { format!(" for \"{}\"", trace.query) };
     app.out.note(&format!(
         "trace: {} {}{query}: {}, {}, {} ms",
         trace.action.name(),
@@ -232,7 +249,8 @@ fn write(app: &mut App, args: &FsWrite) -> Result<()> {
         (Some(file), _) => text_of(file)?,
         (None, [dash]) if dash == "-" => text_of(Path::new("-"))?,
         (None, []) if io::stdin().is_terminal() => {
-            return Err(CliError::usage("nothing to write").hint("give a text, --file FILE, or text on standard input"));
+            return Err(CliError::usage("nothing to write")
+                .hint("give a text, --file FILE, or text on standard input"));
         }
         (None, []) => plain_text()?,
         (None, words) => words.join(" "),
@@ -246,7 +264,11 @@ fn write(app: &mut App, args: &FsWrite) -> Result<()> {
     };
     let new = New::begin(app, args.embed)?;
     let session = Session::new(app, agent, None, args.trace)?;
-    let written = session.of(session.files.write_with(&args.path, text.trim_end_matches(['\r', '\n']), &details))?;
+    let written = session.of(session.files.write_with(
+        &args.path,
+        text.trim_end_matches(['\r', '\n']),
+        &details,
+    ))?;
     let embedding = new.end(app);
     session.end(app, WrittenOut::of(&written, embedding), |app| {
         app.out.strong(&escape::line(&written.path))?;

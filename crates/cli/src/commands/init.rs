@@ -43,7 +43,13 @@ pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
     let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
         Created::New => {
             exclude(app, &args.path);
-            Made { created: true, exists: false, capsule_path: show(&args.path), message: None, backup_path: None }
+            Made {
+                created: true,
+                exists: false,
+                capsule_path: show(&args.path),
+                message: None,
+                backup_path: None,
+            }
         }
         Created::Existing => already_there(&args.path),
     };
@@ -63,7 +69,13 @@ fn exclude(app: &mut App, path: &Path) {
 
 fn already_there(path: &Path) -> Made {
     let message = format!("{} already exists; left unchanged", path.display());
-    Made { created: false, exists: true, capsule_path: show(path), message: Some(message), backup_path: None }
+    Made {
+        created: false,
+        exists: true,
+        capsule_path: show(path),
+        message: Some(message),
+        backup_path: None,
+    }
 }
 
 fn tell(app: &mut App, made: &Made) -> Result<()> {
@@ -82,7 +94,10 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
 
 /// Makes the workspace's folder, and keeps its content out of version control.
 pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
-    let Some(folder) = capsule.parent().filter(|folder| folder.ends_with(locate::WORKSPACE_FOLDER)) else { return Ok(()) };
+    let Some(folder) = capsule.parent().filter(|folder| folder.ends_with(locate::WORKSPACE_FOLDER))
+    else {
+        return Ok(());
+    };
     let failed = |error: io::Error| CliError::io(&format!("make {}", folder.display()), &error);
     match fs::create_dir(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
@@ -100,9 +115,11 @@ pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
 fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
-        return Err(
-            CliError::user("not_a_capsule", format!("{} is not a regular file", path.display())).hint("it was not touched")
-        );
+        return Err(CliError::user(
+            "not_a_capsule",
+            format!("{} is not a regular file", path.display()),
+        )
+        .hint("it was not touched"));
     }
     let writer = match app.keeper(path) {
         Ok(writer) => Some(writer),
@@ -110,8 +127,9 @@ fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
         Err(_) => refuse_if_locked(path)?,
     };
     let backup = claim_backup(path)?;
-    fs::rename(path, &backup)
-        .map_err(|error| CliError::io(&format!("rename {} to {}", path.display(), backup.display()), &error))?;
+    fs::rename(path, &backup).map_err(|error| {
+        CliError::io(&format!("rename {} to {}", path.display(), backup.display()), &error)
+    })?;
     sync_folder(path)?;
     drop(writer);
     Ok(Some(backup))
@@ -119,7 +137,9 @@ fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
 
 /// A capsule too damaged to be opened may still be somebody's.
 fn refuse_if_locked<T>(path: &Path) -> Result<Option<T>> {
-    let locked = check::doctor(path).into_iter().find(|found| found.code == "locked" && found.level > Level::Info);
+    let locked = check::doctor(path)
+        .into_iter()
+        .find(|found| found.code == "locked" && found.level > Level::Info);
     match locked {
         Some(_) => Err(Error::from(CapsuleError::LockedByWriter {
             path: path.to_path_buf(),
@@ -143,11 +163,15 @@ fn claim_backup(path: &Path) -> Result<PathBuf> {
             Err(error) => return Err(CliError::io(&format!("make {}", backup.display()), &error)),
         }
     }
-    Err(CliError::user("too_many_backups", format!("{} already has {BACKUPS_MAX} backups", path.display())))
+    Err(CliError::user(
+        "too_many_backups",
+        format!("{} already has {BACKUPS_MAX} backups", path.display()),
+    ))
 }
 
 fn sync_folder(path: &Path) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| CliError::io(&format!("sync {}", folder.display()), &error))

@@ -1,8 +1,8 @@
 //! `insight`: what an agent learned.
 
 use kapsa_agents::{
-    AgentMemory, CapsuleFactStore, Fact, FactStore, Insight, InsightQuery, InsightStatus, ReflectError, Reflection, Secrets,
-    fresh_id,
+    AgentMemory, CapsuleFactStore, Fact, FactStore, Insight, InsightQuery, InsightStatus,
+    ReflectError, Reflection, Secrets, fresh_id,
 };
 use kapsa_memory::access::Classification;
 use kapsa_model::block_on;
@@ -27,8 +27,13 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
         InsightVerb::Retire(args) => {
             change(app, &args, |memory| memory.retire(&args.id))?;
             let published = format!("pub_{}", args.id);
-            if CapsuleFactStore::new(app.location()?).get(&published)?.is_some_and(|fact| fact.superseded_by.is_none()) {
-                app.out.note(&format!("its published fact remains; kapsa forget fact/{published} withdraws it"));
+            if CapsuleFactStore::new(app.location()?)
+                .get(&published)?
+                .is_some_and(|fact| fact.superseded_by.is_none())
+            {
+                app.out.note(&format!(
+                    "its published fact remains; kapsa forget fact/{published} withdraws it"
+                ));
             }
             Ok(())
         }
@@ -42,7 +47,9 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
 
 fn missing(agent: &str, id: &str) -> CliError {
     let hint = format!("kapsa insight list --all --agent {agent}");
-    CliError::user("insight_not_found", format!("{agent} has no insight {id}")).hint(hint).field("id", id)
+    CliError::user("insight_not_found", format!("{agent} has no insight {id}"))
+        .hint(hint)
+        .field("id", id)
 }
 
 fn change(
@@ -70,14 +77,17 @@ fn add(app: &mut App, args: InsightAdd) -> Result<()> {
     // What is not said of one that is known stays as it is.
     let known = args.id.as_deref().map(|id| memory.insight(id)).transpose()?.flatten();
     let is_known = known.is_some();
-    let fresh = || Insight::new(args.id.clone().unwrap_or_else(|| fresh_id("ins_")), &agent, "", moment::now());
+    let fresh = || {
+        Insight::new(args.id.clone().unwrap_or_else(|| fresh_id("ins_")), &agent, "", moment::now())
+    };
     let known = known.unwrap_or_else(fresh);
     let mut from = known.source_episode_ids.clone();
     from.extend(args.sources.iter().filter(|id| !known.source_episode_ids.contains(id)).cloned());
     let (secrets, of_sources) = sources(&memory, &args.sources)?;
     let own_domain = Some(known.domain.clone()).filter(|_| is_known);
     let domain = args.about.domain.or(own_domain).or(of_sources).unwrap_or_default();
-    let least = secrets.level().max(if is_known { known.classification } else { Classification::Internal });
+    let least =
+        secrets.level().max(if is_known { known.classification } else { Classification::Internal });
     let classification = args.classification.map_or(least, Level::into);
     if classification < secrets.level_in(&domain) && secrets.level_in(&domain) != secrets.level() {
         return Err(other_domain(&secrets, &domain));
@@ -113,7 +123,8 @@ fn sources(memory: &AgentMemory, episodes: &[String]) -> Result<(Secrets, Option
     for id in episodes {
         let hint = format!("kapsa episode list --agent {}", memory.agent_id());
         let message = format!("{} has no episode {id}", memory.agent_id());
-        let missing = || CliError::user("episode_not_found", message).hint(hint).field("id", id.as_str());
+        let missing =
+            || CliError::user("episode_not_found", message).hint(hint).field("id", id.as_str());
         let episode = memory.episode(id)?.ok_or_else(missing)?;
         secrets.add(&episode.domain, episode.classification);
         domains.push(episode.domain);
@@ -124,13 +135,20 @@ fn sources(memory: &AgentMemory, episodes: &[String]) -> Result<(Secrets, Option
 
 /// A secret of one domain cannot become an insight of another, where others may know it.
 fn other_domain(secrets: &Secrets, domain: &str) -> CliError {
-    let named = |domain: &str| if domain.is_empty() { "no domain".to_string() } else { domain.to_string() };
+    let named =
+        |domain: &str| if domain.is_empty() { "no domain".to_string() } else { domain.to_string() };
     let of: Vec<String> = secrets.domains().map(named).collect();
     let hint = match secrets.domains().collect::<Vec<_>>()[..] {
-        [only] => format!("--domain {only:?}, or --classification restricted to keep it for the agent alone"),
+        [only] => format!(
+            "--domain {only:?}, or --classification restricted to keep it for the agent alone"
+        ),
         _ => "--classification restricted keeps it for the agent alone".to_string(),
     };
-    let message = format!("its episodes contain secrets of {}: in {} only the agent may read it", of.join(" and "), named(domain));
+    let message = format!(
+        "its episodes contain secrets of {}: in {} only the agent may read it",
+        of.join(" and "),
+        named(domain)
+    );
     CliError::usage(message).hint(hint)
 }
 
@@ -163,15 +181,20 @@ fn list(app: &mut App, args: InsightList) -> Result<()> {
 
 fn reflect(app: &mut App, agent: &str) -> Result<()> {
     let new = New::begin(app, None)?;
-    let learned = block_on(memory(app, agent, None)?.reflect(None, "")).map_err(|error| match error {
-        ReflectError::Store(error) => CliError::from(error),
-        ReflectError::Model(error) => CliError::system("model", error.to_string()),
-    })?;
+    let learned =
+        block_on(memory(app, agent, None)?.reflect(None, "")).map_err(|error| match error {
+            ReflectError::Store(error) => CliError::from(error),
+            ReflectError::Model(error) => CliError::system("model", error.to_string()),
+        })?;
     new.end(app);
     if app.out.is_json() {
         return app.out.json(&ReflectedOut::of(agent, &learned));
     }
-    tell_learned(app, &learned, "nothing new: an insight needs the same result of the same action three times")
+    tell_learned(
+        app,
+        &learned,
+        "nothing new: an insight needs the same result of the same action three times",
+    )
 }
 
 /// Tells people what was learned, or that it was nothing.
@@ -191,7 +214,11 @@ pub(super) fn tell_learned(app: &mut App, learned: &Reflection, nothing: &str) -
 fn publish(app: &mut App, args: Publish) -> Result<()> {
     let agent = writing_agent(app, &args.owner)?;
     let memory = memory(app, &agent, None)?;
-    let query = InsightQuery { confidence_min: args.min_confidence, limit: usize::MAX, ..memory.insight_query() };
+    let query = InsightQuery {
+        confidence_min: args.min_confidence,
+        limit: usize::MAX,
+        ..memory.insight_query()
+    };
     let chosen = if args.ids.is_empty() {
         memory.recall_insights(&query)?
     } else {
@@ -223,10 +250,21 @@ pub(super) fn tell_published(app: &mut App, published: &[Fact]) -> Result<()> {
 fn line(app: &mut App, insight: &Insight) -> Result<()> {
     app.out.strong(&escape::line(&insight.id))?;
     app.out.text(&format!("  {}", escape::line(&insight.content)))?;
-    let mut parts = vec![format!("{:.1}, seen {}", insight.confidence, crate::render::counted(insight.evidence_count, "time"))];
-    parts.extend([&insight.entity, &insight.domain].into_iter().filter(|name| !name.is_empty()).cloned());
-    parts.extend((insight.classification != Classification::Internal).then(|| insight.classification.to_string()));
-    parts.extend((insight.status != InsightStatus::Active).then(|| insight.status.name().to_string()));
+    let mut parts = vec![format!(
+        "{:.1}, seen {}",
+        insight.confidence,
+        crate::render::counted(insight.evidence_count, "time")
+    )];
+    parts.extend(
+        [&insight.entity, &insight.domain].into_iter().filter(|name| !name.is_empty()).cloned(),
+    );
+    parts.extend(
+        (insight.classification != Classification::Internal)
+            .then(|| insight.classification.to_string()),
+    );
+    parts.extend(
+        (insight.status != InsightStatus::Active).then(|| insight.status.name().to_string()),
+    );
     app.out.faint(&format!("  [{}]", escape::line(&parts.join("; "))))?;
     app.out.line("")
 }

@@ -20,7 +20,8 @@ use crate::json_input;
 use crate::moment::{self, rfc3339};
 use crate::render;
 use crate::wire::knowledge::{
-    CapturedOut, PoliciesOut, PolicyDiffOut, PolicyLineOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut, issue_level,
+    CapturedOut, PoliciesOut, PolicyDiffOut, PolicyLineOut, PolicyOut, ReplayOut, ReplayVerifyOut,
+    ValidOut, issue_level,
 };
 use crate::wire::{self, Records};
 
@@ -32,18 +33,26 @@ const POLICIES_MAX: usize = 10_000;
 fn policy_file(path: &Path) -> Result<Map<String, Value>> {
     let unreadable = |error| CliError::io(&format!("read {}", path.display()), &error);
     if fs::metadata(path).map_err(unreadable)?.len() > POLICY_BYTES_MAX {
-        return Err(CliError::user("too_large", format!("{} is larger than 1 MiB", path.display())));
+        return Err(CliError::user(
+            "too_large",
+            format!("{} is larger than 1 MiB", path.display()),
+        ));
     }
     let bytes = fs::read(path).map_err(unreadable)?;
-    json_input::object(&bytes).map_err(|fault| CliError::user("invalid_json", format!("{}: {}", path.display(), fault.message)))
+    json_input::object(&bytes).map_err(|fault| {
+        CliError::user("invalid_json", format!("{}: {}", path.display(), fault.message))
+    })
 }
 
 fn found(reader: &Reader, id: Option<&str>) -> Result<PolicySnapshot> {
     let policy = match id.filter(|id| *id != "current") {
-        Some(id) => policy::named(&reader, id.trim_start_matches("policy/"))?,
-        None => policy::current(&reader)?,
+        Some(id) => policy::named(reader, id.trim_start_matches("policy/"))?,
+        None => policy::current(reader)?,
     };
-    policy.ok_or_else(|| CliError::user("policy_not_found", "no such policy").hint("kapsa policy list shows the policies"))
+    policy.ok_or_else(|| {
+        CliError::user("policy_not_found", "no such policy")
+            .hint("kapsa policy list shows the policies")
+    })
 }
 
 /// `kapsa policy`.
@@ -52,7 +61,11 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
         PolicyVerb::Capture { file } => {
             let given = policy_file(&file)?;
             let path = app.capsule()?;
-            let captured = policy::capture(&mut app.owner_writer(&path, None)?, &given, &rfc3339(moment::now()))?;
+            let captured = policy::capture(
+                &mut app.owner_writer(&path, None)?,
+                &given,
+                &rfc3339(moment::now()),
+            )?;
             let policy = &captured.policy;
             if app.out.is_json() {
                 return app.out.json(&CapturedOut::from(&captured));
@@ -84,7 +97,11 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
             }
             diff.differences.iter().try_for_each(|part| {
                 app.out.strong(part.part)?;
-                app.out.line(&format!("\n   - {}\n   + {}", escape::line(&part.a.to_string()), escape::line(&part.b.to_string())))
+                app.out.line(&format!(
+                    "\n   - {}\n   + {}",
+                    escape::line(&part.a.to_string()),
+                    escape::line(&part.b.to_string())
+                ))
             })
         }
     }
@@ -93,10 +110,12 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
 fn list_policies(app: &mut App) -> Result<()> {
     let reader = app.owner_reader()?;
     let filter = Filter { kinds: vec![policy::KIND.to_string()], ..Filter::default() };
-    let mut records = reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX + 1, reverse: false })?;
+    let mut records =
+        reader.timeline(&TimelineRequest { filter, limit: POLICIES_MAX + 1, reverse: false })?;
     let more = wire::cut(&mut records, POLICIES_MAX);
     let current = policy::current(&reader)?.map(|policy| policy.id);
-    let policies: Vec<_> = records.iter().map(|record| PolicyLineOut::of(record, current.as_deref())).collect();
+    let policies: Vec<_> =
+        records.iter().map(|record| PolicyLineOut::of(record, current.as_deref())).collect();
     if app.out.is_json() {
         return app.out.json(&PoliciesOut::of(policies, more));
     }
@@ -108,13 +127,20 @@ fn list_policies(app: &mut App) -> Result<()> {
 }
 
 fn provenance(from: From) -> Provenance {
-    Provenance { spec: from.spec.unwrap_or_default(), run: from.run.unwrap_or_default(), by: from.agent.unwrap_or_default() }
+    Provenance {
+        spec: from.spec.unwrap_or_default(),
+        run: from.run.unwrap_or_default(),
+        by: from.agent.unwrap_or_default(),
+    }
 }
 
 /// Reads `KEY=VALUE`, with the value's type after the last colon where that is one.
 fn fact(text: &str) -> Result<Fact> {
-    let (key, value) = text.split_once('=').ok_or_else(|| CliError::usage(format!("`{text}` is not a fact; write KEY=VALUE")))?;
-    let typed = value.rsplit_once(':').filter(|(_, name)| kapsa_memory::graph::VALUE_TYPES.contains(name));
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| CliError::usage(format!("`{text}` is not a fact; write KEY=VALUE")))?;
+    let typed =
+        value.rsplit_once(':').filter(|(_, name)| kapsa_memory::graph::VALUE_TYPES.contains(name));
     let (value, value_type) = typed.unwrap_or((value, "string"));
     Ok(Fact::parse(key, value, value_type)?)
 }
@@ -126,14 +152,26 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
             let facts = facts.iter().map(|text| fact(text)).collect::<Result<Vec<_>>>()?;
             let path = app.capsule()?;
             let id = id.unwrap_or_else(|| slug(&title));
-            let put = graph::add_card(&mut app.owner_writer(&path, None)?, &card_type, &title, &id, &facts, &provenance(from))?;
+            let put = graph::add_card(
+                &mut app.owner_writer(&path, None)?,
+                &card_type,
+                &title,
+                &id,
+                &facts,
+                &provenance(from),
+            )?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::AddEdge { edge_type, start, end, weight, from } => {
             let (start, end) = (logical(&start)?, logical(&end)?);
             let path = app.capsule()?;
-            let put =
-                graph::add_edge(&mut app.owner_writer(&path, None)?, &edge_type, (&start, &end), weight, &provenance(from))?;
+            let put = graph::add_edge(
+                &mut app.owner_writer(&path, None)?,
+                &edge_type,
+                (&start, &end),
+                weight,
+                &provenance(from),
+            )?;
             put::tell_one(&mut app.out, &put)
         }
         GraphVerb::Query { uri, direction, depth, of_type, limit, when } => {
@@ -146,7 +184,14 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                         EdgeDirection::Out => Direction::Out,
                         EdgeDirection::Both => Direction::Both,
                     };
-                    graph::edges(&reader, &logical(&uri)?, direction, of_type.as_deref(), depth, above)?
+                    graph::edges(
+                        &reader,
+                        &logical(&uri)?,
+                        direction,
+                        of_type.as_deref(),
+                        depth,
+                        above,
+                    )?
                 }
                 None => graph::cards(&reader, of_type.as_deref(), above)?,
             };
@@ -185,14 +230,23 @@ pub(crate) fn replay(app: &mut App, verb: ReplayVerb) -> Result<Status> {
         }
         ReplayVerb::Verify { run, check_retrievals, check_sequence } => {
             let all = !check_retrievals && !check_sequence;
-            let issues = replay::verify(&app.owner_reader()?, &run, all || check_retrievals, all || check_sequence)?;
+            let issues = replay::verify(
+                &app.owner_reader()?,
+                &run,
+                all || check_retrievals,
+                all || check_sequence,
+            )?;
             let passed = !issues.iter().any(|issue| issue.is_error);
             if app.out.is_json() {
                 app.out.json(&ReplayVerifyOut::of(passed, &issues))?;
             } else {
                 for issue in &issues {
                     let event = escape::line(issue.event.short()).into_owned();
-                    app.out.line(&format!("{}: {event}: {}", issue_level(issue), escape::line(&issue.message)))?;
+                    app.out.line(&format!(
+                        "{}: {event}: {}",
+                        issue_level(issue),
+                        escape::line(&issue.message)
+                    ))?;
                 }
                 app.out.line(if passed { "consistent" } else { "inconsistent" })?;
             }

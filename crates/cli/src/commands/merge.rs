@@ -10,7 +10,10 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use kapsa_memory::merge::{MergeItem, MergeOutcome};
-use kapsa_memory::{Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch, merge};
+use kapsa_memory::{
+    Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch,
+    merge,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -55,8 +58,12 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
                 if app.out.is_json() {
                     return app.out.json(&MergeOut::done(&merged));
                 }
-                let what =
-                    format!("merged {} of {} into {}", counted(merged.written, "record"), merged.plan.from, merged.plan.to);
+                let what = format!(
+                    "merged {} of {} into {}",
+                    counted(merged.written, "record"),
+                    merged.plan.from,
+                    merged.plan.to
+                );
                 return app.out.line(&format!("{what}, checkpoint {}", merged.checkpoint));
             }
             MergeResult::Conflicts(plan) => plan,
@@ -74,7 +81,11 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
         Some(to) => to.clone(),
         None => parent_of(app, &from)?,
     };
-    let rules = [(args.ours, Choice::Ours), (args.theirs, Choice::Theirs), (args.contested, Choice::Contested)];
+    let rules = [
+        (args.ours, Choice::Ours),
+        (args.theirs, Choice::Theirs),
+        (args.contested, Choice::Contested),
+    ];
     Ok(MergeRequest {
         from,
         to,
@@ -92,7 +103,8 @@ fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {
 fn parent_of(app: &App, from: &str) -> Result<String> {
     let branch = branch::named(&app.whole_reader()?, from)?;
     branch.parent.ok_or_else(|| {
-        CliError::user("invalid_operation", "main has no parent to merge into").hint("name the target with --to BRANCH")
+        CliError::user("invalid_operation", "main has no parent to merge into")
+            .hint("name the target with --to BRANCH")
     })
 }
 
@@ -102,7 +114,10 @@ fn refuse(app: &mut App, plan: &MergePlan) -> Result<()> {
     app.out.flush()?;
     let count = plan.conflicts().count() as u64;
     let message = format!("nothing was merged: {} to resolve", counted(count, "conflict"));
-    let hint = format!("--ours, --theirs, --contested, or kapsa merge {} --plan FILE, then --apply FILE", plan.from);
+    let hint = format!(
+        "--ours, --theirs, --contested, or kapsa merge {} --plan FILE, then --apply FILE",
+        plan.from
+    );
     Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", count))
 }
 
@@ -111,7 +126,10 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
         return app.out.json(&MergeOut::planned(plan));
     }
     for item in &plan.items {
-        let decided = item.choice.as_ref().map_or_else(String::new, |choice| format!(" → {}", choice_name(choice)));
+        let decided = item
+            .choice
+            .as_ref()
+            .map_or_else(String::new, |choice| format!(" → {}", choice_name(choice)));
         app.out.text(&format!("{:<10} ", outcome_name(item.outcome)))?;
         app.out.strong(&escape::line(item.uri.short()))?;
         app.out.line(&decided)?;
@@ -120,13 +138,21 @@ fn show(app: &mut App, plan: &MergePlan) -> Result<()> {
         }
     }
     let rest = format!("{} left out, {} with nothing new", plan.left_out, plan.same);
-    app.out.line(&format!("{} to merge from {} into {}; {rest}", counted(plan.items.len() as u64, "record"), plan.from, plan.to))
+    app.out.line(&format!(
+        "{} to merge from {} into {}; {rest}",
+        counted(plan.items.len() as u64, "record"),
+        plan.from,
+        plan.to
+    ))
 }
 
 fn sides(app: &mut App, item: &MergeItem) -> Result<()> {
-    for (name, side) in [("base", &item.base), ("ours", &item.ours), ("theirs", &Some(item.theirs.clone()))] {
+    for (name, side) in
+        [("base", &item.base), ("ours", &item.ours), ("theirs", &Some(item.theirs.clone()))]
+    {
         let Some(record) = side else { continue };
-        let by = if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
+        let by =
+            if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
         app.out.faint(&format!("  {name:<7}#{}{}", record.sequence, escape::line(&by)))?;
         app.out.line("")?;
         for line in shown(record).lines().take(SHOWN_LINES_MAX) {
@@ -144,12 +170,19 @@ fn shown(record: &Record) -> &str {
 fn review(app: &mut App, plan: &MergePlan, request: &mut MergeRequest) -> Result<bool> {
     let total = plan.conflicts().count();
     for (at, item) in plan.conflicts().enumerate() {
-        app.out.line(&format!("\nconflict {} of {total}: {}", at + 1, escape::line(item.uri.short())))?;
+        app.out.line(&format!(
+            "\nconflict {} of {total}: {}",
+            at + 1,
+            escape::line(item.uri.short())
+        ))?;
         sides(app, item)?;
         app.out.flush()?;
         let Some(choice) = ask(item)? else { return Ok(false) };
-        let note =
-            if matches!(choice, Choice::Skip) { String::new() } else { answer("why (may be empty): ")?.unwrap_or_default() };
+        let note = if matches!(choice, Choice::Skip) {
+            String::new()
+        } else {
+            answer("why (may be empty): ")?.unwrap_or_default()
+        };
         request.rulings.insert(item.uri.clone(), Ruling { choice, note, seen: Some(seen(item)) });
     }
     Ok(true)
@@ -161,7 +194,9 @@ fn seen(item: &MergeItem) -> (Option<u64>, u64) {
 
 fn ask(item: &MergeItem) -> Result<Option<Choice>> {
     loop {
-        let Some(typed) = answer("[o]urs, [t]heirs, [c]ontested, [e]dit, [s]kip, [q]uit: ")? else { return Ok(None) };
+        let Some(typed) = answer("[o]urs, [t]heirs, [c]ontested, [e]dit, [s]kip, [q]uit: ")? else {
+            return Ok(None);
+        };
         return Ok(Some(match typed.as_str() {
             "o" | "ours" => Choice::Ours,
             "t" | "theirs" => Choice::Theirs,
@@ -203,7 +238,9 @@ fn edit(item: &MergeItem) -> Result<Option<String>> {
 fn answer(question: &str) -> Result<Option<String>> {
     crate::output::prompt(question);
     let mut line = String::new();
-    let read = io::stdin().read_line(&mut line).map_err(|error| CliError::io("read the terminal", &error))?;
+    let read = io::stdin()
+        .read_line(&mut line)
+        .map_err(|error| CliError::io("read the terminal", &error))?;
     Ok((read > 0).then(|| line.trim().to_string()))
 }
 
@@ -221,15 +258,18 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         Value::Object(side)
     };
     let item = |item: &MergeItem| {
-        let decision = if item.outcome == MergeOutcome::Conflict { Value::Null } else { "take".into() };
+        let decision =
+            if item.outcome == MergeOutcome::Conflict { Value::Null } else { "take".into() };
         json!({ "uri": item.uri.as_str(), "outcome": outcome_name(item.outcome), "decision": decision, "note": "",
             "theirs": side(&item.theirs), "ours": item.ours.as_ref().map(side), "base": item.base.as_ref().map(side) })
     };
     let whole = json!({ "kapsa_merge_plan": 1, "from": plan.from, "to": plan.to, "mode": plan.mode.name(), "by": request.by,
         "note": request.note, "choices": ["take", "ours", "theirs", "contested", "edited", "skip"],
         "items": plan.items.iter().map(item).collect::<Vec<_>>() });
-    let text = serde_json::to_string_pretty(&whole).map_err(|error| CliError::io("write the plan", &error.into()))?;
-    fs::write(file, format!("{text}\n")).map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
+    let text = serde_json::to_string_pretty(&whole)
+        .map_err(|error| CliError::io("write the plan", &error.into()))?;
+    fs::write(file, format!("{text}\n"))
+        .map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
     let conflicts = plan.conflicts().count();
     if app.out.is_json() {
         let (plan_path, count) = (file.display().to_string(), plan.items.len());
@@ -275,13 +315,18 @@ struct SideIn {
 
 /// The merge that a review file decides. What it does not list is left alone.
 fn from_file(file: &Path) -> Result<MergeRequest> {
-    let odd = |message: String| CliError::user("invalid_plan", format!("{}: {message}", file.display()));
-    let size = fs::metadata(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?.len();
+    let odd =
+        |message: String| CliError::user("invalid_plan", format!("{}: {message}", file.display()));
+    let size = fs::metadata(file)
+        .map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?
+        .len();
     if size > PLAN_BYTES_MAX {
         return Err(odd("larger than 256 MiB".to_string()));
     }
-    let bytes = fs::read(file).map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?;
-    let plan: PlanIn = serde_json::from_slice(&bytes).map_err(|error| odd(format!("not a merge plan: {error}")))?;
+    let bytes = fs::read(file)
+        .map_err(|error| CliError::io(&format!("read {}", file.display()), &error))?;
+    let plan: PlanIn = serde_json::from_slice(&bytes)
+        .map_err(|error| odd(format!("not a merge plan: {error}")))?;
     if plan.kapsa_merge_plan != 1 {
         return Err(odd(format!("version {} of merge plans is not known", plan.kapsa_merge_plan)));
     }
@@ -299,8 +344,12 @@ fn from_file(file: &Path) -> Result<MergeRequest> {
             (Some("contested"), _) => Choice::Contested,
             (Some("skip"), _) => Choice::Skip,
             (Some("edited"), Some(text)) if !text.is_empty() => Choice::Edited(text),
-            (Some("edited"), _) => return Err(odd(format!("{} is edited, but its `text` is missing", item.uri))),
-            (Some(other), _) => return Err(odd(format!("`{other}` is not a decision about {}", item.uri))),
+            (Some("edited"), _) => {
+                return Err(odd(format!("{} is edited, but its `text` is missing", item.uri)));
+            }
+            (Some(other), _) => {
+                return Err(odd(format!("`{other}` is not a decision about {}", item.uri)));
+            }
             (None, _) => continue,
         };
         let seen = Some((item.ours.map(|side| side.sequence), item.theirs.sequence));

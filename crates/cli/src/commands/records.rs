@@ -50,7 +50,12 @@ fn revision_of(uri: &Uri, record: Record) -> Result<Record> {
     if record.uri == *uri {
         return Ok(record);
     }
-    let message = format!("#{} is not a revision of {} but of {}", record.sequence, uri.short(), record.uri.short());
+    let message = format!(
+        "#{} is not a revision of {} but of {}",
+        record.sequence,
+        uri.short(),
+        record.uri.short()
+    );
     Err(CliError::user("no_such_revision", message)
         .hint(format!("kapsa history {} lists its revisions", uri.short()))
         .field("sequence", record.sequence))
@@ -75,9 +80,16 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     }
     list(app, &records)?;
     if more {
-        let (which, other) = if newest { ("newest", "--oldest the oldest") } else { ("oldest", "without --oldest the newest") };
+        let (which, other) = if newest {
+            ("newest", "--oldest the oldest")
+        } else {
+            ("oldest", "without --oldest the newest")
+        };
         app.out.flush()?;
-        app.out.note(&format!("these are the {which} {} of more; --limit N shows more, {other}", records.len()));
+        app.out.note(&format!(
+            "these are the {which} {} of more; --limit N shows more, {other}",
+            records.len()
+        ));
     }
     Ok(())
 }

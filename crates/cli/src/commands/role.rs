@@ -10,7 +10,8 @@ use kapsa_agents::{AgentMemory, WorkspaceMemory, fresh_id};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
-    ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State, StepCause, memory_tools,
+    ChainError, NodeRun, Permission, Role, RoleError, RoleRuntime, RoleSpec, Shared, State,
+    StepCause, memory_tools,
 };
 
 use super::insight::{tell_learned, tell_published};
@@ -96,7 +97,8 @@ impl Acting {
     fn begin(app: &App, declared: &Declared, id: &str, asking: &Asking) -> Result<Acting> {
         let spec = declared.spec(id)?;
         let (model, price) = declared.model(id)?;
-        let choice = Choice { asked: asking.model.as_deref(), declared: model, folder: &declared.folder };
+        let choice =
+            Choice { asked: asking.model.as_deref(), declared: model, folder: &declared.folder };
         let new = New::begin(app, asking.embed)?;
         let memory = Arc::new(memory(app, declared.effective(app, id)?)?);
         let role = Role::from_spec(&spec, &memory_tools(&memory, moment::now), moment::now);
@@ -128,7 +130,8 @@ impl Acting {
 fn memory(app: &App, clearance: ClearanceProfile) -> Result<AgentMemory> {
     let location = app.location()?;
     let workspace = WorkspaceMemory::in_capsule(location.clone(), moment::now);
-    let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now).with_workspace(workspace.into());
+    let memory = AgentMemory::in_capsule(&clearance.principal, &location, moment::now)
+        .with_workspace(workspace.into());
     Ok(memory.with_clearance(clearance))
 }
 
@@ -140,14 +143,17 @@ fn list(app: &mut App, declared: &Declared) -> Result<()> {
     for spec in &specs {
         app.out.strong(&escape::line(&spec.id))?;
         let soul = spec.soul.lines().next().unwrap_or_default();
-        let operators: Vec<&str> = spec.operators.iter().map(|operator| operator.id.as_str()).collect();
+        let operators: Vec<&str> =
+            spec.operators.iter().map(|operator| operator.id.as_str()).collect();
         app.out.line(&format!("  {}", escape::line(&render::shortened(soul, 80))))?;
         if !operators.is_empty() {
             app.out.line(&format!("    {}", escape::line(&operators.join(", "))))?;
         }
     }
     match &declared.file {
-        Some(file) if specs.is_empty() => app.out.note(&format!("{} declares no role", file.display())),
+        Some(file) if specs.is_empty() => {
+            app.out.note(&format!("{} declares no role", file.display()))
+        }
         None => app.out.note("no kapsa.toml here or in any parent folder"),
         Some(_) => {}
     }
@@ -166,22 +172,38 @@ fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
     for goal in &spec.goals {
         app.out.line(&format!("goal        {}", escape::line(goal)))?;
     }
-    app.out.line(&format!("model       {}", escape::line(model.unwrap_or("(--model, or KAPSA_LLM)"))))?;
-    let domains: Vec<String> = clearance.domains.iter().map(|(domain, level)| format!("{domain}={level}")).collect();
+    app.out.line(&format!(
+        "model       {}",
+        escape::line(model.unwrap_or("(--model, or KAPSA_LLM)"))
+    ))?;
+    let domains: Vec<String> =
+        clearance.domains.iter().map(|(domain, level)| format!("{domain}={level}")).collect();
     let known = if domains.is_empty() { "what is public".to_string() } else { domains.join(" ") };
     app.out.line(&format!("may know    {}", escape::line(&known)))?;
     match &spec.authority {
         None => app.out.line("may do      everything on its own")?,
         Some(lists) => {
-            let all = [("on its own", &lists.autonomous), ("if agreed", &lists.needs_approval), ("never", &lists.forbidden)];
+            let all = [
+                ("on its own", &lists.autonomous),
+                ("if agreed", &lists.needs_approval),
+                ("never", &lists.forbidden),
+            ];
             for (how, actions) in all.into_iter().filter(|(_, actions)| !actions.is_empty()) {
                 app.out.line(&format!("{how:<12}{}", escape::line(&actions.join(", "))))?;
             }
         }
     }
     for operator in &spec.operators {
-        let nodes: Vec<String> = operator.nodes.iter().map(|node| format!("{} ({})", node.name, node.kind.name())).collect();
-        app.out.line(&format!("operator    {}: {}", escape::line(&operator.id), escape::line(&nodes.join(", "))))?;
+        let nodes: Vec<String> = operator
+            .nodes
+            .iter()
+            .map(|node| format!("{} ({})", node.name, node.kind.name()))
+            .collect();
+        app.out.line(&format!(
+            "operator    {}: {}",
+            escape::line(&operator.id),
+            escape::line(&nodes.join(", "))
+        ))?;
     }
     Ok(())
 }
@@ -214,15 +236,21 @@ impl Target {
             return Err(CliError::user("ambiguous_node", message).hint("name one of these in full"));
         }
         meant.pop().map(|(_, target)| target).ok_or_else(|| {
-            let all = spec
-                .operators
-                .iter()
-                .flat_map(|operator| operator.nodes.iter().map(|node| format!("{}.{}", operator.id, node.name)));
+            let all = spec.operators.iter().flat_map(|operator| {
+                operator.nodes.iter().map(|node| format!("{}.{}", operator.id, node.name))
+            });
             let all: Vec<String> = all.collect();
-            let hint = if all.is_empty() { "it has no operators".to_string() } else { format!("it has {}", all.join(", ")) };
-            CliError::user("node_not_found", format!("role {} has no node or operator {name}", spec.id))
-                .hint(hint)
-                .field("node", name)
+            let hint = if all.is_empty() {
+                "it has no operators".to_string()
+            } else {
+                format!("it has {}", all.join(", "))
+            };
+            CliError::user(
+                "node_not_found",
+                format!("role {} has no node or operator {name}", spec.id),
+            )
+            .hint(hint)
+            .field("node", name)
         })
     }
 }
@@ -253,7 +281,9 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
     app.out.flush()?;
     acting.end(app);
     match broken {
-        Some(error) => Err(error.field("done", runs.iter().map(|run| run.node.as_str()).collect::<Vec<_>>())),
+        Some(error) => {
+            Err(error.field("done", runs.iter().map(|run| run.node.as_str()).collect::<Vec<_>>()))
+        }
         None => written,
     }
 }
@@ -267,7 +297,10 @@ fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
     app.out.strong(&escape::line(&run.node))?;
     app.out.line(&format!(": {}", escape::body(&output)))?;
     if !run.answered {
-        app.out.note(&format!("no final answer after {}: this is its last one", render::counted(run.steps.into(), "step")));
+        app.out.note(&format!(
+            "no final answer after {}: this is its last one",
+            render::counted(run.steps.into(), "step")
+        ));
     }
     took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())?;
     unrecorded(app, run.unrecorded.as_ref());
@@ -275,8 +308,17 @@ fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
 }
 
 /// `  10 tokens in, 20 out; 40 ms; cost 0.0003; episode ep_1f0c`.
-fn took(app: &mut App, usage: Usage, duration_ms: u64, cost: Option<f64>, episode: Option<&str>) -> Result<()> {
-    let mut parts = vec![format!("{} tokens in, {} out", usage.tokens_in, usage.tokens_out), format!("{duration_ms} ms")];
+fn took(
+    app: &mut App,
+    usage: Usage,
+    duration_ms: u64,
+    cost: Option<f64>,
+    episode: Option<&str>,
+) -> Result<()> {
+    let mut parts = vec![
+        format!("{} tokens in, {} out", usage.tokens_in, usage.tokens_out),
+        format!("{duration_ms} ms"),
+    ];
     parts.extend(cost.map(|cost| format!("cost {cost:.6}")));
     parts.extend(episode.map(|episode| format!("episode {episode}")));
     app.out.faint(&format!("  {}", escape::line(&parts.join("; "))))?;
@@ -305,9 +347,15 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
 
 /// The object in a file, or on standard input for `-`.
 fn state(path: &Path) -> Result<State> {
-    let text = if path.as_os_str() == "-" { plain_text()? } else { read_text(path, STATE_BYTES_MAX)? };
-    json_input::object(text.as_bytes())
-        .map_err(|fault| CliError::usage(format!("the state in {} is not a JSON object: {}", path.display(), fault.message)))
+    let text =
+        if path.as_os_str() == "-" { plain_text()? } else { read_text(path, STATE_BYTES_MAX)? };
+    json_input::object(text.as_bytes()).map_err(|fault| {
+        CliError::usage(format!(
+            "the state in {} is not a JSON object: {}",
+            path.display(),
+            fault.message
+        ))
+    })
 }
 
 /// Where a state is written: a file that is not there yet, or a regular one, which is replaced all at once.
@@ -325,12 +373,15 @@ impl StateFile {
     fn at(shown: &Path, capsule: &Path) -> Result<StateFile> {
         let refused = |why: &str| {
             let message = format!("cannot write {}: {why}", shown.display());
-            Err(CliError::user("not_writable", message).hint("choose a new file, or a regular one to replace, with --out FILE"))
+            Err(CliError::user("not_writable", message)
+                .hint("choose a new file, or a regular one to replace, with --out FILE"))
         };
         let failed = |error: io::Error| CliError::io(&format!("write {}", shown.display()), &error);
         let (path, found) = match fs::metadata(shown) {
             Ok(found) => (fs::canonicalize(shown).map_err(failed)?, Some(found)),
-            Err(_) if shown.symlink_metadata().is_ok() => return refused("it is a link that leads nowhere"),
+            Err(_) if shown.symlink_metadata().is_ok() => {
+                return refused("it is a link that leads nowhere");
+            }
             Err(_) => (shown.to_path_buf(), None),
         };
         if is_of_capsule(&path, found.as_ref(), capsule) {
@@ -343,12 +394,17 @@ impl StateFile {
             // What may not be written to is not replaced either.
             OpenOptions::new().write(true).open(&path).map_err(failed)?;
         }
-        Ok(StateFile { shown: shown.to_path_buf(), path, permissions: found.map(|found| found.permissions()) })
+        Ok(StateFile {
+            shown: shown.to_path_buf(),
+            path,
+            permissions: found.map(|found| found.permissions()),
+        })
     }
 
     fn write(&self, state: &State) -> Result<()> {
         let temporary = self.path.with_file_name(fresh_id(".kapsa-state-"));
-        let written = self.fill(&temporary, state).and_then(|()| fs::rename(&temporary, &self.path));
+        let written =
+            self.fill(&temporary, state).and_then(|()| fs::rename(&temporary, &self.path));
         written.map_err(|error| {
             let _the_first_error_counts = fs::remove_file(&temporary);
             CliError::io(&format!("write {}", self.shown.display()), &error)
@@ -377,7 +433,8 @@ fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> b
         return true;
     }
     let name = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec());
-    let begins = matches!((name(path), name(capsule)), (Some(name), Some(of)) if name.starts_with(&of));
+    let begins =
+        matches!((name(path), name(capsule)), (Some(name), Some(of)) if name.starts_with(&of));
     begins && is_same(folder_of(path), folder_of(capsule))
 }
 
@@ -390,7 +447,10 @@ fn failed(error: RoleError) -> CliError {
     let message = error.to_string();
     match error {
         RoleError::NoModel { .. } => {
-            let hint = format!("name one: --model NAME, model = … in [role.ID] of kapsa.toml, or {}", language_models::MODEL);
+            let hint = format!(
+                "name one: --model NAME, model = … in [role.ID] of kapsa.toml, or {}",
+                language_models::MODEL
+            );
             CliError::user("no_model", message).hint(hint)
         }
         RoleError::Step(step) => {
@@ -398,13 +458,19 @@ fn failed(error: RoleError) -> CliError {
             let told = match step.cause {
                 StepCause::Model(error) => language_models::failed(error),
                 StepCause::Memory(error) => error.into(),
-                StepCause::MissingKeys(_) => CliError::user("missing_keys", "").hint("set them in the state: --state FILE"),
+                StepCause::MissingKeys(_) => {
+                    CliError::user("missing_keys", "").hint("set them in the state: --state FILE")
+                }
                 _ => CliError::system("internal", ""),
             };
-            CliError { message, ..told }.field("tokens_in", usage.tokens_in).field("tokens_out", usage.tokens_out)
+            CliError { message, ..told }
+                .field("tokens_in", usage.tokens_in)
+                .field("tokens_out", usage.tokens_out)
         }
         RoleError::Reflect { source, .. } => match source {
-            kapsa_agents::ReflectError::Model(error) => CliError { message, ..language_models::failed(error) },
+            kapsa_agents::ReflectError::Model(error) => {
+                CliError { message, ..language_models::failed(error) }
+            }
             kapsa_agents::ReflectError::Store(error) => CliError { message, ..error.into() },
         },
         RoleError::Memory { source, .. } => CliError { message, ..source.into() },

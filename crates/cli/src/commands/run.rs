@@ -14,15 +14,16 @@ use std::path::{Path, PathBuf};
 use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::{Micros, Mode, WriteOptions};
 use kapsa_runs::{
-    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun, NewTask, PromptLayers, Role,
-    RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started, Status as RunStatus, TaskId,
+    Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun,
+    NewTask, PromptLayers, Role, RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started,
+    Status as RunStatus, TaskId,
 };
 use serde_json::json;
 
 use crate::app::{App, Status};
 use crate::args::{
-    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, Named, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart,
-    RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
+    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, Named, RunContext, RunFinish, RunMerge, RunPlace,
+    RunRecord, RunStart, RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
 };
 use crate::commands::embed::New;
 use crate::commands::init;
@@ -32,7 +33,8 @@ use crate::output::{self, ErrorStyle};
 use crate::render::counted;
 use crate::run_config::{self, Setup, layout_name, mode_name};
 use crate::wire::run::{
-    ArchivedOut, ConfigOut, ContextOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunsOut, StartedOut, StatusOut,
+    ArchivedOut, ConfigOut, ContextOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunsOut,
+    StartedOut, StatusOut,
 };
 use crate::wire::{ErrorOut, show};
 use crate::{escape, locate, models, moment};
@@ -42,12 +44,18 @@ pub(crate) fn run(app: &mut App, verb: RunVerb) -> Result<Status> {
     match verb {
         RunVerb::Start(args) => step(app, &args.place, |app, runs| start(app, runs, &args)),
         RunVerb::Task(args) => match args.verb {
-            RunTaskVerb::Start(args) => step(app, &args.which.place, |app, runs| start_task(app, runs, &args)),
+            RunTaskVerb::Start(args) => {
+                step(app, &args.which.place, |app, runs| start_task(app, runs, &args))
+            }
         },
         RunVerb::Record(args) => step(app, &args.which.place, |app, runs| record(app, runs, &args)),
-        RunVerb::Context(args) => step(app, &args.which.place, |app, runs| context(app, runs, &args)),
+        RunVerb::Context(args) => {
+            step(app, &args.which.place, |app, runs| context(app, runs, &args))
+        }
         RunVerb::Finish(args) => step(app, &args.which.place, |app, runs| finish(app, runs, &args)),
-        RunVerb::Archive(args) => step(app, &args.which.place, |app, runs| archive(app, runs, &args)),
+        RunVerb::Archive(args) => {
+            step(app, &args.which.place, |app, runs| archive(app, runs, &args))
+        }
         RunVerb::Status(args) => status(app, &args).map(|()| Status::Done),
         RunVerb::List(args) => list(app, &args).map(|()| Status::Done),
         RunVerb::Config(args) => config(app, &args).map(|()| Status::Done),
@@ -65,10 +73,11 @@ struct Runs {
 impl Runs {
     fn open(app: &App, place: &RunPlace) -> Result<Runs> {
         let setup = Setup::find(place)?;
-        let workspace = match app.global.capsule.as_deref().filter(|path| !path.as_os_str().is_empty()) {
-            Some(path) => path.to_path_buf(),
-            None => setup.root.join(locate::workspace()),
-        };
+        let workspace =
+            match app.global.capsule.as_deref().filter(|path| !path.as_os_str().is_empty()) {
+                Some(path) => path.to_path_buf(),
+                None => setup.root.join(locate::workspace()),
+            };
         let mut options = app.write_options(None);
         if app.global.lock_timeout == LOCK_TIMEOUT_DEFAULT {
             options.lock_timeout = setup.config.timeout;
@@ -84,22 +93,30 @@ impl Runs {
         }
         // A variable that is set to nothing comes from a start that failed: another run is not what was meant.
         if env::var_os(RUN_VARIABLE).is_some_and(|value| value.is_empty()) {
-            return Err(CliError::user("no_run", format!("{RUN_VARIABLE} is empty: no run was started"))
-                .hint("start one with kapsa run start; unset KAPSA_RUN to use the only active one"));
+            return Err(CliError::user(
+                "no_run",
+                format!("{RUN_VARIABLE} is empty: no run was started"),
+            )
+            .hint("start one with kapsa run start; unset KAPSA_RUN to use the only active one"));
         }
         // One that cannot be read may be the one.
         let may_be_meant = |info: &RunInfo| info.status == RunStatus::Running;
         let all = self.store.runs()?.into_iter();
-        let mut running: Vec<RunId> =
-            all.filter(|(_, info)| info.as_ref().map_or(true, may_be_meant)).map(|(run, _)| run).collect();
+        let mut running: Vec<RunId> = all
+            .filter(|(_, info)| info.as_ref().map_or(true, may_be_meant))
+            .map(|(run, _)| run)
+            .collect();
         match running.len() {
             1 => Ok(running.remove(0)),
             0 => Err(CliError::user("no_run", "no run is active")
                 .hint("start one with kapsa run start, or name one with --run or KAPSA_RUN")),
             _ => {
                 let names: Vec<&str> = running.iter().map(RunId::as_str).take(RUNS_TOLD).collect();
-                Err(CliError::user("several_runs", format!("several runs are active: {}", names.join(", ")))
-                    .hint("choose one with --run or KAPSA_RUN"))
+                Err(CliError::user(
+                    "several_runs",
+                    format!("several runs are active: {}", names.join(", ")),
+                )
+                .hint("choose one with --run or KAPSA_RUN"))
             }
         }
     }
@@ -123,12 +140,18 @@ const RUNS_TOLD: usize = 5;
 fn store(setup: &Setup, workspace: &Path, options: WriteOptions) -> RunStore {
     match setup.config.layout {
         LayoutKind::Branches => RunStore::branches(workspace, options),
-        LayoutKind::Files => RunStore::files(&setup.config.dir, workspace, options, moment::rfc3339),
+        LayoutKind::Files => {
+            RunStore::files(&setup.config.dir, workspace, options, moment::rfc3339)
+        }
     }
 }
 
 /// One step: does nothing where run memory is off, and fails only where that is asked for.
-fn step(app: &mut App, place: &RunPlace, step: impl FnOnce(&mut App, &Runs) -> Result<Status>) -> Result<Status> {
+fn step(
+    app: &mut App,
+    place: &RunPlace,
+    step: impl FnOnce(&mut App, &Runs) -> Result<Status>,
+) -> Result<Status> {
     let done = match run_config::is_off() {
         true => off(app),
         false => Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
@@ -143,7 +166,9 @@ fn step(app: &mut App, place: &RunPlace, step: impl FnOnce(&mut App, &Runs) -> R
         }),
     };
     match done {
-        Err(error) if !place.strict && error.kind != Kind::Quiet && !MISUSES.contains(&error.code) => {
+        Err(error)
+            if !place.strict && error.kind != Kind::Quiet && !MISUSES.contains(&error.code) =>
+        {
             tell_failure(app, &error)?;
             Ok(Status::Done)
         }
@@ -222,9 +247,20 @@ fn start_task(app: &mut App, runs: &Runs, args: &RunTaskStart) -> Result<Status>
     tell_started(app, runs, &run, Some(&args.task), &started)
 }
 
-fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, started: &Started) -> Result<Status> {
+fn tell_started(
+    app: &mut App,
+    runs: &Runs,
+    run: &RunId,
+    task: Option<&TaskId>,
+    started: &Started,
+) -> Result<Status> {
     if app.out.is_json() {
-        app.out.json(&StartedOut::of(run.as_str(), task.map(TaskId::as_str), runs.layout(), started))?;
+        app.out.json(&StartedOut::of(
+            run.as_str(),
+            task.map(TaskId::as_str),
+            runs.layout(),
+            started,
+        ))?;
         return Ok(Status::Done);
     }
     app.out.line(task.map_or_else(|| run.as_str(), TaskId::as_str))?;
@@ -233,7 +269,9 @@ fn tell_started(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, 
 
 /// The role that is meant.
 fn role_of(role: &Named<Role>) -> Result<&Role> {
-    role.get().ok_or_else(|| CliError::usage("no role given").hint("name it with --role builder or KAPSA_ROLE"))
+    role.get().ok_or_else(|| {
+        CliError::usage("no role given").hint("name it with --role builder or KAPSA_ROLE")
+    })
 }
 
 fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
@@ -242,7 +280,8 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
         (Some(text), _) => text.clone(),
         (None, Some(source)) => text_of(source)?,
         (None, None) if io::stdin().is_terminal() => {
-            return Err(CliError::usage("nothing to record").hint("give --text TEXT, a file, or text on standard input"));
+            return Err(CliError::usage("nothing to record")
+                .hint("give --text TEXT, a file, or text on standard input"));
         }
         (None, None) => plain_text()?,
     };
@@ -272,7 +311,8 @@ pub(super) fn text_of(source: &Path) -> Result<String> {
     if source.as_os_str() == "-" {
         return plain_text();
     }
-    let failed = |error: io::Error| CliError::usage(format!("cannot read {}: {error}", source.display()));
+    let failed =
+        |error: io::Error| CliError::usage(format!("cannot read {}: {error}", source.display()));
     let mut bytes = Vec::new();
     let file = File::open(source).map_err(failed)?;
     file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -308,10 +348,17 @@ fn context(app: &mut App, runs: &Runs, args: &RunContext) -> Result<Status> {
     Ok(Status::Done)
 }
 
-fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, context: &Context) -> Result<()> {
+fn print_context(
+    app: &mut App,
+    runs: &Runs,
+    run: &RunId,
+    args: &RunContext,
+    context: &Context,
+) -> Result<()> {
     let role = role_of(&args.role)?;
     for skipped in &context.skipped {
-        app.out.note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
+        app.out
+            .note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
     }
     if app.out.is_json() {
         let task = args.task.get().map(TaskId::as_str);
@@ -326,9 +373,17 @@ fn print_context(app: &mut App, runs: &Runs, run: &RunId, args: &RunContext, con
 }
 
 /// The prompt of a role: who it is, its task, the layers that were given, and what siblings found out.
-fn prompt(runs: &Runs, run: &RunId, args: &RunContext, role: &Role, context: &Context) -> Result<String> {
+fn prompt(
+    runs: &Runs,
+    run: &RunId,
+    args: &RunContext,
+    role: &Role,
+    context: &Context,
+) -> Result<String> {
     let siblings = context.text();
-    let mut layers = PromptLayers::new().with(Layer::Role, Some(&role.title())).with(Layer::SiblingMemory, siblings.as_deref());
+    let mut layers = PromptLayers::new()
+        .with(Layer::Role, Some(&role.title()))
+        .with(Layer::SiblingMemory, siblings.as_deref());
     if let (Some(id), Some(info)) = (args.task.get(), runs.store.status(run)?)
         && let Some(task) = info.tasks.into_iter().find(|task| task.id == *id)
     {
@@ -370,32 +425,49 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
     tell_finished(app, runs, &run, args.task.as_ref(), &finished)?;
     match finished.merged.last().filter(|merged| !merged.conflicts.is_empty()) {
         Some(merged) => {
-            let conflicts: Vec<String> = merged.conflicts.iter().map(|uri| uri.short().to_string()).collect();
+            let conflicts: Vec<String> =
+                merged.conflicts.iter().map(|uri| uri.short().to_string()).collect();
             let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
-            let message = format!("{from} was not merged into {to}: both changed {}", conflicts.join(", "));
+            let message =
+                format!("{from} was not merged into {to}: both changed {}", conflicts.join(", "));
             let hint = match runs.setup.config.layout {
-                LayoutKind::Branches => format!("kapsa merge --from {} decides conflicts; then finish again", merged.from),
-                LayoutKind::Files => format!("put the correct text into both {from} and {to} (kapsa put --uri), then finish again"),
+                LayoutKind::Branches => format!(
+                    "kapsa merge --from {} decides conflicts; then finish again",
+                    merged.from
+                ),
+                LayoutKind::Files => format!(
+                    "put the correct text into both {from} and {to} (kapsa put --uri), then finish again"
+                ),
             };
             app.out.flush()?;
-            Err(CliError::user("merge_conflicts", message).hint(hint).field("conflict_count", conflicts.len()))
+            Err(CliError::user("merge_conflicts", message)
+                .hint(hint)
+                .field("conflict_count", conflicts.len()))
         }
         None => Ok(Status::Done),
     }
 }
 
-fn tell_finished(app: &mut App, runs: &Runs, run: &RunId, task: Option<&TaskId>, finished: &Finished) -> Result<()> {
+fn tell_finished(
+    app: &mut App,
+    runs: &Runs,
+    run: &RunId,
+    task: Option<&TaskId>,
+    finished: &Finished,
+) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&FinishedOut::of(run.as_str(), task.map(TaskId::as_str), finished));
     }
-    let what = task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
+    let what =
+        task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
     app.out.line(&format!("{what}: {}", finished.status.name()))?;
     if let Some(put) = &finished.recorded {
         app.out.line(&format!("recorded {}", put.uri.short()))?;
     }
     for merged in finished.merged.iter().filter(|merged| merged.conflicts.is_empty()) {
         let (from, to) = (runs.short(&merged.from), runs.short(&merged.to));
-        app.out.line(&format!("merged {} of {from} into {to}", counted(merged.written, "record")))?;
+        app.out
+            .line(&format!("merged {} of {from} into {to}", counted(merged.written, "record")))?;
     }
     for (task, status) in &finished.left {
         app.out.line(&format!("left out {task}: {}", status.name()))?;
@@ -407,7 +479,8 @@ fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status
     let run = match args.which.run.get() {
         Some(run) => run.clone(),
         None => {
-            return Err(CliError::usage("no run given").hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs"));
+            return Err(CliError::usage("no run given")
+                .hint("name it with --run or KAPSA_RUN; kapsa run list shows the runs"));
         }
     };
     runs.store.archive(&run)?;
@@ -424,13 +497,17 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
     let run = match runs.which(&args.which) {
         Ok(run) => run,
         // When none is under way, the last one is what people want to see.
-        Err(error) => match runs.store.runs()?.into_iter().next().filter(|_| error.code == "no_run") {
-            Some((run, _)) => run,
-            None => return Err(error),
-        },
+        Err(error) => {
+            match runs.store.runs()?.into_iter().next().filter(|_| error.code == "no_run") {
+                Some((run, _)) => run,
+                None => return Err(error),
+            }
+        }
     };
     let info = runs.store.status(&run)?.ok_or_else(|| {
-        CliError::user("run_not_found", format!("no run {run}")).hint("kapsa run list shows the runs").field("run", run.as_str())
+        CliError::user("run_not_found", format!("no run {run}"))
+            .hint("kapsa run list shows the runs")
+            .field("run", run.as_str())
     })?;
     let place = runs.store.location(&run, None);
     if app.out.is_json() {
@@ -439,9 +516,14 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
     headline(app, &info)?;
     let width = info.tasks.iter().map(|task| task.id.as_str().len()).max().unwrap_or(0);
     for task in &info.tasks {
-        let outputs = task.outputs.map_or_else(|| "unreadable".to_string(), |count| counted(count, "output"));
+        let outputs =
+            task.outputs.map_or_else(|| "unreadable".to_string(), |count| counted(count, "output"));
         let title = escape::line(&task.title).into_owned();
-        app.out.line(&format!("  {:<width$}  {:<8} {outputs:<11} {title}", task.id.as_str(), task.status.name()))?;
+        app.out.line(&format!(
+            "  {:<width$}  {:<8} {outputs:<11} {title}",
+            task.id.as_str(),
+            task.status.name()
+        ))?;
     }
     Ok(())
 }
@@ -449,8 +531,16 @@ fn status(app: &mut App, args: &args::RunStatus) -> Result<()> {
 fn headline(app: &mut App, info: &RunInfo) -> Result<()> {
     app.out.strong(info.id.as_str())?;
     let tasks = counted(info.tasks.len() as u64, "task");
-    let title = if info.title.is_empty() { String::new() } else { format!("  {}", escape::line(&info.title)) };
-    app.out.line(&format!("  {}  {tasks}  {}{title}", info.status.name(), moment::readable(info.started_at)))
+    let title = if info.title.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", escape::line(&info.title))
+    };
+    app.out.line(&format!(
+        "  {}  {tasks}  {}{title}",
+        info.status.name(),
+        moment::readable(info.started_at)
+    ))
 }
 
 fn list(app: &mut App, args: &args::RunList) -> Result<()> {

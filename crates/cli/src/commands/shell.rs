@@ -24,13 +24,16 @@ pub(crate) fn completions(app: &mut App, args: &Completions) -> Result<()> {
 pub(crate) fn man(app: &mut App, args: &Man) -> Result<()> {
     let Some(folder) = &args.out else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(documented()).render(&mut page).map_err(|error| CliError::io("make the manual page", &error))?;
+        clap_mangen::Man::new(documented())
+            .render(&mut page)
+            .map_err(|error| CliError::io("make the manual page", &error))?;
         if app.out.is_json() {
             return app.out.json(&ManOut::Page { text: &String::from_utf8_lossy(&page) });
         }
         return app.out.own(&page);
     };
-    let failed = |error| CliError::io(&format!("write manual pages to {}", folder.display()), &error);
+    let failed =
+        |error| CliError::io(&format!("write manual pages to {}", folder.display()), &error);
     fs::create_dir_all(folder).map_err(failed)?;
     clap_mangen::generate_to(documented(), folder).map_err(failed)?;
     if app.out.is_json() {

@@ -7,7 +7,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use kapsa_memory::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why};
+use kapsa_memory::request::{
+    FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why,
+};
 use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::{NewRecord, Reader, Writer, stats};
 use serde_json::{Map, Value};
@@ -19,7 +21,9 @@ use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
-use crate::wire::svc::{CreatedOut, EntriesOut, EntryOut, InfoOut, ResultOut, ResultsOut, StoreErrorOut, StoredOut};
+use crate::wire::svc::{
+    CreatedOut, EntriesOut, EntryOut, InfoOut, ResultOut, ResultsOut, StoreErrorOut, StoredOut,
+};
 
 /// Metadata that can be searched by: these become tags too.
 const METADATA_TAGS: [&str; 3] = ["task_id", "run_id", "role"];
@@ -40,7 +44,8 @@ pub(crate) fn run(app: &mut App, verb: SvcVerb) -> Result<()> {
 /// Idempotent, so that two tasks that make the same store at once both succeed.
 fn create(app: &mut App, path: &Path) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))?;
     }
     kapsa_memory::create(path, &app.write_options(None))?;
     let path = show(path);
@@ -50,7 +55,11 @@ fn create(app: &mut App, path: &Path) -> Result<()> {
 fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     let mut bytes = Vec::new();
     let limit = LINE_BYTES_MAX as u64 + 1;
-    io::stdin().lock().take(limit).read_to_end(&mut bytes).map_err(|error| CliError::io("read standard input", &error))?;
+    io::stdin()
+        .lock()
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|error| CliError::io("read standard input", &error))?;
     if bytes.len() > LINE_BYTES_MAX {
         return Err(CliError::user("too_large", "standard input holds more than 64 MiB"));
     }
@@ -63,8 +72,15 @@ fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
 /// The record that a client's document stands for.
 fn document(bytes: &[u8], strict: bool) -> Result<NewRecord> {
     let mut object = json_input::object(bytes).map_err(|fault| {
-        let place = if fault.column > 0 { format!(" at line {}, column {}", fault.line, fault.column) } else { String::new() };
-        CliError::user(fault.code, format!("invalid JSON on standard input: {}{place}", fault.message))
+        let place = if fault.column > 0 {
+            format!(" at line {}, column {}", fault.line, fault.column)
+        } else {
+            String::new()
+        };
+        CliError::user(
+            fault.code,
+            format!("invalid JSON on standard input: {}{place}", fault.message),
+        )
     })?;
     let required: &[&str] = if strict { &STRICT_KEYS } else { &["text"] };
     if let Some(key) = required.iter().find(|key| !object.contains_key(**key)) {
@@ -72,7 +88,12 @@ fn document(bytes: &[u8], strict: bool) -> Result<NewRecord> {
     }
     let metadata = metadata(object.remove("metadata"))?;
     let mut text = |key: &'static str| string(key, object.remove(key));
-    let mut record = NewRecord { title: text("title")?, label: text("label")?, text: text("text")?, ..NewRecord::default() };
+    let mut record = NewRecord {
+        title: text("title")?,
+        label: text("label")?,
+        text: text("text")?,
+        ..NewRecord::default()
+    };
     record.tags = tags(&metadata);
     record.run = metadata.get("run_id").and_then(Value::as_str).unwrap_or_default().to_string();
     record.metadata = metadata;
@@ -101,8 +122,12 @@ fn metadata(value: Option<Value>) -> Result<Map<String, Value>> {
 }
 
 fn tags(metadata: &Map<String, Value>) -> BTreeMap<String, String> {
-    let named = METADATA_TAGS.into_iter().filter_map(|name| Some((name, metadata.get(name)?.as_str()?)));
-    named.filter(|(_, value)| !value.is_empty()).map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    let named =
+        METADATA_TAGS.into_iter().filter_map(|name| Some((name, metadata.get(name)?.as_str()?)));
+    named
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect()
 }
 
 /// A query beyond the limit is cut, not refused: a client asks with whole task descriptions.
@@ -112,12 +137,20 @@ fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
         Mode::Sem => SearchMode::Meaning,
         Mode::Auto => SearchMode::Auto,
     };
-    FindRequest { k: k.min(FIND_K_MAX), mode, fallback: true, ..FindRequest::new(first_bytes(query, QUERY_BYTES_MAX)) }
+    FindRequest {
+        k: k.min(FIND_K_MAX),
+        mode,
+        fallback: true,
+        ..FindRequest::new(first_bytes(query, QUERY_BYTES_MAX))
+    }
 }
 
 fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
     let stores = expand(paths)?;
-    let told = |store: &Path, error: &CliError| StoreErrorOut { error: error.message.clone(), store: show(store) };
+    let told = |store: &Path, error: &CliError| StoreErrorOut {
+        error: error.message.clone(),
+        store: show(store),
+    };
     let (mut answers, mut last_error) = (Vec::new(), None);
     let (mut asked, mut out) = (Asked::default(), ResultsOut::default());
     for store in &stores {
@@ -141,7 +174,11 @@ fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
 
 /// What one store answers, and what kept meaning from having a say. Words answer where meaning has nothing, and the newest entries
 /// where words have nothing either.
-fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Found, Option<CliError>)> {
+fn search(
+    asked: &mut Asked,
+    store: &Path,
+    request: &FindRequest,
+) -> Result<(Found, Option<CliError>)> {
     let reader = AnyReader::Owner(Reader::open(store)?);
     if request.k == 0 {
         return Ok((Found { hits: Vec::new(), fallback: false, means: Means::default() }, None));
@@ -155,7 +192,9 @@ fn search(asked: &mut Asked, store: &Path, request: &FindRequest) -> Result<(Fou
 }
 
 fn of_one(answers: Vec<(&Path, Found)>) -> Vec<ResultOut> {
-    let results = |(_, found): (_, Found)| found.hits.into_iter().map(move |hit| result(&hit, hit.score, found.fallback));
+    let results = |(_, found): (_, Found)| {
+        found.hits.into_iter().map(move |hit| result(&hit, hit.score, found.fallback))
+    };
     answers.into_iter().flat_map(results).collect()
 }
 
@@ -164,7 +203,11 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
     let fallback = answers.iter().all(|(_, found)| found.fallback || found.hits.is_empty());
     let mut hits: Vec<(&Path, f32, Hit)> = Vec::new();
     if fallback {
-        hits.extend(answers.into_iter().flat_map(|(store, found)| found.hits.into_iter().map(move |hit| (store, 0.0, hit))));
+        hits.extend(
+            answers.into_iter().flat_map(|(store, found)| {
+                found.hits.into_iter().map(move |hit| (store, 0.0, hit))
+            }),
+        );
         hits.sort_by_key(|(_, _, hit)| std::cmp::Reverse(hit.record.committed_at));
     } else {
         answers.retain(|(_, found)| !found.fallback);
@@ -175,8 +218,10 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
         }
         hits.sort_by(|(_, a, _), (_, b, _)| b.total_cmp(a));
     }
-    let in_store =
-        |(store, score, hit): (&Path, f32, Hit)| ResultOut { store: Some(show(store)), ..result(&hit, score, fallback) };
+    let in_store = |(store, score, hit): (&Path, f32, Hit)| ResultOut {
+        store: Some(show(store)),
+        ..result(&hit, score, fallback)
+    };
     hits.into_iter().take(k).map(in_store).collect()
 }
 
@@ -223,7 +268,8 @@ impl Best {
         let shares = [by_words, by_meaning];
         let known = shares.iter().flatten().count().max(1) as f32;
         // An identifier that was asked for and is there is worth more than any share: fuzziness never overrules it.
-        let exact = why.points.iter().find(|(what, _)| *what == "exact").map_or(0.0, |(_, points)| *points);
+        let exact =
+            why.points.iter().find(|(what, _)| *what == "exact").map_or(0.0, |(_, points)| *points);
         shares.into_iter().flatten().sum::<f32>() / known + exact
     }
 }
@@ -249,9 +295,14 @@ fn result(hit: &Hit, score: f32, fallback: bool) -> ResultOut {
 fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut stores = Vec::new();
     for path in paths {
-        let pattern = path.file_name().and_then(|name| name.to_str()).filter(|name| name.contains(['*', '?']));
+        let pattern = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .filter(|name| name.contains(['*', '?']));
         match pattern {
-            Some(pattern) if fs::symlink_metadata(path).is_err() => stores.extend(matching(path, pattern)?),
+            Some(pattern) if fs::symlink_metadata(path).is_err() => {
+                stores.extend(matching(path, pattern)?)
+            }
             _ => stores.push(path.clone()),
         }
     }
@@ -263,10 +314,14 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
 fn matching(path: &Path, pattern: &str) -> Result<Vec<PathBuf>> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    let entries = fs::read_dir(folder).map_err(|error| CliError::io(&format!("read {}", folder.display()), &error))?;
-    let names = entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
-    let mut found: Vec<_> =
-        names.filter(|name| is_store_name(name) && matches(pattern, name)).map(|name| parent.join(name)).collect();
+    let entries = fs::read_dir(folder)
+        .map_err(|error| CliError::io(&format!("read {}", folder.display()), &error))?;
+    let names =
+        entries.filter_map(Result::ok).filter_map(|entry| entry.file_name().into_string().ok());
+    let mut found: Vec<_> = names
+        .filter(|name| is_store_name(name) && matches(pattern, name))
+        .map(|name| parent.join(name))
+        .collect();
     if found.is_empty() {
         return Err(CliError::user("no_store", format!("no store matches {}", path.display())));
     }
@@ -281,7 +336,8 @@ fn is_store_name(name: &str) -> bool {
 
 /// Whether `name` fits `pattern`, in which `*` stands for any characters and `?` for one.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while n < name.len() {
@@ -306,13 +362,18 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
-    let records = Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
+    let records =
+        Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
     app.out.json(&EntriesOut { entries: records.iter().map(EntryOut::from).collect() })
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {
     let stats = stats(&Reader::open(path)?, false)?;
-    app.out.json(&InfoOut { frames: stats.record_count, path: &show(path), size_bytes: stats.size_bytes })
+    app.out.json(&InfoOut {
+        frames: stats.record_count,
+        path: &show(path),
+        size_bytes: stats.size_bytes,
+    })
 }
 
 #[cfg(test)]
@@ -326,8 +387,14 @@ mod tests {
     #[test]
     fn text_is_all_that_is_needed_unless_strict() {
         assert_eq!(read(r#"{"text":"x"}"#, false).map(|r| r.text).ok(), Some("x".into()));
-        assert_eq!(read(r#"{"text":"x"}"#, true).expect_err("strict").message, "missing key: title");
-        assert_eq!(read(r#"{"title":"x","label":""}"#, true).expect_err("strict").message, "missing key: text");
+        assert_eq!(
+            read(r#"{"text":"x"}"#, true).expect_err("strict").message,
+            "missing key: title"
+        );
+        assert_eq!(
+            read(r#"{"title":"x","label":""}"#, true).expect_err("strict").message,
+            "missing key: text"
+        );
         assert!(read("{}", false).is_err());
         assert!(read(r#"{"text":5}"#, false).is_err());
         assert!(read("not json", false).expect_err("no JSON").message.contains("JSON"));
@@ -336,12 +403,17 @@ mod tests {
 
     #[test]
     fn metadata_is_strings_and_three_of_it_are_tags() {
-        let record =
-            read(r#"{"text":"x","extra":1,"metadata":{"task_id":"t1","run_id":"r","role":"","n":1.5,"o":{"a":null}}}"#, false);
+        let record = read(
+            r#"{"text":"x","extra":1,"metadata":{"task_id":"t1","run_id":"r","role":"","n":1.5,"o":{"a":null}}}"#,
+            false,
+        );
         let record = record.unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(record.metadata["n"], "1.5");
         assert_eq!(record.metadata["o"], r#"{"a":null}"#);
-        assert_eq!(record.tags, BTreeMap::from([("task_id".into(), "t1".into()), ("run_id".into(), "r".into())]));
+        assert_eq!(
+            record.tags,
+            BTreeMap::from([("task_id".into(), "t1".into()), ("run_id".into(), "r".into())])
+        );
         assert_eq!(record.run, "r");
         assert!(read(r#"{"text":"x","metadata":[]}"#, false).is_err());
     }
@@ -349,19 +421,34 @@ mod tests {
     #[test]
     fn scores_of_stores_are_shares_of_the_best_and_a_stores_own_order_stays() {
         let best = Best { words: 4.0, cosines: HashMap::from([("m".to_string(), 0.8)]) };
-        let why = |words: Option<f32>, cosine| Why { words: words.map(|score| (1, score)), cosine, ..Why::default() };
+        let why = |words: Option<f32>, cosine| Why {
+            words: words.map(|score| (1, score)),
+            cosine,
+            ..Why::default()
+        };
         let model = Some("m".to_string());
         let both = Means { words: true, model: model.clone(), ..Means::default() };
-        let found = [why(Some(1.0), Some(0.8)), why(Some(4.0), Some(0.4)), why(None, Some(0.4)), why(Some(1.0), None)];
+        let found = [
+            why(Some(1.0), Some(0.8)),
+            why(Some(4.0), Some(0.4)),
+            why(None, Some(0.4)),
+            why(Some(1.0), None),
+        ];
         assert_eq!(
             best.scores(&both, found.iter()),
             [0.625, 0.625, 0.25, 0.25],
             "the second is worth 0.75, but not to its store"
         );
         let meaning = Means { words: false, ..both };
-        assert_eq!(best.scores(&meaning, [why(None, Some(0.4)), why(None, Some(-0.1))].iter()), [0.5, 0.0]);
+        assert_eq!(
+            best.scores(&meaning, [why(None, Some(0.4)), why(None, Some(-0.1))].iter()),
+            [0.5, 0.0]
+        );
         let words = Means { model: None, ..Means { words: true, ..meaning } };
-        assert_eq!(best.scores(&words, [why(Some(4.0), None), why(Some(1.0), None)].iter()), [1.0, 0.25]);
+        assert_eq!(
+            best.scores(&words, [why(Some(4.0), None), why(Some(1.0), None)].iter()),
+            [1.0, 0.25]
+        );
         let exact = Why { points: vec![("words", 0.1), ("exact", 2.0)], ..why(Some(1.0), None) };
         assert_eq!(best.scores(&words, [exact].iter()), [2.25]);
     }

@@ -42,7 +42,9 @@ pub(crate) fn push(app: &mut App, args: &Exchange) -> Result<()> {
 fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result<()> {
     let name = name.map_or_else(|| name_of(from), str::to_string);
     let mut progress = Progress::new("copying", &app.out);
-    let pulled = sync::pull(&mut app.keeper(to)?, from, &name, &mut |done, total| progress.set(done, total))?;
+    let pulled = sync::pull(&mut app.keeper(to)?, from, &name, &mut |done, total| {
+        progress.set(done, total)
+    })?;
     drop(progress);
     tell(app, &pulled)
 }
@@ -52,7 +54,9 @@ fn name_of(capsule: &Path) -> String {
     let capsule = capsule.canonicalize().unwrap_or_else(|_| capsule.to_path_buf());
     let folder = capsule.parent();
     let is_workspace = capsule.file_name().is_some_and(|name| name == WORKSPACE_FILE);
-    let project = folder.filter(|folder| is_workspace && folder.ends_with(WORKSPACE_FOLDER)).and_then(Path::parent);
+    let project = folder
+        .filter(|folder| is_workspace && folder.ends_with(WORKSPACE_FOLDER))
+        .and_then(Path::parent);
     let named = project.and_then(Path::file_name).or_else(|| capsule.file_stem());
     named.map_or_else(|| "other".to_string(), |name| slug(&name.to_string_lossy()))
 }
@@ -64,9 +68,12 @@ fn tell(app: &mut App, pulled: &Pulled) -> Result<()> {
     let records = counted(pulled.records, "record");
     match pulled.relation {
         Relation::UpToDate => app.out.line("nothing is missing"),
-        Relation::FastForward => app.out.line(&format!("pulled {records}; both now have the same history")),
+        Relation::FastForward => {
+            app.out.line(&format!("pulled {records}; both now have the same history"))
+        }
         Relation::Forked => {
-            app.out.line(&format!("pulled {records} as branches, since the histories diverged:"))?;
+            app.out
+                .line(&format!("pulled {records} as branches, since the histories diverged:"))?;
             pulled.branches.iter().try_for_each(|branch| app.out.line(&format!("  {branch}")))?;
             app.out.note("merge them with kapsa merge BRANCH");
             Ok(())

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::request::{FindRequest, Hit, Put, VerifyReport};
-use kapsa_memory::{EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed, put_source, stats};
+use kapsa_memory::{
+    EmbedRequest, NewRecord, Reader, Record, Uri, check, document, embed, put_source, stats,
+};
 use kapsa_model::Embedder;
 
 use crate::app::App;
@@ -45,7 +47,8 @@ const EMBEDDED: [(&str, &str); 2] = [
 ];
 const NOTE_URI: &str = "note/tour";
 const FIRST_THOUGHT: &str = "The tour asks four questions.";
-const SECOND_THOUGHT: &str = "The tour asks four questions, then changes its mind about this record and proves that it did.";
+const SECOND_THOUGHT: &str =
+    "The tour asks four questions, then changes its mind about this record and proves that it did.";
 /// Most folders tried before giving up on a name.
 const FOLDERS_MAX: u32 = 1000;
 
@@ -102,7 +105,13 @@ impl Report {
     }
 
     /// Notes a step that is done, and tells people.
-    fn step(&mut self, out: &mut Output, name: &'static str, title: &str, took: Duration) -> Result<()> {
+    fn step(
+        &mut self,
+        out: &mut Output,
+        name: &'static str,
+        title: &str,
+        took: Duration,
+    ) -> Result<()> {
         self.steps.push(Step { name, duration_ms: milliseconds(took) });
         if out.is_json() {
             return Ok(());
@@ -133,7 +142,8 @@ fn say(out: &mut Output, text: &str) -> Result<()> {
 fn make_folder() -> Result<PathBuf> {
     for attempt in 0..FOLDERS_MAX {
         let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
-        let folder = std::env::temp_dir().join(format!("kapsa-tour-{}{suffix}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("kapsa-tour-{}{suffix}", std::process::id()));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return Ok(folder),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -146,7 +156,12 @@ fn make_folder() -> Result<PathBuf> {
 fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     kapsa_memory::create(path, &app.write_options(None))?;
-    report.step(&mut app.out, "create", "Make a capsule: one file, nothing to install or run", begun.elapsed())?;
+    report.step(
+        &mut app.out,
+        "create",
+        "Make a capsule: one file, nothing to install or run",
+        begun.elapsed(),
+    )?;
     say(&mut app.out, &show(path))
 }
 
@@ -159,12 +174,18 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
         report.documents.push(DocumentOut { name: name.clone(), passage_count: put.puts.len() });
     }
     drop(writer);
-    let title = format!("Remember {}, cut at headings and paragraphs", counted(texts.len() as u64, "document"));
+    let title = format!(
+        "Remember {}, cut at headings and paragraphs",
+        counted(texts.len() as u64, "document")
+    );
     report.step(&mut app.out, "remember", &title, begun.elapsed())?;
     say(&mut app.out, from)?;
     let width = report.documents.iter().map(|d| d.name.chars().count()).max().unwrap_or(0);
     for document in &report.documents {
-        say(&mut app.out, &format!("{:<width$}  {:>5} passages", document.name, document.passage_count))?;
+        say(
+            &mut app.out,
+            &format!("{:<width$}  {:>5} passages", document.name, document.passage_count),
+        )?;
     }
     Ok(())
 }
@@ -174,10 +195,14 @@ fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
     let candidates = ["README.md", "CHANGELOG.md", "docs"].map(PathBuf::from);
     let present: Vec<_> = candidates.into_iter().filter(|path| path.exists()).collect();
     let found = documents::gather(&present)?;
-    let texts: Vec<_> = found.into_iter().filter_map(|d| Some((d.name, documents::read(&d.path).ok()?))).collect();
+    let texts: Vec<_> =
+        found.into_iter().filter_map(|d| Some((d.name, documents::read(&d.path).ok()?))).collect();
     if texts.is_empty() {
         let own = EMBEDDED.map(|(name, text)| (name.to_string(), text.to_string()));
-        return Ok((own.to_vec(), "this folder has no README.md, CHANGELOG.md or docs, so Kapsa's own are taken"));
+        return Ok((
+            own.to_vec(),
+            "this folder has no README.md, CHANGELOG.md or docs, so Kapsa's own are taken",
+        ));
     }
     Ok((texts, "from this folder"))
 }
@@ -188,10 +213,19 @@ fn understand(app: &mut App, path: &Path, report: &mut Report) -> Result<LocalEm
     let embedder = LocalEmbedder::bundled().map_err(models::failed)?;
     let mut progress = Progress::new("embedding", &app.out);
     let mut step = |done, total| progress.set(done, total);
-    let made = embed(path, &app.write_options(None), &embedder, &EmbedRequest::default(), &mut step)?;
+    let made =
+        embed(path, &app.write_options(None), &embedder, &EmbedRequest::default(), &mut step)?;
     drop(progress);
-    report.step(&mut app.out, "embed", "Understand it: a vector for each passage, no key, no network", begun.elapsed())?;
-    say(&mut app.out, &format!("{} by {}", counted(made.vectors, "vector"), embedder.model().name))?;
+    report.step(
+        &mut app.out,
+        "embed",
+        "Understand it: a vector for each passage, no key, no network",
+        begun.elapsed(),
+    )?;
+    say(
+        &mut app.out,
+        &format!("{} by {}", counted(made.vectors, "vector"), embedder.model().name),
+    )?;
     Ok(embedder)
 }
 
@@ -200,7 +234,11 @@ fn ask(app: &mut App, path: &Path, embedder: &LocalEmbedder, report: &mut Report
     let reader = Reader::open(path)?;
     for query in QUESTIONS {
         let asked = Instant::now();
-        let request = FindRequest { k: HITS_PER_QUESTION, snippet_chars: SNIPPET_CHARS, ..FindRequest::new(query) };
+        let request = FindRequest {
+            k: HITS_PER_QUESTION,
+            snippet_chars: SNIPPET_CHARS,
+            ..FindRequest::new(query)
+        };
         let hits = reader.find_with(&request, Some(embedder))?.hits;
         report.answers.push(Answer { query, hits, took: asked.elapsed() });
     }
@@ -237,7 +275,9 @@ fn show_answer(out: &mut Output, answer: &Answer) -> Result<()> {
 /// A heading whole where it fits, else its innermost part.
 fn innermost(heading: &str, chars_max: usize) -> String {
     match heading.rsplit_once(" › ") {
-        Some((_, last)) if heading.chars().count() > chars_max => format!("… › {}", render::shortened(last, chars_max - 4)),
+        Some((_, last)) if heading.chars().count() > chars_max => {
+            format!("… › {}", render::shortened(last, chars_max - 4))
+        }
         _ => render::shortened(heading, chars_max),
     }
 }
@@ -248,7 +288,12 @@ fn revise(app: &mut App, path: &Path, report: &mut Report) -> Result<[Put; 2]> {
     let mut writer = app.keeper(path)?;
     let puts = [writer.put(note(FIRST_THOUGHT))?, writer.put(note(SECOND_THOUGHT))?];
     drop(writer);
-    report.step(&mut app.out, "revise", "Change your mind: two durable writes to one URI", begun.elapsed())?;
+    report.step(
+        &mut app.out,
+        "revise",
+        "Change your mind: two durable writes to one URI",
+        begun.elapsed(),
+    )?;
     for put in &puts {
         let put = PutOut::from(put);
         say(&mut app.out, &format!("{NOTE_URI}  #{}  {}", put.sequence, put.change))?;
@@ -262,11 +307,19 @@ fn look_back(app: &mut App, path: &Path, puts: &[Put; 2], report: &mut Report) -
     let newest = reader.get(&puts[0].uri)?;
     let old = reader.record(puts[0].sequence)?;
     let history = reader.history(&puts[0].uri)?;
-    report.step(&mut app.out, "history", "Nothing is overwritten: the old revision reads back", begun.elapsed())?;
+    report.step(
+        &mut app.out,
+        "history",
+        "Nothing is overwritten: the old revision reads back",
+        begun.elapsed(),
+    )?;
     say(&mut app.out, &format!("now         {}", headline(&newest)))?;
     say(&mut app.out, &format!("as of #{:<4} {}", old.sequence, headline(&old)))?;
     for revision in &history {
-        say(&mut app.out, &format!("history     #{}  {}", revision.sequence, readable(revision.committed_at)))?;
+        say(
+            &mut app.out,
+            &format!("history     #{}  {}", revision.sequence, readable(revision.committed_at)),
+        )?;
     }
     report.history = history;
     Ok(())
@@ -275,7 +328,12 @@ fn look_back(app: &mut App, path: &Path, puts: &[Put; 2], report: &mut Report) -
 fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let verified = check::verify(path, &mut |_, _| {})?;
-    report.step(&mut app.out, "verify", "Prove it: every checksum, every link of the chain", begun.elapsed())?;
+    report.step(
+        &mut app.out,
+        "verify",
+        "Prove it: every checksum, every link of the chain",
+        begun.elapsed(),
+    )?;
     say(&mut app.out, &verdict(&verified))?;
     report.verified = verified;
     let chain = stats(&Reader::open(path)?, false)?.chain;
@@ -284,7 +342,12 @@ fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
 
 fn verdict(report: &VerifyReport) -> String {
     let word = if report.problems.is_empty() { "whole" } else { "damaged" };
-    format!("{word}: {}, {}, {}", counted(report.commits, "commit"), counted(report.records, "record"), size(report.bytes))
+    format!(
+        "{word}: {}, {}, {}",
+        counted(report.commits, "commit"),
+        counted(report.records, "record"),
+        size(report.bytes)
+    )
 }
 
 fn next_steps(path: &Path) -> Vec<String> {
@@ -305,7 +368,9 @@ fn next_steps(path: &Path) -> Vec<String> {
 
 /// Whether typing `kapsa` would find a program.
 fn is_installed() -> bool {
-    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join("kapsa").is_file()))
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join("kapsa").is_file())
+    })
 }
 
 fn farewell(app: &mut App, path: &Path, report: &Report) -> Result<()> {

@@ -7,10 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use kapsa_memory::branch::run_branch;
 use kapsa_memory::transfer::{
-    EXPORTS_FOLDER, Format, GcReport, GcRequest, Import, MOUNT_NAME_CHARS_MAX, Mounted, Mounts, Stage, Written, check_mount_name,
-    gc as throw_away,
+    EXPORTS_FOLDER, Format, GcReport, GcRequest, Import, MOUNT_NAME_CHARS_MAX, Mounted, Mounts,
+    Stage, Written, check_mount_name, gc as throw_away,
 };
-use kapsa_memory::{Error, EventType, Export, ExportRequest, NewEvent, Reader, event, export, stats};
+use kapsa_memory::{
+    Error, EventType, Export, ExportRequest, NewEvent, Reader, event, export, stats,
+};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -35,7 +37,8 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let capsule = app.capsule()?;
     let format = Format::from(args.format);
     let sealed = seals(args, format)?;
-    let request = ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
+    let request =
+        ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
     let target = target(args, &capsule, format, sealed)?;
     let export = export::gather(&reader_of(app, args)?, &request)?;
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
@@ -74,7 +77,9 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
 fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
     let reader = app.owner_reader_when(&args.when);
     match (&args.run, &reader) {
-        (Some(run), Err(error)) if error.code == "unknown_moment" && app.global.branch.is_none() => {
+        (Some(run), Err(error))
+            if error.code == "unknown_moment" && app.global.branch.is_none() =>
+        {
             let as_of = args.when.as_of.as_deref().map(moment::as_of);
             let own = app.whole_reader()?.on(&run_branch(run)?, as_of.as_ref());
             own.or(reader)
@@ -87,8 +92,9 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
 fn seals(args: &args::Export, format: Format) -> Result<bool> {
     let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
     if sealed && format.is_folder() {
-        return Err(CliError::usage("a folder of readable files cannot be encrypted")
-            .hint("use --no-encrypt, or a format that can be encrypted: --format capsule or jsonl"));
+        return Err(CliError::usage("a folder of readable files cannot be encrypted").hint(
+            "use --no-encrypt, or a format that can be encrypted: --format capsule or jsonl",
+        ));
     }
     Ok(sealed)
 }
@@ -103,21 +109,28 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
     let target = match &args.out {
         Some(out) => out.clone(),
         None => {
-            let parts: Vec<String> = [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();
+            let parts: Vec<String> =
+                [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();
             let stem = if parts.is_empty() { "capsule".to_string() } else { parts.join("_") };
             let ending = if sealed { SEALED_ENDING } else { "" };
             let name = format!("{stem}.{}{ending}", format.extension());
             capsule.with_file_name(EXPORTS_FOLDER).join(name)
         }
     };
-    let itself = target.canonicalize().is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
+    let itself = target
+        .canonicalize()
+        .is_ok_and(|target| capsule.canonicalize().is_ok_and(|capsule| capsule == target));
     if itself || target.file_name().is_none() {
-        return Err(
-            CliError::user("exists", format!("{} cannot hold an export", target.display())).hint("choose a new file with --out")
-        );
+        return Err(CliError::user(
+            "exists",
+            format!("{} cannot hold an export", target.display()),
+        )
+        .hint("choose a new file with --out"));
     }
     let there = target.symlink_metadata();
-    if there.as_ref().is_ok_and(|found| !format.is_folder() && found.is_dir()) || there.is_ok() && !args.force {
+    if there.as_ref().is_ok_and(|found| !format.is_folder() && found.is_dir())
+        || there.is_ok() && !args.force
+    {
         return Err(Error::TargetExists { path: target }.into());
     }
     Ok(target)
@@ -125,19 +138,28 @@ fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> 
 
 /// A spec or a run as part of a file's name.
 fn safe_part(text: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
+    let keep =
+        |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
     let safe: String = text.chars().take(64).map(keep).collect();
     let safe = safe.trim_start_matches('.');
     if safe.is_empty() { "_".to_string() } else { safe.to_string() }
 }
 
 fn make_folder_of(target: &Path) -> Result<()> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))
+    let folder =
+        target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)
+        .map_err(|error| CliError::io(&format!("make {}", folder.display()), &error))
 }
 
 /// Writes the export beside its place, and gives it its name when it is whole.
-fn write(export: &Export, format: Format, target: &Path, passphrase: Option<&Passphrase>, force: bool) -> Result<Written> {
+fn write(
+    export: &Export,
+    format: Format,
+    target: &Path,
+    passphrase: Option<&Passphrase>,
+    force: bool,
+) -> Result<Written> {
     let stage = Stage::beside(target)?;
     let plain = stage.path("plain");
     let mut written = export.write(format, &plain, rfc3339)?;
@@ -158,14 +180,21 @@ fn write(export: &Export, format: Format, target: &Path, passphrase: Option<&Pas
 /// Seals a file, durably. Gives the size of the sealed one.
 fn seal(passphrase: &Passphrase, plain: &Path, to: &Path) -> Result<u64> {
     let failed = |error: io::Error| CliError::io(&format!("write {}", to.display()), &error);
-    let from = File::open(plain).map_err(|error| CliError::io(&format!("read {}", plain.display()), &error))?;
+    let from = File::open(plain)
+        .map_err(|error| CliError::io(&format!("read {}", plain.display()), &error))?;
     let sealed = File::create_new(to).map_err(failed)?;
     sealed::seal(passphrase, from, &sealed)?;
     sealed.sync_all().map_err(failed)?;
     Ok(sealed.metadata().map_err(failed)?.len())
 }
 
-fn exported_event(args: &args::Export, export: &Export, written: &Written, target: &Path, sealed: bool) -> NewEvent {
+fn exported_event(
+    args: &args::Export,
+    export: &Export,
+    written: &Written,
+    target: &Path,
+    sealed: bool,
+) -> NewEvent {
     let format = Format::from(args.format);
     let payload = json!({
         "destination_type": if format.is_folder() { "folder" } else { "file" },
@@ -178,7 +207,11 @@ fn exported_event(args: &args::Export, export: &Export, written: &Written, targe
         "content_hash": written.content_hash,
     });
     let of = |part: &Option<String>| part.clone().unwrap_or_default();
-    NewEvent { spec: of(&args.spec), run: of(&args.run), ..event(EventType::CapsuleExported, payload) }
+    NewEvent {
+        spec: of(&args.spec),
+        run: of(&args.run),
+        ..event(EventType::CapsuleExported, payload)
+    }
 }
 
 fn event(event_type: EventType, payload: Value) -> NewEvent {
@@ -190,7 +223,8 @@ fn event(event_type: EventType, payload: Value) -> NewEvent {
 fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> {
     let mut options = app.write_options(None);
     options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
-    let told = kapsa_memory::Writer::open(capsule, options).and_then(|mut writer| event::emit(&mut writer, vec![event]));
+    let told = kapsa_memory::Writer::open(capsule, options)
+        .and_then(|mut writer| event::emit(&mut writer, vec![event]));
     let warning = format!("the event was not recorded: {}", told.err()?);
     app.out.note(&format!("warning: {warning}"));
     Some(warning)
@@ -207,20 +241,32 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
     let name = args.mount_as.clone().unwrap_or_else(|| stem(&args.file));
     check_mount_name(&name)?;
     let source = open_source(&args.file)?;
-    let request = Import { name, imported_at: rfc3339(moment::now()), strict: args.require_verified };
+    let request =
+        Import { name, imported_at: rfc3339(moment::now()), strict: args.require_verified };
     let ask = || passphrase(app, false);
     let mut progress = Progress::new("checking", &app.out);
-    let done =
-        Mounts::of(&capsule).import(&request, |to| copy_plain(source, to, ask), &mut |done, total| progress.set(done, total))?;
+    let done = Mounts::of(&capsule).import(
+        &request,
+        |to| copy_plain(source, to, ask),
+        &mut |done, total| progress.set(done, total),
+    )?;
     drop(progress);
     let stats = stats(&Reader::open(&done.mount.path)?, true)?;
-    let told = if done.existed { None } else { Some(imported_event(args, &done, stats.checkpoint_count.unwrap_or_default())) };
+    let told = if done.existed {
+        None
+    } else {
+        Some(imported_event(args, &done, stats.checkpoint_count.unwrap_or_default()))
+    };
     let warning = told.and_then(|event| tell_event(app, &capsule, event));
     if app.out.is_json() {
         return app.out.json(&ImportOut::of(&args.file, &done, &stats, warning));
     }
     let what = if done.existed { "was mounted already" } else { "mounted" };
-    app.out.line(&format!("{} {what}: {}", done.mount.name, counted(stats.uri_count.unwrap_or_default(), "record")))?;
+    app.out.line(&format!(
+        "{} {what}: {}",
+        done.mount.name,
+        counted(stats.uri_count.unwrap_or_default(), "record")
+    ))?;
     app.out.note(&format!("search it with kapsa find WORDS --mount {}", done.mount.name));
     Ok(())
 }
@@ -230,12 +276,17 @@ fn stem(file: &Path) -> String {
     let name = file_name(file);
     let name = name.strip_suffix(SEALED_ENDING).unwrap_or(&name);
     let name = name.strip_suffix(".kapsa").unwrap_or(name);
-    name.chars().take(MOUNT_NAME_CHARS_MAX).map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+    name.chars()
+        .take(MOUNT_NAME_CHARS_MAX)
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+        .collect()
 }
 
 fn open_source(path: &Path) -> Result<File> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => CliError::user("source_not_found", format!("no file {}", path.display())),
+        io::ErrorKind::NotFound => {
+            CliError::user("source_not_found", format!("no file {}", path.display()))
+        }
         _ => CliError::io(&format!("read {}", path.display()), &error),
     };
     if !fs::metadata(path).map_err(failed)?.is_file() {
@@ -286,7 +337,10 @@ pub(crate) fn mounts(app: &mut App) -> Result<()> {
     }
     for mount in &mounts {
         app.out.strong(&mount.name)?;
-        app.out.line(&format!("  capsule {}, imported {}", mount.original_capsule_id, mount.imported_at))?;
+        app.out.line(&format!(
+            "  capsule {}, imported {}",
+            mount.original_capsule_id, mount.imported_at
+        ))?;
     }
     Ok(())
 }
@@ -302,12 +356,17 @@ pub(crate) fn gc(app: &mut App, args: &args::Gc) -> Result<()> {
         keep_pinned: !args.no_keep_pinned,
     };
     let report = throw_away(&capsule, &request)?;
-    let warning = if args.dry_run { None } else { tell_event(app, &capsule, gc_event(args, &report)) };
+    let warning =
+        if args.dry_run { None } else { tell_event(app, &capsule, gc_event(args, &report)) };
     if app.out.is_json() {
         return app.out.json(&GcOut::of(&report, args.dry_run, warning));
     }
-    let (verb, fate) = if args.dry_run { ("would remove", "would go") } else { ("removed", "removed") };
-    report.deleted_paths.iter().try_for_each(|path| app.out.line(&format!("{verb} {}", path.display())))?;
+    let (verb, fate) =
+        if args.dry_run { ("would remove", "would go") } else { ("removed", "removed") };
+    report
+        .deleted_paths
+        .iter()
+        .try_for_each(|path| app.out.line(&format!("{verb} {}", path.display())))?;
     app.out.line(&format!(
         "{} and {} {fate}, {} kept, {} passed over ({})",
         counted(report.exports_deleted, "export"),

@@ -5,20 +5,23 @@ use std::time::Duration;
 
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
-    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch, checkpoint, history, merge,
+    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch,
+    checkpoint, history, merge,
 };
 use similar::{ChangeTag, TextDiff};
 
 use crate::app::{self, App};
-use crate::args::{self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert};
+use crate::args::{
+    self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert,
+};
 use crate::commands::put;
 use crate::error::{CliError, Result};
 use crate::moment::{self, readable};
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
-    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch, MadeCheckpoint, Resolved, RevertOut,
-    SwitchedBranch,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch,
+    MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
 };
 use crate::{escape, locate, log_graph, wire};
 
@@ -40,7 +43,9 @@ const PREVIEW_BYTES: usize = 200;
 pub(crate) fn branch(app: &mut App, args: BranchArgs) -> Result<()> {
     match args.verb.unwrap_or(BranchVerb::List { all: false }) {
         BranchVerb::List { all } => list_branches(app, all),
-        BranchVerb::Create { name, parent, as_of, switch } => create(app, &name, parent, as_of.as_deref(), switch),
+        BranchVerb::Create { name, parent, as_of, switch } => {
+            create(app, &name, parent, as_of.as_deref(), switch)
+        }
         BranchVerb::Archive { name } => archive(app, &name),
         BranchVerb::Switch { name } => switch(app, &name),
     }
@@ -60,15 +65,25 @@ fn list_branches(app: &mut App, all: bool) -> Result<()> {
 fn branch_line(app: &mut App, branch: &Branch, current: &str) -> Result<()> {
     app.out.text(if branch.name == current { "* " } else { "  " })?;
     app.out.strong(&escape::line(&branch.name))?;
-    let from = branch
-        .parent
-        .as_deref()
-        .map(|parent| format!("  from {} at #{}, {}", escape::line(parent), branch.fork, readable(branch.created_at)));
+    let from = branch.parent.as_deref().map(|parent| {
+        format!(
+            "  from {} at #{}, {}",
+            escape::line(parent),
+            branch.fork,
+            readable(branch.created_at)
+        )
+    });
     let archived = if branch.archived { "  (archived)" } else { "" };
     app.out.line(&format!("{}{archived}", from.unwrap_or_default()))
 }
 
-fn create(app: &mut App, name: &str, parent: Option<String>, as_of: Option<&str>, switch: bool) -> Result<()> {
+fn create(
+    app: &mut App,
+    name: &str,
+    parent: Option<String>,
+    as_of: Option<&str>,
+    switch: bool,
+) -> Result<()> {
     let path = app.capsule()?;
     let parent = match parent {
         Some(parent) => parent,
@@ -139,7 +154,12 @@ pub(crate) fn checkpoints(app: &mut App, args: &args::Checkpoints) -> Result<()>
 
 /// One line of a list of checkpoints.
 pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bool) -> Result<()> {
-    app.out.text(&format!("{}  #{:<6} {}  ", found.id, found.sequence, readable(found.timestamp)))?;
+    app.out.text(&format!(
+        "{}  #{:<6} {}  ",
+        found.id,
+        found.sequence,
+        readable(found.timestamp)
+    ))?;
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();
     for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
@@ -212,7 +232,9 @@ fn changed_fields(app: &mut App, before: Option<&Record>, after: Option<&Record>
         fields
     };
     let (before, after) = (of(before), of(after));
-    for (sign, look, side, other) in [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)] {
+    for (sign, look, side, other) in
+        [("-", Look::Removed, &before, &after), ("+", Look::Added, &after, &before)]
+    {
         for (name, value) in side.iter().filter(|field| !other.contains(field)) {
             diff_line(app, sign, look, &format!("[{name}] {value}"))?;
         }
@@ -222,7 +244,8 @@ fn changed_fields(app: &mut App, before: Option<&Record>, after: Option<&Record>
 
 /// Prints the lines of a text that differ, with a few equal ones around them.
 fn changed_lines(app: &mut App, before: Option<&Record>, after: Option<&Record>) -> Result<()> {
-    let text = |record: Option<&'_ Record>| record.map_or_else(String::new, |record| record.text.clone());
+    let text =
+        |record: Option<&'_ Record>| record.map_or_else(String::new, |record| record.text.clone());
     let (before, after) = (text(before), text(after));
     let diff = TextDiff::configure().timeout(DIFF_TIME_MAX).diff_lines(&before, &after);
     for (at, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
@@ -257,11 +280,16 @@ pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&LogOut::of(&lines, more));
     }
-    let drawn = if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
+    let drawn =
+        if args.graph { log_graph::lanes(&lines) } else { vec![String::new(); lines.len()] };
     let width = lines.first().map_or(1, |(_, record)| record.sequence.to_string().len());
     for (lanes, (branch, record)) in drawn.iter().zip(&lines) {
         let sequence = format!("#{}", record.sequence);
-        let before = format!("{lanes}{sequence:<width$}  {}  ", readable(record.committed_at), width = width + 1);
+        let before = format!(
+            "{lanes}{sequence:<width$}  {}  ",
+            readable(record.committed_at),
+            width = width + 1
+        );
         let line = [
             Piece::plain(before),
             Piece::faint(format!("{branch}  ")),
@@ -274,11 +302,17 @@ pub(crate) fn log(app: &mut App, args: &Log) -> Result<()> {
 }
 
 fn what_it_did(record: &Record) -> String {
-    let event_type = record.title.split(' ').next().unwrap_or_default();
-    if let Some(words) = render::event_in_words(event_type, &record.metadata).filter(|_| record.system) {
+    let event_type = record.text.split(' ').next().unwrap_or_default();
+    if let Some(words) =
+        render::event_in_words(event_type, &record.metadata).filter(|_| record.system)
+    {
         return words;
     }
-    let by = record.origin.as_ref().map(|origin| format!(" ({})", render::decision(origin))).unwrap_or_default();
+    let by = record
+        .origin
+        .as_ref()
+        .map(|origin| format!(" ({})", render::decision(origin)))
+        .unwrap_or_default();
     match (record.purged, record.tombstone, &record.alias) {
         (true, ..) => "(erased)".to_string(),
         (_, true, _) => format!("(forgotten){by}"),
@@ -301,7 +335,12 @@ fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
     let record = &life.record;
     app.out.text(if life.current { "* " } else { "  " })?;
     app.out.strong(&format!("#{}", record.sequence))?;
-    app.out.line(&format!("  {}  on {}{}", readable(record.committed_at), escape::line(&life.branch), writer_of(record)))?;
+    app.out.line(&format!(
+        "  {}  on {}{}",
+        readable(record.committed_at),
+        escape::line(&life.branch),
+        writer_of(record)
+    ))?;
     let text = match (record.purged, record.tombstone, &record.alias) {
         (true, ..) => "(erased)".to_string(),
         (_, true, _) => "(forgotten)".to_string(),
@@ -310,15 +349,26 @@ fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
     };
     app.out.line(&format!("      {text}"))?;
     if let (Some(origin), Some((branch, from))) = (&record.origin, &life.from) {
-        let merge = life.checkpoint.as_ref().map(|at| format!(", checkpoint {} {}", at.id, at.label)).unwrap_or_default();
-        let said = format!("{} {}#{}{}{merge}", render::decision(origin), branch, from.sequence, writer_of(from));
+        let merge = life
+            .checkpoint
+            .as_ref()
+            .map(|at| format!(", checkpoint {} {}", at.id, at.label))
+            .unwrap_or_default();
+        let said = format!(
+            "{} {}#{}{}{merge}",
+            render::decision(origin),
+            branch,
+            from.sequence,
+            writer_of(from)
+        );
         app.out.line(&format!("      {}", escape::line(&said)))?;
         if !origin.note.is_empty() {
             app.out.line(&format!("      because: {}", escape::line(&origin.note)))?;
         }
     }
     if !record.conflicts_with.is_empty() {
-        let rivals: Vec<String> = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
+        let rivals: Vec<String> =
+            record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
         app.out.line(&format!("      contested with {}", rivals.join(", ")))?;
     }
     if let Some(source) = &record.source {
@@ -328,8 +378,16 @@ fn life_for_people(app: &mut App, life: &Blame) -> Result<()> {
 }
 
 fn writer_of(record: &Record) -> String {
-    let agent = if record.agent.is_empty() { String::new() } else { format!(" by {}", escape::line(&record.agent)) };
-    let run = if record.run.is_empty() { String::new() } else { format!(" in run {}", escape::line(&record.run)) };
+    let agent = if record.agent.is_empty() {
+        String::new()
+    } else {
+        format!(" by {}", escape::line(&record.agent))
+    };
+    let run = if record.run.is_empty() {
+        String::new()
+    } else {
+        format!(" in run {}", escape::line(&record.run))
+    };
     format!("{agent}{run}")
 }
 
@@ -344,7 +402,11 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
             _ => Undo::Commit(checkpoint::named(&app.owner_reader()?, &commit)?.sequence),
         },
-        _ => return Err(CliError::usage("nothing to revert").hint("give a sequence, --run or --source")),
+        _ => {
+            return Err(
+                CliError::usage("nothing to revert").hint("give a sequence, --run or --source")
+            );
+        }
     };
     let undone = history::revert(
         &mut app.owner_writer(&path, None)?,
@@ -355,7 +417,11 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
-    for (what, uris) in [("restored", &undone.restored), ("removed", &undone.removed), ("kept (changed since)", &undone.kept)] {
+    for (what, uris) in [
+        ("restored", &undone.restored),
+        ("removed", &undone.removed),
+        ("kept (changed since)", &undone.kept),
+    ] {
         for uri in uris {
             app.out.line(&format!("{what}  {}", escape::line(uri.short())))?;
         }
@@ -369,7 +435,8 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let path = app.capsule()?;
     let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
-    let put = merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
+    let put =
+        merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
     put::tell_one(&mut app.out, &put)
 }
 
@@ -385,13 +452,20 @@ pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
 pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let (_, record) = app.record(&uri, &args.when)?;
-    let content =
-        if record.system { serde_json::Value::Object(record.metadata.clone()).to_string() } else { record.text.clone() };
+    let content = if record.system {
+        serde_json::Value::Object(record.metadata.clone()).to_string()
+    } else {
+        record.text.clone()
+    };
     if let Some(out) = &args.out {
-        fs::write(out, &content).map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
+        fs::write(out, &content)
+            .map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
     }
     if app.out.is_json() {
-        let end = (0..=PREVIEW_BYTES.min(content.len())).rev().find(|&at| content.is_char_boundary(at)).unwrap_or(0);
+        let end = (0..=PREVIEW_BYTES.min(content.len()))
+            .rev()
+            .find(|&at| content.is_char_boundary(at))
+            .unwrap_or(0);
         let output_path = args.out.as_ref().map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {

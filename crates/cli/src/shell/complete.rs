@@ -40,40 +40,66 @@ impl<N: Names> Completion<N> {
         if let Some(flag) = place.flag {
             return self.values(flag, start, word);
         }
-        if let Some((name, value)) = word.strip_prefix("--").filter(|_| place.may_be_flag).and_then(|flag| flag.split_once('=')) {
+        if let Some((name, value)) = word
+            .strip_prefix("--")
+            .filter(|_| place.may_be_flag)
+            .and_then(|flag| flag.split_once('='))
+        {
             let flag = place.command.get_arguments().find(|arg| arg.get_long() == Some(name));
-            return flag.map_or(Offer::Words(start, Vec::new()), |flag| self.values(flag, before.len() - value.len(), value));
+            return flag.map_or(Offer::Words(start, Vec::new()), |flag| {
+                self.values(flag, before.len() - value.len(), value)
+            });
         }
         if place.may_be_flag && word.starts_with('-') {
             return Offer::Words(start, beginning(word, flags(place.command)));
         }
         if place.may_be_verb {
-            let verbs = verbs(place.command, before[..start].trim().is_empty() && word.starts_with('/'));
-            let endings = ENDINGS.iter().filter(|_| words.is_empty()).map(|ending| (*ending).to_string());
+            let verbs =
+                verbs(place.command, before[..start].trim().is_empty() && word.starts_with('/'));
+            let endings =
+                ENDINGS.iter().filter(|_| words.is_empty()).map(|ending| (*ending).to_string());
             return Offer::Words(start, beginning(word, verbs.into_iter().chain(endings)));
         }
-        place.argument().map_or(Offer::Words(start, Vec::new()), |argument| self.values(argument, start, word))
+        place
+            .argument()
+            .map_or(Offer::Words(start, Vec::new()), |argument| self.values(argument, start, word))
     }
 
     fn values(&self, argument: &Arg, start: usize, word: &str) -> Offer {
         let known = argument.get_possible_values();
         let values = if !known.is_empty() {
-            beginning(word, known.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name().to_string()))
+            beginning(
+                word,
+                known
+                    .iter()
+                    .filter(|value| !value.is_hide_set())
+                    .map(|value| value.get_name().to_string()),
+            )
         } else if let Some(what) = Named::by(argument) {
             self.names.beginning(what, word)
-        } else if matches!(argument.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath) {
+        } else if matches!(
+            argument.get_value_hint(),
+            ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
+        ) {
             return Offer::Path;
         } else {
             Vec::new()
         };
-        Offer::Words(start, values.iter().filter_map(|value| Some(shlex::try_quote(value).ok()?.into_owned())).collect())
+        Offer::Words(
+            start,
+            values
+                .iter()
+                .filter_map(|value| Some(shlex::try_quote(value).ok()?.into_owned()))
+                .collect(),
+        )
     }
 }
 
 /// Where the word begins that the cursor is at the end of; none inside of quotes, where a word is not offered.
 fn last_word(before: &str) -> Option<usize> {
     let start = before.rfind([' ', '\t']).map_or(0, |at| at + 1);
-    let quoted = before[start..].contains(['\'', '"', '\\']) || shlex::split(&before[..start]).is_none();
+    let quoted =
+        before[start..].contains(['\'', '"', '\\']) || shlex::split(&before[..start]).is_none();
     (!quoted).then_some(start)
 }
 
@@ -88,7 +114,8 @@ fn flags(command: &Command) -> Vec<String> {
 
 fn verbs(command: &Command, slash: bool) -> Vec<String> {
     let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let names = shown.flat_map(|verb| std::iter::once(verb.get_name()).chain(verb.get_visible_aliases()));
+    let names =
+        shown.flat_map(|verb| std::iter::once(verb.get_name()).chain(verb.get_visible_aliases()));
     names.map(|name| if slash { format!("/{name}") } else { name.to_string() }).collect()
 }
 
@@ -105,7 +132,8 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn along(tree: &'a Command, words: &[String]) -> Walk<'a> {
         let may_be_verb = tree.has_subcommands();
-        let mut walk = Walk { command: tree, flag: None, arguments: 0, may_be_verb, may_be_flag: true };
+        let mut walk =
+            Walk { command: tree, flag: None, arguments: 0, may_be_verb, may_be_flag: true };
         words.iter().for_each(|word| walk.step(word));
         walk
     }
@@ -131,7 +159,9 @@ impl<'a> Walk<'a> {
     fn flag_that_waits(&self, word: &str) -> Option<&'a Arg> {
         let is_it = |arg: &&Arg| match word.strip_prefix("--") {
             Some(long) => arg.get_long() == Some(long),
-            None => arg.get_short().is_some_and(|short| word[1..] == *short.encode_utf8(&mut [0; 4])),
+            None => {
+                arg.get_short().is_some_and(|short| word[1..] == *short.encode_utf8(&mut [0; 4]))
+            }
         };
         self.command.get_arguments().find(is_it).filter(|arg| arg.get_action().takes_values())
     }
@@ -139,7 +169,9 @@ impl<'a> Walk<'a> {
     /// The argument that stands here. The last one takes all that follow where it takes several.
     fn argument(&self) -> Option<&'a Arg> {
         let all: Vec<_> = self.command.get_positionals().collect();
-        let several = |last: &&&Arg| last.get_num_args().is_some_and(|n| n.max_values() > 1) || is_appended(last);
+        let several = |last: &&&Arg| {
+            last.get_num_args().is_some_and(|n| n.max_values() > 1) || is_appended(last)
+        };
         all.get(self.arguments).or_else(|| all.last().filter(several)).copied()
     }
 }
@@ -192,7 +224,10 @@ mod tests {
         assert_eq!(words("help sta"), ["stats"]);
         assert_eq!(words("find sta"), [] as [&str; 0]);
         let all = words("");
-        assert!(Cli::command().get_subcommands().all(|verb| all.contains(&verb.get_name().to_string())), "{all:?}");
+        assert!(
+            Cli::command().get_subcommands().all(|verb| all.contains(&verb.get_name().to_string())),
+            "{all:?}"
+        );
     }
 
     #[test]
@@ -211,14 +246,28 @@ mod tests {
     fn values_are_those_that_the_argument_takes() {
         assert_eq!(words("completions z"), ["zsh"]);
         assert_eq!(words("svc find a.mv2 --mode l"), ["lex"]);
-        for before in ["stats --branch run/", "merge --from run/", "merge --to run/", "branch create x --from run/"] {
+        for before in [
+            "stats --branch run/",
+            "merge --from run/",
+            "merge --to run/",
+            "branch create x --from run/",
+        ] {
             assert_eq!(words(before), ["run/a", "run/b"], "{before}");
         }
         assert_eq!(offered("stats --branch=run/b"), (15, vec!["run/b".to_string()]));
-        for before in ["get no", "forget no", "history no", "purge no", "put --text x --uri no", "resolve-uri no"] {
+        for before in [
+            "get no",
+            "forget no",
+            "history no",
+            "purge no",
+            "put --text x --uri no",
+            "resolve-uri no",
+        ] {
             assert_eq!(words(before), ["note/locks", "\"note/it's\""], "{before}");
         }
-        for before in ["stats --as-of v", "events --since-checkpoint v", "fact list --as-of v", "revert v"] {
+        for before in
+            ["stats --as-of v", "events --since-checkpoint v", "fact list --as-of v", "revert v"]
+        {
             assert_eq!(words(before), ["v1", "v2"], "{before}");
         }
         assert_eq!(words("diff ru"), ["run/a"]);
@@ -226,7 +275,9 @@ mod tests {
         assert_eq!(words("merge run/"), ["run/a", "run/b"]);
         assert_eq!(words("find x --label b"), ["builder"]);
         assert_eq!(words("graph add-edge --from no"), ["note/locks", "\"note/it's\""]);
-        for before in ["find x --run ", "run status --run ", "replay run --run ", "put --text x --run "] {
+        for before in
+            ["find x --run ", "run status --run ", "replay run --run ", "put --text x --run "]
+        {
             assert_eq!(words(before), ["a", "b"], "{before}");
         }
         assert_eq!(words("checkpoint --label b"), [] as [&str; 0], "a label is new");

@@ -124,11 +124,18 @@ impl Keys {
 impl Completer for Keys {
     type Candidate = Pair;
 
-    fn complete(&self, line: &str, cursor: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+    fn complete(
+        &self,
+        line: &str,
+        cursor: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
         match self.completion.offer(&line[..cursor]) {
             Offer::Path => {
                 let (start, mut paths) = self.paths.complete_path(line, cursor)?;
-                paths.retain(|path| escape::is_plain(&path.display) && escape::is_plain(&path.replacement));
+                paths.retain(|path| {
+                    escape::is_plain(&path.display) && escape::is_plain(&path.replacement)
+                });
                 Ok((start, paths))
             }
             Offer::Words(start, words) => Ok((start, candidates(words, cursor == line.len()))),
@@ -139,7 +146,10 @@ impl Completer for Keys {
 /// The words as the editor takes them. After the only one that fits, the next word may begin at once.
 fn candidates(words: Vec<String>, at_the_end: bool) -> Vec<Pair> {
     let space = if at_the_end && words.len() == 1 { " " } else { "" };
-    words.into_iter().map(|word| Pair { replacement: format!("{word}{space}"), display: word }).collect()
+    words
+        .into_iter()
+        .map(|word| Pair { replacement: format!("{word}{space}"), display: word })
+        .collect()
 }
 
 impl Hinter for Keys {
@@ -170,18 +180,29 @@ mod tests {
     fn the_prompt_names_the_capsule_and_the_branch_and_nothing_that_acts() {
         let with = |arguments: &[&str]| {
             let words = ["kapsa"].iter().chain(arguments).chain(&["stats"]);
-            prompt(&App::new(Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).global))
+            prompt(&App::new(
+                Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).global,
+            ))
         };
         assert_eq!(with(&["--capsule", "a/team.kapsa", "--branch", "main"]), "kapsa team> ");
-        assert_eq!(with(&["--capsule", "a/team.kapsa", "--branch", "run/x"]), "kapsa team (run/x)> ");
-        assert_eq!(with(&["--capsule", "a\x1b[31m.kapsa", "--branch", "main"]), "kapsa a\\x1b[31m> ");
+        assert_eq!(
+            with(&["--capsule", "a/team.kapsa", "--branch", "run/x"]),
+            "kapsa team (run/x)> "
+        );
+        assert_eq!(
+            with(&["--capsule", "a\x1b[31m.kapsa", "--branch", "main"]),
+            "kapsa a\\x1b[31m> "
+        );
     }
 
     #[test]
     fn a_space_follows_the_only_word_that_fits() {
         let replaced = |words: &[&str], at_the_end| {
             let words = words.iter().map(|word| (*word).to_string()).collect();
-            candidates(words, at_the_end).into_iter().map(|pair| pair.replacement).collect::<Vec<_>>()
+            candidates(words, at_the_end)
+                .into_iter()
+                .map(|pair| pair.replacement)
+                .collect::<Vec<_>>()
         };
         assert_eq!(replaced(&["stats"], true), ["stats "]);
         assert_eq!(replaced(&["stats"], false), ["stats"]);

@@ -33,7 +33,8 @@ mod tests {
     #[test]
     fn the_state_folder_of_the_user_is_found() {
         let with = |state: Option<&str>, home: Option<&str>| {
-            path(|name| if name == "HOME" { home } else { state }.map(OsString::from)).map(|path| path.display().to_string())
+            path(|name| if name == "HOME" { home } else { state }.map(OsString::from))
+                .map(|path| path.display().to_string())
         };
         assert_eq!(with(Some("/s"), Some("/h")).as_deref(), Some("/s/kapsa/history"));
         for none in [None, Some(""), Some("relative")] {

@@ -50,7 +50,8 @@ pub(super) fn run(line: &str, held: &Global, place: Place) -> Ended {
 /// The words of a line, without the `kapsa` or the `/` that may stand before its verb.
 pub(super) fn words(line: &str) -> Result<Vec<String>> {
     let mut words = shlex::split(line).ok_or_else(|| {
-        CliError::usage("a quotation is not closed").hint("put text in quotes, and a quote itself in quotes of the other kind")
+        CliError::usage("a quotation is not closed")
+            .hint("put text in quotes, and a quote itself in quotes of the other kind")
     })?;
     if words.first().is_some_and(|word| word == "kapsa") {
         words.remove(0);
@@ -129,7 +130,9 @@ fn call(cli: Cli) -> Result<Status> {
 fn reads_standard_input(verb: &Verb) -> bool {
     match verb {
         Verb::Put(put) => {
-            put.text.is_none() && (put.sources.is_empty() || put.sources.iter().any(|source| source.as_os_str() == "-"))
+            put.text.is_none()
+                && (put.sources.is_empty()
+                    || put.sources.iter().any(|source| source.as_os_str() == "-"))
         }
         Verb::Svc(Svc { verb: SvcVerb::Put { .. } }) => true,
         _ => false,
@@ -138,7 +141,9 @@ fn reads_standard_input(verb: &Verb) -> bool {
 
 fn tell(ended: Result<Status>, style: ErrorStyle, place: Place) -> Ended {
     match ended {
-        Ok(Status::Unwell) if place.0.is_some() => Ended::Code(crate::fail(&place.of(unwell()), style)),
+        Ok(Status::Unwell) if place.0.is_some() => {
+            Ended::Code(crate::fail(&place.of(unwell()), style))
+        }
         Ok(status) => Ended::Code(status.exit_code()),
         Err(error) if error.kind == Kind::Quiet => Ended::Shell,
         Err(error) => Ended::Code(crate::fail(&place.of(error), style)),
@@ -147,7 +152,8 @@ fn tell(ended: Result<Status>, style: ErrorStyle, place: Place) -> Ended {
 
 /// On a terminal the answer says it; in a script somebody must be told which line it was.
 fn unwell() -> CliError {
-    CliError::system("unwell", "the capsule is not well").hint("the output of that line shows what is wrong")
+    CliError::system("unwell", "the capsule is not well")
+        .hint("the output of that line shows what is wrong")
 }
 
 #[cfg(test)]
@@ -159,7 +165,8 @@ mod tests {
 
     fn read(line: &str, held: &Global) -> Cli {
         let words = words(line).unwrap_or_else(|error| panic!("{line}: {error:?}"));
-        parse(&crate::arguments(words.into_iter().map(OsString::from)), held).unwrap_or_else(|error| panic!("{line}: {error}"))
+        parse(&crate::arguments(words.into_iter().map(OsString::from)), held)
+            .unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
     fn held() -> Global {
@@ -175,10 +182,15 @@ mod tests {
 
     #[test]
     fn a_verb_may_have_a_slash_or_the_programs_name_before_it() {
-        for line in ["stats --count", "/stats --count", "kapsa stats --count", "  kapsa /stats  --count "] {
+        for line in
+            ["stats --count", "/stats --count", "kapsa stats --count", "  kapsa /stats  --count "]
+        {
             assert_eq!(words(line).ok(), Some(vec!["stats".into(), "--count".into()]), "{line}");
         }
-        assert_eq!(words("put '/a b' \"c d\"").ok(), Some(vec!["put".into(), "/a b".into(), "c d".into()]));
+        assert_eq!(
+            words("put '/a b' \"c d\"").ok(),
+            Some(vec!["put".into(), "/a b".into(), "c d".into()])
+        );
         assert_eq!(words(" ").ok(), Some(Vec::new()));
         assert_eq!(words("put --text 'open").expect_err("open").code, "usage");
     }
@@ -190,9 +202,15 @@ mod tests {
             (kept.capsule, kept.branch, kept.json, kept.lock_timeout),
             (Some(PathBuf::from("held.kapsa")), Some("run/x".into()), true, Duration::from_secs(3))
         );
-        for line in ["--capsule own.kapsa stats --lock-timeout 9", "stats --capsule own.kapsa --lock-timeout 9 --branch main"] {
+        for line in [
+            "--capsule own.kapsa stats --lock-timeout 9",
+            "stats --capsule own.kapsa --lock-timeout 9 --branch main",
+        ] {
             let own = read(line, &held()).global;
-            assert_eq!((own.capsule.as_deref(), own.lock_timeout), (Some(Path::new("own.kapsa")), Duration::from_secs(9)));
+            assert_eq!(
+                (own.capsule.as_deref(), own.lock_timeout),
+                (Some(Path::new("own.kapsa")), Duration::from_secs(9))
+            );
             assert!(own.json && own.color == clap::ColorChoice::Never, "{line}");
         }
         assert_eq!(read("stats --branch main", &held()).global.branch.as_deref(), Some("main"));

@@ -22,5 +22,9 @@ const ENDINGS: [&str; 2] = ["exit", "quit"];
 
 /// `kapsa shell`.
 pub(crate) fn run(app: &mut App, args: &ShellArgs) -> Result<Status> {
-    if io::stdin().is_terminal() && io::stdout().is_terminal() { editor::run(app) } else { script::run(app, args.stop) }
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        editor::run(app)
+    } else {
+        script::run(app, args.stop)
+    }
 }

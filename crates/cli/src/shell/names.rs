@@ -36,7 +36,10 @@ pub(crate) enum Named {
 impl Named {
     /// What the values of an argument name, known by how the tree of arguments calls it.
     pub(crate) fn by(argument: &Arg) -> Option<Named> {
-        let value = argument.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+        let value = argument
+            .get_value_names()
+            .and_then(|names| names.first())
+            .map_or("", |name| name.as_str());
         match (argument.get_long().unwrap_or_default(), value, argument.get_id().as_str()) {
             ("branch", ..) | (_, "BRANCH", _) => Some(Named::Branch),
             ("uri", ..) | (_, "URI", _) | (_, _, "uri") => Some(Named::Uri),
@@ -66,13 +69,18 @@ impl CapsuleNames {
     }
 
     fn newest(&self) -> Result<Vec<Record>> {
-        let request = TimelineRequest { limit: SCANNED_MAX, reverse: true, ..TimelineRequest::default() };
+        let request =
+            TimelineRequest { limit: SCANNED_MAX, reverse: true, ..TimelineRequest::default() };
         Ok(App::new(self.held.clone()).reader()?.timeline(&request)?)
     }
 
     fn branches(&self) -> Result<Vec<String>> {
         let branches = branch::list(&App::new(self.held.clone()).whole_reader()?)?;
-        Ok(branches.into_iter().filter(|branch| !branch.archived).map(|branch| branch.name).collect())
+        Ok(branches
+            .into_iter()
+            .filter(|branch| !branch.archived)
+            .map(|branch| branch.name)
+            .collect())
     }
 
     /// Labels of the checkpoints, newest first.
@@ -83,11 +91,9 @@ impl CapsuleNames {
 
     /// Runs that have a branch, then those that records name.
     fn runs(&self) -> Result<Vec<String>> {
-        let on_branches = self
-            .branches()
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(|branch| Some(branch.strip_prefix(RUN_PREFIX)?.split('/').next()?.to_string()));
+        let on_branches = self.branches().unwrap_or_default().into_iter().filter_map(|branch| {
+            Some(branch.strip_prefix(RUN_PREFIX)?.split('/').next()?.to_string())
+        });
         let in_records = self.newest()?.into_iter().map(|record| record.run);
         Ok(on_branches.chain(in_records).collect())
     }
@@ -96,10 +102,14 @@ impl CapsuleNames {
         match what {
             Named::Branch => self.branches(),
             Named::Checkpoint => self.checkpoints(),
-            Named::Side => Ok(self.branches().into_iter().chain(self.checkpoints()).flatten().collect()),
+            Named::Side => {
+                Ok(self.branches().into_iter().chain(self.checkpoints()).flatten().collect())
+            }
             Named::Run => self.runs(),
             Named::Label => Ok(self.newest()?.into_iter().map(|record| record.label).collect()),
-            Named::Uri => Ok(self.newest()?.iter().filter_map(|record| form_of(record, prefix)).collect()),
+            Named::Uri => {
+                Ok(self.newest()?.iter().filter_map(|record| form_of(record, prefix)).collect())
+            }
         }
     }
 }
@@ -117,7 +127,11 @@ impl Names for CapsuleNames {
             if offered.len() == OFFERED_MAX {
                 break;
             }
-            if !name.is_empty() && name.starts_with(prefix) && escape::is_plain(&name) && !offered.contains(&name) {
+            if !name.is_empty()
+                && name.starts_with(prefix)
+                && escape::is_plain(&name)
+                && !offered.contains(&name)
+            {
                 offered.push(name);
             }
         }

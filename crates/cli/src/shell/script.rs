@@ -19,7 +19,10 @@ pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
             Err(error) if failed.is_none() => return Err(error),
             // What failed first decides the exit code; that the rest cannot be read is told all the same.
             Err(error) => {
-                crate::fail(&error, if app.global.json { ErrorStyle::Json } else { ErrorStyle::People });
+                crate::fail(
+                    &error,
+                    if app.global.json { ErrorStyle::Json } else { ErrorStyle::People },
+                );
                 break;
             }
         };
@@ -39,7 +42,10 @@ pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
 fn run_line(bytes: &[u8], app: &App, place: Place) -> Ended {
     let Ok(text) = str::from_utf8(bytes) else {
         let style = if app.global.json { ErrorStyle::Json } else { ErrorStyle::People };
-        return Ended::Code(crate::fail(&place.of(CliError::user("invalid_utf8", "not UTF-8 text")), style));
+        return Ended::Code(crate::fail(
+            &place.of(CliError::user("invalid_utf8", "not UTF-8 text")),
+            style,
+        ));
     };
     let text = text.trim();
     if text.starts_with('#') { Ended::Code(0) } else { line::run(text, &app.global, place) }

@@ -107,7 +107,10 @@ pub(crate) struct FactsOut<'a> {
 
 impl<'a> FactsOut<'a> {
     pub(crate) fn of(facts: &'a [Fact], more: bool) -> FactsOut<'a> {
-        FactsOut { extent: Extent::cut(facts.len(), more), facts: facts.iter().map(FactOut::from).collect() }
+        FactsOut {
+            extent: Extent::cut(facts.len(), more),
+            facts: facts.iter().map(FactOut::from).collect(),
+        }
     }
 }
 
@@ -133,7 +136,11 @@ pub(crate) struct RememberedOut<'a> {
 }
 
 impl<'a> RememberedOut<'a> {
-    pub(crate) fn of(comparison: &'a Comparison, fact: &'a Fact, embedding: Option<String>) -> RememberedOut<'a> {
+    pub(crate) fn of(
+        comparison: &'a Comparison,
+        fact: &'a Fact,
+        embedding: Option<String>,
+    ) -> RememberedOut<'a> {
         RememberedOut {
             verdict: comparison.verdict.name(),
             reason: comparison.reason,
@@ -404,7 +411,11 @@ struct ContextLineOut<'a> {
 }
 
 impl<'a> ContextOut<'a> {
-    pub(crate) fn of(agent: Option<&'a str>, context: &'a Context, budget: usize) -> ContextOut<'a> {
+    pub(crate) fn of(
+        agent: Option<&'a str>,
+        context: &'a Context,
+        budget: usize,
+    ) -> ContextOut<'a> {
         let count = context.lines.len();
         ContextOut {
             agent,
@@ -425,6 +436,12 @@ impl<'a> From<&'a ContextLine> for ContextLineOut<'a> {
             Section::Facts => "facts",
             Section::Activity => "episodes",
         };
-        ContextLineOut { section, id: &line.id, text: &line.text, uri: line.uri.as_str(), contested: line.contested }
+        ContextLineOut {
+            section,
+            id: &line.id,
+            text: &line.text,
+            uri: line.uri.as_str(),
+            contested: line.contested,
+        }
     }
 }

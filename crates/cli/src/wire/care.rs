@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use kapsa_memory::Coverage;
-use kapsa_memory::request::{Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport};
+use kapsa_memory::request::{
+    Diagnosis, Level, MaintenanceReport, Problem, SalvageReport, Stats, VerifyReport,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -219,7 +221,11 @@ impl<'a> SalvageOut<'a> {
             salvaged_path: show(to),
             record_count: report.records,
             lost_count: report.lost_records,
-            lost: report.lost.iter().map(|range| LostOut { first: range.start, last: range.end - 1 }).collect(),
+            lost: report
+                .lost
+                .iter()
+                .map(|range| LostOut { first: range.start, last: range.end - 1 })
+                .collect(),
             incomplete: report.incomplete,
             unfinished: report.unfinished,
             problems: report.problems.iter().map(ProblemOut::from).collect(),
@@ -267,7 +273,12 @@ impl<'a> DoctorOut<'a> {
 
 impl<'a> From<&'a Diagnosis> for DiagnosisOut<'a> {
     fn from(found: &'a Diagnosis) -> DiagnosisOut<'a> {
-        DiagnosisOut { level: level_name(found.level), code: found.code, message: &found.message, hint: found.hint.as_deref() }
+        DiagnosisOut {
+            level: level_name(found.level),
+            code: found.code,
+            message: &found.message,
+            hint: found.hint.as_deref(),
+        }
     }
 }
 

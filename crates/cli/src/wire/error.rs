@@ -34,7 +34,14 @@ pub(crate) struct ErrorBody<'a> {
 impl<'a> From<&'a CliError> for ErrorOut<'a> {
     fn from(error: &'a CliError) -> ErrorOut<'a> {
         let hint = error.hint.as_deref();
-        ErrorOut { error: ErrorBody { code: error.code, message: &error.message, hint, fields: &error.fields } }
+        ErrorOut {
+            error: ErrorBody {
+                code: error.code,
+                message: &error.message,
+                hint,
+                fields: &error.fields,
+            },
+        }
     }
 }
 

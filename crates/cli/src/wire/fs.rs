@@ -100,9 +100,12 @@ impl<'a> EntryOut<'a> {
                     total: extent.and_then(|extent| extent.total),
                 }
             }
-            EntryKind::File { confidence, preview } => {
-                EntryOut::File { name, path: format!("{folder}{name}"), preview, confidence: *confidence }
-            }
+            EntryKind::File { confidence, preview } => EntryOut::File {
+                name,
+                path: format!("{folder}{name}"),
+                preview,
+                confidence: *confidence,
+            },
         }
     }
 }
@@ -147,8 +150,12 @@ struct FileHitOut<'a> {
 
 impl<'a> FilesFoundOut<'a> {
     pub(crate) fn of(query: &'a str, scope: &'a str, found: &'a FilesFound) -> FilesFoundOut<'a> {
-        let hit =
-            |hit: &'a FileHit| FileHitOut { path: &hit.path, text: &hit.content, score: hit.score, confidence: hit.confidence };
+        let hit = |hit: &'a FileHit| FileHitOut {
+            path: &hit.path,
+            text: &hit.content,
+            score: hit.score,
+            confidence: hit.confidence,
+        };
         let extent = Extent::of(found.hits.len(), found.hits.len() + found.more);
         FilesFoundOut { query, scope, extent, hits: found.hits.iter().map(hit).collect() }
     }

@@ -176,8 +176,15 @@ pub(crate) struct PartOut<'a> {
 impl<'a> PolicyDiffOut<'a> {
     pub(crate) fn of(a: &'a PolicySnapshot, b: &'a PolicySnapshot) -> PolicyDiffOut<'a> {
         let one = |name| PartOut { part: name, a: part(&a.record, name), b: part(&b.record, name) };
-        let differences: Vec<_> = PARTS.into_iter().map(one).filter(|part| part.a != part.b).collect();
-        PolicyDiffOut { a: &a.id, b: &b.id, same: differences.is_empty(), count: differences.len(), differences }
+        let differences: Vec<_> =
+            PARTS.into_iter().map(one).filter(|part| part.a != part.b).collect();
+        PolicyDiffOut {
+            a: &a.id,
+            b: &b.id,
+            same: differences.is_empty(),
+            count: differences.len(),
+            differences,
+        }
     }
 }
 
@@ -212,7 +219,12 @@ impl<'a> ReplayOut<'a> {
             Replayed::Checkpoint(checkpoint) => ReplayedOut::Checkpoint(checkpoint.into()),
         };
         let extent = Extent::whole(timeline.len());
-        ReplayOut { run, extent, statement: REPLAY_STATEMENT, entries: timeline.iter().map(one).collect() }
+        ReplayOut {
+            run,
+            extent,
+            statement: REPLAY_STATEMENT,
+            entries: timeline.iter().map(one).collect(),
+        }
     }
 }
 
@@ -255,6 +267,10 @@ impl<'a> ReplayVerifyOut<'a> {
             message: &issue.message,
             event_uri: issue.event.as_str(),
         };
-        ReplayVerifyOut { passed, extent: Extent::whole(issues.len()), issues: issues.iter().map(one).collect() }
+        ReplayVerifyOut {
+            passed,
+            extent: Extent::whole(issues.len()),
+            issues: issues.iter().map(one).collect(),
+        }
     }
 }

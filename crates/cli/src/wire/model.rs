@@ -27,7 +27,14 @@ pub(crate) struct EmbeddedOut<'a> {
 impl<'a> EmbeddedOut<'a> {
     pub(crate) fn of(model: &'a str, report: &EmbedReport) -> EmbeddedOut<'a> {
         let EmbedReport { records, vectors, reused, missing, in_force } = *report;
-        EmbeddedOut { model, record_count: records, vector_count: vectors, reused, missing, in_force }
+        EmbeddedOut {
+            model,
+            record_count: records,
+            vector_count: vectors,
+            reused,
+            missing,
+            in_force,
+        }
     }
 }
 

@@ -39,7 +39,12 @@ pub(crate) struct PutOut<'a> {
 
 impl<'a> From<&'a Put> for PutOut<'a> {
     fn from(put: &'a Put) -> PutOut<'a> {
-        PutOut { uri: put.uri.as_str(), sequence: put.sequence, change: change_name(put.change), embedding: None }
+        PutOut {
+            uri: put.uri.as_str(),
+            sequence: put.sequence,
+            change: change_name(put.change),
+            embedding: None,
+        }
     }
 }
 
@@ -147,7 +152,8 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_has_three_fields() {
-        let json = serde_json::to_string(&PutOut::from(&put(7, Change::Added))).expect("serialises");
+        let json =
+            serde_json::to_string(&PutOut::from(&put(7, Change::Added))).expect("serialises");
         assert_eq!(json, r#"{"uri":"mv2://default/note/a","sequence":7,"change":"added"}"#);
     }
 }

@@ -19,7 +19,9 @@ const INTERNAL_TAGS: &str = "kapsa.";
 /// The tags of a record that somebody gave it; those that stand for no spec or no run are not.
 pub(crate) fn own_tags(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     let tags = record.tags.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    tags.filter(|(name, value)| !name.starts_with(INTERNAL_TAGS) && ![SPEC_NONE, RUN_NONE].contains(value))
+    tags.filter(|(name, value)| {
+        !name.starts_with(INTERNAL_TAGS) && ![SPEC_NONE, RUN_NONE].contains(value)
+    })
 }
 
 /// A revision of a record. `put` takes it back, except for the fields that the capsule sets.
@@ -174,7 +176,10 @@ pub(crate) struct Records<'a> {
 
 impl<'a> Records<'a> {
     pub(crate) fn of(records: &'a [Record], more: bool) -> Records<'a> {
-        Records { extent: Extent::cut(records.len(), more), records: records.iter().map(RecordOut::whole).collect() }
+        Records {
+            extent: Extent::cut(records.len(), more),
+            records: records.iter().map(RecordOut::whole).collect(),
+        }
     }
 }
 
@@ -247,8 +252,19 @@ struct HitOut<'a> {
 }
 
 impl<'a> FoundOut<'a> {
-    pub(crate) fn of(query: &'a str, k: usize, found: &'a Found, full: bool, explain: bool) -> FoundOut<'a> {
-        let hits = found.hits.iter().enumerate().map(|(at, hit)| HitOut::of(at + 1, hit, full, explain)).collect();
+    pub(crate) fn of(
+        query: &'a str,
+        k: usize,
+        found: &'a Found,
+        full: bool,
+        explain: bool,
+    ) -> FoundOut<'a> {
+        let hits = found
+            .hits
+            .iter()
+            .enumerate()
+            .map(|(at, hit)| HitOut::of(at + 1, hit, full, explain))
+            .collect();
         let means = &found.means;
         let mode = match (&means.model, means.words) {
             (None, _) => "lex",
@@ -271,7 +287,8 @@ impl<'a> FoundOut<'a> {
 
 impl<'a> HitOut<'a> {
     fn of(rank: usize, hit: &'a Hit, full: bool, explain: bool) -> HitOut<'a> {
-        let record = if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
+        let record =
+            if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
         let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
         HitOut {
             rank,
@@ -327,7 +344,9 @@ impl WhyOut<'_> {
     fn of(why: &Why) -> WhyOut<'_> {
         WhyOut {
             words: why.words.map(|(rank, score)| WordsOut { rank, score }),
-            meaning: why.cosine.map(|cosine| MeaningOut { rank: why.meaning.map(|(rank, _)| rank), cosine }),
+            meaning: why
+                .cosine
+                .map(|cosine| MeaningOut { rank: why.meaning.map(|(rank, _)| rank), cosine }),
             terms: &why.terms,
             points: why.points.iter().copied().collect(),
         }

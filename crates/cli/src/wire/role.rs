@@ -87,7 +87,11 @@ struct NodeOut<'a> {
 }
 
 impl<'a> RoleOut<'a> {
-    pub(crate) fn of(spec: &'a RoleSpec, model: Option<&'a str>, clearance: Option<&'a ClearanceProfile>) -> RoleOut<'a> {
+    pub(crate) fn of(
+        spec: &'a RoleSpec,
+        model: Option<&'a str>,
+        clearance: Option<&'a ClearanceProfile>,
+    ) -> RoleOut<'a> {
         RoleOut {
             id: &spec.id,
             soul: &spec.soul,
@@ -106,7 +110,8 @@ impl<'a> RoleOut<'a> {
 
 impl<'a> From<&'a OperatorSpec> for OperatorOut<'a> {
     fn from(operator: &'a OperatorSpec) -> OperatorOut<'a> {
-        let nodes = operator.nodes.iter().map(|node| NodeOut { name: &node.name, kind: node.kind.name() });
+        let nodes =
+            operator.nodes.iter().map(|node| NodeOut { name: &node.name, kind: node.kind.name() });
         OperatorOut { id: &operator.id, nodes: nodes.collect() }
     }
 }

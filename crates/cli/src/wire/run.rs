@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use kapsa_memory::Uri;
 use kapsa_memory::request::Put;
-use kapsa_runs::{Context, Finished, Line, MergedInto, RunId, RunInfo, Skipped, Started, Status, TaskInfo};
+use kapsa_runs::{
+    Context, Finished, Line, MergedInto, RunId, RunInfo, Skipped, Started, Status, TaskInfo,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,8 +77,20 @@ pub(crate) struct StartedOut<'a> {
 }
 
 impl<'a> StartedOut<'a> {
-    pub(crate) fn of(run: &'a str, task: Option<&'a str>, layout: &'static str, started: &'a Started) -> StartedOut<'a> {
-        StartedOut { ok: true, run, task, existed: started.existed, layout, location: &started.location }
+    pub(crate) fn of(
+        run: &'a str,
+        task: Option<&'a str>,
+        layout: &'static str,
+        started: &'a Started,
+    ) -> StartedOut<'a> {
+        StartedOut {
+            ok: true,
+            run,
+            task,
+            existed: started.existed,
+            layout,
+            location: &started.location,
+        }
     }
 }
 
@@ -110,7 +124,15 @@ impl<'a> RecordedOut<'a> {
         put: &'a Put,
         embedding: Option<String>,
     ) -> RecordedOut<'a> {
-        RecordedOut { ok: true, run, task, role, uri: put.uri.as_str(), sequence: put.sequence, embedding }
+        RecordedOut {
+            ok: true,
+            run,
+            task,
+            role,
+            uri: put.uri.as_str(),
+            sequence: put.sequence,
+            embedding,
+        }
     }
 }
 
@@ -190,10 +212,16 @@ struct SkippedOut<'a> {
 }
 
 impl<'a> ContextOut<'a> {
-    pub(crate) fn of(run: &'a str, task: Option<&'a str>, role: &'a str, context: &'a Context) -> ContextOut<'a> {
+    pub(crate) fn of(
+        run: &'a str,
+        task: Option<&'a str>,
+        role: &'a str,
+        context: &'a Context,
+    ) -> ContextOut<'a> {
         let text = context.text();
         let tokens = text.as_deref().map_or(0, kapsa_memory::tokens::estimate);
-        let skipped = |skipped: &'a Skipped| SkippedOut { location: &skipped.store, reason: &skipped.reason };
+        let skipped =
+            |skipped: &'a Skipped| SkippedOut { location: &skipped.store, reason: &skipped.reason };
         let count = context.lines.len();
         ContextOut {
             ok: true,
@@ -314,7 +342,12 @@ impl<'a> From<&'a TaskInfo> for TaskOut<'a> {
 
 impl<'a> StatusOut<'a> {
     pub(crate) fn of(info: &'a RunInfo, layout: &'static str, location: &'a str) -> StatusOut<'a> {
-        StatusOut { summary: info.into(), layout, location, tasks: info.tasks.iter().map(TaskOut::from).collect() }
+        StatusOut {
+            summary: info.into(),
+            layout,
+            location,
+            tasks: info.tasks.iter().map(TaskOut::from).collect(),
+        }
     }
 }
 
@@ -362,7 +395,9 @@ impl<'a> RunsOut<'a> {
     pub(crate) fn of(runs: &'a [(RunId, kapsa_memory::Result<RunInfo>)]) -> RunsOut<'a> {
         let one = |(run, info): &'a (RunId, kapsa_memory::Result<RunInfo>)| match info {
             Ok(info) => RunOut::Read(ListedOut::from(info)),
-            Err(error) => RunOut::Unreadable(UnreadableOut { run: run.as_str(), message: error.to_string() }),
+            Err(error) => {
+                RunOut::Unreadable(UnreadableOut { run: run.as_str(), message: error.to_string() })
+            }
         };
         RunsOut { extent: Extent::whole(runs.len()), runs: runs.iter().map(one).collect() }
     }
@@ -421,7 +456,11 @@ impl<'a> From<&'a MergedInto> for MergedOut<'a> {
 }
 
 impl<'a> FinishedOut<'a> {
-    pub(crate) fn of(run: &'a str, task: Option<&'a str>, finished: &'a Finished) -> FinishedOut<'a> {
+    pub(crate) fn of(
+        run: &'a str,
+        task: Option<&'a str>,
+        finished: &'a Finished,
+    ) -> FinishedOut<'a> {
         FinishedOut {
             ok: finished.merged.iter().all(|merged| merged.conflicts.is_empty()),
             run,
@@ -429,7 +468,11 @@ impl<'a> FinishedOut<'a> {
             status: finished.status.name(),
             recorded: finished.recorded.as_ref().map(|put| put.uri.as_str()),
             merged: finished.merged.iter().map(MergedOut::from).collect(),
-            left_out: finished.left.iter().map(|(task, status)| (task.as_str(), status.name())).collect(),
+            left_out: finished
+                .left
+                .iter()
+                .map(|(task, status)| (task.as_str(), status.name()))
+                .collect(),
         }
     }
 }

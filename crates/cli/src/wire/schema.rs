@@ -11,25 +11,30 @@ use serde_json::{Map, Value};
 
 use super::access::{ClearanceOut, ClearancesOut};
 use super::agent::{
-    ContextOut, EpisodeOut, EpisodesOut, FactOut, FactsOut, InsightOut, InsightsOut, ReflectedOut, RememberedOut,
+    ContextOut, EpisodeOut, EpisodesOut, FactOut, FactsOut, InsightOut, InsightsOut, ReflectedOut,
+    RememberedOut,
 };
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
 use super::fs::{FileOut, FilesFoundOut, FsOut, ListingOut, WrittenOut};
-use super::knowledge::{CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut};
+use super::knowledge::{
+    CapturedOut, PoliciesOut, PolicyDiffOut, PolicyOut, ReplayOut, ReplayVerifyOut, ValidOut,
+};
 use super::merge::MergeAnswer;
 use super::model::{EmbeddedOut, ModelInfoOut, ModelsOut, RemovedModel};
 use super::put::{Made, PutAnswer, PutOut};
 use super::record::{FoundOut, HistoryOut, RecordOut, Records};
 use super::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
-use super::run::{self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer};
+use super::run::{
+    self, ConfigOut, FinishedOut, RecordedOut, RunsOut, StartedOut, StatusOut, StepAnswer,
+};
 use super::shell::{CompletionsOut, ManOut, ShellOut};
 use super::svc;
 use super::tour::TourOut;
 use super::transfer::{CloneOut, ExportOut, GcOut, ImportOut, MountsOut, PulledOut};
 use super::versions::{
-    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut, MadeBranch, MadeCheckpoint,
-    Resolved, RevertOut, SwitchedBranch,
+    ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
+    MadeBranch, MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
 };
 use crate::args::Cli;
 
@@ -249,9 +254,15 @@ pub fn verbs() -> Vec<String> {
 }
 
 fn leaves(command: &Command, before: &str, found: &mut Vec<String>) {
-    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set()) {
+    for verb in
+        command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set())
+    {
         let name = format!("{before}{}", verb.get_name());
-        if verb.has_subcommands() { leaves(verb, &format!("{name} "), found) } else { found.push(name) }
+        if verb.has_subcommands() {
+            leaves(verb, &format!("{name} "), found)
+        } else {
+            found.push(name)
+        }
     }
 }
 
@@ -261,7 +272,11 @@ pub fn schemas() -> BTreeMap<String, Value> {
     let answers = ANSWERS.iter().map(|(verb, make)| (*verb, make()));
     let all = answers.chain([(ERROR, of::<ErrorOut<'_>>())]);
     all.map(|(name, mut schema)| {
-        let title = if name == ERROR { "failure of kapsa".to_string() } else { format!("kapsa {name} --json") };
+        let title = if name == ERROR {
+            "failure of kapsa".to_string()
+        } else {
+            format!("kapsa {name} --json")
+        };
         schema["title"] = title.into();
         (name.to_string(), schema)
     })
@@ -324,19 +339,29 @@ fn described(text: &mut String, schema: &Value) {
 /// The fields of an object, those that are always there first; or those of each object that it can be.
 fn fields(text: &mut String, schema: &Value) {
     let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
-    let (named, inline): (Vec<&Value>, Vec<&Value>) = choices.partition(|choice| choice["$ref"].is_string());
+    let (named, inline): (Vec<&Value>, Vec<&Value>) =
+        choices.partition(|choice| choice["$ref"].is_string());
     if !named.is_empty() {
-        wrapped(text, "\n", &format!("One of {}.", named.into_iter().map(kind).collect::<Vec<_>>().join(", ")));
+        wrapped(
+            text,
+            "\n",
+            &format!("One of {}.", named.into_iter().map(kind).collect::<Vec<_>>().join(", ")),
+        );
     }
     for choice in inline {
-        wrapped(text, "\n", &format!("Either: {}", choice["description"].as_str().unwrap_or_default()));
+        wrapped(
+            text,
+            "\n",
+            &format!("Either: {}", choice["description"].as_str().unwrap_or_default()),
+        );
         fields(text, choice);
     }
     let Some(properties) = schema["properties"].as_object() else { return };
     let required = names(schema.get("required"));
     text.push('\n');
     for needed in [true, false] {
-        for (name, field) in properties.iter().filter(|(name, _)| required.contains(name) == needed) {
+        for (name, field) in properties.iter().filter(|(name, _)| required.contains(name) == needed)
+        {
             let optional = if needed { "" } else { ", optional" };
             let meaning = field["description"].as_str().unwrap_or_default();
             let line = format!("- `{name}` ({}{optional}): {meaning}", kind(field));
@@ -358,7 +383,8 @@ fn kind(schema: &Value) -> String {
         return format!("`{only}`");
     }
     if schema["enum"].is_array() {
-        let values: Vec<String> = names(schema.get("enum")).into_iter().map(|value| format!("`{value}`")).collect();
+        let values: Vec<String> =
+            names(schema.get("enum")).into_iter().map(|value| format!("`{value}`")).collect();
         return values.join(", ");
     }
     match &schema["type"] {
@@ -383,7 +409,9 @@ fn kind_named(name: &str, schema: &Value) -> String {
 fn plural(kind: String) -> String {
     match kind.as_str() {
         "string" | "integer" | "number" | "boolean" | "object" | "time" => format!("{kind}s"),
-        _ => kind.strip_prefix("list ").map_or_else(|| kind.clone(), |rest| format!("lists {rest}")),
+        _ => {
+            kind.strip_prefix("list ").map_or_else(|| kind.clone(), |rest| format!("lists {rest}"))
+        }
     }
 }
 

@@ -83,7 +83,10 @@ pub(crate) struct MountsOut<'a> {
 
 impl<'a> MountsOut<'a> {
     pub(crate) fn of(mounts: &'a [Mount]) -> MountsOut<'a> {
-        MountsOut { extent: Extent::whole(mounts.len()), mounts: mounts.iter().map(MountOut::from).collect() }
+        MountsOut {
+            extent: Extent::whole(mounts.len()),
+            mounts: mounts.iter().map(MountOut::from).collect(),
+        }
     }
 }
 
@@ -120,7 +123,12 @@ pub(crate) struct ImportOut<'a> {
 }
 
 impl<'a> ImportOut<'a> {
-    pub(crate) fn of(source: &Path, done: &'a Mounted, stats: &Stats, warning: Option<String>) -> ImportOut<'a> {
+    pub(crate) fn of(
+        source: &Path,
+        done: &'a Mounted,
+        stats: &Stats,
+        warning: Option<String>,
+    ) -> ImportOut<'a> {
         ImportOut {
             imported: true,
             existed: done.existed,
@@ -208,6 +216,11 @@ impl<'a> From<&'a Pulled> for PulledOut<'a> {
             Relation::FastForward => "fast_forward",
             Relation::Forked => "forked",
         };
-        PulledOut { relation, record_count: pulled.records, common_commit_count: pulled.common, branches: &pulled.branches }
+        PulledOut {
+            relation,
+            record_count: pulled.records,
+            common_commit_count: pulled.common,
+            branches: &pulled.branches,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The JSON of branches, checkpoints, events and the history of records.
 
 use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
-use kapsa_memory::{Blame, Branch, Checkpoint, Decision, Difference, Event, Origin, Record, Undone, Uri};
+use kapsa_memory::{
+    Blame, Branch, Checkpoint, Decision, Difference, Event, Origin, Record, Undone, Uri,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -57,7 +59,8 @@ impl<'a> BranchOut<'a> {
 
 impl<'a> BranchesOut<'a> {
     pub(crate) fn of(current: &'a str, branches: &'a [Branch]) -> BranchesOut<'a> {
-        let all = branches.iter().map(|branch| BranchOut::of(branch, branch.name == current)).collect();
+        let all =
+            branches.iter().map(|branch| BranchOut::of(branch, branch.name == current)).collect();
         BranchesOut { branch: current, extent: Extent::whole(branches.len()), branches: all }
     }
 }
@@ -315,7 +318,12 @@ pub(crate) struct OriginOut<'a> {
 impl<'a> From<&'a Origin> for OriginOut<'a> {
     fn from(origin: &'a Origin) -> OriginOut<'a> {
         let decision = decision_name(origin.decision);
-        OriginOut { sequence: origin.sequence, decision, by: given(&origin.by), note: given(&origin.note) }
+        OriginOut {
+            sequence: origin.sequence,
+            decision,
+            by: given(&origin.by),
+            note: given(&origin.note),
+        }
     }
 }
 
@@ -360,7 +368,8 @@ struct DifferenceOut<'a> {
 
 impl<'a> DiffOut<'a> {
     pub(crate) fn of(found: &'a [Difference], names: bool) -> DiffOut<'a> {
-        let side = |record: &'a Option<Record>| record.as_ref().filter(|_| !names).map(RecordOut::whole);
+        let side =
+            |record: &'a Option<Record>| record.as_ref().filter(|_| !names).map(RecordOut::whole);
         let one = |found: &'a Difference| DifferenceOut {
             uri: found.uri.as_str(),
             change: match (&found.a, &found.b) {
@@ -386,7 +395,10 @@ pub(crate) struct LogOut<'a> {
 
 impl<'a> LogOut<'a> {
     pub(crate) fn of(lines: &'a [(String, Record)], more: bool) -> LogOut<'a> {
-        let records = lines.iter().map(|(branch, record)| RecordOut::without_text(record).on(branch)).collect();
+        let records = lines
+            .iter()
+            .map(|(branch, record)| RecordOut::without_text(record).on(branch))
+            .collect();
         LogOut { extent: Extent::cut(lines.len(), more), records }
     }
 }
@@ -449,7 +461,11 @@ pub(crate) struct RevertOut<'a> {
 impl<'a> RevertOut<'a> {
     pub(crate) fn of(undone: &'a Undone) -> RevertOut<'a> {
         let names = |uris: &'a [Uri]| uris.iter().map(Uri::as_str).collect();
-        RevertOut { restored: names(&undone.restored), removed: names(&undone.removed), kept: names(&undone.kept) }
+        RevertOut {
+            restored: names(&undone.restored),
+            removed: names(&undone.removed),
+            kept: names(&undone.kept),
+        }
     }
 }
 

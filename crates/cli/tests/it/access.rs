@@ -17,14 +17,31 @@ fn team() -> Sandbox {
         ("fact/ad", "marketing", "internal"),
     ] {
         let text = format!("the acme secret of {uri}");
-        sandbox.ok(&["put", "--uri", uri, "--domain", domain, "--classification", level, "--named", "cro", "--text", &text]);
+        sandbox.ok(&[
+            "put",
+            "--uri",
+            uri,
+            "--domain",
+            domain,
+            "--classification",
+            level,
+            "--named",
+            "cro",
+            "--text",
+            &text,
+        ]);
     }
     sandbox
 }
 
 fn uris(found: &Value, list: &str) -> Vec<String> {
-    let mut uris: Vec<String> =
-        found[list].as_array().expect("a list").iter().filter_map(|hit| hit["uri"].as_str()).map(str::to_string).collect();
+    let mut uris: Vec<String> = found[list]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|hit| hit["uri"].as_str())
+        .map(str::to_string)
+        .collect();
     uris.iter_mut().for_each(|uri| *uri = uri.replace("mv2://default/", ""));
     uris.sort();
     uris
@@ -38,19 +55,38 @@ fn each_sees_what_it_may() {
         ("cmo", &["fact/ad", "fact/open"]),
         ("stranger", &["fact/open"]),
     ] {
-        assert_eq!(uris(&sandbox.json(&["find", "acme secret", "--as", principal]), "hits"), want, "{principal}");
-        assert_eq!(uris(&sandbox.json(&["timeline", "--as", principal]), "records"), want, "{principal}");
+        assert_eq!(
+            uris(&sandbox.json(&["find", "acme secret", "--as", principal]), "hits"),
+            want,
+            "{principal}"
+        );
+        assert_eq!(
+            uris(&sandbox.json(&["timeline", "--as", principal]), "records"),
+            want,
+            "{principal}"
+        );
         for uri in ["fact/open", "fact/internal", "fact/deal", "fact/board", "fact/ad"] {
             let run = sandbox.run(&["get", uri, "--as", principal]);
             assert_eq!(run.code == Some(0), want.contains(&uri), "{principal} {uri}");
         }
     }
     let mut command = sandbox.command();
-    let out = command.args(["find", "acme", "--json"]).env("KAPSA_PRINCIPAL", "stranger").output().expect("it runs");
+    let out = command
+        .args(["find", "acme", "--json"])
+        .env("KAPSA_PRINCIPAL", "stranger")
+        .output()
+        .expect("it runs");
     assert_eq!(uris(&serde_json::from_slice(&out.stdout).expect("JSON"), "hits"), ["fact/open"]);
-    assert_eq!(uris(&sandbox.json(&["find", "acme secret"]), "hits").len(), 5, "the owner sees all");
+    assert_eq!(
+        uris(&sandbox.json(&["find", "acme secret"]), "hits").len(),
+        5,
+        "the owner sees all"
+    );
     let shown = sandbox.json(&["get", "fact/board"]);
-    assert_eq!((&shown["classification"], &shown["named"]), (&json!("restricted"), &json!(["cro"])));
+    assert_eq!(
+        (&shown["classification"], &shown["named"]),
+        (&json!("restricted"), &json!(["cro"]))
+    );
 }
 
 #[test]
@@ -93,16 +129,26 @@ fn all_other_verbs_are_the_owners() {
         &["resolve-uri", "fact/deal"],
     ] {
         let run = sandbox.run(&call.iter().copied().chain(["--as", "cmo"]).collect::<Vec<_>>());
-        assert!(run.code == Some(1) && run.out.is_empty() && run.err.contains("may not"), "{call:?} {run:?}");
+        assert!(
+            run.code == Some(1) && run.out.is_empty() && run.err.contains("may not"),
+            "{call:?} {run:?}"
+        );
     }
     assert!(!sandbox.path("copy.kapsa").exists());
-    assert_eq!(sandbox.json(&["clearance", "show", "cmo"])["domains"], json!({ "marketing": "internal" }));
+    assert_eq!(
+        sandbox.json(&["clearance", "show", "cmo"])["domains"],
+        json!({ "marketing": "internal" })
+    );
 }
 
 #[test]
 fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
     let sandbox = team();
-    let put = |args: &[&str]| sandbox.run(&["put", "--as", "cmo", "--text", "x"].iter().chain(args).copied().collect::<Vec<_>>());
+    let put = |args: &[&str]| {
+        sandbox.run(
+            &["put", "--as", "cmo", "--text", "x"].iter().chain(args).copied().collect::<Vec<_>>(),
+        )
+    };
     assert_eq!(put(&["--domain", "marketing", "--classification", "internal"]).code, Some(0));
     assert_eq!(put(&["--domain", "marketing", "--classification", "confidential"]).code, Some(1));
     assert_eq!(put(&["--domain", "revenue"]).code, Some(1));
@@ -111,8 +157,12 @@ fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
     sandbox.run(&["get", "fact/none", "--as", "cmo"]);
     sandbox.run(&["log", "--as", "cmo"]);
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
-    let told: Vec<&str> =
-        audit["records"].as_array().expect("a list").iter().filter_map(|record| record["text"].as_str()).collect();
+    let told: Vec<&str> = audit["records"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|record| record["text"].as_str())
+        .collect();
     assert_eq!(
         told,
         [
@@ -124,9 +174,13 @@ fn writing_above_a_clearance_is_refused_and_each_denial_is_on_record() {
         ],
         "what never was is no denial"
     );
-    assert!(uris(&sandbox.json(&["timeline", "--kind", "audit", "--as", "cmo"]), "records").is_empty());
     assert!(
-        sandbox.json(&["get", "fact/deal"])["text"].as_str().is_some_and(|text| text.contains("acme")),
+        uris(&sandbox.json(&["timeline", "--kind", "audit", "--as", "cmo"]), "records").is_empty()
+    );
+    assert!(
+        sandbox.json(&["get", "fact/deal"])["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("acme")),
         "nothing was replaced"
     );
 }
@@ -147,7 +201,12 @@ fn levels_survive_a_round_trip_as_json() {
     other.json_with(&["put", "-"], lines.as_bytes());
     assert_eq!(other.json(&["get", "fact/board"])["classification"], "restricted");
     assert_eq!(other.json(&["get", "fact/board"])["named"], json!(["cro"]));
-    let (code, error) = other.error_with(&["put", "-"], br#"{"text":"x","classification":"secret"}"#);
-    assert!(code == 1 && error["message"].as_str().is_some_and(|message| message.contains("classification")), "{error}");
+    let (code, error) =
+        other.error_with(&["put", "-"], br#"{"text":"x","classification":"secret"}"#);
+    assert!(
+        code == 1
+            && error["message"].as_str().is_some_and(|message| message.contains("classification")),
+        "{error}"
+    );
     assert_eq!(other.error_with(&["put", "-"], br#"{"text":"x","named":["a"]}"#).0, 1);
 }

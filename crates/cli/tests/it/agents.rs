@@ -12,7 +12,12 @@ fn tell(sandbox: &Sandbox, text: &str, more: &[&str]) -> Value {
 }
 
 fn ids(answer: &Value) -> Vec<&str> {
-    answer["facts"].as_array().expect("facts").iter().filter_map(|fact| fact["id"].as_str()).collect()
+    answer["facts"]
+        .as_array()
+        .expect("facts")
+        .iter()
+        .filter_map(|fact| fact["id"].as_str())
+        .collect()
 }
 
 #[test]
@@ -21,25 +26,50 @@ fn the_answer_says_what_became_of_a_fact_and_why() {
     let first = tell(&sandbox, "It listens on port 5433", &["--id", "f1", "--source", "ops"]);
     assert_eq!((&first["verdict"], &first["fact"]["id"]), (&json!("new"), &json!("f1")));
     let same = tell(&sandbox, "it LISTENS on: port 5433", &["--source", "dev"]);
-    assert_eq!((&same["verdict"], &same["other"], &same["fact"]["id"]), (&json!("same"), &json!("f1"), &json!("f1")));
+    assert_eq!(
+        (&same["verdict"], &same["other"], &same["fact"]["id"]),
+        (&json!("same"), &json!("f1"), &json!("f1"))
+    );
     let restated = tell(&sandbox, "It listens on TCP port 5433", &["--source", "ops"]);
-    assert_eq!((&restated["verdict"], &restated["fact"]["evidence_count"]), (&json!("restated"), &json!(2)));
+    assert_eq!(
+        (&restated["verdict"], &restated["fact"]["evidence_count"]),
+        (&json!("restated"), &json!(2))
+    );
     let contested = tell(&sandbox, "It listens on port 5434", &["--id", "f2", "--source", "dev"]);
-    assert_eq!((&contested["verdict"], &contested["fact"]["conflicts_with"]), (&json!("contests"), &json!(["f1"])));
-    assert!(contested["reason"].as_str().is_some_and(|reason| reason.contains("another source")), "{contested}");
+    assert_eq!(
+        (&contested["verdict"], &contested["fact"]["conflicts_with"]),
+        (&json!("contests"), &json!(["f1"]))
+    );
+    assert!(
+        contested["reason"].as_str().is_some_and(|reason| reason.contains("another source")),
+        "{contested}"
+    );
     assert_eq!(ids(&sandbox.json(&["fact", "list", "--contested"])), ["f1", "f2"]);
     let told = sandbox.ok(&["fact", "list", "--entity", "db"]);
-    assert!(told.contains("f2  It listens on port 5434  [db · port · ops; by dev; CONTESTED with f1]"), "{told}");
+    assert!(
+        told.contains("f2  It listens on port 5434  [db · port · ops; by dev; CONTESTED with f1]"),
+        "{told}"
+    );
     let settled = sandbox.json(&["fact", "resolve", "f2"]);
-    assert_eq!((ids(&settled), &settled["facts"][1]["superseded_by"]), (vec!["f2", "f1"], &json!("f2")));
+    assert_eq!(
+        (ids(&settled), &settled["facts"][1]["superseded_by"]),
+        (vec!["f2", "f1"], &json!("f2"))
+    );
     assert_eq!(ids(&sandbox.json(&["fact", "list"])), ["f2"]);
     assert_eq!(ids(&sandbox.json(&["fact", "list", "--all"])), ["f1", "f2"]);
     let newer = tell(&sandbox, "It listens on port 5435", &["--id", "f3", "--source", "dev"]);
     assert_eq!((&newer["verdict"], &newer["other"]), (&json!("supersedes"), &json!("f2")));
-    assert_eq!(tell(&sandbox, "It listens on port 5435", &["--id", "f4", "--compare", "none"])["verdict"], "stored");
+    assert_eq!(
+        tell(&sandbox, "It listens on port 5435", &["--id", "f4", "--compare", "none"])["verdict"],
+        "stored"
+    );
     assert_eq!(ids(&sandbox.json(&["fact", "query", "LISTENS on"])), ["f3", "f4"]);
     let versions = sandbox.json(&["history", "fact/f1"]);
-    assert_eq!(versions["records"].as_array().map(Vec::len), Some(4), "told, restated, contested, superseded: {versions}");
+    assert_eq!(
+        versions["records"].as_array().map(Vec::len),
+        Some(4),
+        "told, restated, contested, superseded: {versions}"
+    );
 }
 
 /// What did we believe on Monday about June?
@@ -56,55 +86,107 @@ fn two_times_are_asked_for_apart() {
     let june = ["--valid-at", "2026-06-15"];
     assert_eq!(told(&june), ["f2"]);
     assert_eq!(told(&["--valid-at", "2026-05-15"]), ["f1"]);
-    assert_eq!(told(&[&june[..], &["--as-of", "monday"]].concat()), ["f1"], "nobody knew better then");
+    assert_eq!(
+        told(&[&june[..], &["--as-of", "monday"]].concat()),
+        ["f1"],
+        "nobody knew better then"
+    );
     assert_eq!(told(&["--valid-at", "2025-12-31"]), [""; 0]);
     let (code, error) = sandbox.error(&["fact", "supersede", "f1", "It is 3"]);
     assert_eq!((code, &error["message"]), (1, &json!("fact f1 was superseded by f2 already")));
     let new = sandbox.json(&["fact", "get", "f2"]);
-    assert_eq!((&new["entity"], &new["domain"], &new["supersedes"]), (&json!("db"), &json!("ops"), &json!("f1")));
-    let (code, error) = sandbox.error(&["fact", "add", "x", "--valid-from", "2026-06-01", "--valid-to", "2026-05-01"]);
-    assert_eq!((code, &error["message"]), (1, &json!("--valid-to must be later than --valid-from")));
+    assert_eq!(
+        (&new["entity"], &new["domain"], &new["supersedes"]),
+        (&json!("db"), &json!("ops"), &json!("f1"))
+    );
+    let (code, error) = sandbox.error(&[
+        "fact",
+        "add",
+        "x",
+        "--valid-from",
+        "2026-06-01",
+        "--valid-to",
+        "2026-05-01",
+    ]);
+    assert_eq!(
+        (code, &error["message"]),
+        (1, &json!("--valid-to must be later than --valid-from"))
+    );
 }
 
 #[test]
 fn an_agent_learns_and_tells_its_team_no_further_than_it_may() {
     let sandbox = Sandbox::new();
     let add = |text: &str, level: &str| {
-        let call = ["episode", "add", text, "--agent", "cro", "--action", "qualify", "--entity", "acme", "--domain", "revenue"];
+        let call = [
+            "episode", "add", text, "--agent", "cro", "--action", "qualify", "--entity", "acme",
+            "--domain", "revenue",
+        ];
         sandbox.json(&[&call[..], &["--classification", level]].concat())
     };
     add("score 85", "internal");
     add("Score  85", "confidential");
     let last = add("score 85", "internal");
     let listed = sandbox.json(&["episode", "list", "--agent", "cro", "--limit", "2"]);
-    assert_eq!((&listed["count"], &listed["episodes"][0]["id"]), (&json!(2), &last["id"]), "newest first");
+    assert_eq!(
+        (&listed["count"], &listed["episodes"][0]["id"]),
+        (&json!(2), &last["id"]),
+        "newest first"
+    );
     assert_eq!(sandbox.json(&["episode", "list", "--agent", "cmo"])["count"], 0);
     let learned = sandbox.json(&["insight", "reflect", "--agent", "cro"]);
     let insight = &learned["new"][0];
-    assert_eq!((&insight["evidence_count"], &insight["classification"]), (&json!(3), &json!("confidential")), "{learned}");
+    assert_eq!(
+        (&insight["evidence_count"], &insight["classification"]),
+        (&json!(3), &json!("confidential")),
+        "{learned}"
+    );
     let id = insight["id"].as_str().expect("an id");
     let again = sandbox.json(&["insight", "reflect", "--agent", "cro"]);
-    let nothing = json!({ "agent": "cro", "new": [], "strengthened": [], "tokens_in": 0, "tokens_out": 0 });
+    let nothing =
+        json!({ "agent": "cro", "new": [], "strengthened": [], "tokens_in": 0, "tokens_out": 0 });
     assert_eq!(again, nothing);
     let confirmed = sandbox.json(&["insight", "confirm", id, "--agent", "cro"]);
     assert_eq!((&confirmed["confidence"], &confirmed["evidence_count"]), (&json!(0.7), &json!(4)));
-    let (code, error) = sandbox.error(&["insight", "publish", id, "--agent", "cro", "--classification", "internal"]);
+    let (code, error) = sandbox.error(&[
+        "insight",
+        "publish",
+        id,
+        "--agent",
+        "cro",
+        "--classification",
+        "internal",
+    ]);
     assert_eq!((code, &error["code"]), (1, &json!("access_denied")), "{error}");
-    let published = sandbox.json(&["insight", "publish", "--agent", "cro", "--min-confidence", "0.7"]);
-    assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
+    let published =
+        sandbox.json(&["insight", "publish", "--agent", "cro", "--min-confidence", "0.7"]);
+    assert_eq!(
+        (&published["count"], &published["facts"][0]["classification"]),
+        (&json!(1), &json!("confidential"))
+    );
     assert_eq!(published["facts"][0]["id"], format!("pub_{id}"));
     sandbox.json(&["insight", "retire", id, "--agent", "cro"]);
     assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro"])["count"], 0);
-    assert_eq!(sandbox.json(&["insight", "list", "--agent", "cro", "--all"])["insights"][0]["status"], "retired");
+    assert_eq!(
+        sandbox.json(&["insight", "list", "--agent", "cro", "--all"])["insights"][0]["status"],
+        "retired"
+    );
     let episode = listed["episodes"][1]["id"].as_str().expect("an id");
     let from = ["insight", "add", "It is warm", "--agent", "cro", "--from", episode];
     let (code, error) = sandbox.error(&[&from[..], &["--classification", "internal"]].concat());
-    assert_eq!((code, error["message"].as_str().is_some_and(|m| m.contains("confidential"))), (1, true), "{error}");
+    assert_eq!(
+        (code, error["message"].as_str().is_some_and(|m| m.contains("confidential"))),
+        (1, true),
+        "{error}"
+    );
     assert_eq!(sandbox.json(&from)["classification"], "confidential");
     let (code, error) = sandbox.error(&["insight", "confirm", "ins_none", "--agent", "cro"]);
     assert_eq!((code, &error["code"]), (1, &json!("insight_not_found")));
     let (code, error) = sandbox.error(&["episode", "list"]);
-    assert_eq!((code, error["hint"].as_str()), (1, Some("name it with --agent NAME or KAPSA_AGENT")));
+    assert_eq!(
+        (code, error["hint"].as_str()),
+        (1, Some("name it with --agent NAME or KAPSA_AGENT"))
+    );
 }
 
 /// What comes of a secret of one domain is told to nobody in another.
@@ -143,11 +225,18 @@ fn an_insight_stays_in_the_domain_of_its_secrets() {
         assert!(told("hint").contains("--classification restricted"), "{error}");
     }
     assert_eq!(add(&["--from", "hr"]), pair("hr", "confidential"), "the domain of its episodes");
-    assert_eq!(add(&["--from", "hr", "--from", "sales", "--domain", "hr"]), pair("hr", "confidential"));
+    assert_eq!(
+        add(&["--from", "hr", "--from", "sales", "--domain", "hr"]),
+        pair("hr", "confidential")
+    );
     let alone = ["--from", "hr", "--domain", "sales", "--classification", "restricted"];
     assert_eq!(add(&alone), pair("sales", "restricted"));
     assert_eq!(add(&["--from", "sales", "--from", "more"]), pair("sales", "internal"));
-    assert_eq!(add(&["--from", "sales", "--domain", "ops"]), pair("ops", "internal"), "what is internal may be told elsewhere");
+    assert_eq!(
+        add(&["--from", "sales", "--domain", "ops"]),
+        pair("ops", "internal"),
+        "what is internal may be told elsewhere"
+    );
 }
 
 /// A principal sees the facts that it may, writes as itself, and is told of the rest in the words of what is not there.
@@ -156,7 +245,11 @@ fn facts_are_guarded() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["clearance", "set", "cro", "ops=internal"]);
     tell(&sandbox, "It listens on port 5433", &["--id", "open"]);
-    tell(&sandbox, "The password of port 5433 is sesame", &["--id", "secret", "--classification", "confidential"]);
+    tell(
+        &sandbox,
+        "The password of port 5433 is sesame",
+        &["--id", "secret", "--classification", "confidential"],
+    );
     let listed = sandbox.json(&["fact", "list", "--as", "cro"]);
     assert_eq!(ids(&listed), ["open"]);
     assert_eq!(ids(&sandbox.json(&["fact", "query", "sesame", "--as", "cro"])), [""; 0]);
@@ -166,12 +259,22 @@ fn facts_are_guarded() {
     };
     assert_eq!(refused("secret"), refused("never"));
     let told = tell(&sandbox, "It listens on port 5434", &["--as", "cro", "--source", "boss"]);
-    assert_eq!((&told["fact"]["source"], &told["other"]), (&json!("cro"), &json!("open")), "it speaks for itself");
-    let above = [&["fact", "add", "x", "--as", "cro"], &PORT[..], &["--classification", "confidential"]].concat();
+    assert_eq!(
+        (&told["fact"]["source"], &told["other"]),
+        (&json!("cro"), &json!("open")),
+        "it speaks for itself"
+    );
+    let above =
+        [&["fact", "add", "x", "--as", "cro"], &PORT[..], &["--classification", "confidential"]]
+            .concat();
     assert_eq!(sandbox.error(&above).1["code"], "access_denied");
-    let (_, error) = sandbox.error(&["episode", "add", "x", "--domain", "ops", "--agent", "cmo", "--as", "cro"]);
+    let (_, error) =
+        sandbox.error(&["episode", "add", "x", "--domain", "ops", "--agent", "cmo", "--as", "cro"]);
     assert_eq!(error["code"], "access_denied", "of nobody else");
-    assert_eq!(sandbox.json(&["episode", "add", "x", "--domain", "ops", "--as", "cro"])["agent"], "cro");
+    assert_eq!(
+        sandbox.json(&["episode", "add", "x", "--domain", "ops", "--as", "cro"])["agent"],
+        "cro"
+    );
     let audit = sandbox.json(&["timeline", "--kind", "audit"]);
     assert_eq!(audit["records"].as_array().map(Vec::len), Some(3), "{audit}");
     assert_eq!(audit["records"][0]["metadata"]["asked"], "fact/secret");
@@ -182,9 +285,27 @@ fn team() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.ok(&["clearance", "set", "cro", "revenue=confidential", "ops=internal"]);
     let fact = |text: &str, more: &[&str]| sandbox.ok(&[&["fact", "add", text], more].concat());
-    fact("Acme has 200 employees", &["--id", "f1", "--entity", "acme", "--classification", "public"]);
-    fact("Acme pays late", &["--id", "f2", "--entity", "acme", "--domain", "revenue", "--classification", "confidential"]);
-    fact("Payroll of Acme", &["--id", "f3", "--entity", "acme", "--domain", "hr", "--importance", "1"]);
+    fact(
+        "Acme has 200 employees",
+        &["--id", "f1", "--entity", "acme", "--classification", "public"],
+    );
+    fact(
+        "Acme pays late",
+        &[
+            "--id",
+            "f2",
+            "--entity",
+            "acme",
+            "--domain",
+            "revenue",
+            "--classification",
+            "confidential",
+        ],
+    );
+    fact(
+        "Payroll of Acme",
+        &["--id", "f3", "--entity", "acme", "--domain", "hr", "--importance", "1"],
+    );
     sandbox.ok(&[
         "insight",
         "add",
@@ -198,7 +319,10 @@ fn team() -> Sandbox {
         "--confidence",
         "0.8",
     ]);
-    sandbox.ok(&["episode", "add", "score 85", "--id", "e1", "--agent", "cro", "--action", "qualify", "--domain", "revenue"]);
+    sandbox.ok(&[
+        "episode", "add", "score 85", "--id", "e1", "--agent", "cro", "--action", "qualify",
+        "--domain", "revenue",
+    ]);
     sandbox
 }
 
@@ -208,17 +332,34 @@ fn a_context_is_what_its_agent_may_know() {
     let cro = "## Insights\n- Late payers churn (confidence: 0.8)\n\n## Context\n- Acme pays late\n- Acme has 200 employees\n\n\
                ## Recent Activity\n- qualify: score 85\n";
     let asked = ["context", "--query", "Who of them pays late?"];
-    assert_eq!(sandbox.ok(&[&asked[..], &["--agent", "cro"]].concat()), cro, "the owner asks for an agent");
-    assert_eq!(sandbox.ok(&[&asked[..], &["--as", "cro"]].concat()), cro, "the agent asks for itself");
-    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 200 employees\n");
+    assert_eq!(
+        sandbox.ok(&[&asked[..], &["--agent", "cro"]].concat()),
+        cro,
+        "the owner asks for an agent"
+    );
+    assert_eq!(
+        sandbox.ok(&[&asked[..], &["--as", "cro"]].concat()),
+        cro,
+        "the agent asks for itself"
+    );
+    assert_eq!(
+        sandbox.ok(&["context", "--as", "stranger"]),
+        "## Context\n- Acme has 200 employees\n"
+    );
     let owner = sandbox.ok(&["context"]);
-    assert_eq!(owner, "## Context\n- Payroll of Acme\n- Acme pays late\n- Acme has 200 employees\n", "the owner knows all facts");
+    assert_eq!(
+        owner, "## Context\n- Payroll of Acme\n- Acme pays late\n- Acme has 200 employees\n",
+        "the owner knows all facts"
+    );
     assert_eq!(
         sandbox.ok(&["context", "--agent", "cro", "--entity", "acme", "--domain", "revenue"]),
         "## Context\n- Acme pays late\n"
     );
     let nothing = sandbox.run(&["context", "--domain", "none"]);
-    assert_eq!((nothing.code, nothing.out.as_str(), nothing.err.as_str()), (Some(0), "", "nothing to show\n"));
+    assert_eq!(
+        (nothing.code, nothing.out.as_str(), nothing.err.as_str()),
+        (Some(0), "", "nothing to show\n")
+    );
 }
 
 #[test]
@@ -227,8 +368,14 @@ fn a_context_for_programs() {
     let told = sandbox.json(&["context", "--agent", "cro", "--uris", "--entity", "acme"]);
     let text = "## Context\n- Acme pays late [fact/f2]\n- Acme has 200 employees [fact/f1]";
     let line = json!({"section": "facts", "id": "f2", "text": "- Acme pays late [fact/f2]", "uri": "mv2://default/fact/f2"});
-    assert_eq!((&told["text"], &told["lines"][0], &told["agent"]), (&json!(text), &line, &json!("cro")));
-    assert_eq!((&told["tokens"], &told["budget"], &told["left_out"]), (&json!(text.len().div_ceil(4)), &json!(2000), &json!(0)));
+    assert_eq!(
+        (&told["text"], &told["lines"][0], &told["agent"]),
+        (&json!(text), &line, &json!("cro"))
+    );
+    assert_eq!(
+        (&told["tokens"], &told["budget"], &told["left_out"]),
+        (&json!(text.len().div_ceil(4)), &json!(2000), &json!(0))
+    );
     let cut = sandbox.json(&["context", "--agent", "cro", "--budget", "13"]);
     assert_eq!((&cut["left_out"], &cut["tokens"]), (&json!(3), &json!(13)));
     let nothing = sandbox.json(&["context", "--tag", "none"]);
@@ -245,9 +392,16 @@ fn a_context_writes_nothing_and_knows_the_past() {
     sandbox.ok(&["commit", "--label", "then"]);
     sandbox.ok(&["fact", "supersede", "f1", "Acme has 300 employees"]);
     assert!(sandbox.ok(&["context", "--as-of", "then"]).contains("\n- Acme has 200 employees\n"));
-    assert_eq!(sandbox.ok(&["context", "--as", "stranger"]), "## Context\n- Acme has 300 employees\n");
+    assert_eq!(
+        sandbox.ok(&["context", "--as", "stranger"]),
+        "## Context\n- Acme has 300 employees\n"
+    );
     let after = sandbox.json(&["stats"])["commit_count"].clone();
-    assert_eq!(after.as_u64(), before.as_u64().map(|count| count + 2), "the checkpoint and the fact");
+    assert_eq!(
+        after.as_u64(),
+        before.as_u64().map(|count| count + 2),
+        "the checkpoint and the fact"
+    );
 }
 
 /// What ended since held then.
@@ -257,7 +411,10 @@ fn a_context_of_the_past_tells_what_held_then() {
     sandbox.ok(&["fact", "add", "It is open", "--id", "f1", "--valid-to", "2999-01-01"]);
     sandbox.ok(&["commit", "--label", "then"]);
     std::thread::sleep(std::time::Duration::from_millis(2));
-    let now = sandbox.json(&["timeline"])["records"][0]["committed_at"].as_str().expect("a time").to_string();
+    let now = sandbox.json(&["timeline"])["records"][0]["committed_at"]
+        .as_str()
+        .expect("a time")
+        .to_string();
     sandbox.ok(&["fact", "add", "It was open", "--id", "f1", "--valid-to", &now]);
     let told = |more: &[&str]| sandbox.json(&[&["context"], more].concat())["text"].clone();
     assert_eq!(told(&[]), Value::Null);
@@ -274,7 +431,17 @@ fn principals_forge_nothing() {
     sandbox.ok(&["clearance", "set", "cro", "sales=restricted"]);
     sandbox.ok(&["insight", "add", "true", "--id", "i1", "--as", "cro", "--domain", "sales"]);
     sandbox.ok(&["episode", "add", "did x", "--id", "e1", "--as", "cro", "--domain", "sales"]);
-    sandbox.ok(&["fact", "add", "told by erp", "--id", "f1", "--source", "erp", "--domain", "sales"]);
+    sandbox.ok(&[
+        "fact",
+        "add",
+        "told by erp",
+        "--id",
+        "f1",
+        "--source",
+        "erp",
+        "--domain",
+        "sales",
+    ]);
     let sales = ["--domain", "sales", "--text", "FORGED", "--as", "evil"];
     for call in [
         &["put", "--uri", "insight/cro/i1", "--kind", "insight", "--agent", "cro"][..],
@@ -289,13 +456,28 @@ fn principals_forge_nothing() {
         assert_eq!((code, &error["code"]), (1, &json!("access_denied")), "{call:?}");
     }
     for uri in ["insight/cro/i1", "episode/cro/e1"] {
-        assert_eq!(sandbox.error(&["forget", uri, "--as", "evil"]).1["code"], "access_denied", "{uri}");
+        assert_eq!(
+            sandbox.error(&["forget", uri, "--as", "evil"]).1["code"],
+            "access_denied",
+            "{uri}"
+        );
     }
     assert_eq!(sandbox.json(&["insight", "list", "--as", "cro"])["insights"][0]["text"], "true");
     sandbox.ok(&[
-        "put", "--uri", "fact/own", "--kind", "fact", "--agent", "evil", "--domain", "sales", "--text", "x", "--as", "evil",
+        "put", "--uri", "fact/own", "--kind", "fact", "--agent", "evil", "--domain", "sales",
+        "--text", "x", "--as", "evil",
     ]);
-    let both = ["put", "--uri", "fact/res", "--domain", "sales", "--classification", "restricted", "--text", "x"];
+    let both = [
+        "put",
+        "--uri",
+        "fact/res",
+        "--domain",
+        "sales",
+        "--classification",
+        "restricted",
+        "--text",
+        "x",
+    ];
     sandbox.ok(&[&both[..], &["--named", "cro", "--named", "evil"]].concat());
     let wider = [&both[..], &["--named", "evil", "--named", "sal", "--as", "evil"]].concat();
     assert_eq!(sandbox.error(&wider).1["code"], "access_denied", "a list of names is not widened");
@@ -312,20 +494,53 @@ fn what_is_hidden_survives_those_who_do_not_see_it() {
     sandbox.ok(&["clearance", "set", "low", "=internal"]);
     sandbox.ok(&["fact", "add", "Beta is red", "--id", "g1", "--entity", "beta"]);
     sandbox.ok(&["fact", "supersede", "g1", "Beta is blue", "--id", "g2"]);
-    sandbox.ok(&["fact", "add", "Beta is blue", "--id", "g2", "--classification", "confidential", "--compare", "none"]);
+    sandbox.ok(&[
+        "fact",
+        "add",
+        "Beta is blue",
+        "--id",
+        "g2",
+        "--classification",
+        "confidential",
+        "--compare",
+        "none",
+    ]);
     sandbox.ok(&["fact", "add", "harmless", "--id", "h", "--as", "low"]);
     sandbox.run(&["fact", "contest", "g1", "h", "--as", "low"]);
     sandbox.run(&["fact", "supersede", "g1", "Beta is green", "--as", "low"]);
     assert_eq!(sandbox.json(&["fact", "get", "g1"])["superseded_by"], "g2");
     sandbox.ok(&["put", "--uri", "fact/n", "--kind", "fact", "--text", "base"]);
     sandbox.ok(&["branch", "create", "c"]);
-    sandbox.ok(&["--branch", "c", "put", "--uri", "fact/n", "--kind", "fact", "--text", "open side"]);
-    let secret = ["put", "--uri", "fact/n", "--kind", "fact", "--text", "SECRET side", "--classification", "confidential"];
+    sandbox.ok(&[
+        "--branch",
+        "c",
+        "put",
+        "--uri",
+        "fact/n",
+        "--kind",
+        "fact",
+        "--text",
+        "open side",
+    ]);
+    let secret = [
+        "put",
+        "--uri",
+        "fact/n",
+        "--kind",
+        "fact",
+        "--text",
+        "SECRET side",
+        "--classification",
+        "confidential",
+    ];
     sandbox.ok(&secret);
     sandbox.ok(&["merge", "--from", "c", "--contested"]);
     let context = sandbox.ok(&["context", "--as", "low"]);
     assert!(context.contains("- open side\n"), "not marked: {context}");
-    for call in [&["put", "--uri", "fact/n", "--text", "x", "--as", "low"][..], &["forget", "fact/n", "--as", "low"]] {
+    for call in [
+        &["put", "--uri", "fact/n", "--text", "x", "--as", "low"][..],
+        &["forget", "fact/n", "--as", "low"],
+    ] {
         assert_ne!(sandbox.run(call).code, Some(0), "{call:?}");
     }
     assert_eq!(sandbox.json(&["find", "SECRET"])["hits"].as_array().map(Vec::len), Some(1));
@@ -334,8 +549,24 @@ fn what_is_hidden_survives_those_who_do_not_see_it() {
 #[test]
 fn what_is_not_said_anew_stays() {
     let sandbox = Sandbox::new();
-    let first = ["fact", "add", "margin 40", "--id", "um", "--entity", "u", "--attribute", "margin", "--domain", "revenue"];
-    sandbox.ok(&[&first[..], &["--classification", "confidential", "--source", "erp", "--tag", "t"]].concat());
+    let first = [
+        "fact",
+        "add",
+        "margin 40",
+        "--id",
+        "um",
+        "--entity",
+        "u",
+        "--attribute",
+        "margin",
+        "--domain",
+        "revenue",
+    ];
+    sandbox.ok(&[
+        &first[..],
+        &["--classification", "confidential", "--source", "erp", "--tag", "t"],
+    ]
+    .concat());
     let again = sandbox.json(&["fact", "add", "margin 41", "--id", "um"]);
     let fact = &again["fact"];
     assert_eq!((&again["verdict"], &fact["text"]), (&json!("revised"), &json!("margin 41")));
@@ -343,11 +574,27 @@ fn what_is_not_said_anew_stays() {
         (&fact["classification"], &fact["domain"], &fact["source"]),
         (&json!("confidential"), &json!("revenue"), &json!("erp"))
     );
-    sandbox.ok(&["episode", "add", "x", "--id", "e", "--agent", "a", "--domain", "d", "--classification", "confidential"]);
+    sandbox.ok(&[
+        "episode",
+        "add",
+        "x",
+        "--id",
+        "e",
+        "--agent",
+        "a",
+        "--domain",
+        "d",
+        "--classification",
+        "confidential",
+    ]);
     let again = sandbox.json(&["episode", "add", "y", "--id", "e", "--agent", "a"]);
     assert_eq!((&again["domain"], &again["classification"]), (&json!("d"), &json!("confidential")));
     let missing = sandbox.error(&["fact", "list", "--capsule", "nofile.kapsa"]);
-    assert_eq!((missing.0, &missing.1["code"]), (1, &json!("capsule_not_found")), "no empty memory in place of a wrong path");
+    assert_eq!(
+        (missing.0, &missing.1["code"]),
+        (1, &json!("capsule_not_found")),
+        "no empty memory in place of a wrong path"
+    );
     for n in 0..12 {
         sandbox.ok(&["fact", "add", &format!("number {n}"), "--entity", "many"]);
     }
@@ -365,10 +612,24 @@ fn what_is_not_said_anew_stays() {
 #[test]
 fn an_insight_that_is_known_keeps_what_is_not_said_anew() {
     let sandbox = Sandbox::new();
-    let more = ["--id", "i", "--agent", "a", "--domain", "revenue", "--classification", "confidential", "--confidence", "0.9"];
+    let more = [
+        "--id",
+        "i",
+        "--agent",
+        "a",
+        "--domain",
+        "revenue",
+        "--classification",
+        "confidential",
+        "--confidence",
+        "0.9",
+    ];
     sandbox.ok(&[&["insight", "add", "first"], &more[..]].concat());
     let again = sandbox.json(&["insight", "add", "second", "--id", "i", "--agent", "a"]);
-    assert_eq!((&again["text"], &again["classification"]), (&json!("second"), &json!("confidential")));
+    assert_eq!(
+        (&again["text"], &again["classification"]),
+        (&json!("second"), &json!("confidential"))
+    );
     assert_eq!((&again["domain"], &again["confidence"]), (&json!("revenue"), &json!(0.9)));
     sandbox.ok(&["insight", "publish", "i", "--agent", "a"]);
     let retired = sandbox.run(&["insight", "retire", "i", "--agent", "a"]);
@@ -384,5 +645,8 @@ fn a_search_marks_facts_whose_place_another_took() {
     let heads: Vec<&str> = found.lines().filter(|line| line.contains("fact/")).collect();
     let marked: Vec<bool> = heads.iter().map(|head| head.ends_with("superseded by new")).collect();
     assert_eq!(heads.len(), 2, "{found}");
-    assert!(heads.iter().zip(&marked).all(|(head, marked)| head.contains("fact/old") == *marked), "{found}");
+    assert!(
+        heads.iter().zip(&marked).all(|(head, marked)| head.contains("fact/old") == *marked),
+        "{found}"
+    );
 }

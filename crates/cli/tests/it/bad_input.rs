@@ -10,7 +10,11 @@ fn bad_records_leave_the_capsule_as_it_was() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "kept"]);
     let before = bytes(&sandbox.capsule());
-    let deep = format!("{{\"text\":\"x\",\"metadata\":{{\"a\":{}{}}}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep = format!(
+        "{{\"text\":\"x\",\"metadata\":{{\"a\":{}{}}}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
     let cases: [(&[u8], &str); 14] = [
         (b"", "empty_input"),
         (b"\n \n", "empty_input"),
@@ -40,9 +44,19 @@ fn bad_flags_and_uris_are_refused() {
     sandbox.fails(&["put", "--text", ""], 1, "invalid_record");
     sandbox.fails_with(&["put", "--plain"], b"", 1, "invalid_record");
     sandbox.fails_with(&["put", "--plain"], b"caf\xe9", 1, "invalid_utf8");
-    for uri in
-        ["", "a//b", "..", "a/../../etc/passwd", "a b", "a\nb", "a\u{202e}b", "http://x/y", "mv2://ws", "a\\b", &"x".repeat(2000)]
-    {
+    for uri in [
+        "",
+        "a//b",
+        "..",
+        "a/../../etc/passwd",
+        "a b",
+        "a\nb",
+        "a\u{202e}b",
+        "http://x/y",
+        "mv2://ws",
+        "a\\b",
+        &"x".repeat(2000),
+    ] {
         sandbox.fails(&["put", "--text", "x", "--uri", uri], 1, "invalid_uri");
         sandbox.fails(&["get", uri], 1, "invalid_uri");
     }
@@ -79,7 +93,9 @@ fn a_text_beyond_the_limit_is_refused_in_bounded_memory() {
 fn links_pipes_and_folders_in_the_way_are_neither_followed_nor_written() {
     let victim_names = ["workspace.kapsa.tmp", "workspace.kapsa.lock", "workspace.kapsa.bak"];
     for name in victim_names {
-        for command in [vec!["put", "--text", "x"], vec!["compact"], vec!["optimize"], vec!["init", "--force"]] {
+        for command in
+            [vec!["put", "--text", "x"], vec!["compact"], vec!["optimize"], vec!["init", "--force"]]
+        {
             let sandbox = Sandbox::new();
             sandbox.ok(&["put", "--text", "kept"]);
             let victim = sandbox.write("victim", "precious");
@@ -97,14 +113,18 @@ fn links_pipes_and_folders_in_the_way_are_neither_followed_nor_written() {
         let place = sandbox.path("new.kapsa");
         match what {
             "link" => std::os::unix::fs::symlink(&victim, &place).expect("a link"),
-            "dangling link" => std::os::unix::fs::symlink(sandbox.path("nowhere"), &place).expect("a link"),
+            "dangling link" => {
+                std::os::unix::fs::symlink(sandbox.path("nowhere"), &place).expect("a link")
+            }
             "pipe" => fifo(&place),
             _ => std::fs::create_dir(&place).expect("a folder"),
         }
         for command in [["salvage", "new.kapsa"], ["create", "new.kapsa"]] {
             let run = sandbox.run(&command);
             // A link that leads nowhere is replaced by the capsule, not followed.
-            let replaced = what == "dangling link" && sandbox.path("new.kapsa").is_file() && !place.is_symlink();
+            let replaced = what == "dangling link"
+                && sandbox.path("new.kapsa").is_file()
+                && !place.is_symlink();
             assert!(run.code != Some(0) || replaced, "{what}, {command:?}: {run:?}");
         }
         assert_eq!(bytes(&victim), b"precious", "{what}");
@@ -120,9 +140,16 @@ fn what_is_no_capsule_is_refused_untouched() {
     sandbox.write("foreign", "hello, I am a letter");
     sandbox.write("empty", "");
     for path in ["folder", "fifo", "foreign", "empty", "/dev/null"] {
-        let calls: [&[&str]; 5] = [&["stats"], &["find", "x"], &["put", "--text", "x"], &["optimize"], &["forget", "note/a"]];
+        let calls: [&[&str]; 5] = [
+            &["stats"],
+            &["find", "x"],
+            &["put", "--text", "x"],
+            &["optimize"],
+            &["forget", "note/a"],
+        ];
         for call in calls {
-            let args: Vec<_> = ["--capsule", path].into_iter().chain(call.iter().copied()).collect();
+            let args: Vec<_> =
+                ["--capsule", path].into_iter().chain(call.iter().copied()).collect();
             sandbox.fails(&args, 1, "not_a_capsule");
         }
         sandbox.fails(&["create", path], 1, "not_a_capsule");
@@ -139,7 +166,11 @@ fn a_newer_version_and_a_cut_file_say_so() {
     let good = bytes(&sandbox.capsule());
     let mut newer = good.clone();
     newer[VERSION_AT] = 200;
-    for (name, content) in [("newer.kapsa", &newer[..]), ("cut.kapsa", &good[..good.len() / 2]), ("stump.kapsa", &good[..100])] {
+    for (name, content) in [
+        ("newer.kapsa", &newer[..]),
+        ("cut.kapsa", &good[..good.len() / 2]),
+        ("stump.kapsa", &good[..100]),
+    ] {
         sandbox.write(name, content);
         let (code, error) = sandbox.error(&["--capsule", name, "put", "--text", "y"]);
         assert!(code == 1 || code == 2, "{name}: {error}");
@@ -172,7 +203,8 @@ fn a_file_size_limit_is_an_error_and_not_a_kill() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "kept", "--uri", "n/kept"]);
     let command = "ulimit -f 64; exec \"$0\" put --plain --json";
-    let text: String = (0..40_000u64).map(|n| format!("{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let text: String =
+        (0..40_000u64).map(|n| format!("{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     sandbox.write("big.txt", text);
     let output = Command::new("bash")
         .args(["-c", command, env!("CARGO_BIN_EXE_kapsa")])

@@ -7,7 +7,17 @@ use crate::support::Sandbox;
 /// A capsule with a branch, a checkpoint, a run and a record, and what a shell offers for lines in its folder.
 fn with_names() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.ok(&["put", "--text", "x", "--uri", "note/locks", "--run", "r-77", "--label", "builder"]);
+    sandbox.ok(&[
+        "put",
+        "--text",
+        "x",
+        "--uri",
+        "note/locks",
+        "--run",
+        "r-77",
+        "--label",
+        "builder",
+    ]);
     sandbox.ok(&["checkpoint", "--label", "stable-1"]);
     sandbox.ok(&["branch", "create", "feature"]);
     sandbox
@@ -27,7 +37,8 @@ const LINES: [(&str, &str); 9] = [
 ];
 
 fn is_installed(shell: &str) -> bool {
-    let found = Command::new(shell).arg("--version").output().is_ok_and(|output| output.status.success());
+    let found =
+        Command::new(shell).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
         eprintln!("skipped: {shell} is not on this machine");
     }
@@ -40,7 +51,12 @@ fn in_shell(sandbox: &Sandbox, shell: &str, args: &[&str]) -> String {
     let folder = binary.parent().expect("a folder");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("a PATH"));
     let mut command = Command::new(shell);
-    command.args(args).current_dir(sandbox.path("")).env("PATH", path).env("HOME", sandbox.path("")).env_remove("KAPSA_CAPSULE");
+    command
+        .args(args)
+        .current_dir(sandbox.path(""))
+        .env("PATH", path)
+        .env("HOME", sandbox.path(""))
+        .env_remove("KAPSA_CAPSULE");
     let output = command.output().expect("the shell starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{shell}: {text}{}", String::from_utf8_lossy(&output.stderr));
@@ -85,9 +101,13 @@ fn zsh_takes_the_completions() {
     in_shell(&sandbox, "zsh", &["-f", "-n", script.to_str().expect("UTF-8")]);
     for (line, want) in LINES {
         let words: Vec<_> = line.split(' ').collect();
-        let asked = format!("_CLAP_COMPLETE_INDEX={} _CLAP_IFS=$'\\n' KAPSA_COMPLETE=zsh kapsa -- {line}", words.len() - 1);
+        let asked = format!(
+            "_CLAP_COMPLETE_INDEX={} _CLAP_IFS=$'\\n' KAPSA_COMPLETE=zsh kapsa -- {line}",
+            words.len() - 1
+        );
         let offered = in_shell(&sandbox, "zsh", &["-f", "-c", &asked]);
-        let names: Vec<_> = offered.lines().map(|line| line.split(':').next().unwrap_or_default().trim()).collect();
+        let names: Vec<_> =
+            offered.lines().map(|line| line.split(':').next().unwrap_or_default().trim()).collect();
         assert_eq!(names, [want], "{line}");
     }
 }
@@ -97,16 +117,35 @@ fn completion_asks_the_capsule_that_the_line_names_and_offers_nothing_that_needs
     let sandbox = with_names();
     sandbox.ok(&["create", "other.kapsa"]);
     sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/other"]);
-    sandbox.ok(&["put", "--capsule", "other.kapsa", "--text", "x", "--uri", "note/$(reboot)", "--label", "a b"]);
+    sandbox.ok(&[
+        "put",
+        "--capsule",
+        "other.kapsa",
+        "--text",
+        "x",
+        "--uri",
+        "note/$(reboot)",
+        "--label",
+        "a b",
+    ]);
     let ask = |line: &[&str]| {
         let mut command = sandbox.command();
-        command.args(["--", "kapsa"]).args(line).env("KAPSA_COMPLETE", "bash").env("_CLAP_IFS", "\n");
-        let output = command.env("_CLAP_COMPLETE_INDEX", line.len().to_string()).output().expect("it runs");
+        command
+            .args(["--", "kapsa"])
+            .args(line)
+            .env("KAPSA_COMPLETE", "bash")
+            .env("_CLAP_IFS", "\n");
+        let output =
+            command.env("_CLAP_COMPLETE_INDEX", line.len().to_string()).output().expect("it runs");
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     assert_eq!(ask(&["get", "--capsule", "other.kapsa", "note/"]), "note/other");
     assert_eq!(ask(&["get", "--capsule=other.kapsa", "note/"]), "note/other");
     assert_eq!(ask(&["get", "note/"]), "note/locks");
     assert_eq!(ask(&["find", "x", "--capsule", "other.kapsa", "--label", "a"]), "");
-    assert_eq!(ask(&["get", "--capsule", "none.kapsa", "note/"]), "", "a capsule that is not there has no names");
+    assert_eq!(
+        ask(&["get", "--capsule", "none.kapsa", "note/"]),
+        "",
+        "a capsule that is not there has no names"
+    );
 }

@@ -2,8 +2,7 @@
 
 use crate::support::{Sandbox, fifo};
 
-const GUIDE: &str =
-    "# Guide\n\nIntroduction to pockets.\n\n## Locks\n\nOne writer holds the lock.\n\n## Readers\n\nReaders never wait.\n";
+const GUIDE: &str = "# Guide\n\nIntroduction to pockets.\n\n## Locks\n\nOne writer holds the lock.\n\n## Readers\n\nReaders never wait.\n";
 
 #[test]
 fn an_unchanged_document_adds_nothing_and_a_changed_one_only_what_changed() {
@@ -14,7 +13,10 @@ fn an_unchanged_document_adds_nothing_and_a_changed_one_only_what_changed() {
     assert_eq!(first["source_count"], 1);
     let size = std::fs::metadata(sandbox.capsule()).expect("a capsule").len();
     let second = sandbox.json(&["put", "docs"]);
-    assert_eq!((&second["added"], &second["revised"], &second["commit_count"]), (&0.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&second["added"], &second["revised"], &second["commit_count"]),
+        (&0.into(), &0.into(), &0.into())
+    );
     assert_eq!(second["unchanged"], first["added"]);
     assert_eq!(std::fs::metadata(sandbox.capsule()).expect("a capsule").len(), size);
     sandbox.write("docs/guide.md", GUIDE.replace("never wait", "wait for nobody"));
@@ -60,7 +62,12 @@ fn names_outside_the_folder_neither_climb_nor_leak() {
     sandbox.ok(&["put", file.to_str().expect("UTF-8")]);
     sandbox.ok(&["put", other.path().join("docs").to_str().expect("UTF-8")]);
     let timeline = sandbox.json(&["timeline"]);
-    let paths: Vec<_> = timeline["records"].as_array().expect("a list").iter().map(|r| r["source"]["path"].clone()).collect();
+    let paths: Vec<_> = timeline["records"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|r| r["source"]["path"].clone())
+        .collect();
     assert!(paths.contains(&"far.md".into()) && paths.contains(&"docs/far.md".into()), "{paths:?}");
     assert!(!timeline.to_string().contains(other.path().to_str().expect("UTF-8")));
 }
@@ -98,6 +105,7 @@ fn links_fifos_and_namesakes_are_not_read() {
         std::fs::create_dir(other.path().join(name)).expect("a folder");
         std::fs::write(other.path().join(name).join("same.md"), name).expect("a file");
     }
-    let path = |name: &str| other.path().join(name).join("same.md").to_str().expect("UTF-8").to_string();
+    let path =
+        |name: &str| other.path().join(name).join("same.md").to_str().expect("UTF-8").to_string();
     sandbox.fails(&["put", &path("a"), &path("b")], 1, "ambiguous_source");
 }

@@ -5,11 +5,13 @@ use clap::Command;
 use crate::support::Sandbox;
 
 /// Headings of `kapsa --help`, in order.
-const HEADINGS: [&str; 7] = ["Remember and find", "Versions", "Share", "Agents", "Runs", "Care", "More"];
+const HEADINGS: [&str; 7] =
+    ["Remember and find", "Versions", "Share", "Agents", "Runs", "Care", "More"];
 /// Columns of a line of help at most.
 const COLUMNS_MAX: usize = 100;
 /// First words of a summary that is not an order.
-const NOT_IMPERATIVE: [&str; 12] = ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
+const NOT_IMPERATIVE: [&str; 12] =
+    ["A", "An", "The", "How", "What", "Which", "Who", "Whose", "Is", "Are", "It", "This"];
 
 /// A verb or subverb, by the words that call it.
 struct Verb {
@@ -32,7 +34,8 @@ fn verbs() -> Vec<Verb> {
 }
 
 fn collect(command: &Command, above: &[String], found: &mut Vec<Verb>) {
-    let shown = command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
+    let shown =
+        command.get_subcommands().filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
     for verb in shown {
         let words = [above, &[verb.get_name().to_owned()]].concat();
         let summary = verb.get_about().map(ToString::to_string).unwrap_or_default();
@@ -49,7 +52,10 @@ fn every_verb_has_help_with_examples() {
         call.push("--help".to_owned());
         let help = sandbox.ok(&call);
         assert!(help.contains("Usage: kapsa"), "{name}: {help}");
-        assert!(help.contains("Examples:\n  ") || help.contains("Example:\n  "), "{name} has no example: {help}");
+        assert!(
+            help.contains("Examples:\n  ") || help.contains("Example:\n  "),
+            "{name} has no example: {help}"
+        );
         let wide = help.lines().find(|line| line.chars().count() > COLUMNS_MAX);
         assert_eq!(wide, None, "{name}");
     }
@@ -65,7 +71,10 @@ fn every_summary_is_a_short_order() {
         // "Lists" is a description, "List" is an order; "Process" and "Pass" are orders.
         assert!(!first.ends_with('s') || first.ends_with("ss"), "{name}: {summary}");
         assert!(!summary.ends_with('.'), "{name}: {summary}");
-        assert!(!summary.contains('\n') && summary.chars().count() <= COLUMNS_MAX, "{name}: {summary}");
+        assert!(
+            !summary.contains('\n') && summary.chars().count() <= COLUMNS_MAX,
+            "{name}: {summary}"
+        );
     }
 }
 
@@ -76,7 +85,8 @@ fn no_verb_is_a_call_for_help() {
     assert_eq!(help, sandbox.ok(&["--help"]));
     let mut rest = help.as_str();
     for heading in HEADINGS {
-        let at = rest.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {rest}"));
+        let at =
+            rest.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}: {rest}"));
         rest = &rest[at..];
     }
     for verb in verbs().iter().filter(|verb| verb.words.len() == 1) {
@@ -101,7 +111,8 @@ fn completions_are_made_for_every_shell() {
 fn the_completions_are_valid_bash() {
     let sandbox = Sandbox::empty();
     let script = sandbox.write("kapsa.bash", sandbox.ok(&["completions", "bash"]));
-    let checked = std::process::Command::new("bash").arg("-n").arg(script).status().expect("bash starts");
+    let checked =
+        std::process::Command::new("bash").arg("-n").arg(script).status().expect("bash starts");
     assert!(checked.success());
 }
 

@@ -67,10 +67,20 @@ fn the_capsule_is_found_from_below_by_flag_and_by_variable() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "above"]);
     std::fs::create_dir_all(sandbox.path("a/b")).expect("folders");
-    let below = sandbox.command().current_dir(sandbox.path("a/b")).args(["timeline"]).output().expect("it runs");
+    let below = sandbox
+        .command()
+        .current_dir(sandbox.path("a/b"))
+        .args(["timeline"])
+        .output()
+        .expect("it runs");
     assert!(String::from_utf8_lossy(&below.stdout).contains("above"));
     sandbox.ok(&["create", "other.kapsa"]);
-    let other = sandbox.command().env("KAPSA_CAPSULE", "other.kapsa").args(["timeline", "--json"]).output().expect("it runs");
+    let other = sandbox
+        .command()
+        .env("KAPSA_CAPSULE", "other.kapsa")
+        .args(["timeline", "--json"])
+        .output()
+        .expect("it runs");
     assert!(String::from_utf8_lossy(&other.stdout).contains("\"count\":0"));
     assert_eq!(sandbox.json(&["timeline", "--capsule", "other.kapsa"])["count"], 0);
 }

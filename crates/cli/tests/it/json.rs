@@ -27,21 +27,29 @@ fn the_description_in_the_repository_is_the_one_of_the_types() {
     if std::env::var_os(WRITE).is_some() {
         std::fs::remove_dir_all(&folder).ok();
         std::fs::create_dir_all(&folder).expect("a folder");
-        files.iter().for_each(|(name, text)| std::fs::write(repository().join(name), text).expect("it can be written"));
+        files.iter().for_each(|(name, text)| {
+            std::fs::write(repository().join(name), text).expect("it can be written")
+        });
     }
     for (name, text) in &files {
         let found = std::fs::read_to_string(repository().join(name)).unwrap_or_default();
         assert!(found == *text, "{name} is out of date: run cargo xtask schema");
     }
-    let names = std::fs::read_dir(folder).expect("docs/schema").map(|entry| entry.expect("an entry").file_name());
+    let names = std::fs::read_dir(folder)
+        .expect("docs/schema")
+        .map(|entry| entry.expect("an entry").file_name());
     for name in names.map(|name| name.into_string().expect("UTF-8")) {
-        assert!(files.contains_key(&format!("docs/schema/{name}")), "docs/schema/{name} describes no verb");
+        assert!(
+            files.contains_key(&format!("docs/schema/{name}")),
+            "docs/schema/{name} describes no verb"
+        );
     }
 }
 
 #[test]
 fn every_verb_has_a_schema_and_every_schema_a_verb() {
-    let verbs: BTreeSet<String> = schema::verbs().into_iter().chain(["error".to_string()]).collect();
+    let verbs: BTreeSet<String> =
+        schema::verbs().into_iter().chain(["error".to_string()]).collect();
     assert_eq!(verbs, schema::schemas().into_keys().collect());
 }
 
@@ -62,11 +70,17 @@ fn things_have_one_name() {
         "timeline",
         "home",
     ];
-    for (verb, schema) in schema::schemas().into_iter().filter(|(verb, _)| !verb.starts_with("svc ")) {
+    for (verb, schema) in
+        schema::schemas().into_iter().filter(|(verb, _)| !verb.starts_with("svc "))
+    {
         for (name, field) in properties(&schema) {
             assert!(!OTHERS.contains(&name.as_str()), "{verb} has `{name}`");
-            assert!(field["description"].is_string() || name == "type", "{verb}: `{name}` has no description");
-            let named_as_time = name.ends_with("_at") || ["valid_from", "valid_to"].contains(&name.as_str());
+            assert!(
+                field["description"].is_string() || name == "type",
+                "{verb}: `{name}` has no description"
+            );
+            let named_as_time =
+                name.ends_with("_at") || ["valid_from", "valid_to"].contains(&name.as_str());
             assert_eq!(field["format"] == "date-time", named_as_time, "{verb}: `{name}`");
             let is_list = field["type"] == "array";
             assert!(!(is_list && name.ends_with("_count")), "{verb}: `{name}`");
@@ -100,16 +114,29 @@ struct Checked {
 
 impl Checked {
     fn new() -> Checked {
-        let strict = |schema: &Value| jsonschema::options().should_validate_formats(true).build(schema).expect("a schema");
-        let validators = schema::schemas().iter().map(|(verb, schema)| (verb.clone(), strict(schema))).collect();
-        Checked { sandbox: Sandbox::empty(), verbs: schema::verbs(), validators, called: RefCell::default() }
+        let strict = |schema: &Value| {
+            jsonschema::options().should_validate_formats(true).build(schema).expect("a schema")
+        };
+        let validators =
+            schema::schemas().iter().map(|(verb, schema)| (verb.clone(), strict(schema))).collect();
+        Checked {
+            sandbox: Sandbox::empty(),
+            verbs: schema::verbs(),
+            validators,
+            called: RefCell::default(),
+        }
     }
 
     /// The verb that is called: the longest that the words begin with.
     fn verb(&self, args: &[&str]) -> String {
         let typed = args.join(" ");
         let begins = |verb: &&String| typed == **verb || typed.starts_with(&format!("{verb} "));
-        self.verbs.iter().filter(begins).max_by_key(|verb| verb.len()).unwrap_or_else(|| panic!("no verb: {typed}")).clone()
+        self.verbs
+            .iter()
+            .filter(begins)
+            .max_by_key(|verb| verb.len())
+            .unwrap_or_else(|| panic!("no verb: {typed}"))
+            .clone()
     }
 
     fn run(&self, args: &[&str], stdin: &[u8]) -> Output {
@@ -124,12 +151,16 @@ impl Checked {
     /// Calls a verb; gives its last answer. Its exit code must be `code`.
     fn answer(&self, code: i32, args: &[&str], stdin: &[u8]) -> Value {
         let output = self.run(args, stdin);
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(code), "{args:?}: {err}");
         let verb = self.verb(args);
         let answers: Vec<Value> = out
             .lines()
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{args:?}: {error} in {line}")))
+            .map(|line| {
+                serde_json::from_str(line)
+                    .unwrap_or_else(|error| panic!("{args:?}: {error} in {line}"))
+            })
             .collect();
         assert!(!answers.is_empty(), "{args:?} printed nothing");
         answers.iter().for_each(|answer| self.hold(&verb, answer));
@@ -138,8 +169,10 @@ impl Checked {
     }
 
     fn hold(&self, name: &str, answer: &Value) {
-        let errors: Vec<String> =
-            self.validators[name].iter_errors(answer).map(|error| format!("{error} at {}", error.instance_path())).collect();
+        let errors: Vec<String> = self.validators[name]
+            .iter_errors(answer)
+            .map(|error| format!("{error} at {}", error.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{name}: {errors:?}\n{answer:#}");
         for leak in ["\"kapsa.", "\"_global\"", "\"_manual\""] {
             assert!(!answer.to_string().contains(leak), "{name} shows {leak}: {answer}");
@@ -153,7 +186,8 @@ impl Checked {
     /// Calls a verb that fails; its error must be as described.
     fn fails(&self, code: &str, args: &[&str], stdin: &[u8]) {
         let output = self.run(args, stdin);
-        let error: Value = serde_json::from_slice(&output.stderr).unwrap_or_else(|error| panic!("{args:?}: {error}"));
+        let error: Value = serde_json::from_slice(&output.stderr)
+            .unwrap_or_else(|error| panic!("{args:?}: {error}"));
         assert_eq!(error["error"]["code"], code, "{args:?}: {error}");
         self.hold("error", &error);
     }
@@ -168,7 +202,21 @@ fn records(to: &Checked) {
     to.ok(&["init"]);
     to.ok(&["create", "other.kapsa"]);
     to.fails("uri_not_found", &["get", "note/none"], b"");
-    to.ok(&["put", "--uri", "note/a", "--text", "the cat sleeps", "--title", "Cat", "--tag", "x=y", "--tag", "z", "--run", "17"]);
+    to.ok(&[
+        "put",
+        "--uri",
+        "note/a",
+        "--text",
+        "the cat sleeps",
+        "--title",
+        "Cat",
+        "--tag",
+        "x=y",
+        "--tag",
+        "z",
+        "--run",
+        "17",
+    ]);
     let fields = r#"{"text":"the dog barks","uri":"note/b","kind":"decision","label":"builder","metadata":{"a":[1,null]},"entity":"dog",
         "domain":"pets","agent":"ann","confidence":0.5,"created_at":"2026-01-01","source":{"path":"a.md","line_start":1,"line_end":2}}"#;
     let fields = fields.replace("\n", " ").replace("\"2026-01-01\"", "\"2026-01-01T00:00:00Z\"");
@@ -176,15 +224,32 @@ fn records(to: &Checked) {
     to.answer(0, &["put", "--each", "-"], b"{\"text\":\"one\"}\n{\"text\":\"two\"}\n");
     to.sandbox.write("docs/a.md", "# A\n\nfirst\n\n# B\n\nsecond\n");
     to.ok(&["put", "docs"]);
-    to.ok(&["put", "--uri", "note/s", "--text", "secret", "--classification", "restricted", "--named", "ann"]);
-    to.fails("unknown_field", &["put", "-"], b"{\"text\":\"x\"}\n{\"text\":\"y\",\"titel\":\"z\"}\n");
+    to.ok(&[
+        "put",
+        "--uri",
+        "note/s",
+        "--text",
+        "secret",
+        "--classification",
+        "restricted",
+        "--named",
+        "ann",
+    ]);
+    to.fails(
+        "unknown_field",
+        &["put", "-"],
+        b"{\"text\":\"x\"}\n{\"text\":\"y\",\"titel\":\"z\"}\n",
+    );
     to.fails("usage", &["put", "--nonsense"], b"");
     to.ok(&["put", "--uri", "note/a", "--text", "the cat sleeps on the sofa"]);
     to.ok(&["get", "note/a"]);
     to.ok(&["get", "note/b"]);
     to.ok(&["timeline"]);
     let listed = to.ok(&["timeline", "--limit", "1"]);
-    assert_eq!((&listed["count"], &listed["more"], &listed["total"]), (&json!(1), &json!(true), &Value::Null));
+    assert_eq!(
+        (&listed["count"], &listed["more"], &listed["total"]),
+        (&json!(1), &json!(true), &Value::Null)
+    );
     to.ok(&["history", "note/a"]);
     to.ok(&["find", "cat"]);
     to.ok(&["find", "cat", "--mode", "explain", "--full", "--group", "source"]);
@@ -230,7 +295,8 @@ fn versions(to: &Checked) {
     assert_eq!((&event["run"], &event["spec"]), (&Value::Null, &Value::Null), "{event}");
     to.ok(&["events", "--all"]);
     assert_eq!(
-        to.ok(&["events", "--limit", "1", "--stage", "review", "--type", "GateDecision"])["events"][0]["uri"],
+        to.ok(&["events", "--limit", "1", "--stage", "review", "--type", "GateDecision"])["events"]
+            [0]["uri"],
         event["uri"]
     );
     to.fails("unknown_event_type", &["events", "--type", "Nonsense"], b"");
@@ -248,8 +314,28 @@ fn knowledge(to: &Checked) {
     to.ok(&["policy", "show"]);
     to.ok(&["policy", "validate", "policy.json"]);
     to.ok(&["policy", "diff", text(&first["policy_id"])]);
-    to.ok(&["graph", "add-card", "--type", "component", "--title", "The parser", "--fact", "owner=ann"]);
-    to.ok(&["graph", "add-edge", "--type", "depends_on", "--from", "note/a", "--to", "note/c", "--weight", "0.5"]);
+    to.ok(&[
+        "graph",
+        "add-card",
+        "--type",
+        "component",
+        "--title",
+        "The parser",
+        "--fact",
+        "owner=ann",
+    ]);
+    to.ok(&[
+        "graph",
+        "add-edge",
+        "--type",
+        "depends_on",
+        "--from",
+        "note/a",
+        "--to",
+        "note/c",
+        "--weight",
+        "0.5",
+    ]);
     to.ok(&["graph", "query", "--uri", "note/a"]);
     to.ok(&["graph", "query", "--type", "component"]);
     to.ok(&["replay", "run", "--run", "19"]);
@@ -257,12 +343,34 @@ fn knowledge(to: &Checked) {
 }
 
 fn agents(to: &Checked) {
-    let port = ["--entity", "staging", "--attribute", "port", "--domain", "ops", "--tag", "net", "--source", "ann"];
-    let fact = |text: &str, id: &str| to.ok(&[&["fact", "add", text, "--id", id], &port[..]].concat());
+    let port = [
+        "--entity",
+        "staging",
+        "--attribute",
+        "port",
+        "--domain",
+        "ops",
+        "--tag",
+        "net",
+        "--source",
+        "ann",
+    ];
+    let fact =
+        |text: &str, id: &str| to.ok(&[&["fact", "add", text, "--id", id], &port[..]].concat());
     fact("the port of staging is 5433", "f1");
     fact("the port of staging is 5433", "f2");
     fact("the port of staging is 5434", "f3");
-    to.ok(&["fact", "add", "lunch is at noon", "--id", "f4", "--valid-from", "2026-01-01", "--valid-to", "2027-01-01"]);
+    to.ok(&[
+        "fact",
+        "add",
+        "lunch is at noon",
+        "--id",
+        "f4",
+        "--valid-from",
+        "2026-01-01",
+        "--valid-to",
+        "2027-01-01",
+    ]);
     to.ok(&["fact", "add", "lunch is at one", "--id", "f5", "--compare", "none"]);
     to.ok(&["fact", "contest", "f4", "f5"]);
     to.ok(&["fact", "get", "f4"]);
@@ -275,14 +383,41 @@ fn agents(to: &Checked) {
     to.fails("fact_not_found", &["fact", "get", "none"], b"");
     for n in 0..3 {
         let text = format!("no answer {n}");
-        let about =
-            ["--agent", "cro", "--action", "call", "--entity", "acme", "--domain", "ops", "--node", "n", "--operator", "o"];
-        to.ok(&[&["episode", "add", &text, "--input", "a call", "--outcome", r#"{"call":"late"}"#], &about[..]].concat());
+        let about = [
+            "--agent",
+            "cro",
+            "--action",
+            "call",
+            "--entity",
+            "acme",
+            "--domain",
+            "ops",
+            "--node",
+            "n",
+            "--operator",
+            "o",
+        ];
+        to.ok(&[
+            &["episode", "add", &text, "--input", "a call", "--outcome", r#"{"call":"late"}"#],
+            &about[..],
+        ]
+        .concat());
     }
     to.ok(&["episode", "list", "--agent", "cro", "--limit", "2"]);
     to.ok(&["insight", "reflect", "--agent", "cro"]);
-    let insight =
-        to.ok(&["insight", "add", "Acme pays late", "--agent", "cro", "--confidence", "0.9", "--domain", "ops", "--tag", "t"]);
+    let insight = to.ok(&[
+        "insight",
+        "add",
+        "Acme pays late",
+        "--agent",
+        "cro",
+        "--confidence",
+        "0.9",
+        "--domain",
+        "ops",
+        "--tag",
+        "t",
+    ]);
     let id = text(&insight["id"]);
     to.ok(&["insight", "confirm", id, "--agent", "cro"]);
     to.ok(&["insight", "weaken", id, "--agent", "cro"]);
@@ -349,10 +484,28 @@ fn runs(to: &Checked) {
         let at = ["--run", "r1", "--root", ".", "--layout", layout];
         let call = |args: &[&str]| to.ok(&[&["run"], args, &at[..]].concat());
         call(&["start", "--title", "Ship it"]);
-        call(&["task", "start", "t1", "--title", "Write the parser", "--description", "of the format"]);
+        call(&[
+            "task",
+            "start",
+            "t1",
+            "--title",
+            "Write the parser",
+            "--description",
+            "of the format",
+        ]);
         call(&["task", "start", "t2", "--title", "Test the parser"]);
         let wrote = "The parser reads the format line by line";
-        call(&["record", "--task", "t1", "--role", "builder", "--text", wrote, "--confidence", "0.4"]);
+        call(&[
+            "record",
+            "--task",
+            "t1",
+            "--role",
+            "builder",
+            "--text",
+            wrote,
+            "--confidence",
+            "0.4",
+        ]);
         call(&["record", "--role", "planner", "--text", "First the parser, then its tests"]);
         call(&["context", "--task", "t2", "--role", "builder"]);
         call(&["context", "--task", "t2", "--role", "builder", "--budget", "5"]);
@@ -364,7 +517,18 @@ fn runs(to: &Checked) {
     }
     to.ok(&["run", "config", "--root", "."]);
     to.sandbox.write("broken.kapsa", "not a capsule");
-    let failed = to.ok(&["run", "start", "--run", "r2", "--root", ".", "--layout", "branches", "--capsule", "broken.kapsa"]);
+    let failed = to.ok(&[
+        "run",
+        "start",
+        "--run",
+        "r2",
+        "--root",
+        ".",
+        "--layout",
+        "branches",
+        "--capsule",
+        "broken.kapsa",
+    ]);
     assert_eq!(failed["ok"], false, "{failed}");
     to.sandbox.write("kapsa.toml", "[run]\nenabled = false\n");
     assert_eq!(to.ok(&["run", "start", "--root", "."]), json!({ "ok": false, "enabled": false }));
@@ -425,7 +589,8 @@ fn rest(to: &Checked) {
     to.ok(&["tour"]);
     let script = to.run(&["shell", "--json"], b"put --text typed\nstats\nget note/none\n");
     let out = String::from_utf8_lossy(&script.stdout);
-    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let answers: Vec<Value> =
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(answers.len(), 2, "{out}");
     answers.iter().zip(["put", "stats"]).for_each(|(answer, verb)| to.hold(verb, answer));
     to.called.borrow_mut().insert("shell".to_string());

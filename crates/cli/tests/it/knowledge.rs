@@ -19,8 +19,13 @@ fn a_policy_is_captured_when_it_changes_and_named_by_stages() {
     assert_eq!(sandbox.json(&["policy", "show"])["hash"], second["hash"]);
     let id = first["policy_id"].as_str().expect("an id");
     let diff = sandbox.json(&["policy", "diff", id]);
-    assert_eq!((&diff["differences"][0]["part"], diff["differences"].as_array().map(Vec::len)), (&"weights".into(), Some(1)));
-    assert!(sandbox.ok(&["resolve-uri", first["uri"].as_str().expect("a URI")]).starts_with("policy "));
+    assert_eq!(
+        (&diff["differences"][0]["part"], diff["differences"].as_array().map(Vec::len)),
+        (&"weights".into(), Some(1))
+    );
+    assert!(
+        sandbox.ok(&["resolve-uri", first["uri"].as_str().expect("a URI")]).starts_with("policy ")
+    );
     sandbox.ok(&["commit", "--stage", "plan"]);
     let events = sandbox.json(&["events", "--type", "StageTransition"]);
     assert_eq!(events["events"][0]["payload"]["policy_hash"], second["hash"]);
@@ -47,25 +52,73 @@ fn test_memory_card_round_trip_and_edges_join_logical_uris_only() {
     ];
     let card = sandbox.json(&add);
     assert_eq!(card["uri"], "mv2://default/_global/_manual/card/the-parser");
-    sandbox.ok(&["graph", "add-card", "--type", "component", "--title", "The Parser", "--fact", "owner=bob"]);
+    sandbox.ok(&[
+        "graph",
+        "add-card",
+        "--type",
+        "component",
+        "--title",
+        "The Parser",
+        "--fact",
+        "owner=bob",
+    ]);
     let kept = sandbox.json(&["get", "_global/_manual/card/the-parser"]);
-    assert_eq!(kept["metadata"]["facts"].as_array().map(Vec::len), Some(3), "a second owner stands beside the first");
-    assert_eq!((&kept["metadata"]["facts"][1]["value"], &kept["entity"]), (&1200.into(), &"The Parser".into()));
+    assert_eq!(
+        kept["metadata"]["facts"].as_array().map(Vec::len),
+        Some(3),
+        "a second owner stands beside the first"
+    );
+    assert_eq!(
+        (&kept["metadata"]["facts"][1]["value"], &kept["entity"]),
+        (&1200.into(), &"The Parser".into())
+    );
     assert_eq!(sandbox.json(&["find", "who is the owner bob"])["hits"][0]["kind"], "card");
     for (from, to) in [("c/parser", "c/lexer"), ("c/lexer", "c/text"), ("c/tests", "c/parser")] {
         sandbox.ok(&["graph", "add-edge", "--type", "depends_on", "--from", from, "--to", to]);
     }
-    sandbox.ok(&["graph", "add-edge", "--type", "depends_on", "--from", "c/parser", "--to", "c/lexer", "--weight", "0.5"]);
-    let count = |args: &[&str]| sandbox.json(&[&["graph", "query", "--uri", "c/parser"], args].concat())["count"].clone();
-    assert_eq!((count(&[]), count(&["--direction", "out"]), count(&["--depth", "2"])), (2.into(), 1.into(), 3.into()));
+    sandbox.ok(&[
+        "graph",
+        "add-edge",
+        "--type",
+        "depends_on",
+        "--from",
+        "c/parser",
+        "--to",
+        "c/lexer",
+        "--weight",
+        "0.5",
+    ]);
+    let count = |args: &[&str]| {
+        sandbox.json(&[&["graph", "query", "--uri", "c/parser"], args].concat())["count"].clone()
+    };
+    assert_eq!(
+        (count(&[]), count(&["--direction", "out"]), count(&["--depth", "2"])),
+        (2.into(), 1.into(), 3.into())
+    );
     assert_eq!(count(&["--type", "blocks"]), 0);
     assert_eq!(sandbox.json(&["graph", "query", "--type", "component"])["count"], 1);
     for odd in ["#12", "12", "http://x/y", ""] {
-        sandbox.fails(&["graph", "add-edge", "--type", "owns", "--from", odd, "--to", "c/x"], 1, "invalid_uri");
+        sandbox.fails(
+            &["graph", "add-edge", "--type", "owns", "--from", odd, "--to", "c/x"],
+            1,
+            "invalid_uri",
+        );
     }
-    sandbox.fails(&["graph", "add-edge", "--type", "likes", "--from", "a/b", "--to", "c/x"], 1, "invalid_operation");
-    sandbox.fails(&["graph", "add-card", "--type", "thing", "--title", "x"], 1, "invalid_operation");
-    sandbox.fails(&["graph", "add-card", "--type", "task", "--title", "x", "--fact", "n=y:number"], 1, "invalid_operation");
+    sandbox.fails(
+        &["graph", "add-edge", "--type", "likes", "--from", "a/b", "--to", "c/x"],
+        1,
+        "invalid_operation",
+    );
+    sandbox.fails(
+        &["graph", "add-card", "--type", "thing", "--title", "x"],
+        1,
+        "invalid_operation",
+    );
+    sandbox.fails(
+        &["graph", "add-card", "--type", "task", "--title", "x", "--fact", "n=y:number"],
+        1,
+        "invalid_operation",
+    );
     sandbox.fails(&["graph", "query", "--uri", "a/b", "--depth", "9"], 1, "invalid_operation");
 }
 
@@ -75,9 +128,23 @@ fn test_replay_timeline_deterministic_and_offline_retrieval_exact() {
     sandbox.ok(&["put", "--uri", "a", "--text", "the port is 5433"]);
     sandbox.ok(&["branch", "create", "run/7"]);
     let emit = |kind: &str, payload: &str| {
-        sandbox.ok(&["--branch", "run/7", "event", "emit", kind, "--run", "7", "--payload", payload]);
+        sandbox.ok(&[
+            "--branch",
+            "run/7",
+            "event",
+            "emit",
+            kind,
+            "--run",
+            "7",
+            "--payload",
+            payload,
+        ]);
     };
-    let asked = |id: &str| format!(r#"{{"request_id":"{id}","query":"which port","config":{{"k":5}},"source":"kapsa"}}"#);
+    let asked = |id: &str| {
+        format!(
+            r#"{{"request_id":"{id}","query":"which port","config":{{"k":5}},"source":"kapsa"}}"#
+        )
+    };
     emit("RetrievalRequest", &asked("r1"));
     emit("RetrievalResponse", r#"{"request_id":"r1","hit_uris":["mv2://default/a"]}"#);
     sandbox.ok(&["--branch", "run/7", "commit", "--stage", "plan", "--run", "7"]);
@@ -94,6 +161,10 @@ fn test_replay_timeline_deterministic_and_offline_retrieval_exact() {
     emit("RetrievalResponse", r#"{"request_id":"r2","hit_uris":["mv2://default/b"]}"#);
     let broken = sandbox.run(&["replay", "verify", "--run", "7", "--json"]);
     assert_eq!(broken.code, Some(1));
-    assert!(broken.out.contains("\"passed\":false") && broken.out.contains("resolves to nothing"), "{}", broken.out);
+    assert!(
+        broken.out.contains("\"passed\":false") && broken.out.contains("resolves to nothing"),
+        "{}",
+        broken.out
+    );
     sandbox.fails(&["replay", "run", "--run", "nobody"], 1, "invalid_operation");
 }

@@ -6,7 +6,8 @@ use crate::support::Sandbox;
 fn a_second_writer_is_told_who_holds_the_lock_and_readers_are_not_stopped() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.hold_lock();
-    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
+    let error =
+        sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
     assert_eq!(error["pid"], writer.id());
     assert_eq!(error["run"], "run-7");
     for field in ["host", "user", "started_at", "hint"] {
@@ -35,7 +36,11 @@ fn init_force_refuses_while_somebody_writes() {
 fn a_writer_waits_its_turn() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.hold_lock();
-    let mut waiting = sandbox.command().args(["put", "--text", "next", "--lock-timeout", "30"]).spawn().expect("it starts");
+    let mut waiting = sandbox
+        .command()
+        .args(["put", "--text", "next", "--lock-timeout", "30"])
+        .spawn()
+        .expect("it starts");
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert!(waiting.try_wait().expect("it can be asked").is_none(), "it waits");
     drop(writer.stdin.take());
@@ -50,8 +55,16 @@ fn doctor_sees_the_live_lock_and_that_a_killed_writer_leaves_none() {
     let mut writer = sandbox.hold_lock();
     let run = sandbox.run(&["doctor", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
-    let found = report["diagnostics"].as_array().expect("a list").iter().find(|d| d["code"] == "locked").expect("the lock");
-    assert!(found["message"].as_str().is_some_and(|message| message.contains(&writer.id().to_string())), "{found}");
+    let found = report["diagnostics"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|d| d["code"] == "locked")
+        .expect("the lock");
+    assert!(
+        found["message"].as_str().is_some_and(|message| message.contains(&writer.id().to_string())),
+        "{found}"
+    );
     writer.kill().expect("it can be killed");
     writer.wait().expect("it ends");
     assert_ne!(sandbox.json(&["doctor"])["status"], "error");
@@ -59,7 +72,8 @@ fn doctor_sees_the_live_lock_and_that_a_killed_writer_leaves_none() {
 }
 
 fn signal(pid: u32, name: &str) {
-    let done = std::process::Command::new("bash").args(["-c", &format!("kill -{name} {pid}")]).status();
+    let done =
+        std::process::Command::new("bash").args(["-c", &format!("kill -{name} {pid}")]).status();
     assert!(done.expect("bash is there").success());
 }
 
@@ -69,9 +83,15 @@ fn a_stopped_holder_is_called_stopped_and_goes_on_when_it_is_told_to() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.hold_lock();
     signal(writer.id(), "STOP");
-    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0.2"], 2, "locked_by_writer");
+    let error =
+        sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0.2"], 2, "locked_by_writer");
     assert_eq!((&error["holder"], &error["pid"]), (&"stopped".into(), &writer.id().into()));
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&format!("kill -CONT {}", writer.id()))), "{error}");
+    assert!(
+        error["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.contains(&format!("kill -CONT {}", writer.id()))),
+        "{error}"
+    );
     signal(writer.id(), "CONT");
     drop(writer.stdin.take());
     assert!(writer.wait().expect("it ends").success());
@@ -86,7 +106,10 @@ fn hold_by_shell(sandbox: &Sandbox, script: &str) -> std::process::Child {
     let held = sandbox.path("held");
     let script = format!("exec 9<>\"$1\"; flock 9; {script}");
     let mut command = std::process::Command::new("bash");
-    command.args(["-c", &script, "bash", &lock]).env("HELD", &held).stdout(std::process::Stdio::null());
+    command
+        .args(["-c", &script, "bash", &lock])
+        .env("HELD", &held)
+        .stdout(std::process::Stdio::null());
     let mut child = command.spawn().expect("bash is there");
     if !waits_for(|| held.exists()) {
         child.kill().and_then(|()| child.wait()).expect("it can be ended");
@@ -102,10 +125,17 @@ fn a_lock_that_an_ended_holder_left_to_its_child_names_the_child() {
     let mut writer = sandbox.hold_lock();
     writer.kill().and_then(|()| writer.wait()).expect("it can be ended");
     // As if that writer had started the shell, which has its descriptor: the record in the lock file is still the writer's.
-    let mut shell = hold_by_shell(&sandbox, "sleep 60 & echo $! > \"$HELD.new\"; mv \"$HELD.new\" \"$HELD\"; wait");
-    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
+    let mut shell = hold_by_shell(
+        &sandbox,
+        "sleep 60 & echo $! > \"$HELD.new\"; mv \"$HELD.new\" \"$HELD\"; wait",
+    );
+    let error =
+        sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
     assert_eq!((&error["holder"], &error["pid"]), (&"ended".into(), &writer.id().into()));
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&shell.id().to_string())), "{error}");
+    assert!(
+        error["hint"].as_str().is_some_and(|hint| hint.contains(&shell.id().to_string())),
+        "{error}"
+    );
     sandbox.ok(&["find", "held"]);
     let child = std::fs::read_to_string(sandbox.path("held")).expect("written");
     signal(child.trim().parse().expect("a pid"), "KILL");
@@ -125,7 +155,8 @@ fn a_holder_in_another_pid_namespace_is_not_looked_for_in_this_one() {
     let record = std::fs::read_to_string(&lock).expect("readable");
     assert!(record.contains(here), "{record}");
     std::fs::write(&lock, record.replace(here, &"0".repeat(here.len()))).expect("written in place");
-    let error = sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
+    let error =
+        sandbox.fails(&["put", "--text", "x", "--lock-timeout", "0"], 2, "locked_by_writer");
     assert_eq!((&error["holder"], &error["pid"]), (&"other_namespace".into(), &writer.id().into()));
     drop(writer.stdin.take());
     assert!(writer.wait().expect("it ends").success());
@@ -148,7 +179,10 @@ fn a_link_in_the_place_of_the_lock_file_is_refused_and_its_target_untouched() {
     std::fs::remove_file(&lock).ok();
     std::os::unix::fs::symlink(&victim, &lock).expect("a link");
     let error = sandbox.fails(&["put", "--text", "x"], 2, "io");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("workspace.kapsa.lock")), "{error}");
+    assert!(
+        error["message"].as_str().is_some_and(|message| message.contains("workspace.kapsa.lock")),
+        "{error}"
+    );
     assert_eq!(std::fs::read(&victim).expect("there"), b"precious");
     assert_eq!(sandbox.count(), 0);
     std::fs::remove_file(&lock).expect("removed");

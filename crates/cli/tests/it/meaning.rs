@@ -8,7 +8,13 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 
 fn ask(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let output = sandbox.command().env("KAPSA_EMBED", "now").arg("--json").args(args).output().expect("it starts");
+    let output = sandbox
+        .command()
+        .env("KAPSA_EMBED", "now")
+        .arg("--json")
+        .args(args)
+        .output()
+        .expect("it starts");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("it prints JSON")
 }
@@ -21,16 +27,23 @@ fn fails(sandbox: &Sandbox, args: &[&str], code: i32, error: &str) {
 }
 
 fn texts(found: &Value) -> Vec<String> {
-    found["hits"].as_array().expect("hits").iter().map(|hit| hit["snippet"].as_str().expect("a snippet").to_string()).collect()
+    found["hits"]
+        .as_array()
+        .expect("hits")
+        .iter()
+        .map(|hit| hit["snippet"].as_str().expect("a snippet").to_string())
+        .collect()
 }
 
 #[test]
 fn a_put_is_found_by_its_meaning_at_once() {
     let sandbox = Sandbox::empty();
     ask(&sandbox, &["init"]);
-    for text in
-        ["Our staging environment was broken by an expired TLS certificate", "The cat sleeps on the sofa", "Lunch is at noon"]
-    {
+    for text in [
+        "Our staging environment was broken by an expired TLS certificate",
+        "The cat sleeps on the sofa",
+        "Lunch is at noon",
+    ] {
         ask(&sandbox, &["put", "--text", text]);
     }
     let found = ask(&sandbox, &["find", "kitten napping on a couch", "--mode", "explain"]);
@@ -41,7 +54,10 @@ fn a_put_is_found_by_its_meaning_at_once() {
     assert!(why["points"]["meaning"].as_f64().expect("points") > 0.9);
     assert_eq!(ask(&sandbox, &["find", "kitten couch", "--mode", "lex"])["count"], 0);
     let stats = ask(&sandbox, &["stats"]);
-    assert_eq!((&stats["vectors"]["vector_count"], &stats["vectors"]["missing"]), (&3.into(), &0.into()));
+    assert_eq!(
+        (&stats["vectors"]["vector_count"], &stats["vectors"]["missing"]),
+        (&3.into(), &0.into())
+    );
     assert_eq!(ask(&sandbox, &["model", "list"])["models"][0]["in_force"], true);
 }
 
@@ -57,7 +73,10 @@ fn what_was_put_for_later_is_embedded_by_embed_and_goes_on_where_it_stopped() {
     let part = ask(&sandbox, &["embed", "--limit", "2"]);
     assert_eq!((&part["record_count"], &part["missing"]), (&2.into(), &1.into()));
     let found = ask(&sandbox, &["find", "a barking hound"]);
-    assert_eq!((&found["covered"], &found["missing"], &found["count"]), (&2.into(), &1.into(), &3.into()));
+    assert_eq!(
+        (&found["covered"], &found["missing"], &found["count"]),
+        (&2.into(), &1.into(), &3.into())
+    );
     assert_eq!(ask(&sandbox, &["embed"])["record_count"], 1);
     assert_eq!(ask(&sandbox, &["embed"])["record_count"], 0);
 }
@@ -80,7 +99,12 @@ pub(crate) fn tiny_model(sandbox: &Sandbox) -> std::path::PathBuf {
         shapes.push((format!("{name}.weight"), vec![rows, columns]));
         shapes.push((format!("{name}.bias"), vec![rows]));
     };
-    for part in ["attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"] {
+    for part in [
+        "attention.self.query",
+        "attention.self.key",
+        "attention.self.value",
+        "attention.output.dense",
+    ] {
         linear(&format!("encoder.layer.0.{part}"), 32, 32);
     }
     linear("encoder.layer.0.intermediate.dense", 64, 32);
@@ -109,7 +133,13 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     let sandbox = Sandbox::empty();
     let models = sandbox.path("models");
     let call = |args: &[&str]| {
-        let output = sandbox.command().env("KAPSA_MODELS", &models).env_remove("KAPSA_EMBED").arg("--json").args(args).output();
+        let output = sandbox
+            .command()
+            .env("KAPSA_MODELS", &models)
+            .env_remove("KAPSA_EMBED")
+            .arg("--json")
+            .args(args)
+            .output();
         let output = output.expect("it starts");
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
@@ -119,16 +149,25 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     call(&["put", "--text", "the dog barks"]);
     let folder = tiny_model(&sandbox);
     let added = call(&["model", "add", folder.to_str().expect("UTF-8")]);
-    assert_eq!((&added["models"][0]["name"], &added["models"][0]["dimension"]), (&"local:tiny".into(), &32.into()));
+    assert_eq!(
+        (&added["models"][0]["name"], &added["models"][0]["dimension"]),
+        (&"local:tiny".into(), &32.into())
+    );
     let part = call(&["reembed", "--model", "local:tiny", "--limit", "1"]);
     assert_eq!((&part["in_force"], &part["missing"]), (&false.into(), &1.into()));
     let stats = call(&["stats"]);
-    assert_eq!((&stats["vectors"]["dimension"], &stats["vectors"]["next_model"]), (&384.into(), &"tiny".into()));
+    assert_eq!(
+        (&stats["vectors"]["dimension"], &stats["vectors"]["next_model"]),
+        (&384.into(), &"tiny".into())
+    );
     assert_eq!(call(&["find", "the cat"])["model"], "paraphrase-MiniLM-L3-v2");
     assert_eq!(call(&["reembed", "--model", "local:tiny"])["in_force"], true);
     call(&["put", "--text", "the cats"]);
     let stats = call(&["stats"]);
-    assert_eq!((&stats["vectors"]["model"], &stats["vectors"]["vector_count"]), (&"tiny".into(), &3.into()));
+    assert_eq!(
+        (&stats["vectors"]["model"], &stats["vectors"]["vector_count"]),
+        (&"tiny".into(), &3.into())
+    );
     assert_eq!(call(&["find", "the cat"])["model"], "tiny");
     assert_eq!(call(&["model", "info"])["name"], "tiny");
     assert_eq!(call(&["model", "info", "tiny"])["dimension"], 32);
@@ -136,16 +175,34 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     // What was stored is stored, and words find it; only vectors lack, and both people and programs are told why.
     let put = call(&["put", "--text", "the dogs"]);
     assert_eq!(put["change"], "added");
-    assert!(put["embedding"].as_str().is_some_and(|told| told.starts_with("failed: ") && told.contains("tiny")), "{put}");
+    assert!(
+        put["embedding"]
+            .as_str()
+            .is_some_and(|told| told.starts_with("failed: ") && told.contains("tiny")),
+        "{put}"
+    );
     let mut people = sandbox.command();
-    people.env("KAPSA_MODELS", &models).args(["put", "--embed", "now", "--uri", "note/p", "--text", "for people"]);
+    people.env("KAPSA_MODELS", &models).args([
+        "put",
+        "--embed",
+        "now",
+        "--uri",
+        "note/p",
+        "--text",
+        "for people",
+    ]);
     let people = people.output().expect("it starts");
     assert!(people.status.success());
     assert!(String::from_utf8_lossy(&people.stdout).contains("added"));
     assert!(String::from_utf8_lossy(&people.stderr).starts_with("stored, without vectors: "));
     let found = call(&["find", "dogs"]);
     assert_eq!((&found["mode"], &found["count"]), (&"lex".into(), &2.into()));
-    let output = sandbox.command().env("KAPSA_MODELS", &models).args(["embed", "--json"]).output().expect("it starts");
+    let output = sandbox
+        .command()
+        .env("KAPSA_MODELS", &models)
+        .args(["embed", "--json"])
+        .output()
+        .expect("it starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("model_missing"));
 }
@@ -156,7 +213,12 @@ fn a_folder_that_is_no_model_is_refused_and_leaves_nothing() {
     let folder = tiny_model(&sandbox);
     let path = folder.to_str().expect("UTF-8").to_string();
     let add = || {
-        sandbox.command().env("KAPSA_MODELS", sandbox.path("models")).args(["model", "add", &path]).output().expect("it starts")
+        sandbox
+            .command()
+            .env("KAPSA_MODELS", sandbox.path("models"))
+            .args(["model", "add", &path])
+            .output()
+            .expect("it starts")
     };
     let refused = |what: &str| {
         let output = add();
@@ -170,9 +232,14 @@ fn a_folder_that_is_no_model_is_refused_and_leaves_nothing() {
     refused("model.safetensors");
     std::fs::write(folder.join("model.safetensors"), &weights).expect("whole");
     let config = std::fs::read_to_string(folder.join("config.json")).expect("config");
-    std::fs::write(folder.join("config.json"), config.replace("\"bert\"", "\"gpt2\"")).expect("other");
+    std::fs::write(folder.join("config.json"), config.replace("\"bert\"", "\"gpt2\""))
+        .expect("other");
     refused("gpt2");
-    std::fs::write(folder.join("config.json"), config.replace("\"hidden_size\":32", "\"hidden_size\":99999")).expect("large");
+    std::fs::write(
+        folder.join("config.json"),
+        config.replace("\"hidden_size\":32", "\"hidden_size\":99999"),
+    )
+    .expect("large");
     refused("hidden size");
     std::fs::write(folder.join("config.json"), "{").expect("broken");
     refused("config.json");
@@ -205,9 +272,10 @@ fn doctor_and_stats_tell_what_lacks_vectors() {
         let report = ask(&sandbox, &["doctor"]);
         assert_eq!(report["status"], "ok", "{report}");
         let found = report["diagnostics"].as_array().expect("a list").clone();
-        found
-            .iter()
-            .any(|d| d["code"] == "vectors_missing" && d["hint"].as_str().is_some_and(|hint| hint.contains("kapsa embed")))
+        found.iter().any(|d| {
+            d["code"] == "vectors_missing"
+                && d["hint"].as_str().is_some_and(|hint| hint.contains("kapsa embed"))
+        })
     };
     assert!(!codes(), "nothing is there yet");
     sandbox.ok(&["put", "--text", "the cat sleeps"]);
@@ -231,7 +299,8 @@ pub(crate) fn ollama() -> Stub {
             Reply::json(&json!({ "embeddings": vectors }))
         }
         _ => {
-            let details = json!({"family": "stub", "parameter_size": "1", "quantization_level": "none"});
+            let details =
+                json!({"family": "stub", "parameter_size": "1", "quantization_level": "none"});
             Reply::json(&json!({ "details": details }))
         }
     })
@@ -248,7 +317,9 @@ fn the_key_of_openai_does_not_go_to_another_service() {
         Reply::json(&json!({ "data": request.texts().iter().map(row).collect::<Vec<Value>>() }))
     });
     let own = ("OPENAI_API_KEY", "sk-own");
-    for (variables, sent) in [(vec![own], None), (vec![own, ("KAPSA_EMBED_KEY", "sk-given")], Some("Bearer sk-given"))] {
+    for (variables, sent) in
+        [(vec![own], None), (vec![own, ("KAPSA_EMBED_KEY", "sk-given")], Some("Bearer sk-given"))]
+    {
         let seen = server.requests().len();
         let mut command = sandbox.command();
         command.env("KAPSA_EMBED_URL", format!("{}/v1", server.url())).envs(variables);
@@ -278,7 +349,13 @@ fn a_service_takes_over_and_a_put_outlives_it() {
     ask(&sandbox, &["init"]);
     ask(&sandbox, &["put", "--text", "the cat sleeps"]);
     let call = |url: &str, args: &[&str]| {
-        let output = sandbox.command().env("KAPSA_EMBED", "now").env("KAPSA_EMBED_URL", url).arg("--json").args(args).output();
+        let output = sandbox
+            .command()
+            .env("KAPSA_EMBED", "now")
+            .env("KAPSA_EMBED_URL", url)
+            .arg("--json")
+            .args(args)
+            .output();
         let output = output.expect("it starts");
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
@@ -286,12 +363,20 @@ fn a_service_takes_over_and_a_put_outlives_it() {
     let server = ollama();
     let url = server.url();
     let report = call(&url, &["reembed", "--model", "ollama:x"]);
-    assert_eq!((&report["model"], &report["in_force"], &report["missing"]), (&"ollama/x".into(), &true.into(), &0.into()));
+    assert_eq!(
+        (&report["model"], &report["in_force"], &report["missing"]),
+        (&"ollama/x".into(), &true.into(), &0.into())
+    );
     call(&url, &["put", "--text", "the dog barks"]);
     let vectors = &call(&url, &["stats"])["vectors"];
-    assert_eq!((&vectors["model"], &vectors["dimension"], &vectors["covered"]), (&"ollama/x".into(), &3.into(), &2.into()));
+    assert_eq!(
+        (&vectors["model"], &vectors["dimension"], &vectors["covered"]),
+        (&"ollama/x".into(), &3.into(), &2.into())
+    );
     // Nobody listens at the port of a listener that is gone.
-    let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let gone = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port");
     let put = call(&format!("http://{gone}"), &["put", "--text", "the bird sings"]);
     assert_eq!(put["change"], "added");
     assert!(put["embedding"].as_str().is_some_and(|told| told.starts_with("failed: ")), "{put}");

@@ -25,25 +25,39 @@ fn every_field_goes_in_and_comes_out() {
     });
     sandbox.json_with(&["put"], record.to_string().as_bytes());
     let got = sandbox.json(&["get", "fact/x"]);
-    for (name, value) in record.as_object().expect("an object").iter().filter(|(name, _)| *name != "uri") {
+    for (name, value) in
+        record.as_object().expect("an object").iter().filter(|(name, _)| *name != "uri")
+    {
         assert_eq!(&got[name], value, "{name}");
     }
     assert_eq!(got["uri"], "mv2://default/fact/x");
     assert!(got["committed_at"].as_str().is_some_and(|at| at.ends_with('Z')));
     let shown = sandbox.ok(&["get", "fact/x"]);
-    assert!(shown.contains("the text\nof two lines") && shown.contains("2026-11-01 10:00:00"), "{shown}");
+    assert!(
+        shown.contains("the text\nof two lines") && shown.contains("2026-11-01 10:00:00"),
+        "{shown}"
+    );
 }
 
 #[test]
 fn standard_input_is_an_object_or_lines_or_plain_text() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.json_with(&["put"], b"{\n  \"text\": \"spread\",\n  \"uri\": \"note/s\"\n}\n")["change"], "added");
-    let bulk = sandbox.json_with(&["put", "-"], b"{\"text\":\"one\"}\n\n{\"text\":\"two\"}\n{\"text\":\"three\"}");
+    assert_eq!(
+        sandbox.json_with(&["put"], b"{\n  \"text\": \"spread\",\n  \"uri\": \"note/s\"\n}\n")["change"],
+        "added"
+    );
+    let bulk = sandbox.json_with(
+        &["put", "-"],
+        b"{\"text\":\"one\"}\n\n{\"text\":\"two\"}\n{\"text\":\"three\"}",
+    );
     assert_eq!(
         (&bulk["added"], &bulk["record_count"], &bulk["commit_count"], &bulk["last_sequence"]),
         (&3.into(), &3.into(), &1.into(), &4.into())
     );
-    assert_eq!(sandbox.json_with(&["put", "--plain", "--uri", "note/p"], b"{ not JSON\n")["sequence"], 5);
+    assert_eq!(
+        sandbox.json_with(&["put", "--plain", "--uri", "note/p"], b"{ not JSON\n")["sequence"],
+        5
+    );
     assert_eq!(sandbox.ok(&["get", "note/p", "--raw"]), "{ not JSON\n");
 }
 
@@ -51,14 +65,33 @@ fn standard_input_is_an_object_or_lines_or_plain_text() {
 fn flags_and_variables_fill_in_what_records_lack() {
     let sandbox = Sandbox::new();
     let lines = b"{\"text\":\"a\",\"kind\":\"own\",\"uri\":\"n/a\"}\n{\"text\":\"b\",\"uri\":\"n/b\",\"tags\":[\"t=own\"]}\n";
-    let args = ["put", "--kind", "fact", "--tag", "t=flag", "--tag", "u", "--meta", "{\"m\":1}", "--confidence", "0.5"];
+    let args = [
+        "put",
+        "--kind",
+        "fact",
+        "--tag",
+        "t=flag",
+        "--tag",
+        "u",
+        "--meta",
+        "{\"m\":1}",
+        "--confidence",
+        "0.5",
+    ];
     sandbox.json_with(&args, lines);
     let (a, b) = (sandbox.json(&["get", "n/a"]), sandbox.json(&["get", "n/b"]));
     assert_eq!((&a["kind"], &b["kind"]), (&"own".into(), &"fact".into()));
-    assert_eq!((&a["tags"], &b["tags"]), (&json!({"t": "flag", "u": ""}), &json!({"t": "own", "u": ""})));
+    assert_eq!(
+        (&a["tags"], &b["tags"]),
+        (&json!({"t": "flag", "u": ""}), &json!({"t": "own", "u": ""}))
+    );
     assert_eq!((&a["metadata"]["m"], &a["confidence"]), (&1.into(), &json!(0.5)));
-    let named =
-        sandbox.command().env("KAPSA_AGENT", "ann").env("KAPSA_RUN", "r1").args(["put", "--text", "c", "--uri", "n/c"]).status();
+    let named = sandbox
+        .command()
+        .env("KAPSA_AGENT", "ann")
+        .env("KAPSA_RUN", "r1")
+        .args(["put", "--text", "c", "--uri", "n/c"])
+        .status();
     assert!(named.expect("it runs").success());
     let c = sandbox.json(&["get", "n/c"]);
     assert_eq!((&c["agent"], &c["run"]), (&"ann".into(), &"r1".into()));
@@ -67,18 +100,27 @@ fn flags_and_variables_fill_in_what_records_lack() {
 #[test]
 fn each_prints_a_line_per_record_and_the_summary() {
     let sandbox = Sandbox::new();
-    let run = sandbox.run_with(&["put", "--each", "--json"], b"{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
-    let lines: Vec<serde_json::Value> = run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let run =
+        sandbox.run_with(&["put", "--each", "--json"], b"{\"text\":\"a\"}\n{\"text\":\"b\"}\n");
+    let lines: Vec<serde_json::Value> =
+        run.out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines.len(), 3);
-    assert_eq!((&lines[0]["sequence"], &lines[1]["sequence"], &lines[2]["record_count"]), (&1.into(), &2.into(), &2.into()));
+    assert_eq!(
+        (&lines[0]["sequence"], &lines[1]["sequence"], &lines[2]["record_count"]),
+        (&1.into(), &2.into(), &2.into())
+    );
 }
 
 #[test]
 fn a_bad_line_drops_its_batch_and_says_where_to_go_on() {
     let sandbox = Sandbox::new();
-    let lines = "{\"text\":\"1\"}\n{\"text\":\"2\"}\n\n{\"text\":\"3\"}\n{\"text\":\"4\"}\n{\"text\":\n";
+    let lines =
+        "{\"text\":\"1\"}\n{\"text\":\"2\"}\n\n{\"text\":\"3\"}\n{\"text\":\"4\"}\n{\"text\":\n";
     let error = sandbox.fails_with(&["put", "--batch", "2"], lines.as_bytes(), 1, "invalid_json");
-    assert_eq!((&error["line"], &error["committed"], &error["resume_line"]), (&6.into(), &4.into(), &6.into()));
+    assert_eq!(
+        (&error["line"], &error["committed"], &error["resume_line"]),
+        (&6.into(), &4.into(), &6.into())
+    );
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("line 6")), "{error}");
     assert_eq!(sandbox.count(), 4);
 }
@@ -97,8 +139,18 @@ fn batches_are_commits() {
 #[test]
 fn a_mistyped_field_is_refused_by_name() {
     let sandbox = Sandbox::new();
-    let error = sandbox.fails_with(&["put"], b"{\"text\":\"x\"}\n{\"text\":\"y\",\"titel\":\"z\"}\n", 1, "unknown_field");
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("line 2") && message.contains("titel")), "{error}");
+    let error = sandbox.fails_with(
+        &["put"],
+        b"{\"text\":\"x\"}\n{\"text\":\"y\",\"titel\":\"z\"}\n",
+        1,
+        "unknown_field",
+    );
+    assert!(
+        error["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("line 2") && message.contains("titel")),
+        "{error}"
+    );
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("`title`")), "{error}");
     assert_eq!(sandbox.count(), 0, "the batch is dropped");
 }
@@ -106,7 +158,12 @@ fn a_mistyped_field_is_refused_by_name() {
 #[test]
 fn flags_that_fit_one_record_are_refused_for_many() {
     let sandbox = Sandbox::new();
-    sandbox.fails_with(&["put", "--uri", "n/a"], b"{\"text\":\"x\"}\n{\"text\":\"y\"}\n", 1, "invalid_record");
+    sandbox.fails_with(
+        &["put", "--uri", "n/a"],
+        b"{\"text\":\"x\"}\n{\"text\":\"y\"}\n",
+        1,
+        "invalid_record",
+    );
     sandbox.write("a.md", "text");
     sandbox.fails(&["put", "a.md", "--uri", "n/a"], 1, "usage");
     sandbox.fails(&["put", "a.md", "--title", "x"], 1, "usage");
@@ -122,12 +179,17 @@ fn each_tells_of_a_commit_while_the_input_goes_on() {
 
     let sandbox = Sandbox::new();
     let mut command = sandbox.command();
-    command.args(["put", "-", "--each", "--batch", "1", "--json"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+        .args(["put", "-", "--each", "--batch", "1", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(b"{\"text\":\"first\"}\n").expect("it reads");
     let mut told = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut told).expect("a line, while the input is open");
+    BufReader::new(child.stdout.take().expect("a pipe"))
+        .read_line(&mut told)
+        .expect("a line, while the input is open");
     assert!(told.contains("\"sequence\":1"), "{told}");
     assert_eq!(sandbox.count(), 1);
     drop(input);

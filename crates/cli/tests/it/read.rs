@@ -16,7 +16,12 @@ fn old_revisions_stay_readable() {
     assert_eq!(sandbox.json(&["get", "note/a"])["text"], "third");
     assert_eq!(sandbox.json(&["get", "mv2://default/note/a", "--seq", "1"])["text"], "first");
     let history = sandbox.json(&["history", "note/a"]);
-    let sequences: Vec<_> = history["records"].as_array().expect("a list").iter().map(|r| r["sequence"].as_u64()).collect();
+    let sequences: Vec<_> = history["records"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|r| r["sequence"].as_u64())
+        .collect();
     assert_eq!(sequences, [Some(1), Some(2), Some(3)]);
     assert_eq!(sandbox.ok(&["history", "note/a"]).lines().count(), 3);
 }
@@ -38,7 +43,10 @@ fn forgetting_hides_and_keeps_the_history() {
     let put = sandbox.json(&["forget", "note/a"]);
     assert_eq!((&put["change"], &put["sequence"]), (&"forgotten".into(), &4.into()));
     let error = sandbox.fails(&["get", "note/a"], 1, "uri_not_found");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("kapsa history note/a")), "{error}");
+    assert!(
+        error["hint"].as_str().is_some_and(|hint| hint.contains("kapsa history note/a")),
+        "{error}"
+    );
     assert_eq!(sandbox.json(&["find", "third"])["count"], 0);
     assert_eq!(sandbox.count(), 0);
     let history = sandbox.json(&["history", "note/a"]);
@@ -62,7 +70,10 @@ fn stocked() -> Sandbox {
 
 fn uris(value: &serde_json::Value, list: &str) -> Vec<String> {
     let records = value[list].as_array().expect("a list");
-    let mut uris: Vec<_> = records.iter().map(|r| r["uri"].as_str().expect("a URI").replace("mv2://default/", "")).collect();
+    let mut uris: Vec<_> = records
+        .iter()
+        .map(|r| r["uri"].as_str().expect("a URI").replace("mv2://default/", ""))
+        .collect();
     uris.sort();
     uris
 }
@@ -76,10 +87,17 @@ fn find_marks_the_words_and_obeys_every_filter() {
     assert!(hit.get("text").is_none());
     let snippet = hit["snippet"].as_str().expect("a snippet");
     let marks = hit["marks"].as_array().expect("marks").iter();
-    let words: Vec<_> =
-        marks.map(|m| &snippet[m[0].as_u64().expect("a place") as usize..m[1].as_u64().expect("a place") as usize]).collect();
+    let words: Vec<_> = marks
+        .map(|m| {
+            &snippet
+                [m[0].as_u64().expect("a place") as usize..m[1].as_u64().expect("a place") as usize]
+        })
+        .collect();
     assert_eq!(words, ["writer", "lock"]);
-    assert!(sandbox.ok(&["find", "lock"]).contains("lock") && !sandbox.ok(&["find", "lock"]).contains("**"));
+    assert!(
+        sandbox.ok(&["find", "lock"]).contains("lock")
+            && !sandbox.ok(&["find", "lock"]).contains("**")
+    );
     assert_eq!(sandbox.json(&["find", "lock", "--full", "-k", "1"])["count"], 1);
     assert!(sandbox.json(&["find", "pockets", "--full"])["hits"][0]["text"].is_string());
     for (filter, want) in [
@@ -97,7 +115,13 @@ fn find_marks_the_words_and_obeys_every_filter() {
         assert_eq!(uris(&sandbox.json(&args), "hits"), want, "{filter:?}");
     }
     assert_eq!(sandbox.json(&["find", "lock", "--source", "README.md"])["count"], 0);
-    assert_eq!(uris(&sandbox.json(&["find", "pockets", "--entity", "pocket", "--domain", "sewing"]), "hits"), ["n/3"]);
+    assert_eq!(
+        uris(
+            &sandbox.json(&["find", "pockets", "--entity", "pocket", "--domain", "sewing"]),
+            "hits"
+        ),
+        ["n/3"]
+    );
 }
 
 #[test]
@@ -116,9 +140,25 @@ fn find_falls_back_only_when_asked_and_says_so() {
 fn any_text_is_a_query() {
     let sandbox = stocked();
     let long = "lock ".repeat(10_000);
-    for query in ["the of and", "\"unbalanced lock", "(lock] {", "+ - \"\"", "kind:", "lock\u{202e}", "🙂", "", long.as_str()] {
+    for query in [
+        "the of and",
+        "\"unbalanced lock",
+        "(lock] {",
+        "+ - \"\"",
+        "kind:",
+        "lock\u{202e}",
+        "🙂",
+        "",
+        long.as_str(),
+    ] {
         let run = sandbox.run(&["find", "--json", "--", query]);
-        assert_eq!(run.code, Some(0), "{}: {}", query.chars().take(20).collect::<String>(), run.err);
+        assert_eq!(
+            run.code,
+            Some(0),
+            "{}: {}",
+            query.chars().take(20).collect::<String>(),
+            run.err
+        );
     }
     sandbox.fails(&["find", &"lock ".repeat(20_000)], 1, "query_too_long");
     for bad in ["0", "10001", "-3", "x"] {
@@ -129,12 +169,28 @@ fn any_text_is_a_query() {
 #[test]
 fn timeline_goes_both_ways_and_obeys_filters() {
     let sandbox = stocked();
-    let first = |args: &[&str]| sandbox.json(args)["records"][0]["uri"].as_str().map(str::to_string);
-    assert_eq!(first(&["timeline", "--limit", "1", "--oldest"]).as_deref(), Some("mv2://default/n/1"));
+    let first =
+        |args: &[&str]| sandbox.json(args)["records"][0]["uri"].as_str().map(str::to_string);
+    assert_eq!(
+        first(&["timeline", "--limit", "1", "--oldest"]).as_deref(),
+        Some("mv2://default/n/1")
+    );
     assert_eq!(first(&["timeline", "--limit", "1"]).as_deref(), Some("mv2://default/n/3"));
-    assert_eq!(first(&["timeline", "--limit", "1", "--reverse"]).as_deref(), Some("mv2://default/n/3"));
-    assert_eq!(uris(&sandbox.json(&["timeline", "--kind", "fact", "--kind", "note"]), "records").len(), 3);
-    assert_eq!(uris(&sandbox.json(&["timeline", "--since", "2026-02-01", "--until", "2026-03-01"]), "records"), ["n/2"]);
+    assert_eq!(
+        first(&["timeline", "--limit", "1", "--reverse"]).as_deref(),
+        Some("mv2://default/n/3")
+    );
+    assert_eq!(
+        uris(&sandbox.json(&["timeline", "--kind", "fact", "--kind", "note"]), "records").len(),
+        3
+    );
+    assert_eq!(
+        uris(
+            &sandbox.json(&["timeline", "--since", "2026-02-01", "--until", "2026-03-01"]),
+            "records"
+        ),
+        ["n/2"]
+    );
     assert_eq!(sandbox.json(&["timeline", "--limit", "0"])["count"], 0);
     for bad in ["yesterday", "2026-02-30", "7x", "2026-02-01T00:00:00"] {
         sandbox.fails(&["timeline", "--since", bad], 1, "usage");
@@ -146,7 +202,10 @@ fn stats_count_and_info_is_the_same() {
     let sandbox = three_revisions();
     let stats = sandbox.json(&["stats", "--count"]);
     assert_eq!((&stats["record_count"], &stats["uri_count"]), (&3.into(), &1.into()));
-    assert_eq!(stats["size_bytes"].as_u64(), Some(std::fs::metadata(sandbox.capsule()).expect("a capsule").len()));
+    assert_eq!(
+        stats["size_bytes"].as_u64(),
+        Some(std::fs::metadata(sandbox.capsule()).expect("a capsule").len())
+    );
     assert_eq!(sandbox.json(&["info"])["record_count"], 3);
     assert!(sandbox.json(&["stats"]).get("uri_count").is_none());
     assert!(sandbox.ok(&["stats"]).contains("records"));
@@ -161,7 +220,8 @@ fn a_whole_capsule_verifies_and_a_damaged_one_is_located() {
     assert_eq!(sandbox.json(&["doctor"])["status"], "ok");
     let mut bytes = crate::support::bytes(&sandbox.capsule());
     let needle = b"writer holds";
-    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap_or(bytes.len() - 40);
+    let at =
+        bytes.windows(needle.len()).position(|window| window == needle).unwrap_or(bytes.len() - 40);
     bytes[at] ^= 1;
     sandbox.write(".kapsa/workspace.kapsa", &bytes);
     let run = sandbox.run(&["verify", "--json"]);
@@ -198,7 +258,10 @@ fn purge_must_be_confirmed_and_erases_at_the_next_compaction() {
     sandbox.fails(&["purge", "note/secret"], 1, "confirmation_required");
     assert_eq!(sandbox.json(&["get", "note/secret"])["text"], "xyzzy-canary");
     let purged = sandbox.json(&["purge", "note/secret", "--yes"]);
-    assert_eq!((&purged["uri"], &purged["revision_count"]), (&"mv2://default/note/secret".into(), &1.into()));
+    assert_eq!(
+        (&purged["uri"], &purged["revision_count"]),
+        (&"mv2://default/note/secret".into(), &1.into())
+    );
     sandbox.fails(&["get", "note/secret"], 1, "uri_not_found");
     assert!(sandbox.json(&["compact"])["purged"].as_u64() >= Some(1));
     let bytes = crate::support::bytes(&sandbox.capsule());
@@ -239,12 +302,20 @@ fn reading_makes_no_file_and_changes_none() {
     for verb in verbs {
         let on = |path: &std::path::Path| {
             let path = path.to_str().expect("UTF-8").to_string();
-            let args: Vec<String> = verb.iter().map(|s| (*s).to_string()).chain(["--capsule".to_string(), path]).collect();
+            let args: Vec<String> = verb
+                .iter()
+                .map(|s| (*s).to_string())
+                .chain(["--capsule".to_string(), path])
+                .collect();
             sandbox.run(&args);
         };
         on(&lone);
         on(&missing);
-        let names: Vec<_> = std::fs::read_dir(sandbox.path("lone")).expect("there").flatten().map(|e| e.file_name()).collect();
+        let names: Vec<_> = std::fs::read_dir(sandbox.path("lone"))
+            .expect("there")
+            .flatten()
+            .map(|e| e.file_name())
+            .collect();
         assert_eq!(names, ["copy.kapsa"], "{verb:?}");
     }
     assert_eq!(std::fs::read(&lone).expect("there"), before);

@@ -68,7 +68,19 @@ fn team() -> Sandbox {
     sandbox.write("models/cro.json", SCRIPT);
     sandbox.write("state.json", r#"{"lead": "acme"}"#);
     let fact = |text: &str, id: &str, domain: &str, level: &str| {
-        sandbox.ok(&["fact", "add", text, "--id", id, "--entity", "acme", "--domain", domain, "--classification", level]);
+        sandbox.ok(&[
+            "fact",
+            "add",
+            text,
+            "--id",
+            id,
+            "--entity",
+            "acme",
+            "--domain",
+            domain,
+            "--classification",
+            level,
+        ]);
     };
     fact("Acme pays late", "f1", "revenue", "confidential");
     fact("Acme hires", "f2", "hr", "internal");
@@ -82,23 +94,53 @@ fn warned(run: &Run) -> (Option<i32>, &str) {
 #[test]
 fn a_node_runs_over_a_state_and_is_remembered() {
     let sandbox = team();
-    let ran = sandbox.json(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", "after.json"]);
+    let ran = sandbox.json(&[
+        "role",
+        "run",
+        "cro",
+        "qualify",
+        "--state",
+        "state.json",
+        "--out",
+        "after.json",
+    ]);
     let run = &ran["nodes"][0];
-    assert_eq!((&ran["role"], &ran["operator"], &run["node"]), (&json!("cro"), &json!("revenue_ops"), &json!("qualify")));
-    assert_eq!((&run["output"], &run["tokens_in"], &run["tokens_out"]), (&json!({"score": 85}), &json!(1000), &json!(200)));
-    assert_eq!((&run["cost"], &run["answered"], &run["step_count"]), (&json!(0.006), &json!(true), &json!(1)));
+    assert_eq!(
+        (&ran["role"], &ran["operator"], &run["node"]),
+        (&json!("cro"), &json!("revenue_ops"), &json!("qualify"))
+    );
+    assert_eq!(
+        (&run["output"], &run["tokens_in"], &run["tokens_out"]),
+        (&json!({"score": 85}), &json!(1000), &json!(200))
+    );
+    assert_eq!(
+        (&run["cost"], &run["answered"], &run["step_count"]),
+        (&json!(0.006), &json!(true), &json!(1))
+    );
     assert_eq!(ran["state"], json!({"lead": "acme", "score": {"score": 85}}));
-    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
+    let written: Value =
+        serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
     assert_eq!(written, ran["state"]);
     let episodes = sandbox.json(&["episode", "list", "--agent", "cro"]);
     let episode = &episodes["episodes"][0];
-    assert_eq!((&episode["id"], &episode["entity"], &episode["domain"]), (&run["episode"], &json!("acme"), &json!("revenue")));
+    assert_eq!(
+        (&episode["id"], &episode["entity"], &episode["domain"]),
+        (&run["episode"], &json!("acme"), &json!("revenue"))
+    );
     assert_eq!(episode["classification"], "confidential", "its prompt held something confidential");
 
     let told = sandbox.ok(&["role", "run", "cro", "revenue_ops", "--state", "state.json"]);
     let lines: Vec<&str> = told.lines().collect();
-    assert_eq!((lines[0].replace("**", ""), lines.len()), ("qualify: {\"score\":85}".into(), 4), "{told}");
-    assert!(lines[1].contains("1000 tokens in, 200 out") && lines[1].contains("cost 0.006000; episode ep_"), "{told}");
+    assert_eq!(
+        (lines[0].replace("**", ""), lines.len()),
+        ("qualify: {\"score\":85}".into(), 4),
+        "{told}"
+    );
+    assert!(
+        lines[1].contains("1000 tokens in, 200 out")
+            && lines[1].contains("cost 0.006000; episode ep_"),
+        "{told}"
+    );
     assert_eq!(lines[2].replace("**", ""), "grade: A");
 }
 
@@ -106,16 +148,23 @@ fn a_node_runs_over_a_state_and_is_remembered() {
 fn an_agent_node_uses_the_roles_memory() {
     let sandbox = team();
     let ran = sandbox.json(&["role", "run", "cro", "research.look", "--state", "state.json"]);
-    assert_eq!((&ran["nodes"][0]["output"], &ran["nodes"][0]["step_count"]), (&json!("They pay late."), &json!(3)));
+    assert_eq!(
+        (&ran["nodes"][0]["output"], &ran["nodes"][0]["step_count"]),
+        (&json!("They pay late."), &json!(3))
+    );
     let insights = sandbox.json(&["insight", "list", "--agent", "cro"]);
     let insight = &insights["insights"][0];
-    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Acme is slow"), &json!("confidential")));
+    assert_eq!(
+        (&insight["text"], &insight["classification"]),
+        (&json!("Acme is slow"), &json!("confidential"))
+    );
 }
 
 #[test]
 fn what_is_meant_is_found_or_asked_for() {
     let sandbox = team();
-    let run = |name: &str| ["role", "run", "cro", name, "--state", "state.json"].map(str::to_string);
+    let run =
+        |name: &str| ["role", "run", "cro", name, "--state", "state.json"].map(str::to_string);
     let fails = |name: &str, code: &str| {
         let run = run(name);
         sandbox.fails(&run.each_ref().map(String::as_str), 1, code)
@@ -123,17 +172,35 @@ fn what_is_meant_is_found_or_asked_for() {
     let error = fails("grade", "ambiguous_node");
     assert_eq!(error["message"], "`grade` is ambiguous: revenue_ops.grade, research.grade");
     let error = fails("score", "node_not_found");
-    assert_eq!(error["hint"], "it has revenue_ops.qualify, revenue_ops.grade, research.look, research.grade");
+    assert_eq!(
+        error["hint"],
+        "it has revenue_ops.qualify, revenue_ops.grade, research.look, research.grade"
+    );
     let error = fails("revenue_ops.grade", "missing_keys");
-    assert_eq!(error["message"], "node `grade` of operator `revenue_ops` failed: the state has no `score.score`");
-    let ran = sandbox.json_with(&["role", "run", "cro", "revenue_ops.*", "--state", "-"], b"{\"lead\": \"acme\"}");
+    assert_eq!(
+        error["message"],
+        "node `grade` of operator `revenue_ops` failed: the state has no `score.score`"
+    );
+    let ran = sandbox.json_with(
+        &["role", "run", "cro", "revenue_ops.*", "--state", "-"],
+        b"{\"lead\": \"acme\"}",
+    );
     assert_eq!(ran["state"]["grade"], "A");
     let error = sandbox.fails(&["role", "run", "cto", "x"], 1, "role_not_found");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.ends_with("kapsa.toml declares cro, intern")), "{error}");
+    assert!(
+        error["hint"]
+            .as_str()
+            .is_some_and(|hint| hint.ends_with("kapsa.toml declares cro, intern")),
+        "{error}"
+    );
     sandbox.write("state.json", "[1]");
     sandbox.fails(&["role", "run", "cro", "qualify", "--state", "state.json"], 1, "usage");
     sandbox.write("state.json", "{}");
-    let error = sandbox.fails(&["role", "run", "intern", "x", "--state", "state.json"], 1, "node_not_found");
+    let error = sandbox.fails(
+        &["role", "run", "intern", "x", "--state", "state.json"],
+        1,
+        "node_not_found",
+    );
     assert_eq!(error["hint"], "it has no operators");
     let error = sandbox.fails(&["role", "respond", "intern", "hello"], 1, "no_model");
     assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("--model NAME")), "{error}");
@@ -150,9 +217,15 @@ fn a_role_answers_learns_and_tells() {
     sandbox.ok(&["role", "run", "cro", "qualify", "--state", "state.json"]);
     let learned = sandbox.json(&["role", "reflect", "cro"]);
     let insight = &learned["new"][0];
-    assert_eq!((&insight["text"], &insight["classification"]), (&json!("Late payers churn"), &json!("confidential")));
+    assert_eq!(
+        (&insight["text"], &insight["classification"]),
+        (&json!("Late payers churn"), &json!("confidential"))
+    );
     let published = sandbox.json(&["role", "publish", "cro", "--min-confidence", "0.7"]);
-    assert_eq!((&published["count"], &published["facts"][0]["classification"]), (&json!(1), &json!("confidential")));
+    assert_eq!(
+        (&published["count"], &published["facts"][0]["classification"]),
+        (&json!(1), &json!("confidential"))
+    );
     assert_eq!(
         sandbox.run(&["role", "publish", "cro", "--min-confidence", "0.9"]).err,
         "nothing to publish: no insight reaches the minimum confidence\n"
@@ -164,7 +237,17 @@ fn a_role_answers_learns_and_tells() {
 fn a_role_without_a_model_learns_by_counting() {
     let sandbox = team();
     for n in 0..3 {
-        sandbox.ok(&["episode", "add", "late", "--agent", "intern", "--action", "pay", "--id", &format!("e{n}")]);
+        sandbox.ok(&[
+            "episode",
+            "add",
+            "late",
+            "--agent",
+            "intern",
+            "--action",
+            "pay",
+            "--id",
+            &format!("e{n}"),
+        ]);
     }
     let learned = sandbox.json(&["role", "reflect", "intern"]);
     assert_eq!(learned["new"][0]["text"], "pay came to the same result again and again: late");
@@ -177,9 +260,16 @@ fn roles_are_listed_and_shown() {
     let sandbox = team();
     let listed = sandbox.json(&["role", "list"]);
     assert_eq!((&listed["count"], &listed["roles"][0]["id"]), (&json!(2), &json!("cro")));
-    assert_eq!(listed["roles"][0]["operators"][1]["nodes"][0], json!({"name": "look", "kind": "agent"}));
+    assert_eq!(
+        listed["roles"][0]["operators"][1]["nodes"][0],
+        json!({"name": "look", "kind": "agent"})
+    );
     let shown = sandbox.json(&["role", "show", "cro"]);
-    assert_eq!(shown["clearance"], json!({"revenue": "confidential", "ops": "internal"}), "as it is declared");
+    assert_eq!(
+        shown["clearance"],
+        json!({"revenue": "confidential", "ops": "internal"}),
+        "as it is declared"
+    );
     // What the capsule says narrows it, and what it does not say is closed.
     sandbox.ok(&["clearance", "set", "cro", "revenue=internal", "hr=restricted"]);
     assert_eq!(sandbox.json(&["role", "show", "cro"])["clearance"], json!({"revenue": "internal"}));
@@ -192,11 +282,23 @@ fn roles_are_listed_and_shown() {
     ] {
         assert!(told.contains(line), "{line}: {told}");
     }
-    assert_eq!(sandbox.run(&["context", "--agent", "cro"]).err, "nothing to show\n", "contexts go by the same");
-    for (action, want) in [("qualify_lead", "autonomous"), ("sign_contract", "forbidden"), ("other", "needs_approval")] {
+    assert_eq!(
+        sandbox.run(&["context", "--agent", "cro"]).err,
+        "nothing to show\n",
+        "contexts go by the same"
+    );
+    for (action, want) in [
+        ("qualify_lead", "autonomous"),
+        ("sign_contract", "forbidden"),
+        ("other", "needs_approval"),
+    ] {
         let run = sandbox.run(&["role", "can", "cro", action]);
         let code = if want == "autonomous" { 0 } else { 1 };
-        assert_eq!((run.code, run.out.as_str()), (Some(code), format!("{want}\n").as_str()), "scripts can ask");
+        assert_eq!(
+            (run.code, run.out.as_str()),
+            (Some(code), format!("{want}\n").as_str()),
+            "scripts can ask"
+        );
         let json = sandbox.run(&["role", "can", "cro", action, "--json"]);
         assert!(json.out.contains(&format!("\"permission\":\"{want}\"")), "{}", json.out);
     }
@@ -206,8 +308,16 @@ fn roles_are_listed_and_shown() {
 #[test]
 fn a_declaration_that_cannot_be_is_told_with_its_place() {
     for (from, to, told) in [
-        ("prompt = \"Score {lead}.\"", "promt = \"x\"", "in [[role.cro.operators.nodes]]: unknown field `promt`"),
-        ("soul = \"You are the CRO", "sole = \"You are the CRO", "in [role.cro]: unknown field `sole`"),
+        (
+            "prompt = \"Score {lead}.\"",
+            "promt = \"x\"",
+            "in [[role.cro.operators.nodes]]: unknown field `promt`",
+        ),
+        (
+            "soul = \"You are the CRO",
+            "sole = \"You are the CRO",
+            "in [role.cro]: unknown field `sole`",
+        ),
         (
             "revenue = \"confidential\"",
             "revenue = \"secret\"",
@@ -218,13 +328,37 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
             "tools = [\"memory_sing\"",
             "node `look` of operator `research`: there is no tool `memory_sing`",
         ),
-        ("temperature = 0.2", "temperature = -1.0", "node `qualify` of operator `revenue_ops`: a temperature"),
-        ("model = \"sonnet\"", "kind = \"chat\"", "node `qualify` of operator `revenue_ops`: its kind is llm or agent"),
-        ("scripted:models/cro.json", "scripted:../cro.json", "must be a relative path without `..`"),
-        ("scripted:models/cro.json", "oracle:1", "no provider of language models is called `oracle`"),
+        (
+            "temperature = 0.2",
+            "temperature = -1.0",
+            "node `qualify` of operator `revenue_ops`: a temperature",
+        ),
+        (
+            "model = \"sonnet\"",
+            "kind = \"chat\"",
+            "node `qualify` of operator `revenue_ops`: its kind is llm or agent",
+        ),
+        (
+            "scripted:models/cro.json",
+            "scripted:../cro.json",
+            "must be a relative path without `..`",
+        ),
+        (
+            "scripted:models/cro.json",
+            "oracle:1",
+            "no provider of language models is called `oracle`",
+        ),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
-        ("[role.intern]", "[role.\"../x\"]", "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: "),
-        ("[role.intern]", "[role.\"\"]", "kapsa.toml, in [role.\"\"]: its id cannot name an agent: "),
+        (
+            "[role.intern]",
+            "[role.\"../x\"]",
+            "kapsa.toml, in [role.\"../x\"]: its id cannot name an agent: ",
+        ),
+        (
+            "[role.intern]",
+            "[role.\"\"]",
+            "kapsa.toml, in [role.\"\"]: its id cannot name an agent: ",
+        ),
     ] {
         let sandbox = team();
         sandbox.write("kapsa.toml", CONFIG.replacen(from, to, 1));
@@ -247,7 +381,8 @@ fn roles_are_the_owners() {
 fn an_id_that_names_nobody_is_refused_when_the_file_is_read() {
     for id in ["../x", "", "a b", ".."] {
         let sandbox = team();
-        sandbox.write("kapsa.toml", CONFIG.replacen("[role.intern]", &format!("[role.\"{id}\"]"), 1));
+        sandbox
+            .write("kapsa.toml", CONFIG.replacen("[role.intern]", &format!("[role.\"{id}\"]"), 1));
         let error = sandbox.fails(&["role", "list"], 1, "invalid_config");
         assert_eq!(error["role"], id);
     }
@@ -260,7 +395,9 @@ fn a_state_replaces_a_file_and_nothing_else() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let sandbox = team();
-    let run = |out: &str| sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", out]);
+    let run = |out: &str| {
+        sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", out])
+    };
     crate::support::fifo(&sandbox.path("pipe"));
     symlink(sandbox.capsule(), sandbox.path("link")).expect("a link");
     fs::hard_link(sandbox.capsule(), sandbox.path("name")).expect("a name");
@@ -281,21 +418,35 @@ fn a_state_replaces_a_file_and_nothing_else() {
         let run = run(out);
         assert!(run.code == Some(1) && run.err.contains(why), "{out}: {run:?}");
     }
-    assert!(before == crate::support::bytes(&sandbox.capsule()), "nothing was written and nobody asked");
+    assert!(
+        before == crate::support::bytes(&sandbox.capsule()),
+        "nothing was written and nobody asked"
+    );
 
     fs::remove_file(sandbox.path("name")).expect("the other name goes");
     sandbox.write("real.json", "old");
-    fs::set_permissions(sandbox.path("real.json"), fs::Permissions::from_mode(0o640)).expect("permissions");
+    fs::set_permissions(sandbox.path("real.json"), fs::Permissions::from_mode(0o640))
+        .expect("permissions");
     fs::hard_link(sandbox.path("real.json"), sandbox.path("kept.json")).expect("a second name");
     symlink("real.json", sandbox.path("via.json")).expect("a link");
     run("via.json").success("via.json");
-    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("real.json"))).expect("JSON");
+    let written: Value =
+        serde_json::from_slice(&crate::support::bytes(&sandbox.path("real.json"))).expect("JSON");
     assert_eq!(written["score"], json!({"score": 85}));
-    assert_eq!(crate::support::bytes(&sandbox.path("kept.json")), b"old", "a new file took the place of the old one");
+    assert_eq!(
+        crate::support::bytes(&sandbox.path("kept.json")),
+        b"old",
+        "a new file took the place of the old one"
+    );
     let mode = fs::metadata(sandbox.path("real.json")).expect("there").permissions().mode();
     assert_eq!((mode & 0o777, sandbox.path("via.json").is_symlink()), (0o640, true));
-    let left = fs::read_dir(sandbox.path("")).expect("a folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    assert!(!left.into_iter().any(|name| name.starts_with(".kapsa-state-")), "nothing is left beside it");
+    let left = fs::read_dir(sandbox.path(""))
+        .expect("a folder")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    assert!(
+        !left.into_iter().any(|name| name.starts_with(".kapsa-state-")),
+        "nothing is left beside it"
+    );
 }
 
 /// A pipe is not waited for.
@@ -312,7 +463,8 @@ fn states_and_scripts_are_regular_files() {
         assert_eq!(error["message"], "cannot read pipe: not a regular file");
     }
     sandbox.fails(&["role", "run", "cro", "qualify", "--state", "models"], 1, "not_a_file");
-    let given = sandbox.run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
+    let given = sandbox
+        .run_with(&["role", "run", "cro", "qualify", "--state", "-"], br#"{"lead": "acme"}"#);
     given.success("standard input");
 }
 
@@ -320,18 +472,36 @@ fn states_and_scripts_are_regular_files() {
 #[test]
 fn a_chain_that_breaks_keeps_what_was_answered() {
     let sandbox = team();
-    sandbox.write("models/cro.json", r#"{"rules": [{"contains": "Score acme", "text": "{\"score\": 1}"}]}"#);
-    let args = ["role", "run", "cro", "revenue_ops", "--state", "state.json", "--out", "after.json"];
+    sandbox.write(
+        "models/cro.json",
+        r#"{"rules": [{"contains": "Score acme", "text": "{\"score\": 1}"}]}"#,
+    );
+    let args =
+        ["role", "run", "cro", "revenue_ops", "--state", "state.json", "--out", "after.json"];
     let error = sandbox.fails(&args, 1, "model_failed");
     assert_eq!((&error["done"], &error["tokens_in"]), (&json!(["qualify"]), &json!(0)));
-    let message = "node `grade` of operator `revenue_ops` failed: the script has no reply for this request";
+    let message =
+        "node `grade` of operator `revenue_ops` failed: the script has no reply for this request";
     assert_eq!(error["message"], message);
-    let written: Value = serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
+    let written: Value =
+        serde_json::from_slice(&crate::support::bytes(&sandbox.path("after.json"))).expect("JSON");
     assert_eq!(written, json!({"lead": "acme", "score": {"score": 1}}));
     let run = sandbox.run(&args);
     assert!(run.out.contains("qualify") && run.err.starts_with("error: node `grade`"), "{run:?}");
-    let lost = sandbox.run(&["role", "run", "cro", "qualify", "--state", "state.json", "--out", "no/such/folder"]);
-    assert!(lost.out.contains("{\"score\":1}") && lost.err.contains("cannot write no/such/folder"), "{lost:?}");
+    let lost = sandbox.run(&[
+        "role",
+        "run",
+        "cro",
+        "qualify",
+        "--state",
+        "state.json",
+        "--out",
+        "no/such/folder",
+    ]);
+    assert!(
+        lost.out.contains("{\"score\":1}") && lost.err.contains("cannot write no/such/folder"),
+        "{lost:?}"
+    );
     assert_eq!(sandbox.json(&["episode", "list", "--agent", "cro"])["count"], 5);
 }
 
@@ -353,14 +523,30 @@ fn a_service_answers_and_its_key_stays_with_it() {
         command.env("KAPSA_LLM_KEY", KEY).env("OPENAI_API_KEY", "sk-of-openai-itself");
         command.output().expect("it runs").into()
     };
-    let args = ["role", "run", "cro", "qualify", "--state", "state.json", "--model", "openai:gpt-x", "--json"];
+    let args = [
+        "role",
+        "run",
+        "cro",
+        "qualify",
+        "--state",
+        "state.json",
+        "--model",
+        "openai:gpt-x",
+        "--json",
+    ];
     let run = ask(&args);
     assert_eq!(warned(&run), (Some(0), ""));
     let ran: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&ran["state"]["score"], &ran["nodes"][0]["tokens_in"]), (&json!({"score": 70}), &json!(12)));
+    assert_eq!(
+        (&ran["state"]["score"], &ran["nodes"][0]["tokens_in"]),
+        (&json!({"score": 70}), &json!(12))
+    );
     assert_eq!(ran["nodes"][0].get("cost"), None, "the price is that of another model");
     let asked = &server.requests()[0];
-    assert_eq!((asked.path.as_str(), asked.header("authorization")), ("/v1/chat/completions", Some(&*format!("Bearer {KEY}"))));
+    assert_eq!(
+        (asked.path.as_str(), asked.header("authorization")),
+        ("/v1/chat/completions", Some(&*format!("Bearer {KEY}")))
+    );
     assert_eq!((&asked.body["model"], &asked.body["temperature"]), (&json!("gpt-x"), &json!(0.2)));
     let system = asked.body["messages"][0]["content"].as_str().expect("a system prompt");
     let want = "You are the CRO. Data-driven.\n\n## Goals\n- Grow revenue without losses\n\nAnswer as {\"score\": 0}.\n\n## Context\n- Acme pays late";

@@ -20,33 +20,68 @@ fn both(test: impl Fn(&Sandbox, &str)) {
 fn started(sandbox: &Sandbox) {
     sandbox.json(&["run", "start", "--run", "17", "--title", "The service"]);
     sandbox.json(&["run", "task", "start", "task-1", "--title", "Choose the port"]);
-    sandbox.json(&["run", "record", "--task", "task-1", "--role", "builder", "--text", "Decided: port 5433."]);
+    sandbox.json(&[
+        "run",
+        "record",
+        "--task",
+        "task-1",
+        "--role",
+        "builder",
+        "--text",
+        "Decided: port 5433.",
+    ]);
     sandbox.json(&["run", "task", "start", "task-2", "--title", "Write the client for the port"]);
 }
 
 #[test]
 fn a_team_works_in_either_layout_with_the_same_answers() {
     both(|sandbox, layout| {
-        let run = sandbox
-            .json_with(&["run", "start", "--title", "The service", "--plan", "-"], b"Choose the port, then write the client.");
-        assert_eq!((&run["ok"], &run["existed"], &run["layout"]), (&json!(true), &json!(false), &json!(layout)));
+        let run = sandbox.json_with(
+            &["run", "start", "--title", "The service", "--plan", "-"],
+            b"Choose the port, then write the client.",
+        );
+        assert_eq!(
+            (&run["ok"], &run["existed"], &run["layout"]),
+            (&json!(true), &json!(false), &json!(layout))
+        );
         let id = run["run"].as_str().expect("an id");
-        assert_eq!(sandbox.json(&["run", "task", "start", "task-1", "--title", "Choose the port"])["task"], "task-1");
+        assert_eq!(
+            sandbox.json(&["run", "task", "start", "task-1", "--title", "Choose the port"])["task"],
+            "task-1"
+        );
         let put = sandbox.json_with(
             &["run", "record", "--task", "task-1", "--role", "Builder", "--confidence", "0.9"],
             b"Decided: port 5433.",
         );
-        assert_eq!((&put["ok"], &put["role"], &put["run"]), (&json!(true), &json!("builder"), &json!(id)));
-        sandbox.ok(&["run", "task", "start", "task-2", "--title", "Write the client (for the port)"]);
+        assert_eq!(
+            (&put["ok"], &put["role"], &put["run"]),
+            (&json!(true), &json!("builder"), &json!(id))
+        );
+        sandbox.ok(&[
+            "run",
+            "task",
+            "start",
+            "task-2",
+            "--title",
+            "Write the client (for the port)",
+        ]);
 
         let text = sandbox.ok(&["run", "context", "--task", "task-2", "--role", "builder"]);
         let want = "--- Sibling Task Context ---\n  [run plan] The service: Choose the port, then write the client.\n  \
             [task-1 builder] Choose the port: Decided: port 5433.\n--- End Sibling Task Context ---\n";
         assert_eq!(text, want);
-        let markdown = sandbox.ok(&["run", "context", "--task", "task-2", "--role", "reviewer", "--format", "markdown"]);
-        assert_eq!(markdown, "## Sibling task context\n\n- [task-1 builder] Choose the port: Decided: port 5433.\n");
+        let markdown = sandbox.ok(&[
+            "run", "context", "--task", "task-2", "--role", "reviewer", "--format", "markdown",
+        ]);
+        assert_eq!(
+            markdown,
+            "## Sibling task context\n\n- [task-1 builder] Choose the port: Decided: port 5433.\n"
+        );
         let json = sandbox.json(&["run", "context", "--task", "task-2", "--role", "builder"]);
-        assert_eq!((&json["text"], &json["query"]), (&json!(want), &json!("Write the client for port")));
+        assert_eq!(
+            (&json["text"], &json["query"]),
+            (&json!(want), &json!("Write the client for port"))
+        );
         assert_eq!(json["tokens"].as_u64(), Some(want.len().div_ceil(4) as u64));
         let line = &json["lines"][1];
         assert_eq!(
@@ -55,17 +90,34 @@ fn a_team_works_in_either_layout_with_the_same_answers() {
         );
 
         let status = sandbox.json(&["run", "status"]);
-        assert_eq!((&status["run"], &status["status"], &status["plan_count"]), (&json!(id), &json!("running"), &json!(1)));
-        assert_eq!((&status["tasks"][0]["output_count"], &status["tasks"][1]["output_count"]), (&json!(1), &json!(0)));
+        assert_eq!(
+            (&status["run"], &status["status"], &status["plan_count"]),
+            (&json!(id), &json!("running"), &json!(1))
+        );
+        assert_eq!(
+            (&status["tasks"][0]["output_count"], &status["tasks"][1]["output_count"]),
+            (&json!(1), &json!(0))
+        );
         assert_eq!(sandbox.json(&["run", "finish", "--task", "task-1"])["status"], "done");
         let finished = sandbox.json(&["run", "finish", "--merge", "curated", "--by", "ana"]);
-        assert_eq!((&finished["ok"], &finished["merged"][1]["uris_merged"]), (&json!(true), &json!(2)), "{finished}");
+        assert_eq!(
+            (&finished["ok"], &finished["merged"][1]["uris_merged"]),
+            (&json!(true), &json!(2)),
+            "{finished}"
+        );
         assert_eq!(finished["left_out"], json!({ "task-2": "running" }));
-        assert_eq!(sandbox.json(&["find", "port 5433"])["hits"][0]["title"], "Choose the port — Builder");
+        assert_eq!(
+            sandbox.json(&["find", "port 5433"])["hits"][0]["title"],
+            "Choose the port — Builder"
+        );
         let runs = sandbox.json(&["run", "list"]);
         assert_eq!(runs["runs"][0]["task_counts"], json!({ "done": 1, "running": 1 }));
         assert_eq!(sandbox.json(&["run", "archive", "--run", id])["status"], "archived");
-        assert_eq!(sandbox.json(&["run", "status"])["status"], "archived", "the last one, since none is under way");
+        assert_eq!(
+            sandbox.json(&["run", "status"])["status"],
+            "archived",
+            "the last one, since none is under way"
+        );
     });
 }
 
@@ -74,15 +126,31 @@ fn a_prompt_has_its_layers_in_order_and_the_siblings_last() {
     both(|sandbox, _| {
         started(sandbox);
         sandbox.write("rules.md", "Money is in cents.\n");
-        let context = ["run", "context", "--task", "task-2", "--role", "builder", "--query", "port"];
+        let context =
+            ["run", "context", "--task", "task-2", "--role", "builder", "--query", "port"];
         let plain = [&context[..], &["--layer", "project-rules=rules.md"]].concat();
-        assert!(sandbox.error(&plain).1["hint"].as_str().is_some_and(|hint| hint.contains("--format prompt")));
+        assert!(
+            sandbox.error(&plain).1["hint"]
+                .as_str()
+                .is_some_and(|hint| hint.contains("--format prompt"))
+        );
         let prompt = sandbox.ok(&[&plain[..], &["--format", "prompt"]].concat());
         let headings: Vec<&str> = prompt.lines().filter(|line| line.starts_with("# ")).collect();
-        assert_eq!(headings, ["# Role", "# Task", "# Project rules", "# Sibling memory"], "{prompt}");
-        assert!(prompt.contains("Money is in cents.") && prompt.contains("Decided: port 5433."), "{prompt}");
+        assert_eq!(
+            headings,
+            ["# Role", "# Task", "# Project rules", "# Sibling memory"],
+            "{prompt}"
+        );
+        assert!(
+            prompt.contains("Money is in cents.") && prompt.contains("Decided: port 5433."),
+            "{prompt}"
+        );
         let unknown = [&context[..], &["--format", "prompt", "--layer", "rules=rules.md"]].concat();
-        assert!(sandbox.error(&unknown).1["message"].as_str().is_some_and(|message| message.contains("project-rules")));
+        assert!(
+            sandbox.error(&unknown).1["message"]
+                .as_str()
+                .is_some_and(|message| message.contains("project-rules"))
+        );
     });
 }
 
@@ -92,7 +160,10 @@ fn nothing_to_tell_is_nothing_printed() {
         sandbox.ok(&["run", "start", "--run", "17"]);
         assert_eq!(sandbox.ok(&["run", "context", "--task", "t", "--role", "builder"]), "");
         let json = sandbox.json(&["run", "context", "--task", "t", "--role", "builder"]);
-        assert_eq!((&json["ok"], &json["text"], &json["lines"]), (&json!(true), &Value::Null, &json!([])));
+        assert_eq!(
+            (&json["ok"], &json["text"], &json["lines"]),
+            (&json!(true), &Value::Null, &json!([]))
+        );
         assert_eq!(sandbox.ok(&["run", "context", "--run", "unknown", "--role", "builder"]), "");
     });
 }
@@ -100,7 +171,10 @@ fn nothing_to_tell_is_nothing_printed() {
 #[test]
 fn which_run_is_meant_is_never_guessed() {
     both(|sandbox, _| {
-        for verb in [&["run", "record", "--role", "builder", "--text", "x"][..], &["run", "context", "--role", "builder"]] {
+        for verb in [
+            &["run", "record", "--role", "builder", "--text", "x"][..],
+            &["run", "context", "--role", "builder"],
+        ] {
             let args: Vec<&str> = verb.iter().copied().chain(["--strict"]).collect();
             let (code, error) = sandbox.error(&args);
             assert_eq!((code, &error["message"]), (1, &json!("no run is active")));
@@ -113,23 +187,39 @@ fn which_run_is_meant_is_never_guessed() {
         }
         sandbox.ok(&["run", "start", "--run", "17"]);
         sandbox.ok(&["run", "start", "--run", "18"]);
-        let (code, error) = sandbox.error(&["run", "record", "--role", "builder", "--text", "x", "--strict"]);
+        let (code, error) =
+            sandbox.error(&["run", "record", "--role", "builder", "--text", "x", "--strict"]);
         assert_eq!((code, error["code"].as_str()), (1, Some("several_runs")), "{error}");
         let mut command = sandbox.command();
-        command.args(["run", "record", "--role", "builder", "--text", "x", "--json"]).env("KAPSA_RUN", "run_18");
+        command
+            .args(["run", "record", "--role", "builder", "--text", "x", "--json"])
+            .env("KAPSA_RUN", "run_18");
         assert_eq!(json_of(&mut command)["run"], "18");
         let mut command = sandbox.command();
-        command.args(["run", "record", "--run", "18", "--role", "builder", "--text", "- a list", "--json"]);
+        command.args([
+            "run", "record", "--run", "18", "--role", "builder", "--text", "- a list", "--json",
+        ]);
         let put = json_of(command.env("KAPSA_TASK", "").env("KAPSA_ROLE", "").env("KAPSA_RUN", ""));
-        assert_eq!((&put["run"], &put["task"]), (&json!("18"), &Value::Null), "an empty variable is none");
+        assert_eq!(
+            (&put["run"], &put["task"]),
+            (&json!("18"), &Value::Null),
+            "an empty variable is none"
+        );
         sandbox.json(&["run", "finish", "--run", "17"]);
         let mut command = sandbox.command();
-        command.args(["run", "record", "--role", "builder", "--text", "lost?"]).env("KAPSA_RUN", "").stdin(Stdio::null());
+        command
+            .args(["run", "record", "--role", "builder", "--text", "lost?"])
+            .env("KAPSA_RUN", "")
+            .stdin(Stdio::null());
         let told = command.output().expect("it runs");
-        assert!(told.status.success() && told.stdout.is_empty(), "a run that failed to start is no other run: {told:?}");
-        for call in
-            [&["run", "record", "--run", "18", "--role", "b", "missing.md"][..], &["run", "start", "--plan", "missing.md"]]
-        {
+        assert!(
+            told.status.success() && told.stdout.is_empty(),
+            "a run that failed to start is no other run: {told:?}"
+        );
+        for call in [
+            &["run", "record", "--run", "18", "--role", "b", "missing.md"][..],
+            &["run", "start", "--plan", "missing.md"],
+        ] {
             assert_eq!(sandbox.run(call).code, Some(1), "{call:?}");
         }
         for odd in [
@@ -141,7 +231,10 @@ fn which_run_is_meant_is_never_guessed() {
             ["--role", "a/b"],
             ["--confidence", "2"],
         ] {
-            let args: Vec<&str> = ["run", "record", "--role", "builder", "--text", "x"].into_iter().chain(odd).collect();
+            let args: Vec<&str> = ["run", "record", "--role", "builder", "--text", "x"]
+                .into_iter()
+                .chain(odd)
+                .collect();
             assert_eq!(sandbox.error(&args).0, 1, "{odd:?}");
         }
     });
@@ -163,7 +256,10 @@ fn a_run_goes_on_when_every_store_becomes_unreadable() {
         let steps: [&[&str]; 7] = [
             &["run", "start", "--run", "17", "--title", "again"],
             &["run", "task", "start", "task-3", "--run", "17"],
-            &["run", "record", "--run", "17", "--task", "task-1", "--role", "builder", "--text", "more"],
+            &[
+                "run", "record", "--run", "17", "--task", "task-1", "--role", "builder", "--text",
+                "more",
+            ],
             &["run", "context", "--run", "17", "--task", "task-2", "--role", "builder"],
             &["run", "finish", "--run", "17", "--task", "task-1"],
             &["run", "finish", "--run", "17", "--merge", "full"],
@@ -179,17 +275,31 @@ fn a_run_goes_on_when_every_store_becomes_unreadable() {
             let value: Value = serde_json::from_str(&told.out).expect("JSON");
             if value["ok"] == true {
                 // Files: the stores of all siblings are passed over, each told by name.
-                assert_eq!((&value["text"], step[1], layout), (&Value::Null, "context", "files"), "{value}");
-                assert!(value["skipped"].as_array().is_some_and(|skipped| skipped.len() >= 2), "{value}");
+                assert_eq!(
+                    (&value["text"], step[1], layout),
+                    (&Value::Null, "context", "files"),
+                    "{value}"
+                );
+                assert!(
+                    value["skipped"].as_array().is_some_and(|skipped| skipped.len() >= 2),
+                    "{value}"
+                );
             } else {
-                assert!(value["error"]["message"].is_string() && told.err.contains("\"error\""), "{value} {}", told.err);
+                assert!(
+                    value["error"]["message"].is_string() && told.err.contains("\"error\""),
+                    "{value} {}",
+                    told.err
+                );
             }
             let strict: Vec<&str> = step.iter().copied().chain(["--strict"]).collect();
             if value["ok"] == false {
                 assert!(matches!(sandbox.run(&strict).code, Some(1 | 2)), "{layout} {step:?}");
             }
         }
-        assert!(matches!(sandbox.run(&["run", "status", "--run", "17"]).code, Some(1 | 2)), "a question fails");
+        assert!(
+            matches!(sandbox.run(&["run", "status", "--run", "17"]).code, Some(1 | 2)),
+            "a question fails"
+        );
     });
 }
 
@@ -213,8 +323,13 @@ fn capsules(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
 fn what_is_off_does_nothing_at_all() {
     let sandbox = Sandbox::empty();
     let off = |args: &[&str]| {
-        let output =
-            sandbox.command().args(args).env("KAPSA_RUN_ENABLED", "false").stdin(Stdio::null()).output().expect("it runs");
+        let output = sandbox
+            .command()
+            .args(args)
+            .env("KAPSA_RUN_ENABLED", "false")
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs");
         (
             output.status.code(),
             String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -235,7 +350,11 @@ fn what_is_off_does_nothing_at_all() {
     }
     assert!(!sandbox.path(".kapsa").exists(), "not even a folder is made");
     sandbox.write("kapsa.toml", "[run]\nsearch_mode = 'misspelt'\n");
-    assert_eq!(off(&["run", "start"]), (Some(0), String::new(), String::new()), "and no other setting matters");
+    assert_eq!(
+        off(&["run", "start"]),
+        (Some(0), String::new(), String::new()),
+        "and no other setting matters"
+    );
     sandbox.write("kapsa.toml", "[run]\nenabled = false\n");
     assert_eq!(sandbox.ok(&["run", "start", "--run", "17"]), "");
     assert!(!sandbox.path(".kapsa").exists());
@@ -249,13 +368,24 @@ fn settings_come_from_the_file_the_environment_and_flags() {
         (&config["enabled"], &config["sibling_max_chunks"], &config["search_mode"]),
         (&json!(true), &json!(5), &json!("auto"))
     );
-    assert_eq!((&config["timeout_seconds"], &config["python_path"]), (&json!(30.0), &json!("python3")));
-    sandbox.write("kapsa.toml", "[run]\nsibling_max_chunks = 3\nlayout = 'files'\ndir = 'memory'\n[role.x]\ny = 1\n");
+    assert_eq!(
+        (&config["timeout_seconds"], &config["python_path"]),
+        (&json!(30.0), &json!("python3"))
+    );
+    sandbox.write(
+        "kapsa.toml",
+        "[run]\nsibling_max_chunks = 3\nlayout = 'files'\ndir = 'memory'\n[role.x]\ny = 1\n",
+    );
     let config = sandbox.json(&["run", "config"]);
     assert_eq!((&config["sibling_max_chunks"], &config["layout"]), (&json!(3), &json!("files")));
-    assert!(config["dir"].as_str().is_some_and(|dir| dir.ends_with("/memory")) && config["file"].is_string());
+    assert!(
+        config["dir"].as_str().is_some_and(|dir| dir.ends_with("/memory"))
+            && config["file"].is_string()
+    );
     let mut command = sandbox.command();
-    command.args(["run", "config", "--json", "--layout", "branches"]).env("KAPSA_RUN_SIBLING_MAX_CHUNKS", "7");
+    command
+        .args(["run", "config", "--json", "--layout", "branches"])
+        .env("KAPSA_RUN_SIBLING_MAX_CHUNKS", "7");
     let config = json_of(&mut command);
     assert_eq!((&config["sibling_max_chunks"], &config["layout"]), (&json!(7), &json!("branches")));
     sandbox.write("kapsa.toml", "[run]\n\nenable = true\n");
@@ -263,7 +393,10 @@ fn settings_come_from_the_file_the_environment_and_flags() {
     let message = error["message"].as_str().expect("a message");
     assert!(code == 1 && message.contains("line 3") && message.contains("enable"), "{message}");
     let run = sandbox.run(&["run", "start"]);
-    assert!(run.code == Some(0) && run.err.contains("line 3"), "a step is not failed by it: {run:?}");
+    assert!(
+        run.code == Some(0) && run.err.contains("line 3"),
+        "a step is not failed by it: {run:?}"
+    );
 }
 
 #[test]
@@ -271,9 +404,20 @@ fn every_working_tree_shares_one_memory_that_git_ignores() {
     for layout in LAYOUTS {
         let sandbox = Sandbox::empty();
         let git = |folder: &str, args: &[&str]| {
-            let settings = ["-c", "user.name=x", "-c", "user.email=x@localhost", "-c", "init.defaultBranch=main"];
-            let output =
-                Command::new("git").current_dir(sandbox.path(folder)).args(settings).args(args).output().expect("git runs");
+            let settings = [
+                "-c",
+                "user.name=x",
+                "-c",
+                "user.email=x@localhost",
+                "-c",
+                "init.defaultBranch=main",
+            ];
+            let output = Command::new("git")
+                .current_dir(sandbox.path(folder))
+                .args(settings)
+                .args(args)
+                .output()
+                .expect("git runs");
             assert!(output.status.success(), "{args:?} {output:?}");
             String::from_utf8_lossy(&output.stdout).into_owned()
         };
@@ -284,15 +428,25 @@ fn every_working_tree_shares_one_memory_that_git_ignores() {
         std::fs::create_dir(sandbox.path("tree/src")).expect("made");
         let call = |folder: &str, args: &[&str]| {
             let mut command = sandbox.command();
-            command.current_dir(sandbox.path(folder)).args(args).args(["--json"]).env("KAPSA_RUN_LAYOUT", layout);
+            command
+                .current_dir(sandbox.path(folder))
+                .args(args)
+                .args(["--json"])
+                .env("KAPSA_RUN_LAYOUT", layout);
             json_of(&mut command)
         };
         call("tree/src", &["run", "start", "--run", "17"]);
-        call("tree", &["run", "record", "--task", "a", "--role", "builder", "--text", "the port is 5433"]);
+        call(
+            "tree",
+            &["run", "record", "--task", "a", "--role", "builder", "--text", "the port is 5433"],
+        );
         let context = call("repo", &["run", "context", "--task", "b", "--role", "builder"]);
         assert_eq!(context["lines"][0]["text"], "the port is 5433", "{layout}");
         assert!(sandbox.path("repo/.kapsa").exists() && !sandbox.path("tree/.kapsa").exists());
-        assert_eq!(git("repo", &["status", "--porcelain"]) + &git("tree", &["status", "--porcelain"]), "");
+        assert_eq!(
+            git("repo", &["status", "--porcelain"]) + &git("tree", &["status", "--porcelain"]),
+            ""
+        );
         if layout == "branches" {
             assert_eq!(
                 call("tree", &["stats"])["record_count"],
@@ -312,18 +466,27 @@ fn sixteen_workers_that_record_at_once_lose_nothing() {
         let worker = |worker: usize| {
             for n in 0..EACH {
                 // Two workers share a task; nobody has started any.
-                let (task, text) = (format!("task-{}", worker / 2), format!("worker {worker} output {n}"));
-                let args = ["run", "record", "--run", "17", "--task", &task, "--role", "builder", "--text", &text, "--strict"];
+                let (task, text) =
+                    (format!("task-{}", worker / 2), format!("worker {worker} output {n}"));
+                let args = [
+                    "run", "record", "--run", "17", "--task", &task, "--role", "builder", "--text",
+                    &text, "--strict",
+                ];
                 sandbox.ok(&args);
             }
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..WORKERS).map(|number| scope.spawn(move || worker(number))).collect();
+            let workers: Vec<_> =
+                (0..WORKERS).map(|number| scope.spawn(move || worker(number))).collect();
             workers.into_iter().for_each(|worker| worker.join().expect("no worker fails"));
         });
         let status = sandbox.json(&["run", "status"]);
-        let outputs: Vec<u64> =
-            status["tasks"].as_array().expect("tasks").iter().filter_map(|task| task["output_count"].as_u64()).collect();
+        let outputs: Vec<u64> = status["tasks"]
+            .as_array()
+            .expect("tasks")
+            .iter()
+            .filter_map(|task| task["output_count"].as_u64())
+            .collect();
         assert_eq!(outputs, [2 * EACH as u64; WORKERS / 2], "{layout} {status}");
     });
 }
@@ -334,11 +497,23 @@ fn workers_make_the_vectors_of_their_own_records_only() {
     both(|sandbox, layout| {
         sandbox.ok(&["run", "start", "--run", "17"]);
         sandbox.ok(&["run", "task", "start", "t"]);
-        let first = sandbox.json(&["run", "record", "--task", "t", "--role", "builder", "--text", "left", "--embed", "later"]);
-        sandbox.ok(&["run", "record", "--task", "t", "--role", "builder", "--text", "own", "--embed", "now"]);
-        let capsule = if layout == "files" { ".kapsa/runs/17/tasks/t.kapsa" } else { ".kapsa/workspace.kapsa" };
+        let first = sandbox.json(&[
+            "run", "record", "--task", "t", "--role", "builder", "--text", "left", "--embed",
+            "later",
+        ]);
+        sandbox.ok(&[
+            "run", "record", "--task", "t", "--role", "builder", "--text", "own", "--embed", "now",
+        ]);
+        let capsule = if layout == "files" {
+            ".kapsa/runs/17/tasks/t.kapsa"
+        } else {
+            ".kapsa/workspace.kapsa"
+        };
         let embedded = sandbox.json(&["--capsule", capsule, "embed"]);
-        assert!(embedded["record_count"].as_u64() >= Some(1), "{layout} what another one left is left to it: {embedded} {first}");
+        assert!(
+            embedded["record_count"].as_u64() >= Some(1),
+            "{layout} what another one left is left to it: {embedded} {first}"
+        );
     });
 }
 
@@ -368,12 +543,26 @@ fn meaning_finds_a_sibling_in_other_words() {
     both(|sandbox, layout| {
         sandbox.ok(&["run", "start", "--run", "17"]);
         let record = |task: &str, text: &str| {
-            sandbox.ok(&["run", "record", "--task", task, "--role", "builder", "--text", text, "--embed", "now"]);
+            sandbox.ok(&[
+                "run", "record", "--task", task, "--role", "builder", "--text", text, "--embed",
+                "now",
+            ]);
         };
         record("a", "The invoice total is rounded to cents.");
         record("b", "A kitten napped on the couch.");
-        let args = ["run", "context", "--task", "own", "--role", "builder", "--query", "cat asleep on the sofa", "--json"];
-        let lines = |args: &[&str]| -> Value { serde_json::from_str(&sandbox.ok(args)).expect("JSON") };
+        let args = [
+            "run",
+            "context",
+            "--task",
+            "own",
+            "--role",
+            "builder",
+            "--query",
+            "cat asleep on the sofa",
+            "--json",
+        ];
+        let lines =
+            |args: &[&str]| -> Value { serde_json::from_str(&sandbox.ok(args)).expect("JSON") };
         let by_meaning = lines(&args);
         assert_eq!(by_meaning["lines"][0]["from"], "b builder", "{layout} {by_meaning}");
         for task in ["a", "b"] {
@@ -381,7 +570,10 @@ fn meaning_finds_a_sibling_in_other_words() {
         }
         sandbox.ok(&["run", "finish", "--run", "17", "--merge", "curated", "--embed", "now"]);
         let found = sandbox.json(&["find", "cat asleep on the sofa"]);
-        assert_eq!(found["hits"][0]["snippet"], "A kitten napped on the couch.", "{layout} {found}");
+        assert_eq!(
+            found["hits"][0]["snippet"], "A kitten napped on the couch.",
+            "{layout} {found}"
+        );
         assert!(by_meaning["lines"][0]["score"].as_f64() > Some(0.0), "{layout}");
     });
 }

@@ -13,13 +13,20 @@ fn texts(listed: &Value) -> Vec<String> {
 fn everything_that_is_whole_is_copied_and_what_is_lost_is_named() {
     let sandbox = Sandbox::new();
     for number in 1..=9 {
-        sandbox.ok(&["put", "--uri", &format!("note/{number}"), "--text", &format!("note number {number} about tides")]);
+        sandbox.ok(&[
+            "put",
+            "--uri",
+            &format!("note/{number}"),
+            "--text",
+            &format!("note number {number} about tides"),
+        ]);
     }
     sandbox.ok(&["put", "--uri", "note/2", "--text", "note number 2 revised"]);
     sandbox.ok(&["forget", "note/3"]);
     let bytes = std::fs::read(sandbox.capsule()).expect("there");
     let needle = b"note number 5";
-    let place = bytes.windows(needle.len()).position(|window| window == needle).expect("stored plainly");
+    let place =
+        bytes.windows(needle.len()).position(|window| window == needle).expect("stored plainly");
     let mut damaged = bytes.clone();
     damaged[place] ^= 0x20;
     let broken = sandbox.write("broken.kapsa", &damaged);
@@ -28,7 +35,11 @@ fn everything_that_is_whole_is_copied_and_what_is_lost_is_named() {
     let run = sandbox.run(&["--capsule", broken, "salvage", "new.kapsa", "--json"]);
     assert_eq!(run.code, Some(2), "{run:?}");
     let report: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&report["record_count"], &report["lost_count"]), (&10.into(), &1.into()), "{report}");
+    assert_eq!(
+        (&report["record_count"], &report["lost_count"]),
+        (&10.into(), &1.into()),
+        "{report}"
+    );
     assert_eq!(report["lost"], serde_json::json!([{"first": 5, "last": 5}]));
     assert_eq!(report["problems"].as_array().map(Vec::len), Some(1), "{report}");
     assert_eq!(std::fs::read(broken).expect("there"), damaged, "the source is untouched");
@@ -37,10 +48,19 @@ fn everything_that_is_whole_is_copied_and_what_is_lost_is_named() {
     assert_eq!((&whole["ok"], &whole["record_count"]), (&true.into(), &11.into()));
     let kept = texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"]));
     assert_eq!(kept.len(), 7, "{kept:?}");
-    assert!(kept.contains(&"note number 2 revised".to_string()) && !kept.iter().any(|text| text.contains('5')), "{kept:?}");
+    assert!(
+        kept.contains(&"note number 2 revised".to_string())
+            && !kept.iter().any(|text| text.contains('5')),
+        "{kept:?}"
+    );
     let found = sandbox.json(&["--capsule", "new.kapsa", "find", "tides", "-k", "20"]);
     assert_eq!(found["hits"].as_array().map(Vec::len), Some(6), "{found}");
-    assert_eq!(sandbox.json(&["--capsule", "new.kapsa", "history", "note/2"])["records"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        sandbox.json(&["--capsule", "new.kapsa", "history", "note/2"])["records"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -58,7 +78,11 @@ fn a_whole_capsule_is_copied_whole_and_nothing_is_overwritten() {
     sandbox.fails(&["salvage", "copy.kapsa"], 1, "invalid_operation");
     assert_eq!(std::fs::read(sandbox.path("copy.kapsa")).expect("there"), before);
     let stranger = sandbox.write("stranger.kapsa", "no capsule at all");
-    sandbox.fails(&["--capsule", stranger.to_str().expect("a plain path"), "salvage", "x.kapsa"], 1, "not_a_capsule");
+    sandbox.fails(
+        &["--capsule", stranger.to_str().expect("a plain path"), "salvage", "x.kapsa"],
+        1,
+        "not_a_capsule",
+    );
     assert!(!sandbox.path("x.kapsa").exists());
 }
 
@@ -74,7 +98,11 @@ fn a_capsule_whose_first_page_is_gone_is_salvaged_by_its_hints() {
     let broken = broken.to_str().expect("a plain path");
     sandbox.fails(&["--capsule", broken, "timeline"], 1, "not_a_capsule");
     let report = sandbox.json(&["--capsule", broken, "salvage", "new.kapsa"]);
-    assert_eq!((&report["record_count"], &report["lost_count"]), (&3.into(), &0.into()), "{report}");
+    assert_eq!(
+        (&report["record_count"], &report["lost_count"]),
+        (&3.into(), &0.into()),
+        "{report}"
+    );
     assert_eq!(texts(&sandbox.json(&["--capsule", "new.kapsa", "timeline"])).len(), 3);
 }
 
@@ -84,7 +112,12 @@ fn doctor_tells_of_what_a_killed_compaction_left_and_the_next_one_removes_it() {
     sandbox.ok(&["put", "--text", "kept"]);
     let leftover = sandbox.write(".kapsa/workspace.kapsa.tmp", "half a file");
     let report = sandbox.json(&["doctor"]);
-    let codes: Vec<&str> = report["diagnostics"].as_array().expect("a list").iter().filter_map(|d| d["code"].as_str()).collect();
+    let codes: Vec<&str> = report["diagnostics"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|d| d["code"].as_str())
+        .collect();
     assert!(codes.contains(&"leftover"), "{report}");
     sandbox.ok(&["compact"]);
     assert!(!leftover.exists());
@@ -122,7 +155,11 @@ fn without_hints_damage_in_the_middle_is_not_cut_away_by_the_next_put() {
     assert_eq!(sandbox.run(&["verify"]).code, Some(2));
     let run = sandbox.run(&["salvage", "new.kapsa", "--json"]);
     let report: Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!((&report["record_count"], &report["lost_count"]), (&4.into(), &1.into()), "{report}");
+    assert_eq!(
+        (&report["record_count"], &report["lost_count"]),
+        (&4.into(), &1.into()),
+        "{report}"
+    );
 }
 
 #[test]

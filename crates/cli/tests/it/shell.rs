@@ -31,7 +31,15 @@ fn a_script_puts_and_finds_as_single_calls_do() {
 fn the_slash_twins_of_verbs_are_the_verbs() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "x", "--uri", "note/x"]);
-    for line in ["stats", "doctor", "commit --label one", "checkpoints", "resolve-uri note/x", "help", "branch list"] {
+    for line in [
+        "stats",
+        "doctor",
+        "commit --label one",
+        "checkpoints",
+        "resolve-uri note/x",
+        "help",
+        "branch list",
+    ] {
         let run = script(&sandbox, &["shell"], &format!("/{line}\n"));
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{line}: {run:?}");
         assert!(!run.out.is_empty(), "{line}");
@@ -45,9 +53,12 @@ fn a_failing_line_is_told_by_its_number_and_the_others_run() {
     let run = script(&sandbox, &["shell"], lines);
     assert_eq!(run.code, Some(1));
     assert!(run.out.ends_with("one"), "the last line ran: {run:?}");
-    for told in
-        ["error: line 3: ", "hint: kapsa history n/none", "error: line 4: unrecognized subcommand", "error: line 5: a quotation"]
-    {
+    for told in [
+        "error: line 3: ",
+        "hint: kapsa history n/none",
+        "error: line 4: unrecognized subcommand",
+        "error: line 5: a quotation",
+    ] {
         assert!(run.err.contains(told), "{told}: {run:?}");
     }
 }
@@ -94,11 +105,16 @@ fn the_flags_of_the_shell_hold_for_every_line() {
     sandbox.ok(&["create", "b.kapsa"]);
     let lines = "put --text one --uri n/one\nget n/one\nget n/one --capsule b.kapsa\nget\n";
     let run = script(&sandbox, &["--capsule", "a.kapsa", "shell", "--json"], lines);
-    let json = |text: &str| text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>();
+    let json = |text: &str| {
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>()
+    };
     let (out, err) = (json(&run.out), json(&run.err));
     assert_eq!(out.len(), 2, "{run:?}");
     assert_eq!(out[1]["text"], "one");
-    let told: Vec<_> = err.iter().map(|line| (line["error"]["code"].as_str(), line["error"]["line"].as_u64())).collect();
+    let told: Vec<_> = err
+        .iter()
+        .map(|line| (line["error"]["code"].as_str(), line["error"]["line"].as_u64()))
+        .collect();
     assert_eq!(told, [(Some("uri_not_found"), Some(3)), (Some("usage"), Some(4))], "{run:?}");
     assert_eq!(run.code, Some(1));
 }
@@ -107,7 +123,8 @@ fn the_flags_of_the_shell_hold_for_every_line() {
 fn what_makes_no_sense_in_a_shell_is_refused() {
     let sandbox = Sandbox::new();
     for line in ["shell", "put", "put -", "put --plain", "svc put a.mv2"] {
-        let run = script(&sandbox, &["shell"], &format!("{line}\nput --text after --uri n/after\n"));
+        let run =
+            script(&sandbox, &["shell"], &format!("{line}\nput --text after --uri n/after\n"));
         assert_eq!(run.code, Some(1), "{line}: {run:?}");
         assert!(run.err.contains("line 1: ") && run.out.starts_with("n/after "), "{line}: {run:?}");
     }
@@ -152,7 +169,10 @@ impl Typist {
         let mut command = sandbox.command();
         let copy = || end.try_clone().expect("a copy");
         command.arg("shell").stdin(copy()).stdout(copy()).stderr(copy());
-        command.env("XDG_STATE_HOME", sandbox.path("state")).env("TERM", "xterm").env("NO_COLOR", "1");
+        command
+            .env("XDG_STATE_HOME", sandbox.path("state"))
+            .env("TERM", "xterm")
+            .env("NO_COLOR", "1");
         let child = command.spawn().expect("it starts");
         drop((command, end));
         let mut screen = keys.try_clone().expect("a copy");
@@ -176,7 +196,8 @@ impl Typist {
     fn sees(&mut self, text: &str) {
         while !self.seen.contains(text) {
             let part = self.shown.recv_timeout(Duration::from_secs(120));
-            let part = part.unwrap_or_else(|_| panic!("{text:?} was not shown, only {:?}", self.seen));
+            let part =
+                part.unwrap_or_else(|_| panic!("{text:?} was not shown, only {:?}", self.seen));
             self.seen.push_str(&String::from_utf8_lossy(&part));
         }
         let after = self.seen.find(text).map_or(0, |at| at + text.len());

@@ -53,7 +53,10 @@ impl Sandbox {
     /// The command, not yet started, free of the caller's settings.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kapsa"));
-        command.current_dir(self.folder.path()).env("TMPDIR", self.folder.path()).env("KAPSA_EMBED", "later");
+        command
+            .current_dir(self.folder.path())
+            .env("TMPDIR", self.folder.path())
+            .env("KAPSA_EMBED", "later");
         for name in [
             "KAPSA_CAPSULE",
             "KAPSA_AGENT",
@@ -122,9 +125,12 @@ impl Sandbox {
         let args: Vec<_> = ["--json"].into_iter().chain(args.iter().copied()).collect();
         let run = self.run_with(&args, stdin);
         assert_eq!(run.out, "", "{args:?}");
-        let value: Value = serde_json::from_str(&run.err).unwrap_or_else(|error| panic!("{args:?}: {error} in {:?}", run.err));
+        let value: Value = serde_json::from_str(&run.err)
+            .unwrap_or_else(|error| panic!("{args:?}: {error} in {:?}", run.err));
         assert!(
-            value["error"]["message"].as_str().is_some_and(|message| !message.is_empty() && !message.ends_with('.')),
+            value["error"]["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty() && !message.ends_with('.')),
             "{value}"
         );
         (run.code.expect("no signal"), value["error"].clone())

@@ -37,7 +37,10 @@ fn put(sandbox: &Sandbox, store: &str, text: &str) -> Value {
 fn item_1_create_makes_the_file_and_is_idempotent() {
     let sandbox = Sandbox::empty();
     let made = answer(&sandbox.run(&["svc", "create", "deep/tasks/t1.mv2"]));
-    assert_eq!(made, json!({ "ok": true, "path": "deep/tasks/t1.mv2", "created": "deep/tasks/t1.mv2" }));
+    assert_eq!(
+        made,
+        json!({ "ok": true, "path": "deep/tasks/t1.mv2", "created": "deep/tasks/t1.mv2" })
+    );
     put(&sandbox, "deep/tasks/t1.mv2", "kept");
     assert_eq!(answer(&sandbox.run(&["svc", "create", "deep/tasks/t1.mv2"]))["ok"], true);
     assert_eq!(answer(&sandbox.run(&["svc", "info", "deep/tasks/t1.mv2"]))["frames"], 1);
@@ -57,10 +60,20 @@ fn item_2_put_reads_standard_input_and_gives_a_frame_id() {
     let sandbox = store("t.mv2");
     let first = answer(&sandbox.run_with(&["svc", "put", "t.mv2"], DOCUMENT.as_bytes()));
     assert!(first["frame_id"].is_u64(), "item 5: always an integer");
-    let second = answer(&sandbox.run_with(&["svc", "put", "t.mv2", "--stdin"], DOCUMENT.as_bytes()));
+    let second =
+        answer(&sandbox.run_with(&["svc", "put", "t.mv2", "--stdin"], DOCUMENT.as_bytes()));
     assert_ne!(first, second, "the same document twice is two entries");
-    let tagged =
-        sandbox.json(&["--capsule", "t.mv2", "timeline", "--tag", "task_id=t1", "--tag", "role=builder", "--tag", "run_id=r1"]);
+    let tagged = sandbox.json(&[
+        "--capsule",
+        "t.mv2",
+        "timeline",
+        "--tag",
+        "task_id=t1",
+        "--tag",
+        "role=builder",
+        "--tag",
+        "run_id=r1",
+    ]);
     assert_eq!(tagged["records"][0]["metadata"]["confidence"], "0.90");
 }
 
@@ -68,9 +81,18 @@ fn item_2_put_reads_standard_input_and_gives_a_frame_id() {
 fn item_3_only_text_is_required_unless_strict() {
     let sandbox = store("t.mv2");
     answer(&sandbox.run_with(&["svc", "put", "t.mv2"], br#"{"text":"x"}"#));
-    answer(&sandbox.run_with(&["svc", "put", "t.mv2"], br#"{"text":"y","metadata":null,"more":[1],"title":null}"#));
-    assert!(failure(&sandbox.run_with(&["svc", "put", "t.mv2", "--strict"], br#"{"text":"x"}"#)).contains("title"));
-    assert!(failure(&sandbox.run_with(&["svc", "put", "t.mv2"], br#"{"title":"x","label":"l"}"#)).contains("text"));
+    answer(&sandbox.run_with(
+        &["svc", "put", "t.mv2"],
+        br#"{"text":"y","metadata":null,"more":[1],"title":null}"#,
+    ));
+    assert!(
+        failure(&sandbox.run_with(&["svc", "put", "t.mv2", "--strict"], br#"{"text":"x"}"#))
+            .contains("title")
+    );
+    assert!(
+        failure(&sandbox.run_with(&["svc", "put", "t.mv2"], br#"{"title":"x","label":"l"}"#))
+            .contains("text")
+    );
     assert_eq!(answer(&sandbox.run(&["svc", "info", "t.mv2"]))["frames"], 2);
 }
 
@@ -88,7 +110,10 @@ fn item_4_what_is_no_json_is_refused_and_nothing_is_written() {
         "{\"text\":5}",
         "{\"text\":\"x\",\"metadata\":[]}",
     ] {
-        assert!(!failure(&sandbox.run_with(&["svc", "put", "t.mv2"], bad.as_bytes())).is_empty(), "{bad}");
+        assert!(
+            !failure(&sandbox.run_with(&["svc", "put", "t.mv2"], bad.as_bytes())).is_empty(),
+            "{bad}"
+        );
     }
     assert!(failure(&sandbox.run_with(&["svc", "put", "t.mv2"], b"not json")).contains("JSON"));
     assert_eq!(bytes(&sandbox.path("t.mv2")), before);
@@ -101,15 +126,25 @@ fn item_6_find_gives_at_most_k_in_every_mode() {
         put(&sandbox, "t.mv2", text);
     }
     for mode in ["lex", "sem", "auto"] {
-        let found = answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock", "--k", "2", "--mode", mode]));
+        let found = answer(
+            &sandbox.run(&["svc", "find", "t.mv2", "--query", "lock", "--k", "2", "--mode", mode]),
+        );
         let results = found["results"].as_array().expect("a list");
         assert_eq!(results.len(), 2);
         for result in results {
-            assert!(result["title"].is_string() && result["text"].is_string() && result["score"].is_number(), "{result}");
+            assert!(
+                result["title"].is_string()
+                    && result["text"].is_string()
+                    && result["score"].is_number(),
+                "{result}"
+            );
             assert!(result.get("fallback").is_none(), "{result}");
         }
     }
-    assert_eq!(answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock", "--k", "0"]))["results"], json!([]));
+    assert_eq!(
+        answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock", "--k", "0"]))["results"],
+        json!([])
+    );
 }
 
 /// A store whose entries have vectors.
@@ -132,7 +167,12 @@ fn find(sandbox: &Sandbox, mode: &str, query: &str, stores: &[&str]) -> Value {
 }
 
 fn texts(found: &Value) -> Vec<&str> {
-    found["results"].as_array().expect("a list").iter().map(|result| result["text"].as_str().expect("a text")).collect()
+    found["results"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|result| result["text"].as_str().expect("a text"))
+        .collect()
 }
 
 fn are_newest(found: &Value) -> bool {
@@ -147,13 +187,18 @@ const TICKET: &str = "Ticket QX77 is closed";
 fn item_6_words_meaning_and_both_count_where_there_are_vectors() {
     let sandbox = Sandbox::empty();
     embedded(&sandbox, "t.mv2", &[CAT, LUNCH, TICKET]);
-    assert!(are_newest(&find(&sandbox, "lex", "kitten couch", &["t.mv2"])), "no word of it is there");
+    assert!(
+        are_newest(&find(&sandbox, "lex", "kitten couch", &["t.mv2"])),
+        "no word of it is there"
+    );
     for mode in ["sem", "auto"] {
         let found = find(&sandbox, mode, "kitten couch", &["t.mv2"]);
         assert_eq!((texts(&found)[0], are_newest(&found)), (CAT, false), "{mode}: {found}");
         assert!(found["results"][0]["score"].as_f64() > Some(0.0), "{found}");
     }
-    let first = |mode| texts(&find(&sandbox, mode, "kitten napping on a couch QX77", &["t.mv2"]))[0].to_string();
+    let first = |mode| {
+        texts(&find(&sandbox, mode, "kitten napping on a couch QX77", &["t.mv2"]))[0].to_string()
+    };
     assert_eq!([first("lex"), first("sem"), first("auto")], [TICKET, CAT, TICKET]);
     let default = answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "kitten couch"]));
     assert_eq!(default, find(&sandbox, "auto", "kitten couch", &["t.mv2"]));
@@ -180,9 +225,17 @@ fn item_6_the_newest_entries_answer_where_neither_words_nor_meaning_do() {
     for mode in ["lex", "sem", "auto"] {
         for query in ["cat label:nobody", "+cat +xylophone label:nobody"] {
             let found = find(&sandbox, mode, query, &["t.mv2"]);
-            assert_eq!((texts(&found), are_newest(&found)), (vec![LUNCH, CAT], true), "{mode} {query}");
+            assert_eq!(
+                (texts(&found), are_newest(&found)),
+                (vec![LUNCH, CAT], true),
+                "{mode} {query}"
+            );
             let found = find(&sandbox, mode, query, &["t.mv2", "u.mv2"]);
-            assert_eq!((texts(&found), are_newest(&found)), (vec![TICKET, LUNCH, CAT], true), "{mode} {query}");
+            assert_eq!(
+                (texts(&found), are_newest(&found)),
+                (vec![TICKET, LUNCH, CAT], true),
+                "{mode} {query}"
+            );
         }
     }
 }
@@ -195,11 +248,19 @@ fn item_6_a_model_that_fails_leaves_the_words() {
     for store in ["t.mv2", "u.mv2"] {
         worded(&sandbox, store, &[CAT]);
         let mut reembed = sandbox.command();
-        reembed.env("KAPSA_EMBED_URL", &url).args(["--capsule", store, "reembed", "--model", "ollama:x"]);
+        reembed.env("KAPSA_EMBED_URL", &url).args([
+            "--capsule",
+            store,
+            "reembed",
+            "--model",
+            "ollama:x",
+        ]);
         assert!(reembed.output().expect("it starts").status.success());
     }
     // Nobody listens at the port of a listener that is gone.
-    let gone = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let gone = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port");
     for mode in ["sem", "auto"] {
         let mut call = sandbox.command();
         call.env("KAPSA_EMBED_URL", format!("http://{gone}"));
@@ -208,7 +269,10 @@ fn item_6_a_model_that_fails_leaves_the_words() {
         assert_eq!((texts(&found), are_newest(&found)), (vec![CAT, CAT], false), "{mode}");
         let stores = found["by_words"].as_array().expect("a list");
         assert_eq!(stores.len(), 2);
-        assert!(stores.iter().all(|told| told["error"].as_str().is_some_and(|error| !error.is_empty())), "{found}");
+        assert!(
+            stores.iter().all(|told| told["error"].as_str().is_some_and(|error| !error.is_empty())),
+            "{found}"
+        );
     }
 }
 
@@ -218,7 +282,8 @@ fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
     let server = ollama();
     let url = server.url();
     let call = |args: &[&str]| {
-        let output = sandbox.command().env("KAPSA_EMBED_URL", &url).args(args).output().expect("it starts");
+        let output =
+            sandbox.command().env("KAPSA_EMBED_URL", &url).args(args).output().expect("it starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     for store in ["t1.mv2", "t2.mv2", "t3.mv2"] {
@@ -228,7 +293,12 @@ fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
     let requests = |stores: &str| {
         let before = server.requests().len();
         call(&["svc", "find", stores, "--query", "kitten", "--mode", "sem"]);
-        server.requests().split_off(before).into_iter().map(|request| request.path).collect::<Vec<_>>()
+        server
+            .requests()
+            .split_off(before)
+            .into_iter()
+            .map(|request| request.path)
+            .collect::<Vec<_>>()
     };
     let one = requests("t1.mv2");
     assert!(one.iter().any(|line| line.contains("/api/embed")), "{one:?}");
@@ -251,27 +321,49 @@ fn item_11_hits_of_several_stores_are_put_in_one_order() {
     for mode in ["lex", "sem", "auto"] {
         let found = find(&sandbox, mode, "kitten couch", &stores);
         let results = found["results"].as_array().expect("a list");
-        let scores: Vec<_> = results.iter().map(|result| result["score"].as_f64().expect("a number")).collect();
+        let scores: Vec<_> =
+            results.iter().map(|result| result["score"].as_f64().expect("a number")).collect();
         assert!(scores.is_sorted_by(|a, b| a >= b), "{mode}: {scores:?}");
         for store in stores {
             let alone = find(&sandbox, mode, "kitten couch", &[store]);
-            let mine: Vec<_> = results.iter().filter(|result| result["store"] == store).map(|result| &result["text"]).collect();
+            let mine: Vec<_> = results
+                .iter()
+                .filter(|result| result["store"] == store)
+                .map(|result| &result["text"])
+                .collect();
             let (mine, alone) = (json!(mine), json!(texts(&alone)));
-            let stays = mine.as_array().expect("a list").iter().zip(alone.as_array().expect("a list")).all(|(a, b)| a == b);
+            let stays = mine
+                .as_array()
+                .expect("a list")
+                .iter()
+                .zip(alone.as_array().expect("a list"))
+                .all(|(a, b)| a == b);
             assert!(stays, "{mode}: a store's own order stays: {mine} of {alone}");
         }
     }
     let found = find(&sandbox, "auto", "kitten couch", &stores);
     let best = ["The couch of the kitten", CAT, "A kitten of ours"];
-    assert_eq!(texts(&found)[..3], best, "all words, the same meaning, one word that is common there: {found}");
+    assert_eq!(
+        texts(&found)[..3],
+        best,
+        "all words, the same meaning, one word that is common there: {found}"
+    );
 }
 
 #[test]
 fn item_11_an_identifier_that_was_asked_for_comes_first_in_whichever_store_it_is() {
     let sandbox = Sandbox::empty();
     // Where there is little else, its rarity says little: BM25 is far lower than in the other store.
-    embedded(&sandbox, "small.mv2", &["Fixed: the compiler reported CS0854 for a call in the lambda of a mock"]);
-    embedded(&sandbox, "large.mv2", &[CAT, LUNCH, TICKET, "A dog", "A house", "compiler error, compiler error, compiler error"]);
+    embedded(
+        &sandbox,
+        "small.mv2",
+        &["Fixed: the compiler reported CS0854 for a call in the lambda of a mock"],
+    );
+    embedded(
+        &sandbox,
+        "large.mv2",
+        &[CAT, LUNCH, TICKET, "A dog", "A house", "compiler error, compiler error, compiler error"],
+    );
     let found = find(&sandbox, "auto", "compiler error CS0854", &["large.mv2", "small.mv2"]);
     assert_eq!(found["results"][0]["store"], "small.mv2", "{found}");
 }
@@ -287,14 +379,21 @@ fn item_11_a_store_that_is_named_twice_answers_once() {
 #[test]
 fn item_6_long_and_hopeless_queries_are_never_empty_while_there_are_entries() {
     let sandbox = store("t.mv2");
-    assert_eq!(answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock"]))["results"], json!([]));
+    assert_eq!(
+        answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "lock"]))["results"],
+        json!([])
+    );
     put(&sandbox, "t.mv2", "the writer holds the lock");
-    let long =
-        "Please implement the part (see [docs] {x}) in which a writer that holds the file's lock gives it back when it is done";
+    let long = "Please implement the part (see [docs] {x}) in which a writer that holds the file's lock gives it back when it is done";
     let found = answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", long]));
     assert_eq!(found["results"].as_array().map(Vec::len), Some(1));
     let endless = format!("{} lock", "é ".repeat(40_000));
-    assert_eq!(answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", &endless]))["results"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", &endless]))["results"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
     let hopeless = answer(&sandbox.run(&["svc", "find", "t.mv2", "--query", "xylophone"]));
     assert_eq!(
         (&hopeless["results"][0]["fallback"], &hopeless["results"][0]["title"]),
@@ -309,10 +408,20 @@ fn item_7_timeline_is_oldest_first() {
         put(&sandbox, "t.mv2", text);
     }
     let entries = answer(&sandbox.run(&["svc", "timeline", "t.mv2"]))["entries"].clone();
-    let texts: Vec<_> = entries.as_array().expect("a list").iter().map(|e| e["text"].as_str().expect("a text")).collect();
+    let texts: Vec<_> = entries
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|e| e["text"].as_str().expect("a text"))
+        .collect();
     assert_eq!(texts, ["one", "two", "three"]);
     assert_eq!((&entries[0]["title"], &entries[0]["label"]), (&"one".into(), &"builder".into()));
-    assert_eq!(answer(&sandbox.run(&["svc", "timeline", "t.mv2", "--limit", "2"]))["entries"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        answer(&sandbox.run(&["svc", "timeline", "t.mv2", "--limit", "2"]))["entries"]
+            .as_array()
+            .map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
@@ -368,16 +477,37 @@ fn item_11_find_takes_stores_and_globs_and_one_bad_store_blanks_nothing() {
     put(&sandbox, "tasks/t1.mv2", "the lock is held");
     put(&sandbox, "tasks/t2.mv2", "lock lock lock");
     sandbox.write("tasks/t3.mv2", "broken");
-    let found = answer(&sandbox.run(&["svc", "find", "tasks/*.mv2", "--query", "lock", "--k", "5"]));
-    let mut stores: Vec<_> =
-        found["results"].as_array().expect("a list").iter().map(|r| r["store"].as_str().expect("a store")).collect();
+    let found =
+        answer(&sandbox.run(&["svc", "find", "tasks/*.mv2", "--query", "lock", "--k", "5"]));
+    let mut stores: Vec<_> = found["results"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|r| r["store"].as_str().expect("a store"))
+        .collect();
     stores.sort_unstable();
     assert_eq!(stores, ["tasks/t1.mv2", "tasks/t2.mv2"]);
     assert_eq!(found["skipped"][0]["store"], "tasks/t3.mv2");
-    let one = answer(&sandbox.run(&["svc", "find", "tasks/t1.mv2", "tasks/t2.mv2", "--query", "lock", "--k", "1"]));
+    let one = answer(&sandbox.run(&[
+        "svc",
+        "find",
+        "tasks/t1.mv2",
+        "tasks/t2.mv2",
+        "--query",
+        "lock",
+        "--k",
+        "1",
+    ]));
     assert_eq!(one["results"].as_array().map(Vec::len), Some(1));
     put(&sandbox, "tasks/t2.mv2", "only here: xylophone");
-    let some = answer(&sandbox.run(&["svc", "find", "tasks/t1.mv2", "tasks/t2.mv2", "--query", "xylophone"]));
+    let some = answer(&sandbox.run(&[
+        "svc",
+        "find",
+        "tasks/t1.mv2",
+        "tasks/t2.mv2",
+        "--query",
+        "xylophone",
+    ]));
     assert!(
         some["results"].as_array().expect("a list").iter().all(|r| r.get("fallback").is_none()),
         "a match drives the fallback out"
@@ -394,10 +524,15 @@ fn item_12_a_client_made_for_the_python_module_runs_unchanged() {
         assert_eq!(answer(&sandbox.run(&["-m", module, "create", &store]))["created"], store);
         let put = answer(&sandbox.run_with(&["-m", module, "put", &store], DOCUMENT.as_bytes()));
         assert!(put["frame_id"].is_u64());
-        let found = answer(&sandbox.run(&["-m", module, "find", &store, "--query", "lock", "--k", "5", "--mode", "lex"]));
+        let found =
+            answer(&sandbox.run(&[
+                "-m", module, "find", &store, "--query", "lock", "--k", "5", "--mode", "lex",
+            ]));
         assert_eq!(found["results"][0]["title"], "T1 — Builder");
         assert_eq!(
-            answer(&sandbox.run(&["-m", module, "timeline", &store, "--limit", "5"]))["entries"].as_array().map(Vec::len),
+            answer(&sandbox.run(&["-m", module, "timeline", &store, "--limit", "5"]))["entries"]
+                .as_array()
+                .map(Vec::len),
             Some(1)
         );
         assert_eq!(answer(&sandbox.run(&["-m", module, "info", &store]))["frames"], 1);
@@ -407,7 +542,9 @@ fn item_12_a_client_made_for_the_python_module_runs_unchanged() {
 #[test]
 fn stored_controls_leave_as_json_escapes() {
     let sandbox = store("t.mv2");
-    let document = json!({ "title": "a\u{1b}[31m\u{202e}b\u{9b}", "text": "lock \u{1b}]52;c;x\u{7}" }).to_string();
+    let document =
+        json!({ "title": "a\u{1b}[31m\u{202e}b\u{9b}", "text": "lock \u{1b}]52;c;x\u{7}" })
+            .to_string();
     answer(&sandbox.run_with(&["svc", "put", "t.mv2"], document.as_bytes()));
     for call in [&["svc", "timeline", "t.mv2"][..], &["svc", "find", "t.mv2", "--query", "lock"]] {
         let run = sandbox.run(call);

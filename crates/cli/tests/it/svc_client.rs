@@ -148,9 +148,17 @@ impl<'a> Client<'a> {
         Ok(self.ask::<Stored>("put", &[path], Some(stdin))?.frame_id)
     }
 
-    fn find(&self, path: &str, query: &str, k: usize, mode: &str) -> Result<Vec<FoundEntry>, Failure> {
+    fn find(
+        &self,
+        path: &str,
+        query: &str,
+        k: usize,
+        mode: &str,
+    ) -> Result<Vec<FoundEntry>, Failure> {
         let k = k.to_string();
-        Ok(self.ask::<Results>("find", &[path, "--query", query, "--k", &k, "--mode", mode], None)?.results)
+        Ok(self
+            .ask::<Results>("find", &[path, "--query", query, "--k", &k, "--mode", mode], None)?
+            .results)
     }
 
     fn timeline(&self, path: &str, limit: usize) -> Result<Vec<Entry>, Failure> {
@@ -161,7 +169,12 @@ impl<'a> Client<'a> {
         self.ask("info", &[path], None)
     }
 
-    fn ask<T: DeserializeOwned>(&self, command: &str, rest: &[&str], stdin: Option<Vec<u8>>) -> Result<T, Failure> {
+    fn ask<T: DeserializeOwned>(
+        &self,
+        command: &str,
+        rest: &[&str],
+        stdin: Option<Vec<u8>>,
+    ) -> Result<T, Failure> {
         let value = answer(&self.call(command, rest, stdin)?)?;
         serde_json::from_value(value).map_err(|error| Failure(format!("{command}: {error}")))
     }
@@ -181,7 +194,8 @@ impl<'a> Client<'a> {
         process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = process.spawn().expect("the program starts");
         let (pid, stdin) = (child.id(), child.stdin.take());
-        let (out, err) = (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
+        let (out, err) =
+            (child.stdout.take().expect("a pipe"), child.stderr.take().expect("a pipe"));
         let (sender, events) = channel();
         match self.drain {
             Drain::Together => {
@@ -237,8 +251,10 @@ impl Running {
     #[cfg(target_os = "linux")]
     fn waits_for_lock(&self) {
         let opened = || {
-            let descriptors = std::fs::read_dir(format!("/proc/{}/fd", self.pid)).into_iter().flatten().flatten();
-            let mut files = descriptors.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
+            let descriptors =
+                std::fs::read_dir(format!("/proc/{}/fd", self.pid)).into_iter().flatten().flatten();
+            let mut files =
+                descriptors.filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
             files.any(|file| file.extension().is_some_and(|end| end == "lock"))
         };
         while !opened() {
@@ -260,19 +276,29 @@ impl Running {
 
     fn kill(&self) {
         // It fails when the group is gone already, which is what is wanted.
-        Command::new("bash").args(["-c", "kill -KILL -- -$0", &self.pid.to_string()]).output().expect("bash is there");
+        Command::new("bash")
+            .args(["-c", "kill -KILL -- -$0", &self.pid.to_string()])
+            .output()
+            .expect("bash is there");
     }
 }
 
 /// The exit code first, then the message on standard error, then standard output.
 fn answer(reply: &Reply) -> Result<Value, Failure> {
     if reply.code != Some(0) {
-        let told = serde_json::from_str::<Value>(&reply.err).ok().and_then(|value| value["error"].as_str().map(str::to_string));
-        let ended = reply.code.map_or_else(|| "ended by a signal".to_string(), |code| format!("exit code {code}"));
+        let told = serde_json::from_str::<Value>(&reply.err)
+            .ok()
+            .and_then(|value| value["error"].as_str().map(str::to_string));
+        let ended = reply
+            .code
+            .map_or_else(|| "ended by a signal".to_string(), |code| format!("exit code {code}"));
         let text = reply.err.trim();
-        return Err(Failure(told.unwrap_or_else(|| if text.is_empty() { ended } else { text.to_string() })));
+        return Err(Failure(
+            told.unwrap_or_else(|| if text.is_empty() { ended } else { text.to_string() }),
+        ));
     }
-    let value: Value = serde_json::from_str(&reply.out).map_err(|error| Failure(format!("no JSON: {error}")))?;
+    let value: Value =
+        serde_json::from_str(&reply.out).map_err(|error| Failure(format!("no JSON: {error}")))?;
     match &value["error"] {
         _ if value.is_null() => Err(Failure("nothing was answered".into())),
         Value::Null => Ok(value),
@@ -281,7 +307,12 @@ fn answer(reply: &Reply) -> Result<Value, Failure> {
 }
 
 fn document<'a>(title: &'a str, text: &'a str) -> Document<'a> {
-    let metadata = BTreeMap::from([("task_id", "t1"), ("role", "builder"), ("confidence", "0.90"), ("run_id", "")]);
+    let metadata = BTreeMap::from([
+        ("task_id", "t1"),
+        ("role", "builder"),
+        ("confidence", "0.90"),
+        ("run_id", ""),
+    ]);
     Document { title, label: "builder", text, metadata: Some(metadata) }
 }
 
@@ -293,19 +324,30 @@ fn item_15_arguments_are_a_list_and_no_shell_reads_them() {
     let sandbox = Sandbox::empty();
     let odd = "a  b; $(touch x) `touch x` '\"*\n\\.mv2";
     let client = Client::of_script("printf '<%s>' \"$@\"", PATIENT, Drain::Together);
-    assert_eq!(client.call("create", &[odd], None).expect("it ends").out, format!("<-m><src><create><{odd}>"));
+    assert_eq!(
+        client.call("create", &[odd], None).expect("it ends").out,
+        format!("<-m><src><create><{odd}>")
+    );
     assert_eq!(Client::of(&sandbox).create(odd), Ok(odd.to_string()));
     assert!(sandbox.path(odd).exists() && !sandbox.path("x").exists());
 }
 
 #[test]
 fn items_17_and_20_what_a_reply_means() {
-    let reply = |code, out: &str, err: &str| answer(&Reply { code, out: out.into(), err: err.into() });
+    let reply =
+        |code, out: &str, err: &str| answer(&Reply { code, out: out.into(), err: err.into() });
     let raises = |reply: Result<Value, Failure>| reply.expect_err("it raises").0;
-    assert_eq!(reply(Some(0), "{\"ok\":true,\"error\":null}\n", ""), Ok(json!({ "ok": true, "error": null })));
+    assert_eq!(
+        reply(Some(0), "{\"ok\":true,\"error\":null}\n", ""),
+        Ok(json!({ "ok": true, "error": null }))
+    );
     assert_eq!(raises(reply(Some(0), "{\"error\":\"no room\"}\n", "")), "no room");
     assert_eq!(raises(reply(Some(1), "", "{\"error\":\"no room\"}\n")), "no room");
-    assert_eq!(raises(reply(Some(2), "{\"ok\":true}", "usage: …\n")), "usage: …", "the exit code comes first");
+    assert_eq!(
+        raises(reply(Some(2), "{\"ok\":true}", "usage: …\n")),
+        "usage: …",
+        "the exit code comes first"
+    );
     assert_eq!(raises(reply(Some(7), "", "")), "exit code 7");
     assert_eq!(raises(reply(None, "", " \n")), "ended by a signal");
     assert_eq!(raises(reply(Some(0), "null", "")), "nothing was answered");
@@ -316,7 +358,11 @@ fn items_17_and_20_what_a_reply_means() {
 fn item_18_at_the_timeout_everything_that_was_started_is_killed() {
     for script in ["sleep 600", "sleep 600 & wait", "(sleep 600 & sleep 600) & exit 0", "cat"] {
         let client = Client::of_script(script, SHORT, Drain::Together);
-        assert_eq!(client.create("t.mv2"), Err(Failure("no answer within 300 ms".into())), "{script}");
+        assert_eq!(
+            client.create("t.mv2"),
+            Err(Failure("no answer within 300 ms".into())),
+            "{script}"
+        );
     }
 }
 
@@ -325,10 +371,16 @@ fn item_19_both_outputs_are_drained_at_once() {
     let script = "head -c 1048576 /dev/zero | tr '\\0' e >&2; printf '\"'; head -c 1048576 /dev/zero | tr '\\0' o; printf '\"'";
     let client = Client::of_script(script, PATIENT, Drain::Together);
     let reply = client.call("info", &["t.mv2"], None).expect("it ends");
-    assert!((reply.err.len(), answer(&reply)) == (MIB, Ok(Value::String("o".repeat(MIB)))), "all of both");
+    assert!(
+        (reply.err.len(), answer(&reply)) == (MIB, Ok(Value::String("o".repeat(MIB)))),
+        "all of both"
+    );
     // Reading in turn is what hangs; the tests of our program below rely on noticing it.
     let client = Client::of_script(script, SHORT, Drain::InTurn);
-    assert_eq!(client.call("info", &["t.mv2"], None), Err(Failure("no answer within 300 ms".into())));
+    assert_eq!(
+        client.call("info", &["t.mv2"], None),
+        Err(Failure("no answer within 300 ms".into()))
+    );
 }
 
 // The program, as this client meets it.
@@ -337,21 +389,44 @@ fn item_19_both_outputs_are_drained_at_once() {
 fn items_14_and_16_a_store_from_its_making_to_its_reading() {
     let sandbox = Sandbox::empty();
     let client = Client::of(&sandbox);
-    assert_eq!(client.create("run/tasks/t1.mv2"), Ok("run/tasks/t1.mv2".to_string()), "item 21: the path, not a truth value");
-    let first = client.put("run/tasks/t1.mv2", &document("Lock — Builder", "built the lock")).expect("stored");
-    let unlabelled = Document { label: "", metadata: None, ..document("Lock — Reviewer", "the lock is sound") };
+    assert_eq!(
+        client.create("run/tasks/t1.mv2"),
+        Ok("run/tasks/t1.mv2".to_string()),
+        "item 21: the path, not a truth value"
+    );
+    let first = client
+        .put("run/tasks/t1.mv2", &document("Lock — Builder", "built the lock"))
+        .expect("stored");
+    let unlabelled =
+        Document {
+            label: "", metadata: None, ..document("Lock — Reviewer", "the lock is sound")
+        };
     assert!(client.put("run/tasks/t1.mv2", &unlabelled).expect("stored") > first);
     for mode in ["lex", "sem", "auto"] {
         let found = client.find("run/tasks/t1.mv2", "who built it", 1, mode).expect("found");
         let (title, text) = (found[0].title.as_str(), found[0].text.as_str());
-        assert_eq!((found.len(), title, text, found[0].score > 0.0), (1, "Lock — Builder", "built the lock", true), "{mode}");
+        assert_eq!(
+            (found.len(), title, text, found[0].score > 0.0),
+            (1, "Lock — Builder", "built the lock", true),
+            "{mode}"
+        );
     }
     let entries = client.timeline("run/tasks/t1.mv2", 5).expect("listed");
-    let entry = |title: &str, label: &str, text: &str| Entry { title: title.into(), label: label.into(), text: text.into() };
-    let expected = [entry("Lock — Builder", "builder", "built the lock"), entry("Lock — Reviewer", "", "the lock is sound")];
+    let entry = |title: &str, label: &str, text: &str| Entry {
+        title: title.into(),
+        label: label.into(),
+        text: text.into(),
+    };
+    let expected = [
+        entry("Lock — Builder", "builder", "built the lock"),
+        entry("Lock — Reviewer", "", "the lock is sound"),
+    ];
     assert_eq!(entries, expected);
     let info = client.info("run/tasks/t1.mv2").expect("told");
-    assert_eq!((info.path.as_str(), info.frames, info.size_bytes > 0), ("run/tasks/t1.mv2", 2, true));
+    assert_eq!(
+        (info.path.as_str(), info.frames, info.size_bytes > 0),
+        ("run/tasks/t1.mv2", 2, true)
+    );
 }
 
 /// What is on standard error.
@@ -404,11 +479,14 @@ fn fits(shape: &Value, value: &Value) -> bool {
             kind => panic!("{kind} is no kind of value"),
         },
         (Value::Array(shapes), Value::Array(values)) => {
-            shapes.len() == values.len() && shapes.iter().zip(values).all(|(shape, value)| fits(shape, value))
+            shapes.len() == values.len()
+                && shapes.iter().zip(values).all(|(shape, value)| fits(shape, value))
         }
         (Value::Object(shapes), Value::Object(values)) => {
             shapes.len() == values.len()
-                && shapes.iter().all(|(key, shape)| values.get(key).is_some_and(|value| fits(shape, value)))
+                && shapes
+                    .iter()
+                    .all(|(key, shape)| values.get(key).is_some_and(|value| fits(shape, value)))
         }
         (shape, value) => shape == value,
     }
@@ -421,7 +499,11 @@ fn follow(client: &Client<'_>, transcript: &[Step]) {
         assert_eq!(reply.code, Some(*code), "{call:?}: {reply:?}");
         match out {
             Some(shape) => {
-                assert_eq!(reply.out.find('\n'), Some(reply.out.len() - 1), "{call:?}: one line: {reply:?}");
+                assert_eq!(
+                    reply.out.find('\n'),
+                    Some(reply.out.len() - 1),
+                    "{call:?}: one line: {reply:?}"
+                );
                 let value = serde_json::from_str(&reply.out).expect("JSON");
                 assert!(fits(shape, &value), "{call:?}: {value} is not like {shape}");
             }
@@ -430,10 +512,17 @@ fn follow(client: &Client<'_>, transcript: &[Step]) {
         match err {
             Told::Nothing => assert_eq!(reply.err, "", "{call:?}"),
             Told::Error(part) => {
-                assert_eq!(reply.err.find('\n'), Some(reply.err.len() - 1), "{call:?}: one line: {reply:?}");
+                assert_eq!(
+                    reply.err.find('\n'),
+                    Some(reply.err.len() - 1),
+                    "{call:?}: one line: {reply:?}"
+                );
                 let told: Value = serde_json::from_str(&reply.err).expect("JSON");
                 assert!(fits(&json!({ "error": "<text>" }), &told), "{call:?}: {told}");
-                assert!(told["error"].as_str().is_some_and(|message| message.contains(part)), "{call:?}: {told}");
+                assert!(
+                    told["error"].as_str().is_some_and(|message| message.contains(part)),
+                    "{call:?}: {told}"
+                );
             }
             Told::Usage => {
                 assert!(reply.err.contains("Usage: kapsa svc"), "{call:?}: {reply:?}");
@@ -469,19 +558,34 @@ fn a_transcript_of_every_command() {
     let transcript = [
         gives(&["create", "t.mv2"], made.clone()),
         gives(&["create", "t.mv2"], made),
-        gives(&["info", "t.mv2"], json!({ "path": "t.mv2", "frames": 0, "size_bytes": "<positive>" })),
+        gives(
+            &["info", "t.mv2"],
+            json!({ "path": "t.mv2", "frames": 0, "size_bytes": "<positive>" }),
+        ),
         gives(&["timeline", "t.mv2"], json!({ "entries": [] })),
         gives(&["find", "t.mv2", "--query", "lock"], json!({ "results": [] })),
         stores(
             &["put", "t.mv2"],
             r#"{"title":"Plan","label":"plan","text":"first the lock, then the door","metadata":{"task_id":"t1","run_id":""}}"#,
         ),
-        stores(&["put", "t.mv2", "--strict"], r#"{"title":"Plan","label":"plan","text":"","text":"the window","metadata":null}"#),
+        stores(
+            &["put", "t.mv2", "--strict"],
+            r#"{"title":"Plan","label":"plan","text":"","text":"the window","metadata":null}"#,
+        ),
         stores(&["put", "t.mv2", "--stdin"], r#"{"text":"only text"}"#),
         gives(&["find", "t.mv2", "--query", "lock"], json!({ "results": [plan()] })),
-        gives(&["find", "t.mv2", "--query", "lock", "--mode", "auto"], json!({ "results": [plan()] })),
-        gives(&["find", "t.mv2", "--query", "lock", "--mode", "lex"], json!({ "results": [plan()] })),
-        gives(&["find", "t.mv2", "--query", "lock", "--mode", "sem"], json!({ "results": [plan()], "by_words": by_words })),
+        gives(
+            &["find", "t.mv2", "--query", "lock", "--mode", "auto"],
+            json!({ "results": [plan()] }),
+        ),
+        gives(
+            &["find", "t.mv2", "--query", "lock", "--mode", "lex"],
+            json!({ "results": [plan()] }),
+        ),
+        gives(
+            &["find", "t.mv2", "--query", "lock", "--mode", "sem"],
+            json!({ "results": [plan()], "by_words": by_words }),
+        ),
         gives(&["find", "t.mv2", "--query", "the", "--k", "1"], json!({ "results": [plan()] })),
         gives(&["find", "t.mv2", "--query", "lock", "--k", "0"], json!({ "results": [] })),
         gives(
@@ -493,14 +597,26 @@ fn a_transcript_of_every_command() {
             json!({ "entries": [entry("Plan", "plan", "first the lock, then the door"), entry("Plan", "plan", "the window")] }),
         ),
         gives(&["timeline", "t.mv2", "--limit", "0"], json!({ "entries": [] })),
-        gives(&["info", "t.mv2"], json!({ "path": "t.mv2", "frames": 3, "size_bytes": "<positive>" })),
+        gives(
+            &["info", "t.mv2"],
+            json!({ "path": "t.mv2", "frames": 3, "size_bytes": "<positive>" }),
+        ),
     ];
     follow(&Client::of(&sandbox), &transcript);
     sandbox.ok(&["--capsule", "t.mv2", "embed"]);
     let transcript = [
-        gives(&["find", "t.mv2", "--query", "bolt at entrance", "--k", "1"], json!({ "results": [plan()] })),
-        gives(&["find", "t.mv2", "--query", "bolt at entrance", "--k", "1", "--mode", "auto"], json!({ "results": [plan()] })),
-        gives(&["find", "t.mv2", "--query", "bolt at entrance", "--k", "1", "--mode", "sem"], json!({ "results": [plan()] })),
+        gives(
+            &["find", "t.mv2", "--query", "bolt at entrance", "--k", "1"],
+            json!({ "results": [plan()] }),
+        ),
+        gives(
+            &["find", "t.mv2", "--query", "bolt at entrance", "--k", "1", "--mode", "auto"],
+            json!({ "results": [plan()] }),
+        ),
+        gives(
+            &["find", "t.mv2", "--query", "bolt at entrance", "--k", "1", "--mode", "sem"],
+            json!({ "results": [plan()] }),
+        ),
         gives(
             &["find", "t.mv2", "--query", "bolt at entrance", "--k", "1", "--mode", "lex"],
             json!({ "results": [recent("", "", "only text")] }),
@@ -560,12 +676,21 @@ fn text_of_any_script_comes_back_as_it_was() {
     client.put(store, &Document { label: "日本", ..document(OCTOPUS, OCTOPUS) }).expect("stored");
     // As a client writes it that escapes whatever is not ASCII.
     let escaped: String = OCTOPUS.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
-    client.ask::<Stored>("put", &[store], Some(format!("{{\"text\":\"{escaped}\"}}").into())).expect("stored");
-    let entry = |title: &str, label: &str| Entry { title: title.into(), label: label.into(), text: OCTOPUS.into() };
+    client
+        .ask::<Stored>("put", &[store], Some(format!("{{\"text\":\"{escaped}\"}}").into()))
+        .expect("stored");
+    let entry = |title: &str, label: &str| Entry {
+        title: title.into(),
+        label: label.into(),
+        text: OCTOPUS.into(),
+    };
     assert_eq!(client.timeline(store, 5).expect("listed"), [entry(OCTOPUS, "日本"), entry("", "")]);
     for mode in ["lex", "sem", "auto"] {
         let found = client.find(store, "ŽLUŤOUČKÁ 🐙", 2, mode).expect("found");
-        assert!(found.len() == 2 && found.iter().all(|hit| hit.text == OCTOPUS && hit.score > 0.0), "{mode}");
+        assert!(
+            found.len() == 2 && found.iter().all(|hit| hit.text == OCTOPUS && hit.score > 0.0),
+            "{mode}"
+        );
     }
 }
 
@@ -635,8 +760,17 @@ fn a_client_that_reads_in_turn_never_hangs() {
             let stdin = (command == "put").then(|| br#"{"text":"x"}"#.to_vec());
             let reply = client.call(command, rest, stdin).expect("it ends");
             assert_eq!((reply.code, reply.out.as_str()), (Some(code), ""));
-            assert_eq!(code == 1, serde_json::from_str::<Value>(&reply.err).is_ok(), "JSON is not cut");
-            assert_eq!(code == 2, reply.err.contains("Usage: "), "nor is how it is called: {}", reply.err);
+            assert_eq!(
+                code == 1,
+                serde_json::from_str::<Value>(&reply.err).is_ok(),
+                "JSON is not cut"
+            );
+            assert_eq!(
+                code == 2,
+                reply.err.contains("Usage: "),
+                "nor is how it is called: {}",
+                reply.err
+            );
             assert!(answer(&reply).expect_err("it fails").0.len() < 64 << 10);
         }
     }
@@ -659,7 +793,12 @@ fn several_processes_at_once_are_all_answered() {
         calls.into_iter().map(|call| call.join().expect("it was answered")).collect()
     });
     assert_eq!(ids.len(), texts.len(), "each has its own number: {ids:?}");
-    let stored: BTreeSet<_> = client.timeline("run/t.mv2", 50).expect("listed").into_iter().map(|entry| entry.text).collect();
+    let stored: BTreeSet<_> = client
+        .timeline("run/t.mv2", 50)
+        .expect("listed")
+        .into_iter()
+        .map(|entry| entry.text)
+        .collect();
     assert!(stored.iter().eq(&texts), "{stored:?}");
     assert_eq!(client.info("run/t.mv2").expect("told").frames, 8);
 }
@@ -677,14 +816,16 @@ fn a_put_that_waits_for_its_document_holds_nothing_and_leaves_nothing() {
     let mut endless = client.start("put", &["t.mv2"]);
     let mut pipe = endless.stdin.take().expect("a pipe");
     // More than a pipe holds: once it is written, the program has read most of it and waits for more.
-    pipe.write_all(format!("{{\"text\":\"{}", "x".repeat(MIB)).as_bytes()).expect("the program reads");
+    pipe.write_all(format!("{{\"text\":\"{}", "x".repeat(MIB)).as_bytes())
+        .expect("the program reads");
     let at_once = ["t.mv2", "--lock-timeout", "0"];
     client.ask::<Stored>("put", &at_once, stdin("meanwhile")).expect("the lock is free");
     assert_eq!(endless.finish(SHORT), Err(Failure("no answer within 300 ms".into())));
     drop(pipe);
     client.ask::<Stored>("put", &at_once, stdin("afterwards")).expect("and is free now");
     sandbox.ok(&["--capsule", "t.mv2", "verify"]);
-    let texts: Vec<_> = client.timeline("t.mv2", 5).expect("listed").into_iter().map(|entry| entry.text).collect();
+    let texts: Vec<_> =
+        client.timeline("t.mv2", 5).expect("listed").into_iter().map(|entry| entry.text).collect();
     assert_eq!(texts, ["meanwhile", "afterwards"]);
 }
 
@@ -702,13 +843,16 @@ fn a_put_that_waits_for_the_lock_longer_than_its_client_leaves_nothing() {
         put
     };
     assert_eq!(waiting("killed").finish(SHORT), Err(Failure("no answer within 300 ms".into())));
-    let refused = client.ask::<Stored>("put", &[store, "--lock-timeout", "0"], stdin("refused")).map(|stored| stored.frame_id);
+    let refused = client
+        .ask::<Stored>("put", &[store, "--lock-timeout", "0"], stdin("refused"))
+        .map(|stored| stored.frame_id);
     assert!(refused.as_ref().is_err_and(|failure| failure.0.contains("lock")), "{refused:?}");
     let patient = waiting("patient");
     drop(holder.stdin.take());
     assert!(holder.wait().expect("it ends").success());
     answer(&patient.finish(PATIENT).expect("it has its turn")).expect("stored");
-    let texts: Vec<_> = client.timeline(store, 5).expect("listed").into_iter().map(|entry| entry.text).collect();
+    let texts: Vec<_> =
+        client.timeline(store, 5).expect("listed").into_iter().map(|entry| entry.text).collect();
     assert_eq!(texts, ["held", "waiting", "patient"]);
     sandbox.ok(&["verify"]);
 }

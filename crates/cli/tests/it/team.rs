@@ -26,16 +26,20 @@ fn team(sandbox: &Sandbox, settings: &[(&str, &str)]) -> Run {
 /// What is printed below the first heading that has these words.
 fn section<'a>(run: &'a Run, heading: &str) -> &'a str {
     let mut sections = run.out.split("\n== ");
-    sections.find(|section| section.lines().next().is_some_and(|line| line.contains(heading))).unwrap_or_else(|| {
-        panic!("no `{heading}` in {run:#?}");
-    })
+    sections
+        .find(|section| section.lines().next().is_some_and(|line| line.contains(heading)))
+        .unwrap_or_else(|| {
+            panic!("no `{heading}` in {run:#?}");
+        })
 }
 
 /// The separator that task-1 chose, as the check saw it in the program.
 fn separator(run: &Run) -> String {
     let parts: Vec<&str> = section(run, "Check whether the parts fit").split('`').collect();
     match parts.as_slice() {
-        [before, separator, ..] if before.ends_with("ok    save   save.sh puts ") => (*separator).to_string(),
+        [before, separator, ..] if before.ends_with("ok    save   save.sh puts ") => {
+            (*separator).to_string()
+        }
         _ => panic!("{run:#?}"),
     }
 }
@@ -45,15 +49,31 @@ fn fits_together(run: &Run, said: &str) {
     let separator = separator(run);
     let told = section(run, "What task-2 read");
     assert!(told.contains("  [task-1 builder] Choose the separator"), "{told}");
-    assert!(told.contains(&format!("{said} `{separator}`")), "task-2 got the decision of task-1: {told}");
-    assert_eq!(section(run, "Check whether the parts fit").matches("\n  ok ").count(), 4, "{run:#?}");
-    assert_eq!(section(run, "finish every task").matches(" done     2 outputs ").count(), 4, "{run:#?}");
-    let (_, found) = section(run, "into the main memory").split_once("$ kapsa find").expect("a question");
+    assert!(
+        told.contains(&format!("{said} `{separator}`")),
+        "task-2 got the decision of task-1: {told}"
+    );
+    assert_eq!(
+        section(run, "Check whether the parts fit").matches("\n  ok ").count(),
+        4,
+        "{run:#?}"
+    );
+    assert_eq!(
+        section(run, "finish every task").matches(" done     2 outputs ").count(),
+        4,
+        "{run:#?}"
+    );
+    let (_, found) =
+        section(run, "into the main memory").split_once("$ kapsa find").expect("a question");
     assert!(found.contains(&separator), "the main memory answers: {found}");
 }
 
 fn leaves_nothing(sandbox: &Sandbox) {
-    let left: Vec<_> = std::fs::read_dir(sandbox.path("")).expect("read").flatten().map(|entry| entry.file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(sandbox.path(""))
+        .expect("read")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
@@ -90,7 +110,10 @@ fn without_memory_the_parts_do_not_fit() {
         assert!(check.contains(&named), "{named}: {check}");
     }
     assert_eq!(section(&run, "What task-2 read").lines().nth(1), Some("  nothing"));
-    assert!(section(&run, "The check FAILED").contains("Without memory task-2 could not know"), "{run:#?}");
+    assert!(
+        section(&run, "The check FAILED").contains("Without memory task-2 could not know"),
+        "{run:#?}"
+    );
     leaves_nothing(&sandbox);
 }
 
@@ -148,6 +171,10 @@ fn nobody_waits_for_an_agent_that_failed() {
     let work = section(&run, "Four agents at once");
     assert_eq!(work.matches(" failed: the agent ended with exit code 1\n").count(), 4, "{work}");
     assert!(!work.contains("begins without"), "{work}");
-    assert_eq!(section(&run, "finish every task").matches(" failed   2 outputs ").count(), 4, "{run:#?}");
+    assert_eq!(
+        section(&run, "finish every task").matches(" failed   2 outputs ").count(),
+        4,
+        "{run:#?}"
+    );
     leaves_nothing(&sandbox);
 }

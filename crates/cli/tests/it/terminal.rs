@@ -10,10 +10,12 @@ use serde_json::json;
 
 use crate::support::Sandbox;
 
-const HOSTILE: &str = "lock\u{1b}[31m\u{1b}]52;c;x\u{7}\u{9b}2J\u{7f}\u{202e}\u{200b}\u{feff}\u{e0041}\r";
+const HOSTILE: &str =
+    "lock\u{1b}[31m\u{1b}]52;c;x\u{7}\u{9b}2J\u{7f}\u{202e}\u{200b}\u{feff}\u{e0041}\r";
 
 fn is_harmless(text: &str) -> bool {
-    let hidden = |c: char| (c.is_control() && c != '\n' && c != '\t') || kapsa_memory::uri::is_invisible(c);
+    let hidden =
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || kapsa_memory::uri::is_invisible(c);
     !text.contains(hidden)
 }
 
@@ -30,8 +32,13 @@ fn hostile_capsule() -> Sandbox {
 #[test]
 fn stored_text_is_shown_escaped_to_people_and_programs() {
     let sandbox = hostile_capsule();
-    let calls: [&[&str]; 5] =
-        [&["get", "n/x"], &["history", "n/x"], &["timeline"], &["find", "lock"], &["find", "zzz", "--fallback"]];
+    let calls: [&[&str]; 5] = [
+        &["get", "n/x"],
+        &["history", "n/x"],
+        &["timeline"],
+        &["find", "lock"],
+        &["find", "zzz", "--fallback"],
+    ];
     for call in calls {
         for json in [false, true] {
             let args: Vec<_> = call.iter().copied().chain(json.then_some("--json")).collect();
@@ -42,7 +49,11 @@ fn stored_text_is_shown_escaped_to_people_and_programs() {
     }
     assert!(sandbox.ok(&["get", "n/x"]).contains("\\x1b[31m"));
     assert_eq!(sandbox.json(&["get", "n/x"])["title"], HOSTILE);
-    assert_eq!(sandbox.ok(&["get", "n/x", "--raw"]), format!("{HOSTILE}\nsecond line"), "a pipe gets the bytes");
+    assert_eq!(
+        sandbox.ok(&["get", "n/x", "--raw"]),
+        format!("{HOSTILE}\nsecond line"),
+        "a pipe gets the bytes"
+    );
 }
 
 #[test]
@@ -72,7 +83,10 @@ fn typed_text_comes_back_escaped() {
 #[test]
 fn a_bad_line_is_quoted_escaped() {
     let sandbox = Sandbox::new();
-    for input in [json!({ "text": "x", HOSTILE: 1 }).to_string(), json!({ "text": "x", "created_at": HOSTILE }).to_string()] {
+    for input in [
+        json!({ "text": "x", HOSTILE: 1 }).to_string(),
+        json!({ "text": "x", "created_at": HOSTILE }).to_string(),
+    ] {
         let run = sandbox.run_with(&["put"], input.as_bytes());
         assert_eq!(run.code, Some(1));
         assert!(is_harmless(&run.err), "{run:?}");
@@ -95,8 +109,15 @@ fn file_names_are_shown_escaped() {
 pub(crate) fn open_terminal() -> (File, File) {
     let (mut master, mut slave) = (0, 0);
     // SAFETY: both pointers are to live integers, and null stands for the defaults of the others.
-    let opened =
-        unsafe { libc::openpty(&raw mut master, &raw mut slave, std::ptr::null_mut(), std::ptr::null(), std::ptr::null()) };
+    let opened = unsafe {
+        libc::openpty(
+            &raw mut master,
+            &raw mut slave,
+            std::ptr::null_mut(),
+            std::ptr::null(),
+            std::ptr::null(),
+        )
+    };
     assert_eq!(opened, 0, "a terminal opens");
     // SAFETY: openpty gave both descriptors to us alone.
     unsafe { (File::from_raw_fd(master), File::from_raw_fd(slave)) }
@@ -112,14 +133,26 @@ pub(crate) fn on_a_terminal_of(sandbox: &Sandbox, args: &[&str], columns: u16) -
     let (master, slave) = open_terminal();
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the descriptor is open, and the pointer is to a live structure of the type that the call reads.
-    let set = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::TIOCSWINSZ, &raw const size) };
+    let set = unsafe {
+        libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::TIOCSWINSZ, &raw const size)
+    };
     assert_eq!(set, 0, "the size is set");
     shown_on(sandbox, args, false, (master, slave))
 }
 
-fn shown_on(sandbox: &Sandbox, args: &[&str], no_color: bool, (mut master, slave): (File, File)) -> String {
+fn shown_on(
+    sandbox: &Sandbox,
+    args: &[&str],
+    no_color: bool,
+    (mut master, slave): (File, File),
+) -> String {
     let mut command = sandbox.command();
-    command.args(args).stdin(Stdio::null()).stdout(slave).stderr(Stdio::null()).env("TERM", "xterm");
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(slave)
+        .stderr(Stdio::null())
+        .env("TERM", "xterm");
     if no_color {
         command.env("NO_COLOR", "1");
     }
@@ -139,8 +172,10 @@ fn a_terminal_gets_bold_words_and_never_raw_text() {
     let plain = on_a_terminal(&sandbox, &["find", "lock"], true);
     assert!(plain.contains("lock") && is_harmless(&plain), "{plain:?}");
     for args in [&["get", "n/x"][..], &["get", "n/x", "--raw"], &["timeline"]] {
-        let styles_removed =
-            on_a_terminal(&sandbox, args, false).replace("\u{1b}[1m", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", "");
+        let styles_removed = on_a_terminal(&sandbox, args, false)
+            .replace("\u{1b}[1m", "")
+            .replace("\u{1b}[2m", "")
+            .replace("\u{1b}[0m", "");
         assert!(is_harmless(&styles_removed), "{args:?}: {styles_removed:?}");
     }
     assert!(is_harmless(&on_a_terminal(&sandbox, &["get", "n/x", "--json"], false)));
@@ -149,10 +184,21 @@ fn a_terminal_gets_bold_words_and_never_raw_text() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let sandbox = Sandbox::new();
-    let lines: String = (0..2000).map(|n| format!("{{\"text\":\"{n} {}\"}}\n", "word ".repeat(100))).collect();
+    let lines: String =
+        (0..2000).map(|n| format!("{{\"text\":\"{n} {}\"}}\n", "word ".repeat(100))).collect();
     sandbox.json_with(&["put"], lines.as_bytes());
-    for args in [&["timeline", "--limit", "2000", "--json"][..], &["completions", "zsh"], &["timeline", "--limit", "2000"]] {
-        let mut child = sandbox.command().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    for args in [
+        &["timeline", "--limit", "2000", "--json"][..],
+        &["completions", "zsh"],
+        &["timeline", "--limit", "2000"],
+    ] {
+        let mut child = sandbox
+            .command()
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{args:?}");

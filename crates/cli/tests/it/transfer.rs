@@ -18,14 +18,31 @@ fn sandbox() -> Sandbox {
         let branch = format!("run/{run}");
         sandbox.ok(&["branch", "create", &branch]);
         let text = format!("the plan of run {run}");
-        sandbox.ok(&["--branch", &branch, "put", "--uri", &format!("S-1/{run}/artifact/plan.md"), "--text", &text, "--run", run]);
-        sandbox.ok(&["--branch", &branch, "commit", "--stage", "plan", "--spec", "S-1", "--run", run]);
+        sandbox.ok(&[
+            "--branch",
+            &branch,
+            "put",
+            "--uri",
+            &format!("S-1/{run}/artifact/plan.md"),
+            "--text",
+            &text,
+            "--run",
+            run,
+        ]);
+        sandbox
+            .ok(&["--branch", &branch, "commit", "--stage", "plan", "--spec", "S-1", "--run", run]);
     }
     sandbox
 }
 
 fn with_passphrase(sandbox: &Sandbox, passphrase: &str, args: &[&str]) -> Run {
-    sandbox.command().env("KAPSA_PASSPHRASE", passphrase).args(args).output().expect("the binary runs").into()
+    sandbox
+        .command()
+        .env("KAPSA_PASSPHRASE", passphrase)
+        .args(args)
+        .output()
+        .expect("the binary runs")
+        .into()
 }
 
 fn value(run: &Run) -> Value {
@@ -34,7 +51,12 @@ fn value(run: &Run) -> Value {
 }
 
 fn uris(found: &Value) -> Vec<&str> {
-    found["hits"].as_array().expect("hits").iter().map(|hit| hit["uri"].as_str().expect("a URI")).collect()
+    found["hits"]
+        .as_array()
+        .expect("hits")
+        .iter()
+        .map(|hit| hit["uri"].as_str().expect("a URI"))
+        .collect()
 }
 
 #[test]
@@ -70,7 +92,10 @@ fn test_export_filters_checkpoints_and_events_by_run() {
     let sandbox = sandbox();
     let done = sandbox.json(&["export", "--spec", "S-1", "--run", "17", "--no-encrypt"]);
     assert!(done["output_path"].as_str().expect("a path").ends_with(".kapsa/exports/S-1_17.kapsa"));
-    assert_eq!((&done["record_count"], &done["checkpoint_count"], &done["event_count"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&done["record_count"], &done["checkpoint_count"], &done["event_count"]),
+        (&1.into(), &1.into(), &1.into())
+    );
     let export = ["--capsule", ".kapsa/exports/S-1_17.kapsa"];
     let call = |args: &[&str]| sandbox.json(&[args, &export].concat());
     assert_eq!(call(&["checkpoints"])["checkpoints"][0]["run"], "17");
@@ -95,11 +120,19 @@ fn test_safe_export_excludes_full_io_model_calls() {
     sandbox.json_with(&["put", "-"], put);
     let safe = sandbox.json(&["export", "--format", "jsonl"]);
     let text = fs::read_to_string(safe["output_path"].as_str().expect("a path")).expect("readable");
-    assert!(!text.contains("full_io") && !text.contains("DebugTrace") && text.contains("prompts_only"), "{text}");
+    assert!(
+        !text.contains("full_io") && !text.contains("DebugTrace") && text.contains("prompts_only"),
+        "{text}"
+    );
     assert!(text.contains("\"notes.md\"") && !text.contains("secret"), "{text}");
     let all = sandbox.json(&["export", "--format", "jsonl", "--unsafe", "--force"]);
     let text = fs::read_to_string(all["output_path"].as_str().expect("a path")).expect("readable");
-    assert!(text.contains("full_io") && text.contains("DebugTrace") && text.contains("/secret/folder/notes.md"), "{text}");
+    assert!(
+        text.contains("full_io")
+            && text.contains("DebugTrace")
+            && text.contains("/secret/folder/notes.md"),
+        "{text}"
+    );
     assert_eq!(all["safe_mode"], false);
 }
 
@@ -109,12 +142,23 @@ fn test_export_import_retrieval_parity() {
     sandbox.ok(&["export", "--out", "all.kapsa"]);
     sandbox.json(&["import", "all.kapsa", "--mount-as", "copy"]);
     for query in ["port", "5434", "plan", "run 17"] {
-        let (here, there) = (sandbox.json(&["find", query]), sandbox.json(&["find", query, "--mount", "copy"]));
+        let (here, there) =
+            (sandbox.json(&["find", query]), sandbox.json(&["find", query, "--mount", "copy"]));
         assert_eq!(uris(&here), uris(&there), "{query}");
-        assert_eq!(uris(&here), uris(&sandbox.json(&["find", query, "--capsule", "all.kapsa"])), "{query}");
+        assert_eq!(
+            uris(&here),
+            uris(&sandbox.json(&["find", query, "--capsule", "all.kapsa"])),
+            "{query}"
+        );
     }
-    assert_eq!(sandbox.ok(&["get", "config/old-port", "--raw", "--mount", "copy"]), "the port is 5434");
-    assert_eq!(sandbox.ok(&["resolve-uri", "config/port", "--mount", "copy", "--as-of", "1"]), "the port is 5433");
+    assert_eq!(
+        sandbox.ok(&["get", "config/old-port", "--raw", "--mount", "copy"]),
+        "the port is 5434"
+    );
+    assert_eq!(
+        sandbox.ok(&["resolve-uri", "config/port", "--mount", "copy", "--as-of", "1"]),
+        "the port is 5433"
+    );
     assert_eq!(sandbox.json(&["timeline", "--mount", "copy"])["count"], 1);
     let mut command = vec!["import", "all.kapsa", "--capsule", "sub/other.kapsa"];
     fs::create_dir(sandbox.path("sub")).expect("a folder");
@@ -140,9 +184,22 @@ fn lines_of_an_export_can_be_put_again() {
     sandbox.ok(&["create", "other.kapsa"]);
     let done = sandbox.json_with(&["put", "-", "--capsule", "other.kapsa"], &lines);
     assert_eq!((&done["record_count"], &done["skipped"]), (&1.into(), &2.into()));
-    assert_eq!(sandbox.ok(&["get", "config/port", "--raw", "--capsule", "other.kapsa"]), "the port is 5434");
-    sandbox.ok(&["export", "--format", "jsonl", "--out", "again.jsonl", "--capsule", "other.kapsa"]);
-    let first = |name: &str| fs::read_to_string(sandbox.path(name)).expect("readable").lines().next().map(str::to_string);
+    assert_eq!(
+        sandbox.ok(&["get", "config/port", "--raw", "--capsule", "other.kapsa"]),
+        "the port is 5434"
+    );
+    sandbox.ok(&[
+        "export",
+        "--format",
+        "jsonl",
+        "--out",
+        "again.jsonl",
+        "--capsule",
+        "other.kapsa",
+    ]);
+    let first = |name: &str| {
+        fs::read_to_string(sandbox.path(name)).expect("readable").lines().next().map(str::to_string)
+    };
     assert_eq!(first("all.jsonl"), first("again.jsonl"));
 }
 
@@ -162,7 +219,10 @@ fn a_run_is_sealed_unless_told_not_to_be() {
     assert!(wrong.code == Some(1) && wrong.err.contains("invalid_passphrase"), "{}", wrong.err);
     assert!(!sandbox.path(".kapsa/mounts").exists(), "nothing is left behind");
     let mounted = value(&with_passphrase(&sandbox, "right", &["import", path, "--json"]));
-    assert_eq!((&mounted["mount_name"], &mounted["content_hash"]), (&"17".into(), &done["content_hash"]));
+    assert_eq!(
+        (&mounted["mount_name"], &mounted["content_hash"]),
+        (&"17".into(), &done["content_hash"])
+    );
 }
 
 #[test]
@@ -179,7 +239,10 @@ fn test_import_idempotent_same_hash_and_hash_conflict() {
     assert_eq!((&again["existed"], &again["content_hash"]), (&true.into(), &first["content_hash"]));
     sandbox.fails(&["import", "two.kapsa", "--mount-as", "one"], 1, "mount_hash_conflict");
     let events = sandbox.json(&["events", "--type", "CapsuleImported"]);
-    assert_eq!((&events["count"], &events["events"][0]["payload"]["mount_name"]), (&1.into(), &"one".into()));
+    assert_eq!(
+        (&events["count"], &events["events"][0]["payload"]["mount_name"]),
+        (&1.into(), &"one".into())
+    );
 }
 
 #[test]
@@ -215,12 +278,19 @@ fn an_export_does_not_wait_for_its_event() {
     let sandbox = sandbox();
     let mut holder = sandbox.hold_lock();
     let done = sandbox.json(&["export"]);
-    assert!(done["exported"] == true && done["warning"].as_str().is_some_and(|warning| !warning.is_empty()), "{done}");
+    assert!(
+        done["exported"] == true
+            && done["warning"].as_str().is_some_and(|warning| !warning.is_empty()),
+        "{done}"
+    );
     drop(holder.stdin.take());
     holder.wait().expect("it ends");
     sandbox.json(&["export", "--force"]);
     let events = sandbox.json(&["events", "--type", "CapsuleExported"]);
-    assert_eq!((&events["count"], &events["events"][0]["payload"]["destination"]), (&1.into(), &"capsule.kapsa".into()));
+    assert_eq!(
+        (&events["count"], &events["events"][0]["payload"]["destination"]),
+        (&1.into(), &"capsule.kapsa".into())
+    );
 }
 
 #[test]
@@ -230,19 +300,37 @@ fn test_gc_preserves_pinned_and_test_gc_audit_event_persisted() {
         let name = format!(".kapsa/exports/{name}.kapsa");
         let path = sandbox.write(&name, "12345");
         let age = Duration::from_secs(if name.contains("new") { 0 } else { 40 * 86_400 });
-        fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now() - age)).expect("dated");
+        fs::File::open(path)
+            .and_then(|file| file.set_modified(SystemTime::now() - age))
+            .expect("dated");
     }
     sandbox.write(".kapsa/exports/pinned.kapsa.pin", "");
     let dry = sandbox.json(&["gc", "--dry-run"]);
     assert_eq!((&dry["dry_run"], &dry["exports_deleted"]), (&true.into(), &1.into()));
-    assert_eq!(sandbox.json(&["events", "--type", "GateDecision"])["count"], 0, "a dry run changes nothing");
+    assert_eq!(
+        sandbox.json(&["events", "--type", "GateDecision"])["count"],
+        0,
+        "a dry run changes nothing"
+    );
     let done = sandbox.json(&["gc"]);
-    assert_eq!((&done["exports_deleted"], &done["exports_preserved"], &done["bytes_freed"]), (&1.into(), &2.into(), &5.into()));
-    assert!(!sandbox.path(".kapsa/exports/old.kapsa").exists() && sandbox.path(".kapsa/exports/pinned.kapsa").exists());
+    assert_eq!(
+        (&done["exports_deleted"], &done["exports_preserved"], &done["bytes_freed"]),
+        (&1.into(), &2.into(), &5.into())
+    );
+    assert!(
+        !sandbox.path(".kapsa/exports/old.kapsa").exists()
+            && sandbox.path(".kapsa/exports/pinned.kapsa").exists()
+    );
     let events = sandbox.json(&["events", "--type", "GateDecision", "--audit-only"]);
     let payload = &events["events"][0]["payload"];
-    assert_eq!((&payload["gate_name"], &payload["details"]["exports_deleted"]), (&"CapsuleGC".into(), &1.into()));
-    assert_eq!(sandbox.json(&["gc", "--no-keep-pinned", "--retention-days", "0"])["exports_deleted"], 2);
+    assert_eq!(
+        (&payload["gate_name"], &payload["details"]["exports_deleted"]),
+        (&"CapsuleGC".into(), &1.into())
+    );
+    assert_eq!(
+        sandbox.json(&["gc", "--no-keep-pinned", "--retention-days", "0"])["exports_deleted"],
+        2
+    );
 }
 
 /// A run that remembers something.
@@ -268,7 +356,13 @@ fn seven() -> Sandbox {
 #[test]
 fn readable_exports_are_made_of_what_is_visible() {
     let sandbox = seven();
-    sandbox.ok(&["put", "--uri", "../../etc/passwd".trim_start_matches("../"), "--text", "a name like a path"]);
+    sandbox.ok(&[
+        "put",
+        "--uri",
+        "../../etc/passwd".trim_start_matches("../"),
+        "--text",
+        "a name like a path",
+    ]);
     sandbox.ok(&["put", "--uri", "CON", "--text", "title: odd\n---\n`x`", "--tag", "a=b: [c]"]);
     sandbox.ok(&["forget", "shared"]);
     sandbox.ok(&["export", "--format", "markdown", "--out", "notes"]);
@@ -304,6 +398,9 @@ fn a_spoilt_mount_spoils_nothing_else() {
     sandbox.fails(&["find", "x", "--mount", "x"], 1, "capsule_not_found");
     sandbox.write(".kapsa/workspace.kapsa.branch", "../../x");
     let error = sandbox.fails(&["get", "shared"], 1, "invalid_operation");
-    assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("workspace.kapsa.branch")), "{error}");
+    assert!(
+        error["hint"].as_str().is_some_and(|hint| hint.contains("workspace.kapsa.branch")),
+        "{error}"
+    );
     sandbox.fails(&["get", "shared", "--branch", ""], 1, "invalid_operation");
 }

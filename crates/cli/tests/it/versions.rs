@@ -16,7 +16,19 @@ fn two_runs() -> Sandbox {
     for (run, port) in [("run/17", "6000"), ("run/18", "7000")] {
         sandbox.ok(&["branch", "create", run]);
         let text = format!("the port is {port}");
-        sandbox.ok(&["--branch", run, "put", "--uri", "config/port", "--text", &text, "--agent", "builder", "--run", &run[4..]]);
+        sandbox.ok(&[
+            "--branch",
+            run,
+            "put",
+            "--uri",
+            "config/port",
+            "--text",
+            &text,
+            "--agent",
+            "builder",
+            "--run",
+            &run[4..],
+        ]);
     }
     sandbox
 }
@@ -25,7 +37,8 @@ fn two_runs() -> Sandbox {
 fn test_971_a2_a_uri_is_stable_and_its_bytes_are_identical_after_reopen() {
     let sandbox = Sandbox::new();
     let text = "bytes\u{0}\r\n\u{1b}[31m and é, as they came";
-    let put = sandbox.json_with(&["put", "--plain", "--uri", "S-1/r2/artifact/plan.md"], text.as_bytes());
+    let put =
+        sandbox.json_with(&["put", "--plain", "--uri", "S-1/r2/artifact/plan.md"], text.as_bytes());
     let uri = put["uri"].as_str().expect("a URI");
     assert_eq!(uri, "mv2://default/S-1/r2/artifact/plan.md");
     assert_eq!(sandbox.ok(&["resolve-uri", uri]), text);
@@ -41,8 +54,19 @@ fn test_971_a2_a_uri_is_stable_and_its_bytes_are_identical_after_reopen() {
 #[test]
 fn test_971_a3_a_stage_commit_makes_a_checkpoint_that_is_listed_in_order() {
     let sandbox = Sandbox::new();
-    let commit =
-        |stage: &str| sandbox.json(&["commit", "--stage", stage, "--spec", "S-1", "--run", "r2", "--git-commit", "abc123"]);
+    let commit = |stage: &str| {
+        sandbox.json(&[
+            "commit",
+            "--stage",
+            stage,
+            "--spec",
+            "S-1",
+            "--run",
+            "r2",
+            "--git-commit",
+            "abc123",
+        ])
+    };
     let made: Vec<Value> = ["plan", "tasks", "implement"].into_iter().map(commit).collect();
     let listed = sandbox.json(&["checkpoints"]);
     assert_eq!(listed["count"], 3);
@@ -55,7 +79,10 @@ fn test_971_a3_a_stage_commit_makes_a_checkpoint_that_is_listed_in_order() {
     }
     assert_eq!(listed, sandbox.json(&["checkpoints"]), "the order is the same every time");
     let events = sandbox.json(&["events", "--stage", "plan"]);
-    assert_eq!((&events["count"], &events["events"][0]["event_type"]), (&1.into(), &"StageTransition".into()));
+    assert_eq!(
+        (&events["count"], &events["events"][0]["event_type"]),
+        (&1.into(), &"StageTransition".into())
+    );
     assert_eq!(events["filters"]["stage"], "plan");
     let uri = events["events"][0]["uri"].as_str().expect("a URI");
     assert!(sandbox.ok(&["resolve-uri", uri]).contains("checkpoint_id"), "an event's URI resolves");
@@ -81,8 +108,12 @@ fn a_branch_is_chosen_by_flag_then_variable_then_switch() {
     sandbox.ok(&["branch", "switch", "run/18"]);
     assert_eq!(port(&[]), "the port is 7000");
     assert_eq!(port(&["--branch", "main"]), "the port is 5433");
-    let by_variable =
-        sandbox.command().env("KAPSA_BRANCH", "run/17").args(["get", "config/port", "--raw"]).output().expect("runs");
+    let by_variable = sandbox
+        .command()
+        .env("KAPSA_BRANCH", "run/17")
+        .args(["get", "config/port", "--raw"])
+        .output()
+        .expect("runs");
     assert_eq!(String::from_utf8_lossy(&by_variable.stdout), "the port is 6000");
     let listed = sandbox.json(&["branch", "list"]);
     assert_eq!((&listed["branch"], &listed["count"]), (&"run/18".into(), &3.into()));
@@ -106,7 +137,11 @@ fn as_of_reads_the_past_and_refuses_what_it_does_not_know() {
     let id = made["checkpoint_id"].as_str().expect("an id");
     for moment in ["v1", id, "1", "#2", made["created_at"].as_str().expect("a time")] {
         assert_eq!(sandbox.ok(&["get", "a", "--raw", "--as-of", moment]), "old words", "{moment}");
-        assert_eq!(hits(&sandbox.json(&["find", "words", "--as-of", moment])), ["old words"], "{moment}");
+        assert_eq!(
+            hits(&sandbox.json(&["find", "words", "--as-of", moment])),
+            ["old words"],
+            "{moment}"
+        );
         assert_eq!(sandbox.json(&["timeline", "--as-of", moment])["count"], 1);
         assert_eq!(sandbox.json(&["stats", "--count", "--as-of", moment])["uri_count"], 1);
         sandbox.fails(&["get", "b", "--as-of", moment], 1, "uri_not_found");
@@ -136,11 +171,16 @@ fn two_runs_change_a_fact_one_merges_one_conflicts_and_blame_tells_why() {
     let refused = sandbox.run(&["merge", "--from", "run/18", "--json"]);
     assert_eq!(refused.code, Some(1));
     let told: Value = serde_json::from_str(&refused.out).expect("the conflicts are data");
-    assert_eq!((&told["conflict_count"], &told["items"][0]["base"]["text"]), (&1.into(), &"the port is 5433".into()));
+    assert_eq!(
+        (&told["conflict_count"], &told["items"][0]["base"]["text"]),
+        (&1.into(), &"the port is 5433".into())
+    );
     assert_eq!(std::fs::read(sandbox.capsule()).expect("readable"), before, "nothing was written");
 
     sandbox.ok(&["merge", "--from", "run/18", "--plan", "review.json", "--by", "bob"]);
-    let mut plan: Value = serde_json::from_slice(&std::fs::read(sandbox.path("review.json")).expect("written")).expect("JSON");
+    let mut plan: Value =
+        serde_json::from_slice(&std::fs::read(sandbox.path("review.json")).expect("written"))
+            .expect("JSON");
     assert!(plan["items"][0]["decision"].is_null());
     plan["items"][0]["decision"] = "theirs".into();
     plan["items"][0]["note"] = "measured on the new host".into();
@@ -149,9 +189,15 @@ fn two_runs_change_a_fact_one_merges_one_conflicts_and_blame_tells_why() {
 
     let blame = sandbox.json(&["blame", "config/port"]);
     let last = blame["revisions"].as_array().and_then(|all| all.last()).expect("revisions").clone();
-    assert_eq!((&last["text"], &last["from_branch"]), (&"the port is 7000".into(), &"run/18".into()));
+    assert_eq!(
+        (&last["text"], &last["from_branch"]),
+        (&"the port is 7000".into(), &"run/18".into())
+    );
     assert_eq!(last["origin"]["decision"], "theirs");
-    assert_eq!((&last["origin"]["by"], &last["origin"]["note"]), (&"bob".into(), &"measured on the new host".into()));
+    assert_eq!(
+        (&last["origin"]["by"], &last["origin"]["note"]),
+        (&"bob".into(), &"measured on the new host".into())
+    );
     let people = sandbox.ok(&["blame", "config/port"]);
     assert!(people.contains("because: measured on the new host"), "{people}");
     let merged = sandbox.json(&["events", "--type", "BranchMerged"]);
@@ -170,7 +216,12 @@ fn a_review_holds_for_what_was_reviewed_only() {
     sandbox.write("review.json", text.replace("\"decision\": null", "\"decision\": \"ours\""));
     sandbox.ok(&["put", "--uri", "config/port", "--text", "the port is 8000"]);
     sandbox.fails(&["merge", "--apply", "review.json"], 1, "invalid_operation");
-    for odd in ["{}", "[]", "not JSON", "{\"kapsa_merge_plan\":2,\"from\":\"a\",\"to\":\"b\",\"mode\":\"full\",\"items\":[]}"] {
+    for odd in [
+        "{}",
+        "[]",
+        "not JSON",
+        "{\"kapsa_merge_plan\":2,\"from\":\"a\",\"to\":\"b\",\"mode\":\"full\",\"items\":[]}",
+    ] {
         sandbox.write("odd.json", odd);
         sandbox.fails(&["merge", "--apply", "odd.json"], 1, "invalid_plan");
     }
@@ -180,7 +231,8 @@ fn a_review_holds_for_what_was_reviewed_only() {
 fn test_emit_wiring_best_effort_never_fails() {
     let sandbox = Sandbox::new();
     let payload = r#"{"gate_name":"tests","outcome":"Pass","stage":"review","blocking":true}"#;
-    let event = sandbox.json(&["event", "emit", "GateDecision", "--stage", "review", "--payload", payload]);
+    let event =
+        sandbox.json(&["event", "emit", "GateDecision", "--stage", "review", "--payload", payload]);
     assert_eq!(
         (&event["event_type"], &event["is_audit_critical"], &event["branch"]),
         (&"GateDecision".into(), &true.into(), &"main".into())
@@ -212,7 +264,10 @@ fn reverting_and_picking() {
     sandbox.fails(&["revert"], 1, "usage");
     sandbox.write("notes.md", "# One\n\nfirst\n");
     sandbox.ok(&["put", "notes.md"]);
-    assert_eq!(sandbox.json(&["revert", "--source", "notes.md"])["removed"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        sandbox.json(&["revert", "--source", "notes.md"])["removed"].as_array().map(Vec::len),
+        Some(1)
+    );
     sandbox.ok(&["alias", "config/old-port", "config/port"]);
     assert_eq!(sandbox.ok(&["get", "config/old-port", "--raw"]), "the port is 7000");
 }
@@ -230,7 +285,10 @@ fn clones_pull_and_push_what_is_missing() {
     sandbox.ok(&["put", "--uri", "a", "--text", "here"]);
     sandbox.ok(&["put", "--uri", "a", "--text", "there", "--capsule", "copy.kapsa"]);
     let pulled = sandbox.json(&["pull", "copy.kapsa"]);
-    assert_eq!((&pulled["relation"], &pulled["branches"][0]), (&"forked".into(), &"copy/main".into()));
+    assert_eq!(
+        (&pulled["relation"], &pulled["branches"][0]),
+        (&"forked".into(), &"copy/main".into())
+    );
     assert_eq!(sandbox.ok(&["get", "a", "--raw", "--branch", "copy/main"]), "there");
     assert_eq!(sandbox.run(&["merge", "--from", "copy/main"]).code, Some(1));
     sandbox.ok(&["merge", "--from", "copy/main", "--theirs"]);

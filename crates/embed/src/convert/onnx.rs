@@ -72,7 +72,11 @@ fn fields(bytes: &[u8]) -> Result<Vec<(u64, Field<'_>)>, EmbedError> {
     let mut message = Message(bytes);
     let mut out = Vec::new();
     while !message.0.is_empty() {
-        out.push(message.field().ok_or_else(|| refused("it is not an ONNX file, or it is damaged".into(), ""))?);
+        out.push(
+            message
+                .field()
+                .ok_or_else(|| refused("it is not an ONNX file, or it is damaged".into(), ""))?,
+        );
     }
     Ok(out)
 }
@@ -145,7 +149,8 @@ fn node(bytes: &[u8]) -> Result<Node, EmbedError> {
 }
 
 fn tensor(bytes: &[u8]) -> Result<Option<(String, Tensor)>, EmbedError> {
-    let (mut name, mut shape, mut kind, mut raw, mut listed) = (String::new(), Vec::new(), 0, None, Vec::new());
+    let (mut name, mut shape, mut kind, mut raw, mut listed) =
+        (String::new(), Vec::new(), 0, None, Vec::new());
     for (number, field) in fields(bytes)? {
         match (number, field) {
             (TENSOR_DIMS, Field::Number(size)) => shape.push(size as usize),
@@ -157,7 +162,9 @@ fn tensor(bytes: &[u8]) -> Result<Option<(String, Tensor)>, EmbedError> {
             (TENSOR_FLOAT_DATA, Field::Bytes(packed)) => listed.extend(floats(packed)),
             (TENSOR_NAME, Field::Bytes(bytes)) => name = text(bytes),
             (TENSOR_RAW_DATA, Field::Bytes(bytes)) => raw = Some(bytes),
-            (TENSOR_EXTERNAL_DATA, _) => return Err(refused("its weights are in another file".into(), "")),
+            (TENSOR_EXTERNAL_DATA, _) => {
+                return Err(refused("its weights are in another file".into(), ""));
+            }
             _ => {}
         }
     }
@@ -169,7 +176,10 @@ fn tensor(bytes: &[u8]) -> Result<Option<(String, Tensor)>, EmbedError> {
     };
     let size = shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n));
     if size != Some(values.len()) {
-        return Err(refused(format!("the tensor {name} does not have the size that it states"), ""));
+        return Err(refused(
+            format!("the tensor {name} does not have the size that it states"),
+            "",
+        ));
     }
     Ok(Some((name, Tensor { shape, values, by_output: false })))
 }

@@ -23,19 +23,38 @@ pub(crate) struct Tensors(HashMap<String, Tensor>);
 
 impl Tensors {
     pub(crate) fn read(folder: &Path) -> Result<Tensors, EmbedError> {
-        let none = || refused(format!("there is neither a model.safetensors nor an ONNX file in {}", folder.display()), "");
+        let none = || {
+            refused(
+                format!(
+                    "there is neither a model.safetensors nor an ONNX file in {}",
+                    folder.display()
+                ),
+                "",
+            )
+        };
         let path = weights_file(folder).ok_or_else(none)?;
         let bytes = read(&path)?;
-        let named = if path.extension().is_some_and(|end| end == "onnx") { onnx::tensors(&bytes) } else { safe(&bytes) };
-        named.map(Tensors).map_err(|error| refused(format!("{}: {}", path.display(), error.message), ""))
+        let named = if path.extension().is_some_and(|end| end == "onnx") {
+            onnx::tensors(&bytes)
+        } else {
+            safe(&bytes)
+        };
+        named
+            .map(Tensors)
+            .map_err(|error| refused(format!("{}: {}", path.display(), error.message), ""))
     }
 
     fn find(&self, name: &str) -> Result<&Tensor, EmbedError> {
-        let fits = |key: &str| key == name || key.strip_suffix(name).is_some_and(|front| front.ends_with('.'));
+        let fits = |key: &str| {
+            key == name || key.strip_suffix(name).is_some_and(|front| front.ends_with('.'))
+        };
         let mut found = self.0.iter().filter(|(key, _)| fits(key));
         match (found.next(), found.next()) {
             (Some((_, tensor)), None) => Ok(tensor),
-            (None, _) => Err(refused(format!("the model has no tensor {name}"), "check that it is a BERT encoder")),
+            (None, _) => Err(refused(
+                format!("the model has no tensor {name}"),
+                "check that it is a BERT encoder",
+            )),
             _ => Err(refused(format!("the model has several tensors {name}"), "")),
         }
     }
@@ -43,18 +62,34 @@ impl Tensors {
     /// `len` numbers.
     pub(crate) fn vector(&self, name: &str, len: usize) -> Result<Vec<f32>, EmbedError> {
         let tensor = self.find(name)?;
-        if tensor.values.len() == len { finite(name, &tensor.values) } else { Err(misshapen(name, &tensor.shape)) }
+        if tensor.values.len() == len {
+            finite(name, &tensor.values)
+        } else {
+            Err(misshapen(name, &tensor.shape))
+        }
     }
 
     /// Rows of `width` numbers, `rows` of them if that is given.
-    pub(crate) fn table(&self, name: &str, rows: Option<usize>, width: usize) -> Result<Vec<f32>, EmbedError> {
+    pub(crate) fn table(
+        &self,
+        name: &str,
+        rows: Option<usize>,
+        width: usize,
+    ) -> Result<Vec<f32>, EmbedError> {
         let tensor = self.find(name)?;
-        let fits = tensor.shape.len() == 2 && tensor.shape[1] == width && rows.is_none_or(|rows| rows == tensor.shape[0]);
+        let fits = tensor.shape.len() == 2
+            && tensor.shape[1] == width
+            && rows.is_none_or(|rows| rows == tensor.shape[0]);
         if fits { finite(name, &tensor.values) } else { Err(misshapen(name, &tensor.shape)) }
     }
 
     /// The weights of a linear map from `rows` to `columns` numbers.
-    pub(crate) fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Matrix<'static>, EmbedError> {
+    pub(crate) fn matrix(
+        &self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Matrix<'static>, EmbedError> {
         let name = format!("{name}.weight");
         let tensor = self.find(&name)?;
         let shape = if tensor.by_output { [columns, rows] } else { [rows, columns] };
@@ -64,7 +99,8 @@ impl Tensors {
         let mut values = finite(&name, &tensor.values)?;
         if tensor.by_output {
             let old = std::mem::take(&mut values);
-            values = (0..rows * columns).map(|at| old[(at % columns) * rows + at / columns]).collect();
+            values =
+                (0..rows * columns).map(|at| old[(at % columns) * rows + at / columns]).collect();
         }
         Ok(Matrix { rows, columns, values: Cow::Owned(values) })
     }
@@ -109,7 +145,8 @@ pub(crate) fn halves(data: &[u8]) -> impl Iterator<Item = u16> {
 
 /// A number of 16 bits (IEEE 754 binary16).
 pub(crate) fn half(bits: u16) -> f32 {
-    let (sign, exponent, fraction) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 31, u32::from(bits) & 1023);
+    let (sign, exponent, fraction) =
+        (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 31, u32::from(bits) & 1023);
     match exponent {
         0 => f32::from_bits(sign | 0x3f80_0000) * fraction as f32 * 2f32.powi(-24),
         31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
@@ -123,8 +160,14 @@ mod tests {
 
     #[test]
     fn halves_are_read_as_ieee_754_says() {
-        let right =
-            [(0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65504.0), (0x0001, 5.960_464_5e-8), (0x3555, 0.333_251_95), (0x8000, 0.0)];
+        let right = [
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x3555, 0.333_251_95),
+            (0x8000, 0.0),
+        ];
         for (bits, value) in right {
             assert_eq!(half(bits), value);
         }

@@ -41,7 +41,8 @@ pub(super) fn batches(texts: &[&str], prefix: &str) -> Result<Vec<Batch>, EmbedE
         let more = json_bytes(prefix) + json_bytes(text) + 3;
         if more > BATCH_BYTES_MAX {
             let text = Batch { range: at..at + 1, total }.one(0);
-            let message = format!("{text} takes {more} bytes; a request may have {BATCH_BYTES_MAX}");
+            let message =
+                format!("{text} takes {more} bytes; a request may have {BATCH_BYTES_MAX}");
             return Err(EmbedError { message, hint: Some("send shorter texts".to_owned()) });
         }
         if at - start == BATCH_TEXTS_MAX || bytes + more > BATCH_BYTES_MAX {

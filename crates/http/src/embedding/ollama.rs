@@ -53,7 +53,8 @@ fn weights(shown: &Value) -> Option<String> {
     let digest = shown["digest"].as_str().filter(|digest| !digest.is_empty()).map(str::to_owned);
     let from_modelfile = || {
         let lines = shown["modelfile"].as_str()?.lines().map(str::trim);
-        let digests: Vec<&str> = lines.filter(|line| line.starts_with("FROM ")).filter_map(digest_in).collect();
+        let digests: Vec<&str> =
+            lines.filter(|line| line.starts_with("FROM ")).filter_map(digest_in).collect();
         (!digests.is_empty()).then(|| digests.join(" "))
     };
     let from_details = || {
@@ -75,7 +76,8 @@ fn digest_in(line: &str) -> Option<&str> {
 /// How many tokens the model reads.
 fn tokens_max(shown: &Value) -> u32 {
     let fields = shown["model_info"].as_object();
-    let mut lengths = fields.into_iter().flatten().filter(|(key, _)| key.ends_with(".context_length"));
+    let mut lengths =
+        fields.into_iter().flatten().filter(|(key, _)| key.ends_with(".context_length"));
     let length = lengths.find_map(|(_, value)| value.as_u64()).filter(|&length| length > 0);
     length.and_then(|length| u32::try_from(length).ok()).unwrap_or(u32::MAX)
 }
@@ -87,8 +89,10 @@ mod tests {
     #[test]
     fn weights_are_the_best_that_is_known() {
         let hex = "0123456789abcdef".repeat(4);
-        let file = format!("# made by \"ollama show\"\nFROM /some/where/blobs/sha256-{hex}\nTEMPLATE x\n");
-        let details = json!({"family": "bert", "parameter_size": "137M", "quantization_level": "F16"});
+        let file =
+            format!("# made by \"ollama show\"\nFROM /some/where/blobs/sha256-{hex}\nTEMPLATE x\n");
+        let details =
+            json!({"family": "bert", "parameter_size": "137M", "quantization_level": "F16"});
         let shown = json!({"modelfile": file, "details": details, "modified_at": "now"});
         assert_eq!(weights(&shown), Some(hex));
         let shown = json!({"modelfile": "FROM ./é-sha256-é", "details": details});

@@ -96,7 +96,8 @@ pub(super) fn unit(numbers: &Numbers, dimension: Option<u32>) -> Result<Vec<f32>
     // Divided by the largest first: the squares of very large and very small numbers overflow or vanish.
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     if largest == 0.0 {
-        let problem = if count == 0 { "has no numbers" } else { "has no direction: all numbers are 0" };
+        let problem =
+            if count == 0 { "has no numbers" } else { "has no direction: all numbers are 0" };
         return Err(problem.to_owned());
     }
     let length = values.iter().map(|value| (value / largest).powi(2)).sum::<f64>().sqrt();
@@ -116,7 +117,10 @@ mod tests {
     #[test]
     fn vectors_have_length_one() {
         assert_eq!(of("[3, 4]", Some(2)).unwrap(), [0.6, 0.8]);
-        assert_eq!(of("[1e300, 0, -1e300]", None).unwrap(), of("[1e-300, 0, -1e-300]", None).unwrap());
+        assert_eq!(
+            of("[1e300, 0, -1e300]", None).unwrap(),
+            of("[1e-300, 0, -1e-300]", None).unwrap()
+        );
         let long = of(&format!("[{}1]", "0.1,".repeat(4095)), None).unwrap();
         let length = long.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>();
         assert!((length - 1.0).abs() < 1e-6, "{length}");
@@ -145,7 +149,8 @@ mod tests {
     #[test]
     fn places_are_each_named_once_or_not_at_all() {
         let data = |rows: &str| format!("{{\"data\":[{rows}]}}");
-        let row = |index: u64, number: u64| format!("{{\"index\":{index},\"embedding\":[{number}]}}");
+        let row =
+            |index: u64, number: u64| format!("{{\"index\":{index},\"embedding\":[{number}]}}");
         let bare = "{\"embedding\":[9]}";
         assert_eq!(ordered(&data(&format!("{},{}", row(1, 7), row(0, 8))), 2).unwrap(), [8.0, 7.0]);
         assert_eq!(ordered(&data(&format!("{bare},{bare}")), 2).unwrap(), [9.0, 9.0]);

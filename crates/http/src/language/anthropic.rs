@@ -104,13 +104,16 @@ struct AnthropicTokens {
 pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
     let parsed: AnthropicReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let cached = [parsed.usage.cache_creation_input_tokens, parsed.usage.cache_read_input_tokens];
-    let tokens_in = cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
+    let tokens_in =
+        cached.into_iter().flatten().fold(parsed.usage.input_tokens, u64::saturating_add);
     let usage = Usage { tokens_in, tokens_out: parsed.usage.output_tokens };
     let mut reply = ChatReply { usage, model: parsed.model, ..ChatReply::default() };
     for block in parsed.content {
         match block {
             Block::Text { text } => reply.text.push_str(&text),
-            Block::ToolUse { id, name, input } => reply.tool_calls.push(ToolCall { id, name, arguments: input }),
+            Block::ToolUse { id, name, input } => {
+                reply.tool_calls.push(ToolCall { id, name, arguments: input })
+            }
             Block::Other => {}
         }
     }

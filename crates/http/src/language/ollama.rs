@@ -96,7 +96,12 @@ pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Completion, S
         arguments: call.function.arguments,
     });
     let usage = Usage { tokens_in: parsed.prompt_eval_count, tokens_out: parsed.eval_count };
-    let reply = ChatReply { text: parsed.message.content, tool_calls: tool_calls.collect(), usage, model: parsed.model };
+    let reply = ChatReply {
+        text: parsed.message.content,
+        tool_calls: tool_calls.collect(),
+        usage,
+        model: parsed.model,
+    };
     let is_cut = parsed.done_reason.as_deref() == Some("length");
     let end = if is_cut { End::Cut } else { End::Whole };
     Ok(Completion { reply, end })

@@ -9,7 +9,8 @@ use super::{Completion, End, decimal};
 /// The body of a request. OpenAI itself has another name for the limit of a reply than most servers that speak its
 /// protocol.
 pub(super) fn question(request: &ChatRequest, model: &str, is_openai: bool) -> Value {
-    let messages: Vec<Value> = system(request).chain(request.messages.iter().map(message)).collect();
+    let messages: Vec<Value> =
+        system(request).chain(request.messages.iter().map(message)).collect();
     let mut body = json!({"model": model, "messages": messages});
     if let Some(temperature) = request.temperature {
         body["temperature"] = decimal(temperature);
@@ -33,7 +34,8 @@ pub(super) fn system(request: &ChatRequest) -> impl Iterator<Item = Value> {
 pub(super) fn tools(tools: &[ToolSpec]) -> Value {
     let function = |tool: &ToolSpec| {
         let (name, description) = (&tool.name, &tool.description);
-        let function = json!({"name": name, "description": description, "parameters": tool.parameters});
+        let function =
+            json!({"name": name, "description": description, "parameters": tool.parameters});
         json!({"type": "function", "function": function})
     };
     tools.iter().map(function).collect()
@@ -116,9 +118,10 @@ pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
         Some("content_filter") => End::Refused("content filter".to_owned()),
         _ => choice.message.refusal.filter(|why| !why.is_empty()).map_or(End::Whole, End::Refused),
     };
-    let usage = parsed
-        .usage
-        .map_or_else(Usage::default, |tokens| Usage { tokens_in: tokens.prompt_tokens, tokens_out: tokens.completion_tokens });
+    let usage = parsed.usage.map_or_else(Usage::default, |tokens| Usage {
+        tokens_in: tokens.prompt_tokens,
+        tokens_out: tokens.completion_tokens,
+    });
     let text = choice.message.content.unwrap_or_default();
     let mut reply = ChatReply { text, usage, model: parsed.model, ..ChatReply::default() };
     if end != End::Whole {
@@ -138,8 +141,11 @@ pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
 /// none.
 fn tool_call(call: OpenAiCall) -> Result<ToolCall, String> {
     let arguments = match call.function.arguments {
-        Value::String(text) if !text.trim().is_empty() => serde_json::from_str(&text)
-            .map_err(|error| format!("the arguments of {} are not JSON: {error}", call.function.name))?,
+        Value::String(text) if !text.trim().is_empty() => {
+            serde_json::from_str(&text).map_err(|error| {
+                format!("the arguments of {} are not JSON: {error}", call.function.name)
+            })?
+        }
         Value::String(_) | Value::Null => json!({}),
         arguments => arguments,
     };

@@ -47,22 +47,29 @@ fn expected(text: &str) -> Vec<f32> {
 /// What OpenAI would answer, the last text first.
 fn openai_answer(request: &Request) -> Reply {
     let rows = request.texts().into_iter().enumerate();
-    let rows = rows.map(|(at, text)| json!({"object": "embedding", "index": at, "embedding": vector(&text)}));
+    let rows = rows
+        .map(|(at, text)| json!({"object": "embedding", "index": at, "embedding": vector(&text)}));
     let rows: Vec<Value> = rows.rev().collect();
-    Reply::json(&json!({"object": "list", "data": rows, "model": "small", "usage": {"total_tokens": 1}}))
+    Reply::json(
+        &json!({"object": "list", "data": rows, "model": "small", "usage": {"total_tokens": 1}}),
+    )
 }
 
 fn ollama_answer(request: &Request) -> Reply {
     if request.path == "/api/show" {
         let file = format!("FROM /models/blobs/sha256-{}", "ab".repeat(32));
-        return Reply::json(&json!({"modelfile": file, "model_info": {"bert.context_length": 2048}}));
+        return Reply::json(
+            &json!({"modelfile": file, "model_info": {"bert.context_length": 2048}}),
+        );
     }
     let vectors: Vec<Value> = request.texts().iter().map(|text| vector(text)).collect();
     Reply::json(&json!({"model": "nomic", "embeddings": vectors}))
 }
 
 /// An embedder that was made without a request, and what it says about the answer to two texts.
-fn complaint(handler: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static) -> (Stub, EmbedError) {
+fn complaint(
+    handler: impl Fn(usize, &Request) -> Reply + Send + Sync + 'static,
+) -> (Stub, EmbedError) {
     let stub = Stub::start(handler);
     let embedder = openai(&stub);
     let problem = embedder.embed(&["one", "two"], Purpose::Passage).unwrap_err();
@@ -80,7 +87,10 @@ fn vectors_of_openai_are_put_in_order() {
     let stub = Stub::start(|_, request| openai_answer(request));
     let embedder: Box<dyn Embedder> = Box::new(open(&stub, EmbeddingOptions::default()).unwrap());
     let model = embedder.model().clone();
-    assert_eq!((model.name.as_str(), model.dimension, model.pooling), ("openai/small", 3, Pooling::Remote));
+    assert_eq!(
+        (model.name.as_str(), model.dimension, model.pooling),
+        ("openai/small", 3, Pooling::Remote)
+    );
 
     let texts = ["a", "bb", "", "dddd \"quoted\" é\n"];
     let vectors = embedder.embed(&texts, Purpose::Query).unwrap();
@@ -91,7 +101,10 @@ fn vectors_of_openai_are_put_in_order() {
     assert_eq!(requests[1].path, "/v1/embeddings");
     assert_eq!(requests[1].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     assert_eq!(requests[1].header("content-type"), Some("application/json"));
-    assert_eq!(requests[1].body, json!({"model": "small", "input": texts, "encoding_format": "float"}));
+    assert_eq!(
+        requests[1].body,
+        json!({"model": "small", "input": texts, "encoding_format": "float"})
+    );
 }
 
 #[test]
@@ -105,7 +118,8 @@ fn given_dimensions_are_asked_for_without_a_probe() {
     assert_eq!(stub.requests()[0].body["dimensions"], 3);
     assert_eq!(stub.requests()[0].header("authorization"), None);
     for wrong in [0, 4097] {
-        let problem = open(&stub, EmbeddingOptions { dimensions: Some(wrong), ..silent() }).unwrap_err();
+        let problem =
+            open(&stub, EmbeddingOptions { dimensions: Some(wrong), ..silent() }).unwrap_err();
         assert!(problem.message.contains("1 to 4096"), "{problem}");
     }
     for wrong in ["openai: ", "openai", "anthropic:x", "small", ""] {
@@ -126,10 +140,14 @@ fn ollama_says_what_its_model_is() {
         ["/api/show", "/api/embed", "/api/embed"]
     );
     assert_eq!(requests[0].body, json!({"model": "nomic"}));
-    assert_eq!(requests[2].body, json!({"model": "nomic", "input": ["a", "bb"], "truncate": false}));
+    assert_eq!(
+        requests[2].body,
+        json!({"model": "nomic", "input": ["a", "bb"], "truncate": false})
+    );
 
     let moved = Stub::start(|_, request| ollama_answer(request));
-    let tagged = ServiceEmbedder::open("ollama:nomic:latest", &at(&moved, ""), EmbeddingOptions::default());
+    let tagged =
+        ServiceEmbedder::open("ollama:nomic:latest", &at(&moved, ""), EmbeddingOptions::default());
     assert_eq!(tagged.unwrap().model(), &model, "a server that moved serves the same model");
 }
 
@@ -151,7 +169,9 @@ fn a_text_that_is_too_long_is_reported_and_not_sent_again() {
     for status in [400, 500] {
         let stub = Stub::start(move |number, request| match number {
             0 | 1 => ollama_answer(request),
-            _ => Reply::status(status, r#"{"error":"the input length exceeds the context length"}"#),
+            _ => {
+                Reply::status(status, r#"{"error":"the input length exceeds the context length"}"#)
+            }
         });
         let embedder = ollama(&stub).unwrap();
         let problem = embedder.embed(&["short", "long"], Purpose::Passage).unwrap_err();
@@ -164,7 +184,9 @@ fn a_text_that_is_too_long_is_reported_and_not_sent_again() {
 
 #[test]
 fn a_model_that_is_not_there_can_be_pulled() {
-    let stub = Stub::start(|_, _| Reply::status(404, r#"{"error":"model \"nomic\" not found, try pulling it first"}"#));
+    let stub = Stub::start(|_, _| {
+        Reply::status(404, r#"{"error":"model \"nomic\" not found, try pulling it first"}"#)
+    });
     let problem = ollama(&stub).unwrap_err();
     assert!(problem.message.contains("404 Not Found: model \"nomic\" not found"), "{problem}");
     assert_eq!(problem.hint.as_deref(), Some("try `ollama pull nomic`"));
@@ -173,9 +195,13 @@ fn a_model_that_is_not_there_can_be_pulled() {
 #[test]
 fn the_prefix_is_of_the_purpose() {
     let stub = Stub::start(|_, request| openai_answer(request));
-    let prefixes =
-        EmbeddingOptions { query_prefix: "q: ".to_owned(), passage_prefix: "p: ".to_owned(), ..EmbeddingOptions::default() };
-    let embedder = open(&stub, EmbeddingOptions { dimensions: Some(3), ..prefixes.clone() }).unwrap();
+    let prefixes = EmbeddingOptions {
+        query_prefix: "q: ".to_owned(),
+        passage_prefix: "p: ".to_owned(),
+        ..EmbeddingOptions::default()
+    };
+    let embedder =
+        open(&stub, EmbeddingOptions { dimensions: Some(3), ..prefixes.clone() }).unwrap();
     embedder.embed(&["x"], Purpose::Query).unwrap();
     embedder.embed(&["x", "y"], Purpose::Passage).unwrap();
     assert_eq!(stub.requests()[0].texts(), ["q: x"]);
@@ -205,7 +231,10 @@ fn many_texts_go_in_several_requests() {
     let big = "\"\u{1}é".repeat(20_000);
     embedder.embed(&[big.as_str(); 7], Purpose::Passage).unwrap();
     let requests = stub.requests();
-    assert_eq!(requests.iter().map(|request| request.texts().len()).collect::<Vec<_>>(), [2, 2, 2, 1]);
+    assert_eq!(
+        requests.iter().map(|request| request.texts().len()).collect::<Vec<_>>(),
+        [2, 2, 2, 1]
+    );
     assert!(requests.iter().all(|request| request.bytes < 513 * 1024));
 }
 
@@ -246,7 +275,10 @@ fn transient_failures_are_tried_again() {
 #[test]
 fn a_failure_that_stays_is_given_up() {
     let (stub, problem) = complaint(|_, _| Reply::status(500, "<h1>broken</h1>"));
-    assert!(problem.message.ends_with("500 Internal Server Error after 4 tries: <h1>broken</h1>"), "{problem}");
+    assert!(
+        problem.message.ends_with("500 Internal Server Error after 4 tries: <h1>broken</h1>"),
+        "{problem}"
+    );
     assert_eq!(stub.requests().len(), 4);
 }
 
@@ -259,7 +291,8 @@ fn a_connection_that_is_always_closed_is_given_up() {
 
 #[test]
 fn a_long_wait_is_reported_instead_of_waited() {
-    let (stub, problem) = complaint(|_, _| Reply::Full(429, "retry-after: 120\r\n".to_owned(), String::new()));
+    let (stub, problem) =
+        complaint(|_, _| Reply::Full(429, "retry-after: 120\r\n".to_owned(), String::new()));
     assert!(problem.message.ends_with("429 Too Many Requests and asks to wait 120 s"), "{problem}");
     assert_eq!(stub.requests().len(), 1);
 }
@@ -268,9 +301,18 @@ fn a_long_wait_is_reported_instead_of_waited() {
 fn a_wrong_key_is_not_shown() {
     let said = json!({"error": {"message": format!("Incorrect API key: {KEY}\u{1b}[2J.\n{}", "x".repeat(500))}}).to_string();
     let (stub, problem) = complaint(move |_, _| Reply::status(401, &said));
-    assert!(problem.message.contains("401 Unauthorized: Incorrect API key: (key)[2J. xxx"), "{problem}");
-    assert!(problem.message.len() < 400 && !problem.message.contains(char::is_control), "{problem}");
-    assert_eq!(problem.hint.as_deref(), Some("check that this is the right key, and that it may use this model"));
+    assert!(
+        problem.message.contains("401 Unauthorized: Incorrect API key: (key)[2J. xxx"),
+        "{problem}"
+    );
+    assert!(
+        problem.message.len() < 400 && !problem.message.contains(char::is_control),
+        "{problem}"
+    );
+    assert_eq!(
+        problem.hint.as_deref(),
+        Some("check that this is the right key, and that it may use this model")
+    );
     assert_eq!(stub.requests().len(), 1, "no other try");
 }
 
@@ -279,7 +321,8 @@ fn a_redirect_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let other = Stub::start(|_, request| openai_answer(request));
         let location = format!("location: {}/v1/embeddings\r\n", other.url());
-        let (_, problem) = complaint(move |_, _| Reply::Full(status, location.clone(), String::new()));
+        let (_, problem) =
+            complaint(move |_, _| Reply::Full(status, location.clone(), String::new()));
         assert!(problem.message.contains(&format!("points to {}", other.url())), "{problem}");
         assert!(other.requests().is_empty(), "{status}");
     }
@@ -287,10 +330,20 @@ fn a_redirect_is_not_followed() {
 
 #[test]
 fn an_answer_without_vectors_is_rejected() {
-    let bodies = ["", "{", "[]", "{\"data\":7}", "{\"data\":[{\"embedding\":\"AAAA\"}]}", "{\"data\":[{\"embedding\":[NaN]}]}"];
+    let bodies = [
+        "",
+        "{",
+        "[]",
+        "{\"data\":7}",
+        "{\"data\":[{\"embedding\":\"AAAA\"}]}",
+        "{\"data\":[{\"embedding\":[NaN]}]}",
+    ];
     for body in bodies {
         let (stub, problem) = complaint(move |_, _| Reply::status(200, body));
-        assert!(problem.message.contains("/v1/embeddings does not answer with vectors ("), "{problem}");
+        assert!(
+            problem.message.contains("/v1/embeddings does not answer with vectors ("),
+            "{problem}"
+        );
         assert_eq!(stub.requests().len(), 1);
     }
     let (_, problem) = complaint(|_, _| Reply::status(200, r#"{"error":"Unexpected endpoint"}"#));
@@ -301,12 +354,21 @@ fn an_answer_without_vectors_is_rejected() {
 fn wrong_vectors_are_rejected() {
     let good = json!({"embedding": [1, 2, 3]});
     for (rows, expected) in [
-        (json!([good]), "answers with 1 vectors for 2 texts, asked for one of the texts 1 to 2 of 2"),
+        (
+            json!([good]),
+            "answers with 1 vectors for 2 texts, asked for one of the texts 1 to 2 of 2",
+        ),
         (json!([good, good, good]), "answers with 3 vectors for 2 texts"),
         (json!([good, {"embedding": [1, 2]}]), "the vector of text 2 of 2 has 2 numbers, not 3"),
         (json!([{"embedding": [0, 0, 0]}, good]), "the vector of text 1 of 2 has no direction"),
-        (json!([{"embedding": [0, null, 0]}, good]), "the vector of text 1 of 2 has no finite number at position 2"),
-        (json!([{"embedding": vec![1; 5000]}, good]), "the vector of text 1 of 2 has 5000 numbers, more than 4096"),
+        (
+            json!([{"embedding": [0, null, 0]}, good]),
+            "the vector of text 1 of 2 has no finite number at position 2",
+        ),
+        (
+            json!([{"embedding": vec![1; 5000]}, good]),
+            "the vector of text 1 of 2 has 5000 numbers, more than 4096",
+        ),
         (json!([{"index": 5, "embedding": [1, 2, 3]}, good]), "answers with index"),
     ] {
         let (_, problem) = complaint(move |_, _| data(&rows));
@@ -325,7 +387,10 @@ fn a_dimension_that_changes_is_rejected() {
     });
     let embedder = ollama(&stub).unwrap();
     let problem = embedder.embed(&["x"], Purpose::Query).unwrap_err();
-    assert!(problem.message.contains("the vector of text 1 of 1 has 4 numbers, not 3"), "{problem}");
+    assert!(
+        problem.message.contains("the vector of text 1 of 1 has 4 numbers, not 3"),
+        "{problem}"
+    );
 }
 
 #[test]

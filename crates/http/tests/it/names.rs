@@ -46,8 +46,16 @@ fn a_name_or_setting_that_makes_no_sense_is_rejected() {
         ("ollama: ", keyed(), "no model of ollama is named"),
         ("anthropic:x", Settings::default(), "anthropic requires a key, and none is set"),
         ("openai:x", Settings::default(), "openai requires a key, and none is set"),
-        ("openai:x", at("http://example.org/v1"), "http://example.org/v1 would receive the key unencrypted"),
-        ("openai:x", at("example.org"), "`example.org` does not begin with http:// or https:// and a host"),
+        (
+            "openai:x",
+            at("http://example.org/v1"),
+            "http://example.org/v1 would receive the key unencrypted",
+        ),
+        (
+            "openai:x",
+            at("example.org"),
+            "`example.org` does not begin with http:// or https:// and a host",
+        ),
     ] {
         let error = language_model(name, &settings).err().unwrap();
         assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::NotConfigured, expected));

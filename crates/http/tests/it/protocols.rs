@@ -1,11 +1,14 @@
 //! Conversations: each protocol is spoken exactly, and each reply understood.
 
-use kapsa_model::{ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json};
+use kapsa_model::{
+    ChatReply, ChatRequest, Message, ModelErrorKind, Usage, block_on, complete_json,
+};
 use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
 
 use crate::samples::{
-    KEY, PROVIDERS, answer, anthropic, calls, model, model_with, ollama, openai, schema, user, weather, weather_call,
+    KEY, PROVIDERS, answer, anthropic, calls, model, model_with, ollama, openai, schema, user,
+    weather, weather_call,
 };
 
 /// Everything that a request can hold, but tools.
@@ -24,7 +27,11 @@ fn full() -> ChatRequest {
 }
 
 /// What the stub is asked first, and the reply to it.
-fn asked(provider: &str, request: &ChatRequest, body: Value) -> (kapsa_testkit::stub::Request, ChatReply) {
+fn asked(
+    provider: &str,
+    request: &ChatRequest,
+    body: Value,
+) -> (kapsa_testkit::stub::Request, ChatReply) {
     let stub = Stub::start(move |_, _| Reply::json(&body));
     let model = model(&stub, provider);
     let reply = block_on(model.complete(request)).unwrap();
@@ -54,7 +61,10 @@ fn anthropic_is_asked_as_it_wants() {
 
     let (request, _) = asked("anthropic", &user("x"), answer("anthropic", "y"));
     let expected = json!({"model": "claude-sonnet-4-5", "max_tokens": 8192, "messages": [{"role": "user", "content": "x"}]});
-    assert_eq!(request.body, expected, "a limit is always sent, and nothing else that was not asked for");
+    assert_eq!(
+        request.body, expected,
+        "a limit is always sent, and nothing else that was not asked for"
+    );
 }
 
 #[test]
@@ -75,11 +85,19 @@ fn openai_is_asked_as_it_wants() {
     let usage = Usage { tokens_in: 12, tokens_out: 6 };
     assert_eq!(
         reply,
-        ChatReply { text: "Fine.".to_owned(), tool_calls: Vec::new(), usage, model: "gpt-4.1-2025-04-14".to_owned() }
+        ChatReply {
+            text: "Fine.".to_owned(),
+            tool_calls: Vec::new(),
+            usage,
+            model: "gpt-4.1-2025-04-14".to_owned()
+        }
     );
 
     let (request, _) = asked("openai", &user("x"), answer("openai", "y"));
-    assert_eq!(request.body, json!({"model": "gpt-4.1", "messages": [{"role": "user", "content": "x"}]}));
+    assert_eq!(
+        request.body,
+        json!({"model": "gpt-4.1", "messages": [{"role": "user", "content": "x"}]})
+    );
 }
 
 #[test]
@@ -97,13 +115,25 @@ fn ollama_is_asked_as_it_wants() {
     });
     assert_eq!(request.body, expected);
     let usage = Usage { tokens_in: 12, tokens_out: 6 };
-    assert_eq!(reply, ChatReply { text: "Fine.".to_owned(), tool_calls: Vec::new(), usage, model: "llama3.2".to_owned() });
+    assert_eq!(
+        reply,
+        ChatReply {
+            text: "Fine.".to_owned(),
+            tool_calls: Vec::new(),
+            usage,
+            model: "llama3.2".to_owned()
+        }
+    );
 
     let stub = Stub::start(|_, _| Reply::json(&answer("ollama", "y")));
-    let keyless = model_with(&stub, "ollama", |settings| kapsa_http::Settings { key: None, ..settings });
+    let keyless =
+        model_with(&stub, "ollama", |settings| kapsa_http::Settings { key: None, ..settings });
     block_on(keyless.complete(&user("x"))).unwrap();
     let request = &stub.requests()[0];
-    assert_eq!(request.body, json!({"model": "llama3.2", "stream": false, "messages": [{"role": "user", "content": "x"}]}));
+    assert_eq!(
+        request.body,
+        json!({"model": "llama3.2", "stream": false, "messages": [{"role": "user", "content": "x"}]})
+    );
     assert_eq!(request.header("authorization"), None);
 }
 
@@ -118,8 +148,11 @@ fn round_trip(provider: &'static str, ids: [&str; 2], text: &str) -> Value {
     let first = block_on(model.complete(&request)).unwrap();
     assert_eq!(first.text, text);
     assert_eq!(first.tool_calls, [weather_call(ids[0], "Paris"), weather_call(ids[1], "Boston")]);
-    let result =
-        |id: &str, content: &str, is_error| Message::ToolResult { id: id.to_owned(), content: content.to_owned(), is_error };
+    let result = |id: &str, content: &str, is_error| Message::ToolResult {
+        id: id.to_owned(),
+        content: content.to_owned(),
+        is_error,
+    };
     let results = [result(ids[0], "sunny", false), result(ids[1], "no such place", true)];
     request.messages.push(Message::Assistant { text: first.text, tool_calls: first.tool_calls });
     request.messages.extend(results);
@@ -198,16 +231,27 @@ fn ollama_calls_tools_and_hears_of_them() {
 fn calls_of_ollama_have_ids_of_their_own_in_a_conversation() {
     let stub = Stub::start(|_, _| Reply::json(&calls("ollama")));
     let model = model(&stub, "ollama");
-    let said =
-        Message::Assistant { text: String::new(), tool_calls: vec![weather_call("call_1", "Rome"), weather_call("x", "Oslo")] };
+    let said = Message::Assistant {
+        text: String::new(),
+        tool_calls: vec![weather_call("call_1", "Rome"), weather_call("x", "Oslo")],
+    };
     let request = ChatRequest { messages: vec![said], ..ChatRequest::default() };
-    let ids: Vec<String> = block_on(model.complete(&request)).unwrap().tool_calls.into_iter().map(|call| call.id).collect();
+    let ids: Vec<String> = block_on(model.complete(&request))
+        .unwrap()
+        .tool_calls
+        .into_iter()
+        .map(|call| call.id)
+        .collect();
     assert_eq!(ids, ["call_3", "call_4"]);
 }
 
 #[test]
 fn anthropic_gets_no_empty_turn_and_results_before_words() {
-    let result = |id: &str| Message::ToolResult { id: id.to_owned(), content: "r".to_owned(), is_error: false };
+    let result = |id: &str| Message::ToolResult {
+        id: id.to_owned(),
+        content: "r".to_owned(),
+        is_error: false,
+    };
     let messages = vec![
         Message::User("a".to_owned()),
         Message::Assistant { text: String::new(), tool_calls: Vec::new() },
@@ -215,7 +259,11 @@ fn anthropic_gets_no_empty_turn_and_results_before_words() {
         Message::User("b".to_owned()),
         result("2"),
     ];
-    let (request, _) = asked("anthropic", &ChatRequest { messages, ..ChatRequest::default() }, answer("anthropic", "y"));
+    let (request, _) = asked(
+        "anthropic",
+        &ChatRequest { messages, ..ChatRequest::default() },
+        answer("anthropic", "y"),
+    );
     let result = |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "r"}]});
     let expected = json!([{"role": "user", "content": "a"}, result("1"), {"role": "user", "content": "b"}, result("2")]);
     assert_eq!(request.body["messages"], expected);
@@ -226,7 +274,11 @@ fn unknown_parts_of_a_reply_are_left_out() {
     let content = json!([{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
     let (_, reply) = asked("anthropic", &user("x"), anthropic(&content, "end_turn"));
     assert_eq!(reply.text, "ab");
-    let (_, reply) = asked("ollama", &user("x"), ollama(&json!({"role": "assistant", "thinking": "hm", "content": "a"}), "stop"));
+    let (_, reply) = asked(
+        "ollama",
+        &user("x"),
+        ollama(&json!({"role": "assistant", "thinking": "hm", "content": "a"}), "stop"),
+    );
     assert_eq!(reply.text, "a");
 }
 
@@ -252,19 +304,31 @@ fn json_in_a_fence_is_found_and_other_words_are_repaired() {
             _ => Reply::json(&answer(provider, "```json\n{\"port\": 5433}\n```")),
         });
         let model = model(&stub, provider);
-        let (value, usage) = block_on(complete_json(model.as_ref(), &user("Which port? Answer in JSON."))).unwrap();
-        assert_eq!((value, usage), (json!({"port": 5433}), Usage { tokens_in: 24, tokens_out: 12 }));
+        let (value, usage) =
+            block_on(complete_json(model.as_ref(), &user("Which port? Answer in JSON."))).unwrap();
+        assert_eq!(
+            (value, usage),
+            (json!({"port": 5433}), Usage { tokens_in: 24, tokens_out: 12 })
+        );
         let requests = stub.requests();
         assert_eq!(requests.len(), 2);
         let asked = requests[1].body["messages"][0]["content"].as_str().unwrap();
-        assert!(asked.starts_with("Which port? Answer in JSON.\n\n") && asked.contains("\"Here it is: port = 5433\""), "{asked}");
+        assert!(
+            asked.starts_with("Which port? Answer in JSON.\n\n")
+                && asked.contains("\"Here it is: port = 5433\""),
+            "{asked}"
+        );
     }
 }
 
 #[test]
 fn json_that_does_not_come_is_given_up() {
     let stub = Stub::start(|_, _| Reply::json(&answer("openai", "I will not.")));
-    let error = block_on(complete_json(model(&stub, "openai").as_ref(), &user("JSON!"))).unwrap_err();
-    assert_eq!((error.kind, error.usage), (ModelErrorKind::BadReply, Usage { tokens_in: 24, tokens_out: 12 }));
+    let error =
+        block_on(complete_json(model(&stub, "openai").as_ref(), &user("JSON!"))).unwrap_err();
+    assert_eq!(
+        (error.kind, error.usage),
+        (ModelErrorKind::BadReply, Usage { tokens_in: 24, tokens_out: 12 })
+    );
     assert_eq!(stub.requests().len(), 2);
 }

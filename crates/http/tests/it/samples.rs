@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 
 pub const KEY: &str = "sk-very-secret-0123456789";
 /// A provider, its model, and where its paths begin.
-pub const PROVIDERS: [(&str, &str, &str); 3] =
-    [("anthropic", "claude-sonnet-4-5", ""), ("openai", "gpt-4.1", "/v1"), ("ollama", "llama3.2", "")];
+pub const PROVIDERS: [(&str, &str, &str); 3] = [
+    ("anthropic", "claude-sonnet-4-5", ""),
+    ("openai", "gpt-4.1", "/v1"),
+    ("ollama", "llama3.2", ""),
+];
 
 pub fn settings(stub: &Stub, begins: &str) -> Settings {
     let key = Some(Key::new(KEY).unwrap());
@@ -23,7 +26,11 @@ pub fn model(stub: &Stub, provider: &str) -> Box<dyn LanguageModel> {
     model_with(stub, provider, |settings| settings)
 }
 
-pub fn model_with(stub: &Stub, provider: &str, change: impl Fn(Settings) -> Settings) -> Box<dyn LanguageModel> {
+pub fn model_with(
+    stub: &Stub,
+    provider: &str,
+    change: impl Fn(Settings) -> Settings,
+) -> Box<dyn LanguageModel> {
     let (_, model, begins) = PROVIDERS.into_iter().find(|(name, _, _)| *name == provider).unwrap();
     language_model(&format!("{provider}:{model}"), &change(settings(stub, begins))).unwrap()
 }
@@ -45,14 +52,21 @@ pub fn schema() -> Value {
 }
 
 pub fn weather_call(id: &str, location: &str) -> ToolCall {
-    ToolCall { id: id.to_owned(), name: "get_current_weather".to_owned(), arguments: json!({"location": location}) }
+    ToolCall {
+        id: id.to_owned(),
+        name: "get_current_weather".to_owned(),
+        arguments: json!({"location": location}),
+    }
 }
 
 /// A plain answer of 12 tokens in and 6 out.
 pub fn answer(provider: &str, text: &str) -> Value {
     match provider {
         "anthropic" => anthropic(&json!([{"type": "text", "text": text}]), "end_turn"),
-        "openai" => openai(&json!({"role": "assistant", "content": text, "refusal": null, "annotations": []}), "stop"),
+        "openai" => openai(
+            &json!({"role": "assistant", "content": text, "refusal": null, "annotations": []}),
+            "stop",
+        ),
         _ => ollama(&json!({"role": "assistant", "content": text}), "stop"),
     }
 }

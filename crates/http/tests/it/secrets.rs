@@ -18,7 +18,10 @@ impl Log for Heard {
     }
 
     fn log(&self, record: &Record) {
-        self.0.lock().unwrap().push((record.level(), format!("{} {}", record.target(), record.args())));
+        self.0
+            .lock()
+            .unwrap()
+            .push((record.level(), format!("{} {}", record.target(), record.args())));
     }
 
     fn flush(&self) {}

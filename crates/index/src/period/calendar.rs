@@ -52,7 +52,9 @@ impl Days {
         }
         let first = match unit {
             Unit::Seconds(_) | Unit::Day => day,
-            Unit::Week | Unit::Weekend => shift(day, Unit::Day, -i64::from(day.weekday().to_monday_zero_offset()))?,
+            Unit::Week | Unit::Weekend => {
+                shift(day, Unit::Day, -i64::from(day.weekday().to_monday_zero_offset()))?
+            }
             Unit::Month => day.first_of_month(),
             Unit::Quarter => Date::new(year, (month - 1) / 3 * 3 + 1, 1).ok()?,
             Unit::Year => day.first_of_year(),
@@ -71,7 +73,8 @@ impl Days {
 
     /// From one day of a month to another, both included.
     pub(super) fn of_month(year: i16, month: i8, days: (i8, i8)) -> Option<Days> {
-        let (first, last) = (Date::new(year, month, days.0).ok()?, Date::new(year, month, days.1).ok()?);
+        let (first, last) =
+            (Date::new(year, month, days.0).ok()?, Date::new(year, month, days.1).ok()?);
         (first <= last).then_some(Days { first, end: last.tomorrow().ok()? })
     }
 
@@ -82,17 +85,28 @@ impl Days {
     /// How many whole months these are, if they are.
     fn whole_months(self) -> Option<i64> {
         let number = |day: Date| i64::from(day.year()) * 12 + i64::from(day.month());
-        (self.first.day() == 1 && self.end.day() == 1).then(|| number(self.end) - number(self.first))
+        (self.first.day() == 1 && self.end.day() == 1)
+            .then(|| number(self.end) - number(self.first))
     }
 
     /// One of `pieces` equal pieces: whole months where that is possible, whole days otherwise.
     pub(super) fn piece(self, at: i64, pieces: i64) -> Option<Days> {
         if let Some(months) = self.whole_months().filter(|months| months % pieces == 0) {
-            return Days::many(shift(self.first, Unit::Month, at * (months / pieces))?, Unit::Month, months / pieces);
+            return Days::many(
+                shift(self.first, Unit::Month, at * (months / pieces))?,
+                Unit::Month,
+                months / pieces,
+            );
         }
         debug_assert!((0..pieces).contains(&at), "one of the pieces");
         let days = self.count();
-        let cut = |at: i64| if at == pieces { Some(self.end) } else { shift(self.first, Unit::Day, days * at / pieces) };
+        let cut = |at: i64| {
+            if at == pieces {
+                Some(self.end)
+            } else {
+                shift(self.first, Unit::Day, days * at / pieces)
+            }
+        };
         (days >= pieces).then_some(Days { first: cut(at)?, end: cut(at + 1)? })
     }
 }
@@ -128,7 +142,11 @@ pub(super) fn second_of(day: Date) -> i64 {
 
 /// Something that comes once a year: the newest that begins not after `near`, or, if `forward`, the
 /// oldest that begins not before it.
-pub(super) fn yearly(near: Date, forward: bool, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
+pub(super) fn yearly(
+    near: Date,
+    forward: bool,
+    of_year: impl Fn(i16) -> Option<Days>,
+) -> Option<Days> {
     let year = near.year();
     if forward {
         (year..=year + SAME_DAY_YEARS_MAX).filter_map(of_year).find(|days| days.first >= near)

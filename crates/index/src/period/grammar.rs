@@ -11,7 +11,8 @@ use super::token::{self, Gap, Token};
 const DEPTH_MAX: u8 = 4;
 const ARTICLES: [&str; 3] = ["the", "a", "an"];
 /// Words after which a time is no more and no less than that time.
-const PLAIN: [&str; 11] = ["in", "on", "of", "during", "from", "within", "over", "at", "around", "throughout", "between"];
+const PLAIN: [&str; 11] =
+    ["in", "on", "of", "during", "from", "within", "over", "at", "around", "throughout", "between"];
 /// Words between the ends of a span.
 const JOINTS: [&str; 6] = ["to", "through", "until", "till", "-", "–"];
 
@@ -85,7 +86,10 @@ impl<'a> TimeReader<'a> {
             while at < self.tokens.len() {
                 let found = self.expression(at);
                 let next = found.as_ref().map_or(at + 1, |found| found.tokens.end);
-                assert!(at < next && next <= self.tokens.len(), "a time is told by words of the query");
+                assert!(
+                    at < next && next <= self.tokens.len(),
+                    "a time is told by words of the query"
+                );
                 at = next;
                 if found.is_some() {
                     return found;
@@ -99,7 +103,8 @@ impl<'a> TimeReader<'a> {
         let lead = self.word(at);
         let view = |lead| View { lead, near: self.today, forward: false, depth: DEPTH_MAX };
         let led = |from: fn(Days) -> Option<Date>, until: fn(Days) -> Option<Date>| {
-            let Found { mut days, end, .. } = self.after(at).and_then(|next| self.point(next, view(lead)))?;
+            let Found { mut days, end, .. } =
+                self.after(at).and_then(|next| self.point(next, view(lead)))?;
             if self.tokens[end - 1].possessive {
                 // "after yesterday's outage" may be yesterday.
                 days = match lead {
@@ -119,7 +124,8 @@ impl<'a> TimeReader<'a> {
                 let start = if PLAIN.contains(&lead) { self.after(at)? } else { at };
                 let view = view(if start == at { "" } else { lead });
                 let found = self.span(start, view);
-                let Found { days, end, .. } = found.or_else(|| self.point(start, view).filter(|_| lead != "between"))?;
+                let Found { days, end, .. } =
+                    found.or_else(|| self.point(start, view).filter(|_| lead != "between"))?;
                 Some(Expression { from: Some(days.first), until: Some(days.end), tokens: at..end })
             }
         }
@@ -127,7 +133,9 @@ impl<'a> TimeReader<'a> {
 
     /// From one time to another: "March to May 2023"; the year may be told once.
     fn span(&self, at: usize, view: View<'_>) -> Option<Found> {
-        let joint = |word: &str| if view.lead == "between" { word == "and" } else { JOINTS.contains(&word) };
+        let joint = |word: &str| {
+            if view.lead == "between" { word == "and" } else { JOINTS.contains(&word) }
+        };
         let within = View { lead: if view.lead.is_empty() { "" } else { "between" }, ..view };
         let Some(first) = self.point(at, within) else {
             return self.days_span(at, within, joint);
@@ -137,7 +145,10 @@ impl<'a> TimeReader<'a> {
         let second = self.point(second_at, if first.floating { within } else { near_first })?;
         let near_second = View { near: second.days.first, forward: false, ..within };
         let first = if first.floating { self.point(at, near_second)? } else { first };
-        let days = Days { first: first.days.first.min(second.days.first), end: first.days.end.max(second.days.end) };
+        let days = Days {
+            first: first.days.first.min(second.days.first),
+            end: first.days.end.max(second.days.end),
+        };
         Some(Found { days, end: second.end, floating: first.floating && second.floating })
     }
 
@@ -146,7 +157,8 @@ impl<'a> TimeReader<'a> {
         let at = self.skip(at, &["the"]);
         let (day, _) = token::days(self.word(at)).filter(|_| !view.lead.is_empty())?;
         let second_at = self.after(at + 1).filter(|_| joint(self.next(at + 1)))?;
-        let second = self.day_first(second_at, view).or_else(|| self.month_first(second_at, view))?;
+        let second =
+            self.day_first(second_at, view).or_else(|| self.month_first(second_at, view))?;
         let first = second.days.first.with().day(day).build().ok()?;
         let days = Days { first, end: second.days.end };
         (first < days.end && second.days.count() == 1).then_some(Found { days, ..second })

@@ -25,19 +25,32 @@ const MONTH_LEADS: [&str; 17] = [
     "around",
 ];
 /// Words after which four digits are a year, if they can be.
-const YEAR_LEADS: [&str; 13] =
-    ["in", "since", "before", "after", "until", "till", "during", "of", "from", "by", "between", "throughout", "early"];
+const YEAR_LEADS: [&str; 13] = [
+    "in",
+    "since",
+    "before",
+    "after",
+    "until",
+    "till",
+    "during",
+    "of",
+    "from",
+    "by",
+    "between",
+    "throughout",
+    "early",
+];
 /// Names of months that are also names of people, or other words.
 const AMBIGUOUS: [i8; 5] = [3, 4, 5, 6, 8];
 /// Words before a name that does something, and is no month.
 const AUXILIARIES: [&str; 21] = [
-    "and", "are", "aunt", "can", "could", "did", "do", "does", "for", "had", "has", "have", "is", "on", "should", "to", "was",
-    "were", "will", "with", "would",
+    "and", "are", "aunt", "can", "could", "did", "do", "does", "for", "had", "has", "have", "is",
+    "on", "should", "to", "was", "were", "will", "with", "would",
 ];
 /// Words after "may" that show that it is a verb.
 const VERB_SIGNS: [&str; 18] = [
-    "also", "be", "cause", "contain", "have", "he", "i", "it", "need", "never", "not", "only", "she", "still", "that", "they",
-    "we", "you",
+    "also", "be", "cause", "contain", "have", "he", "i", "it", "need", "never", "not", "only",
+    "she", "still", "that", "they", "we", "you",
 ];
 /// What is counted rather than dated, as in "before 2000 rows".
 const COUNTED: [&str; 28] = [
@@ -90,7 +103,9 @@ impl TimeReader<'_> {
         if word.contains('t') && !timely {
             return None;
         }
-        let number = |piece: &str| piece.parse::<i8>().ok().filter(|_| piece.len() == 2 && !piece.contains('+'));
+        let number = |piece: &str| {
+            piece.parse::<i8>().ok().filter(|_| piece.len() == 2 && !piece.contains('+'))
+        };
         let separator = if date.contains('-') { '-' } else { '/' };
         let pieces: Vec<&str> = date.split(separator).collect();
         let days = match pieces[..] {
@@ -126,7 +141,10 @@ impl TimeReader<'_> {
         if !self.is_month(at, view.lead) {
             return None;
         }
-        Some(Found::floating(yearly(view.near, view.forward, |year| Days::months(year, number, 1))?, at + 1))
+        Some(Found::floating(
+            yearly(view.near, view.forward, |year| Days::months(year, number, 1))?,
+            at + 1,
+        ))
     }
 
     /// Days of a month, of the year that is written at `at`, if one is.
@@ -134,7 +152,10 @@ impl TimeReader<'_> {
         if let Some((year, end)) = self.year_beside(at) {
             return Some(Found::fixed(Days::of_month(year, month, days)?, end));
         }
-        Some(Found::floating(yearly(view.near, view.forward, |year| Days::of_month(year, month, days))?, at))
+        Some(Found::floating(
+            yearly(view.near, view.forward, |year| Days::of_month(year, month, days))?,
+            at,
+        ))
     }
 
     /// The year right here, and the place after it: "2023", ", 2023", "of 2023".
@@ -154,7 +175,8 @@ impl TimeReader<'_> {
         if MONTH_LEADS.contains(&lead) {
             return self.led_month(at, lead).is_some();
         }
-        full && (!AMBIGUOUS.contains(&number) || (self.is_capital(at) && !self.is_person_or_verb(at)))
+        full && (!AMBIGUOUS.contains(&number)
+            || (self.is_capital(at) && !self.is_person_or_verb(at)))
     }
 
     /// The month at `at` after such a word, unless it is a verb or an abbreviation in small letters.
@@ -180,7 +202,9 @@ impl TimeReader<'_> {
             return is_stop_word(next) || VERB_SIGNS.contains(&next);
         }
         let before = self.word(at.wrapping_sub(1));
-        let named = self.is_capital(at.wrapping_sub(1)) && self.tokens[at].gap == Gap::Space && !is_stop_word(before);
+        let named = self.is_capital(at.wrapping_sub(1))
+            && self.tokens[at].gap == Gap::Space
+            && !is_stop_word(before);
         named || AUXILIARIES.contains(&before) || VERB_SIGNS.contains(&next)
     }
 
@@ -197,7 +221,10 @@ impl TimeReader<'_> {
         if months != 3 || !MONTH_LEADS.contains(&view.lead) {
             return None;
         }
-        Some(Found::floating(yearly(view.near, view.forward, |year| Days::months(year, month, months))?, at + 1))
+        Some(Found::floating(
+            yearly(view.near, view.forward, |year| Days::months(year, month, months))?,
+            at + 1,
+        ))
     }
 
     /// "summer 2023", "the spring of 2022", "in the summer".
@@ -209,13 +236,16 @@ impl TimeReader<'_> {
         }
         // "spring" and "fall" are more often something else.
         let alone = self.next(name + 1).is_empty() || is_stop_word(self.next(name + 1));
-        let sure =
-            matches!(self.word(name), "summer" | "autumn" | "winter") || (name > at && alone && self.next(name + 1) != "of");
+        let sure = matches!(self.word(name), "summer" | "autumn" | "winter")
+            || (name > at && alone && self.next(name + 1) != "of");
         let led = matches!(view.lead, "in" | "during" | "over" | "since" | "throughout" | "early");
         if !led || !sure {
             return None;
         }
-        Some(Found::floating(yearly(view.near, view.forward, |year| Days::months(year, month, 3))?, name + 1))
+        Some(Found::floating(
+            yearly(view.near, view.forward, |year| Days::months(year, month, 3))?,
+            name + 1,
+        ))
     }
 
     /// "in 2023", "the year 2023", "from 2020-2023", "in the 1990s".
@@ -233,7 +263,9 @@ impl TimeReader<'_> {
             return None;
         }
         let days = match word.split_once(['-', '–']) {
-            Some((first, last)) => Days { first: Days::year(year(first)?)?.first, end: Days::year(year(last)?)?.end },
+            Some((first, last)) => {
+                Days { first: Days::year(year(first)?)?.first, end: Days::year(year(last)?)?.end }
+            }
             None => Days::year(year(word)?)?,
         };
         (days.first < days.end).then_some(Found::fixed(days, named + 1))
@@ -242,7 +274,11 @@ impl TimeReader<'_> {
     /// Is the number at `at` how many of something there are?
     fn is_count(&self, at: usize, lead: &str) -> bool {
         let next = self.next(at + 1);
-        let plural = next.len() > 3 && next.ends_with('s') && !next.ends_with("ss") && !is_stop_word(next) && next != "does";
+        let plural = next.len() > 3
+            && next.ends_with('s')
+            && !next.ends_with("ss")
+            && !is_stop_word(next)
+            && next != "does";
         let dated = matches!(lead, "in" | "since" | "during" | "throughout" | "early");
         COUNTED.contains(&next) || (plural && !dated)
     }

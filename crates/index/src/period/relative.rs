@@ -13,7 +13,8 @@ const SEVERAL: (i64, i64) = (3, 7);
 /// Words after which "the last week" is the seven days up to now.
 const ROLLING_LEADS: [&str; 5] = ["in", "over", "within", "during", "throughout"];
 /// Words after which a weekday is a day and not a part of a name.
-const WEEKDAY_LEADS: [&str; 9] = ["on", "of", "since", "before", "after", "until", "till", "by", "from"];
+const WEEKDAY_LEADS: [&str; 9] =
+    ["on", "of", "since", "before", "after", "until", "till", "by", "from"];
 
 /// A number of units, at least and at most.
 type Count = (i64, i64);
@@ -54,11 +55,16 @@ impl TimeReader<'_> {
             _ => return None,
         };
         let around = |count: i64| match unit {
-            Unit::Seconds(each) => Days::one(day_of(self.second.checked_add(sign * count * each)?)?),
+            Unit::Seconds(each) => {
+                Days::one(day_of(self.second.checked_add(sign * count * each)?)?)
+            }
             _ => Days::around(shift(self.today, unit, sign * count)?, unit),
         };
         let (one, other) = (around(low)?, around(high)?);
-        Some(Found::fixed(Days { first: one.first.min(other.first), end: one.end.max(other.end) }, end))
+        Some(Found::fixed(
+            Days { first: one.first.min(other.first), end: one.end.max(other.end) },
+            end,
+        ))
     }
 
     /// "the last 10 days", "the past week", "the next two months".
@@ -69,13 +75,20 @@ impl TimeReader<'_> {
             "next" | "coming" => 1,
             _ => return None,
         };
-        let counted = if self.next(start + 1) == "a" { None } else { self.after(start).and_then(|at| self.count(at)) };
+        let counted = if self.next(start + 1) == "a" {
+            None
+        } else {
+            self.after(start).and_then(|at| self.count(at))
+        };
         let (count, unit, end) = if let Some(((_, high), end)) = counted {
             (high, unit(self.next(end))?.0, end + 1)
         } else {
-            let (unit, plural) = unit(self.next(start + 1)).filter(|(unit, _)| *unit != Unit::Weekend)?;
-            let led = start > at && ROLLING_LEADS.contains(&view.lead) && self.next(start + 2) != "of";
-            let fits = !plural && (self.word(start) == "past" || (self.word(start) == "last" && led));
+            let (unit, plural) =
+                unit(self.next(start + 1)).filter(|(unit, _)| *unit != Unit::Weekend)?;
+            let led =
+                start > at && ROLLING_LEADS.contains(&view.lead) && self.next(start + 2) != "of";
+            let fits =
+                !plural && (self.word(start) == "past" || (self.word(start) == "last" && led));
             (fits.then_some(1)?, unit, start + 2)
         };
         let edge = match unit {
@@ -106,7 +119,8 @@ impl TimeReader<'_> {
         let word = self.next(start + 1);
         let days = match unit(word) {
             Some((Unit::Seconds(_) | Unit::Day, _) | (_, true)) => return None,
-            Some((unit, _)) => Days::around(shift(self.today, unit, sign)?, unit).filter(|_| !self.names_part(start)),
+            Some((unit, _)) => Days::around(shift(self.today, unit, sign)?, unit)
+                .filter(|_| !self.names_part(start)),
             None if only_units => None,
             None => self.turn_of_name(start + 1, sign),
         };
@@ -115,7 +129,8 @@ impl TimeReader<'_> {
 
     /// Is it the last week of something that is no time, as in "the last week of the project"?
     fn names_part(&self, start: usize) -> bool {
-        let articled = start.checked_sub(1).is_some_and(|before| self.skip(before, &["the"]) == start);
+        let articled =
+            start.checked_sub(1).is_some_and(|before| self.skip(before, &["the"]) == start);
         articled && self.next(start + 2) == "of"
     }
 
@@ -133,7 +148,9 @@ impl TimeReader<'_> {
             let month = self.led_month(at, if sign == 0 { "this" } else { "last" })?;
             return match sign {
                 0 => Days::months(self.today.year(), month, 1),
-                _ => yearly(shift(month_first, Unit::Day, sign)?, sign > 0, |year| Days::months(year, month, 1)),
+                _ => yearly(shift(month_first, Unit::Day, sign)?, sign > 0, |year| {
+                    Days::months(year, month, 1)
+                }),
             };
         }
         if let Some(month) = season(word) {
@@ -183,7 +200,8 @@ impl TimeReader<'_> {
         if let Some(sign) = sign {
             return Some(Found::fixed(Days::one(self.weekday_of_week(sign, weekday)?)?, of + 2));
         }
-        let dated = if self.tied(at + 1).is_empty() { None } else { self.date(at + 1, view.after("")) };
+        let dated =
+            if self.tied(at + 1).is_empty() { None } else { self.date(at + 1, view.after("")) };
         if let Some(found) = dated.filter(|found| found.days.count() == 1) {
             return Some(found);
         }
@@ -214,7 +232,11 @@ impl TimeReader<'_> {
         };
         let next = self.after(end)?;
         let Some(found) = self.point(next, view.after(lead)) else {
-            return if lead == "before" && self.word(next) == "last" { self.before_last(at, next + 1) } else { None };
+            return if lead == "before" && self.word(next) == "last" {
+                self.before_last(at, next + 1)
+            } else {
+                None
+            };
         };
         let days = found.days;
         let beside = if let Some((weekday, _)) = named {
@@ -245,7 +267,8 @@ impl TimeReader<'_> {
         };
         if let Some(third) = third {
             let adverb = matches!(word, "early" | "mid" | "late");
-            let next = if adverb { self.skip(start + 1, &["in"]) } else { self.skip(start + 1, &["of"]) };
+            let next =
+                if adverb { self.skip(start + 1, &["in"]) } else { self.skip(start + 1, &["of"]) };
             if self.next(next).is_empty() || (!adverb && next == start + 1) {
                 return None;
             }
@@ -254,10 +277,12 @@ impl TimeReader<'_> {
         }
         let place = if word == "last" { Some(-1) } else { ordinal(word) };
         if let Some(place) = place {
-            let next = self.after(start + 2).filter(|_| matches!(self.next(start + 2), "of" | "in"))?;
+            let next =
+                self.after(start + 2).filter(|_| matches!(self.next(start + 2), "of" | "in"))?;
             let piece = self.next(start + 1);
             let found = self.point(next, view.after("of"))?;
-            let days = piece_of(found.days, piece, place).filter(|days| days.first < found.days.end)?;
+            let days =
+                piece_of(found.days, piece, place).filter(|days| days.first < found.days.end)?;
             return Some(Found { days, ..found });
         }
         let next = self.after(start + 1).filter(|_| self.next(start + 1) == "of")?;
@@ -291,13 +316,15 @@ fn piece_of(days: Days, piece: &str, place: i64) -> Option<Days> {
         return days.piece(place.rem_euclid(2), 2).filter(|_| place < 2);
     }
     let weekend = piece == "weekend";
-    let weekday = if weekend { Some(Weekday::Saturday) } else { weekday(piece).map(|(weekday, _)| weekday) };
+    let weekday =
+        if weekend { Some(Weekday::Saturday) } else { weekday(piece).map(|(weekday, _)| weekday) };
     if let Some(weekday) = weekday {
         let edge = if place < 0 { days.end.yesterday().ok()? } else { days.first };
         let day = shift(weekday_near(edge, place >= 0, weekday)?, Unit::Week, place.max(0))?;
         return if weekend { Days::around(day, Unit::Weekend) } else { Days::one(day) };
     }
-    let (unit, plural) = unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_) | Unit::Weekend))?;
+    let (unit, plural) =
+        unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_) | Unit::Weekend))?;
     let first = shift(if place < 0 { days.end } else { days.first }, unit, place)?;
     Days::many(first, unit, 1).filter(|piece| !plural && days.first <= piece.first)
 }

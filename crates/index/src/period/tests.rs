@@ -17,14 +17,17 @@ fn show(query: &str, now: &str, offset: i32) -> String {
     let day = |moment: Option<i64>| match moment {
         None => String::new(),
         Some(moment) => {
-            let local = Timestamp::from_microsecond(moment + i64::from(offset) * 1_000_000).expect("of the calendar");
+            let local = Timestamp::from_microsecond(moment + i64::from(offset) * 1_000_000)
+                .expect("of the calendar");
             let local = TimeZone::UTC.to_datetime(local);
             assert_eq!(local, local.date().at(0, 0, 0, 0), "a period ends at midnight");
             local.date().to_string()
         }
     };
     let found = periods(query, micros(now), offset);
-    let shown = found.iter().map(|p| format!("{}: {}..{}", &query[p.words.clone()], day(p.from_us), day(p.until_us)));
+    let shown = found
+        .iter()
+        .map(|p| format!("{}: {}..{}", &query[p.words.clone()], day(p.from_us), day(p.until_us)));
     shown.collect::<Vec<_>>().join("; ")
 }
 
@@ -32,7 +35,9 @@ fn check_at(now: &str, examples: &[(&str, &str)]) {
     let found = examples.iter().map(|(query, expected)| (query, expected, show(query, now, 0)));
     let wrong: Vec<String> = found
         .filter(|(_, expected, found)| *expected != found)
-        .map(|(query, expected, found)| format!("{query}\n  found    {found}\n  expected {expected}"))
+        .map(|(query, expected, found)| {
+            format!("{query}\n  found    {found}\n  expected {expected}")
+        })
         .collect();
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }
@@ -223,23 +228,41 @@ fn parts_and_spans() {
         ("the last Friday of March", "the last Friday of March: 2024-03-29..2024-03-30"),
         ("the week of 5 June 2023", "the week of 5 June 2023: 2023-06-05..2023-06-12"),
         ("the week before 9 June 2023", "the week before 9 June 2023: 2023-06-02..2023-06-09"),
-        ("the Friday before 15 July 2023", "the Friday before 15 July 2023: 2023-07-14..2023-07-15"),
-        ("the weekend before 9 June 2023", "the weekend before 9 June 2023: 2023-06-03..2023-06-05"),
-        ("two weekends before 17 July 2023", "two weekends before 17 July 2023: 2023-07-08..2023-07-10"),
+        (
+            "the Friday before 15 July 2023",
+            "the Friday before 15 July 2023: 2023-07-14..2023-07-15",
+        ),
+        (
+            "the weekend before 9 June 2023",
+            "the weekend before 9 June 2023: 2023-06-03..2023-06-05",
+        ),
+        (
+            "two weekends before 17 July 2023",
+            "two weekends before 17 July 2023: 2023-07-08..2023-07-10",
+        ),
         ("the weekend after 3 June 2023", "the weekend after 3 June 2023: 2023-06-10..2023-06-12"),
-        ("the first weekend of June 2023", "the first weekend of June 2023: 2023-06-03..2023-06-05"),
+        (
+            "the first weekend of June 2023",
+            "the first weekend of June 2023: 2023-06-03..2023-06-05",
+        ),
         ("the weekend of June 3", "the weekend of June 3: 2023-06-03..2023-06-05"),
         ("two days after March 3", "two days after March 3: 2024-03-05..2024-03-06"),
         ("the month after June 2023", "the month after June 2023: 2023-07-01..2023-08-01"),
         ("between March and May 2023", "between March and May 2023: 2023-03-01..2023-06-01"),
-        ("between November and February 2023", "between November and February 2023: 2022-11-01..2023-03-01"),
+        (
+            "between November and February 2023",
+            "between November and February 2023: 2022-11-01..2023-03-01",
+        ),
         ("between november and february", "between november and february: 2023-11-01..2024-03-01"),
         ("from March 2023 to may", "from March 2023 to may: 2023-03-01..2023-06-01"),
         ("between 2020 and 2022", "between 2020 and 2022: 2020-01-01..2023-01-01"),
         ("between 5 and 10 March", "between 5 and 10 March: 2024-03-05..2024-03-11"),
         ("2024-03-05 to 2024-03-10", "2024-03-05 to 2024-03-10: 2024-03-05..2024-03-11"),
         ("March - May 2023", "March - May 2023: 2023-03-01..2023-06-01"),
-        ("after 2022 and before March 2023", "after 2022: 2023-01-01..; before March 2023: ..2023-03-01"),
+        (
+            "after 2022 and before March 2023",
+            "after 2022: 2023-01-01..; before March 2023: ..2023-03-01",
+        ),
     ]);
 }
 
@@ -369,12 +392,18 @@ fn midnight_is_local() {
     assert_eq!(show("today", late, 0), "today: 2024-05-15..2024-05-16");
     assert_eq!(show("today", late, 3600), "today: 2024-05-16..2024-05-17");
     assert_eq!(show("today", "2024-05-15T03:00:00Z", -4 * 3600), "today: 2024-05-14..2024-05-15");
-    assert_eq!(show("this week", "2024-05-12T22:00:00Z", 5 * 3600 + 1800), "this week: 2024-05-13..2024-05-20");
+    assert_eq!(
+        show("this week", "2024-05-12T22:00:00Z", 5 * 3600 + 1800),
+        "this week: 2024-05-13..2024-05-20"
+    );
     let found = periods("yesterday", micros(late), 2 * 3600);
     assert_eq!(found[0].from_us, Some(micros("2024-05-14T22:00:00Z")));
     assert_eq!(found[0].until_us, Some(micros("2024-05-15T22:00:00Z")));
     let west = periods("since 2024-03-05", micros(late), -5 * 3600);
-    assert_eq!(west, [Period { from_us: Some(micros("2024-03-05T05:00:00Z")), until_us: None, words: 0..16 }]);
+    assert_eq!(
+        west,
+        [Period { from_us: Some(micros("2024-03-05T05:00:00Z")), until_us: None, words: 0..16 }]
+    );
 }
 
 #[test]
@@ -438,9 +467,14 @@ fn only_so_much_is_looked_at() {
     let late = |filler: usize| format!("{} yesterday", "x".repeat(filler));
     assert_eq!(found(&late(PERIOD_BYTES_MAX - 10)), 1);
     assert_eq!(found(&late(PERIOD_BYTES_MAX - 9)), 0);
-    assert_eq!(found(&format!("{}morning", late(PERIOD_BYTES_MAX - 10))), 0, "a word that is cut is none");
+    assert_eq!(
+        found(&format!("{}morning", late(PERIOD_BYTES_MAX - 10))),
+        0,
+        "a word that is cut is none"
+    );
     assert_eq!(found(&format!("{} more", late(PERIOD_BYTES_MAX - 10))), 1);
-    for endless in ["é", "the day before ", "the first day of early ", "between 5 and ", "early "] {
+    for endless in ["é", "the day before ", "the first day of early ", "between 5 and ", "early "]
+    {
         assert_eq!(found(&endless.repeat(1 << 16)), 0, "{endless}");
     }
 }
@@ -454,7 +488,12 @@ fn any_text_at_any_time() {
         .filter(|piece| !piece.is_empty())
         .collect();
     // The calendar ends with the years -9999 and 9999.
-    let edges = [-377_705_000_000_000_000, -377_673_580_800_000_000, 253_402_200_000_000_000, 253_402_300_799_000_000];
+    let edges = [
+        -377_705_000_000_000_000,
+        -377_673_580_800_000_000,
+        253_402_200_000_000_000,
+        253_402_300_799_000_000,
+    ];
     let moments = [&[i64::MIN, i64::MAX, 0, -1, micros(NOW)][..], &edges].concat();
     let offsets = [0, 3600, -3600, i32::MIN, i32::MAX, 1];
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -470,10 +509,16 @@ fn any_text_at_any_time() {
             assert!(end <= period.words.start && period.words.start < period.words.end, "{query}");
             end = period.words.end;
             assert!(query.get(period.words).is_some(), "{query}");
-            assert!(period.from_us.zip(period.until_us).is_none_or(|(from, until)| from < until), "{query}");
+            assert!(
+                period.from_us.zip(period.until_us).is_none_or(|(from, until)| from < until),
+                "{query}"
+            );
         }
         for anchor in anchors(query) {
-            assert!(query.get(anchor.words).is_some() && query.get(anchor.name).is_some(), "{query}");
+            assert!(
+                query.get(anchor.words).is_some() && query.get(anchor.name).is_some(),
+                "{query}"
+            );
         }
     };
     for _ in 0..60_000 {

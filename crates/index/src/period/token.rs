@@ -9,8 +9,20 @@ use crate::query::STOP_WORDS;
 
 /// Stop words whose indexed form looks different.
 const STOP_WORDS_STEMMED: [&str; 3] = ["any", "does", "why"];
-const MONTHS: [&str; 12] =
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"];
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
 const NUMBERS: [(&str, i64); 18] = [
     ("one", 1),
     ("two", 2),
@@ -84,9 +96,8 @@ impl Gap {
 fn gap_of(char: char) -> Option<Gap> {
     match char {
         ',' => Some(Gap::Comma),
-        ';' | '!' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '“' | '”' | '…' | '—' | '|' | '*' | '`' => {
-            Some(Gap::Break)
-        }
+        ';' | '!' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '"' | '“' | '”' | '…'
+        | '—' | '|' | '*' | '`' => Some(Gap::Break),
         _ if char.is_whitespace() => Some(Gap::Space),
         _ => None,
     }
@@ -116,7 +127,9 @@ fn push(tokens: &mut Vec<Token>, text: &str, range: Range<usize>, gap: Gap) -> G
         let gap = if from == 0 { gap } else { Gap::Space };
         tokens.push(Token {
             lower: piece.to_ascii_lowercase(),
-            capital: piece.len() > 1 && piece.starts_with(char::is_uppercase) && piece.chars().skip(1).all(char::is_lowercase),
+            capital: piece.len() > 1
+                && piece.starts_with(char::is_uppercase)
+                && piece.chars().skip(1).all(char::is_lowercase),
             possessive: owner.is_some() && cut == word.len(),
             gap,
             range: start + from..start + cut,
@@ -137,9 +150,12 @@ fn cuts(word: &str) -> Vec<usize> {
     let joined = match pieces[..] {
         ["early" | "mid" | "late", after] => !after.is_empty(),
         [first, second] => {
-            (quarter(first).is_some() && year(second).is_some()) || (year(first).is_some() && quarter(second).is_some())
+            (quarter(first).is_some() && year(second).is_some())
+                || (year(first).is_some() && quarter(second).is_some())
         }
-        [first, second, third] => day(first).is_some() && month(second).is_some() && year(third).is_some(),
+        [first, second, third] => {
+            day(first).is_some() && month(second).is_some() && year(third).is_some()
+        }
         _ => false,
     };
     if joined { word.match_indices(['-', '/']).map(|(at, _)| at).collect() } else { Vec::new() }
@@ -151,12 +167,17 @@ fn abbreviation(lower: &str) -> bool {
 }
 
 pub(super) fn is_stop_word(lower: &str) -> bool {
-    STOP_WORDS.contains(&lower) || STOP_WORDS_STEMMED.contains(&lower) || lower.ends_with("n't") || lower.ends_with("n’t")
+    STOP_WORDS.contains(&lower)
+        || STOP_WORDS_STEMMED.contains(&lower)
+        || lower.ends_with("n't")
+        || lower.ends_with("n’t")
 }
 
 /// A month and whether its name is written in full.
 pub(super) fn month(lower: &str) -> Option<(i8, bool)> {
-    let fits = |name: &str| name == lower || lower == &name[..3] || (lower == "sept" && name == "september");
+    let fits = |name: &str| {
+        name == lower || lower == &name[..3] || (lower == "sept" && name == "september")
+    };
     let (number, name) = (1..).zip(MONTHS).find(|(_, name)| fits(name))?;
     Some((number, name == lower))
 }
@@ -238,7 +259,10 @@ pub(super) fn year(lower: &str) -> Option<i16> {
 
 /// A day of a month.
 fn day(lower: &str) -> Option<i8> {
-    let bare = ["st", "nd", "rd", "th"].iter().find_map(|ending| lower.strip_suffix(ending)).unwrap_or(lower);
+    let bare = ["st", "nd", "rd", "th"]
+        .iter()
+        .find_map(|ending| lower.strip_suffix(ending))
+        .unwrap_or(lower);
     i8::try_from(digits(bare, 2)?).ok().filter(|day| (1..=31).contains(day))
 }
 

@@ -67,7 +67,10 @@ impl VectorsBuilder {
     /// caller's.
     #[must_use]
     pub fn new(label: &[u8], dimension: u32, epoch: u32) -> VectorsBuilder {
-        assert!((1..=DIMENSION_MAX).contains(&dimension) && label.len() <= LABEL_BYTES_MAX, "within the limits");
+        assert!(
+            (1..=DIMENSION_MAX).contains(&dimension) && label.len() <= LABEL_BYTES_MAX,
+            "within the limits"
+        );
         VectorsBuilder {
             label: label.to_vec(),
             dimension: dimension as usize,
@@ -88,7 +91,10 @@ impl VectorsBuilder {
     /// Adds a vector, in ascending order of record and passage.
     pub fn add(&mut self, entry: Entry, vector: &[f32]) {
         assert_eq!(vector.len(), self.dimension, "of the dimension that was given");
-        debug_assert!(entry.passage.start <= entry.passage.end, "a passage does not end before it begins");
+        debug_assert!(
+            entry.passage.start <= entry.passage.end,
+            "a passage does not end before it begins"
+        );
         let largest = vector.iter().fold(1e-12f32, |largest, x| largest.max(x.abs()));
         let factor = largest / 127.0;
         let mut row = vec![OFFSET as u8; padded(self.dimension)];
@@ -189,7 +195,10 @@ impl VectorsBuilder {
         align(&mut out);
         out.extend_from_slice(&self.lower);
         align(&mut out);
-        debug_assert!(Vectors::open(out.clone().into()).is_ok(), "whoever opens the block accepts it");
+        debug_assert!(
+            Vectors::open(out.clone().into()).is_ok(),
+            "whoever opens the block accepts it"
+        );
         out
     }
 
@@ -198,7 +207,10 @@ impl VectorsBuilder {
         let (count, plane) = (self.entries.len(), self.entries.len() * padded(self.dimension) / 2);
         assert!(count <= VECTORS_MAX, "whoever opens the block accepts the number of its vectors");
         assert_eq!(self.factors.len(), count, "a factor for each vector");
-        assert!(self.upper.len() == plane && self.lower.len() == plane, "both halves of each vector");
+        assert!(
+            self.upper.len() == plane && self.lower.len() == plane,
+            "both halves of each vector"
+        );
         debug_assert!(
             self.entries.is_sorted_by_key(|entry| (entry.seq, entry.passage.start)),
             "entries are looked for by record"
@@ -214,7 +226,13 @@ impl VectorsBuilder {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
         order.sort_by_key(|&at| key(&self.entries[at]));
         let row = padded(self.dimension) / 2;
-        let rows = |plane: &[u8]| order.iter().flat_map(|&at| &plane[at * row..(at + 1) * row]).copied().collect::<Vec<u8>>();
+        let rows = |plane: &[u8]| {
+            order
+                .iter()
+                .flat_map(|&at| &plane[at * row..(at + 1) * row])
+                .copied()
+                .collect::<Vec<u8>>()
+        };
         (self.upper, self.lower) = (rows(&self.upper), rows(&self.lower));
         self.factors = order.iter().map(|&at| self.factors[at]).collect();
         self.entries = order.iter().map(|&at| self.entries[at].clone()).collect();
@@ -255,7 +273,8 @@ impl Vectors {
             return Err(damaged("they are cut short"));
         }
         let head = bytes.read(0..HEAD_BYTES)?;
-        let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes")) as usize;
+        let word =
+            |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes")) as usize;
         let count = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
         if head[..8] != MAGIC || word(8) != VERSION as usize {
             return Err(damaged("they are none, or of an unknown version"));
@@ -286,11 +305,23 @@ impl Vectors {
         }
         bytes.check(label.clone())?;
         let covered = bytes.read(covered)?.as_chunks::<RANGE_BYTES>().0.iter().map(|range| {
-            let number = |at: usize| u64::from_le_bytes(range[at..at + 8].try_into().expect("8 bytes"));
+            let number =
+                |at: usize| u64::from_le_bytes(range[at..at + 8].try_into().expect("8 bytes"));
             number(0)..number(8)
         });
         let covered = Sequences::new(covered.collect());
-        Ok(Vectors { covered, label, entries, factors, upper, lower, dimension, epoch, count, bytes })
+        Ok(Vectors {
+            covered,
+            label,
+            entries,
+            factors,
+            upper,
+            lower,
+            dimension,
+            epoch,
+            count,
+            bytes,
+        })
     }
 
     /// What the caller said of the model.
@@ -362,7 +393,10 @@ impl Vectors {
     /// [`Error::Damaged`].
     pub fn vector(&self, index: usize) -> Result<Vec<f32>> {
         let factor = self.factors(index..index + 1)?[0];
-        let (upper, lower) = (self.plane(&self.upper, index..index + 1)?, self.plane(&self.lower, index..index + 1)?);
+        let (upper, lower) = (
+            self.plane(&self.upper, index..index + 1)?,
+            self.plane(&self.lower, index..index + 1)?,
+        );
         let mut row = Vec::with_capacity(upper.len() * 2);
         for (upper, lower) in upper.chunks_exact(CHUNK_BYTES).zip(lower.chunks_exact(CHUNK_BYTES)) {
             let number = |byte: u8| (i32::from(byte) - OFFSET) as f32 * factor;

@@ -31,7 +31,8 @@ fn products_portably(query: &[i8], rows: &[u8], out: &mut [i32]) {
         for (query, bytes) in query.chunks_exact(CHUNK).zip(row.chunks_exact(CHUNK_BYTES)) {
             let (low, high) = query.split_at(CHUNK_BYTES);
             for ((&byte, &low), &high) in bytes.iter().zip(low).zip(high) {
-                *out += i32::from(byte & 15) * i32::from(low) + i32::from(byte >> 4) * i32::from(high);
+                *out +=
+                    i32::from(byte & 15) * i32::from(low) + i32::from(byte >> 4) * i32::from(high);
             }
         }
     }
@@ -59,12 +60,16 @@ fn products_avx2(query: &[i8], rows: &[u8], out: &mut [i32]) {
                         _mm256_loadu_si256(at.add(CHUNK_BYTES).cast()),
                     )
                 };
-                let (first, second) = (_mm256_and_si256(bytes, mask), _mm256_and_si256(_mm256_srli_epi16(bytes, 4), mask));
+                let (first, second) = (
+                    _mm256_and_si256(bytes, mask),
+                    _mm256_and_si256(_mm256_srli_epi16(bytes, 4), mask),
+                );
                 lows = _mm256_add_epi16(lows, _mm256_maddubs_epi16(first, low));
                 highs = _mm256_add_epi16(highs, _mm256_maddubs_epi16(second, high));
                 chunk += 1;
             }
-            let both = _mm256_add_epi32(_mm256_madd_epi16(lows, ones), _mm256_madd_epi16(highs, ones));
+            let both =
+                _mm256_add_epi32(_mm256_madd_epi16(lows, ones), _mm256_madd_epi16(highs, ones));
             sum = _mm256_add_epi32(sum, both);
         }
         let half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
@@ -82,7 +87,9 @@ mod tests {
     fn every_processor_gives_the_same_sums() {
         let mut state = 1u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
         for width in [64, 384, 512, 640, 1536] {

@@ -37,7 +37,10 @@ impl Question<'_> {
         let factor = largest / 127.0;
         let mut rough: Vec<i8> = exact.iter().map(|x| (x / factor).round() as i8).collect();
         rough.resize(exact.len().next_multiple_of(CHUNK), 0);
-        debug_assert!(rough.len().is_multiple_of(CHUNK) && rough.len() >= exact.len(), "the kernel works on whole chunks");
+        debug_assert!(
+            rough.len().is_multiple_of(CHUNK) && rough.len() >= exact.len(),
+            "the kernel works on whole chunks"
+        );
         let sum = rough.iter().map(|&x| i32::from(x)).sum();
         Question { exact, rough, sum }
     }
@@ -129,7 +132,9 @@ fn scan(
     best: &mut Best,
     accept: &mut dyn FnMut(u64) -> bool,
 ) -> Result<()> {
-    let Some(seqs) = seqs else { return scan_range(block, number, question, 0..block.len(), best, accept) };
+    let Some(seqs) = seqs else {
+        return scan_range(block, number, question, 0..block.len(), best, accept);
+    };
     let mut next = 0;
     for range in seqs.ranges() {
         if next >= block.len() || range.end <= block.entry(next)?.seq {
@@ -187,7 +192,11 @@ fn scan_range(
 }
 
 /// The exact scores, best first, each record once; of equals the newest first.
-fn exactly(blocks: &[&Vectors], question: &Question<'_>, found: Vec<(f32, usize, usize)>) -> Result<Vec<Near>> {
+fn exactly(
+    blocks: &[&Vectors],
+    question: &Question<'_>,
+    found: Vec<(f32, usize, usize)>,
+) -> Result<Vec<Near>> {
     let mut near = Vec::with_capacity(found.len());
     for (_, number, index) in found {
         let block = blocks[number];
@@ -196,7 +205,12 @@ fn exactly(blocks: &[&Vectors], question: &Question<'_>, found: Vec<(f32, usize,
         let entry = block.entry(index)?;
         near.push(Near { seq: entry.seq, passage: entry.passage, score });
     }
-    near.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.seq.cmp(&a.seq)).then(a.passage.start.cmp(&b.passage.start)));
+    near.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then(b.seq.cmp(&a.seq))
+            .then(a.passage.start.cmp(&b.passage.start))
+    });
     let mut seen = std::collections::HashSet::new();
     near.retain(|near| seen.insert(near.seq));
     Ok(near)

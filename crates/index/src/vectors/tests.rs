@@ -7,12 +7,14 @@ struct Noise(u64);
 
 impl Noise {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
     fn vector(&mut self, dimension: usize) -> Vec<f32> {
-        let mut vector: Vec<f32> = (0..dimension).map(|_| self.next() as f32 / 2f32.powi(30) - 1.0).collect();
+        let mut vector: Vec<f32> =
+            (0..dimension).map(|_| self.next() as f32 / 2f32.powi(30) - 1.0).collect();
         let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
         vector.iter_mut().for_each(|x| *x /= length);
         vector
@@ -46,13 +48,23 @@ fn the_nearest_are_those_of_the_plain_truth() {
             blocks.push(Vectors::open(builder.finish().into()).expect("it works"));
         }
         let blocks: Vec<&Vectors> = blocks.iter().collect();
-        let some = Sequences::new((0..1500).filter(|seq| seq % 11 < 2).map(|seq| seq..seq + 1).collect());
+        let some =
+            Sequences::new((0..1500).filter(|seq| seq % 11 < 2).map(|seq| seq..seq + 1).collect());
         for round in 0..20 {
             let question = noise.vector(dimension as usize);
-            for (seqs, k) in [(None, 10), (Some(&some), 10), (None, 400), (None, 5000), (Some(&Sequences::default()), 3)] {
-                let allowed = |seq: u64| seqs.is_none_or(|seqs| seqs.contains(seq)) && seq % 5 != round % 5;
-                let found = nearest(&blocks, &question, k, seqs, &mut |seq| allowed(seq)).expect("it works");
-                let mut best: std::collections::BTreeMap<u64, (f32, u32)> = std::collections::BTreeMap::new();
+            for (seqs, k) in [
+                (None, 10),
+                (Some(&some), 10),
+                (None, 400),
+                (None, 5000),
+                (Some(&Sequences::default()), 3),
+            ] {
+                let allowed =
+                    |seq: u64| seqs.is_none_or(|seqs| seqs.contains(seq)) && seq % 5 != round % 5;
+                let found = nearest(&blocks, &question, k, seqs, &mut |seq| allowed(seq))
+                    .expect("it works");
+                let mut best: std::collections::BTreeMap<u64, (f32, u32)> =
+                    std::collections::BTreeMap::new();
                 for (seq, start, vector) in truth.iter().filter(|(seq, ..)| allowed(*seq)) {
                     let score = dot(vector, &question);
                     let kept = best.entry(*seq).or_insert((score, *start));
@@ -84,14 +96,24 @@ fn a_block_gives_back_what_was_put_in() {
     builder.cover(0..20);
     builder.cover(20..60);
     let block = Vectors::open(builder.finish().into()).expect("it works");
-    assert_eq!((block.label(), block.dimension(), block.epoch(), block.len()), ("name: žluť".as_bytes(), 70, 9, 50));
+    assert_eq!(
+        (block.label(), block.dimension(), block.epoch(), block.len()),
+        ("name: žluť".as_bytes(), 70, 9, 50)
+    );
     assert_eq!(*block.covered(), Sequences::from(0..60));
     assert_eq!(block.find(4200).expect("it works"), Some(42));
     assert_eq!(block.find(1).expect("it works"), None);
     for (at, vector) in vectors.iter().enumerate() {
         assert_eq!(block.entry(at).expect("it works"), entry(at as u64, 0));
         let largest = vector.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
-        assert!(block.vector(at).expect("it works").iter().zip(vector).all(|(a, b)| (a - b).abs() <= largest / 253.0));
+        assert!(
+            block
+                .vector(at)
+                .expect("it works")
+                .iter()
+                .zip(vector)
+                .all(|(a, b)| (a - b).abs() <= largest / 253.0)
+        );
     }
     let mut again = VectorsBuilder::new(block.label(), 70, 9);
     again.add_from(entry(77, 3), &block, 42).expect("it works");

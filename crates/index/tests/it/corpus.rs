@@ -33,7 +33,8 @@ impl Random {
     }
 }
 
-pub(crate) const WORDS: [&str; 14] = ["ax", "bo", "cu", "de", "ek", "fy", "go", "hu", "iz", "jo", "ka", "lu", "mi", "nu"];
+pub(crate) const WORDS: [&str; 14] =
+    ["ax", "bo", "cu", "de", "ek", "fy", "go", "hu", "iz", "jo", "ka", "lu", "mi", "nu"];
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
@@ -46,7 +47,13 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn document(&self) -> Document<'_> {
-        Document { title: &self.title, text: &self.text, terms: &self.terms, key_hash: self.key_hash, time_us: self.time_us }
+        Document {
+            title: &self.title,
+            text: &self.text,
+            terms: &self.terms,
+            key_hash: self.key_hash,
+            time_us: self.time_us,
+        }
     }
 }
 

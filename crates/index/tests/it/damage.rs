@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kapsa_index::{Checks, Error, Filter, Hit, Query, Searcher, Segment, SegmentBytes, TailDoc, merge, verify};
+use kapsa_index::{
+    Checks, Error, Filter, Hit, Query, Searcher, Segment, SegmentBytes, TailDoc, merge, verify,
+};
 
 use crate::corpus::{Random, Record, records, segment};
 
@@ -18,7 +20,11 @@ fn search(bytes: Bytes) -> Result<usize, Error> {
     for text in ["ax bo cu", "+ax +bo", "\"ax bo\" de", "nu -ax"] {
         let query = Query::parse(text)?;
         for filter in [&all, &filter] {
-            hits += searcher.search(&query, filter, 10, &mut |found| found.key_hash().is_ok_and(|hash| hash > 0))?.len();
+            hits += searcher
+                .search(&query, filter, 10, &mut |found| {
+                    found.key_hash().is_ok_and(|hash| hash > 0)
+                })?
+                .len();
         }
     }
     Ok(hits + searcher.newest(&filter, 10, None, &mut |_| true)?.len())
@@ -78,7 +84,9 @@ fn answers(bytes: SegmentBytes) -> Result<Vec<Vec<Hit>>, Error> {
     let term = Filter { all: vec![vec!["f0:1".into(), "f9:absent".into()]], ..Filter::default() };
     let window = Filter { since_us: Some(400), until_us: Some(1900), ..Filter::default() };
     let mut found = Vec::new();
-    for (text, filter) in [("ax bo cu", &window), ("+ax +bo", &term), ("cu zz -hu", &Filter::default())] {
+    for (text, filter) in
+        [("ax bo cu", &window), ("+ax +bo", &term), ("cu zz -hu", &Filter::default())]
+    {
         found.push(searcher.search(&Query::parse(text)?, filter, 10, &mut |_| true)?);
     }
     let mut hashes = Vec::new();
@@ -126,7 +134,9 @@ fn the_callers_panic_stays_the_callers() {
     let segments = vec![Segment { first_seq: 0, bytes: bytes.into() }];
     let searcher = Searcher::open(segments, Vec::new()).expect("open");
     let query = Query::parse("ax").expect("short");
-    let panicked = catch_unwind(AssertUnwindSafe(|| searcher.search(&query, &Filter::default(), 3, &mut |_| panic!("mine"))));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        searcher.search(&query, &Filter::default(), 3, &mut |_| panic!("mine"))
+    }));
     let panic = panicked.expect_err("the rule panics");
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"mine"));
 }

@@ -1,6 +1,8 @@
 //! Every search must be exact, however the records are spread over segments and tail.
 
-use kapsa_index::{Candidate, Filter, Hit, Query, Searcher, Segment, SegmentBytes, Sequences, merge};
+use kapsa_index::{
+    Candidate, Filter, Hit, Query, Searcher, Segment, SegmentBytes, Sequences, merge,
+};
 
 use crate::corpus::{Random, Record, WORDS, records, searcher, segment};
 use crate::naive::{self, Pieces};
@@ -109,20 +111,31 @@ fn check(seed: u64, count: usize) {
                 !refused(record) && query.phrases_match(&record.title, &record.text)
             });
             let found = found.expect("search");
-            assert_eq!(found, expected, "seed {seed} round {round} ends {ends:?} {pieces:?} {filter:?} k {k}");
+            assert_eq!(
+                found, expected,
+                "seed {seed} round {round} ends {ends:?} {pieces:?} {filter:?} k {k}"
+            );
         }
         check_listing(&mut random, &spread, &records, &filter, base);
     }
 }
 
-fn check_listing(random: &mut Random, searcher: &Searcher, records: &[Record], filter: &Filter, base: u64) {
+fn check_listing(
+    random: &mut Random,
+    searcher: &Searcher,
+    records: &[Record],
+    filter: &Filter,
+    base: u64,
+) {
     let k = 1 + random.skewed(50);
     let bound = base + random.below(records.len() + 1) as u64;
     let seqs = base..base + records.len() as u64;
     let passed = |seq: &u64| naive::passes(&records[(seq - base) as usize], *seq, filter);
     let even = |seq: &u64| seq.is_multiple_of(2);
-    let newest: Vec<u64> = seqs.clone().rev().filter(|seq| *seq < bound).filter(passed).filter(even).take(k).collect();
-    let oldest: Vec<u64> = seqs.filter(|seq| *seq > bound).filter(passed).filter(even).take(k).collect();
+    let newest: Vec<u64> =
+        seqs.clone().rev().filter(|seq| *seq < bound).filter(passed).filter(even).take(k).collect();
+    let oldest: Vec<u64> =
+        seqs.filter(|seq| *seq > bound).filter(passed).filter(even).take(k).collect();
     let mut accept = |candidate: Candidate<'_>| even(&candidate.seq());
     assert_eq!(searcher.newest(filter, k, Some(bound), &mut accept).expect("newest"), newest);
     assert_eq!(searcher.oldest(filter, k, Some(bound), &mut accept).expect("oldest"), oldest);
@@ -156,7 +169,9 @@ fn merging_changes_nothing() {
     for _ in 0..200 {
         let query = Query::parse(&pieces(&mut random).text()).expect("short");
         let filter = filter(&mut random, 5, records.len());
-        let hits = |searcher: &Searcher| -> Vec<Hit> { searcher.search(&query, &filter, 12, &mut |_| true).expect("search") };
+        let hits = |searcher: &Searcher| -> Vec<Hit> {
+            searcher.search(&query, &filter, 12, &mut |_| true).expect("search")
+        };
         assert_eq!(hits(&merged), hits(&apart));
     }
 }
@@ -175,13 +190,18 @@ fn a_search_as_of_then_ranks_as_then() {
         let then = searcher(&records[..until], &[until / 2], 1);
         for _ in 0..10 {
             let query = Query::parse(&pieces(&mut random).text()).expect("short");
-            let filter = Filter { seqs: Some(Sequences::from(0..until as u64 + 1)), ..Filter::default() };
-            let hits =
-                |searcher: &Searcher, filter: &Filter| searcher.search(&query, filter, 2000, &mut |_| true).expect("search");
+            let filter =
+                Filter { seqs: Some(Sequences::from(0..until as u64 + 1)), ..Filter::default() };
+            let hits = |searcher: &Searcher, filter: &Filter| {
+                searcher.search(&query, filter, 2000, &mut |_| true).expect("search")
+            };
             let (past, want) = (hits(&now, &filter), hits(&then, &Filter::default()));
-            let mut seqs: Vec<[u64; 2]> = past.iter().zip(&want).map(|(a, b)| [a.seq, b.seq]).collect();
+            let mut seqs: Vec<[u64; 2]> =
+                past.iter().zip(&want).map(|(a, b)| [a.seq, b.seq]).collect();
             assert_eq!(past.len(), want.len());
-            let score = |hits: &[Hit], seq| hits.iter().find(|hit| hit.seq == seq).expect("found by both").score;
+            let score = |hits: &[Hit], seq| {
+                hits.iter().find(|hit| hit.seq == seq).expect("found by both").score
+            };
             seqs.retain(|[a, b]| a != b);
             for [a, b] in seqs {
                 let (a, b) = (score(&want, a), score(&want, b));
@@ -215,7 +235,9 @@ fn only_negations_list_the_newest() {
         };
         let found = searcher.search(&query, &Filter::default(), 20, &mut accept).expect("search");
         let unwanted = |record: &Record| match text {
-            "-\"ax bo\"" => [&record.title, &record.text].iter().any(|value| value.contains("ax bo")),
+            "-\"ax bo\"" => {
+                [&record.title, &record.text].iter().any(|value| value.contains("ax bo"))
+            }
             _ => format!("{} {}", record.title, record.text).contains("ax"),
         };
         assert!(!found.is_empty());
@@ -241,12 +263,17 @@ fn more_words_than_are_ranked_by() {
 
 /// Sequence numbers found by a caller that keeps the texts, with the records in segments and tail.
 fn found_by_text(texts: &[&str], query: &str) -> Vec<u64> {
-    let records: Vec<Record> = texts.iter().map(|text| Record { text: (*text).to_owned(), ..Record::default() }).collect();
+    let records: Vec<Record> =
+        texts.iter().map(|text| Record { text: (*text).to_owned(), ..Record::default() }).collect();
     let query = Query::parse(query).expect("short");
     let mut found = Vec::new();
     for ends in [&[][..], &[1], &[2, texts.len()]] {
-        let mut accept = |candidate: Candidate<'_>| query.phrases_match("", &records[candidate.seq() as usize].text);
-        let hits = searcher(&records, ends, 0).search(&query, &Filter::default(), 10, &mut accept).expect("search");
+        let mut accept = |candidate: Candidate<'_>| {
+            query.phrases_match("", &records[candidate.seq() as usize].text)
+        };
+        let hits = searcher(&records, ends, 0)
+            .search(&query, &Filter::default(), 10, &mut accept)
+            .expect("search");
         found.push(hits.into_iter().map(|hit| hit.seq).collect::<Vec<u64>>());
     }
     assert!(found.iter().all(|seqs| *seqs == found[0]), "{query:?} {found:?}");
@@ -257,7 +284,13 @@ fn found_by_text(texts: &[&str], query: &str) -> Vec<u64> {
 
 #[test]
 fn phrases_through_accept() {
-    let texts = ["call getUserName now", "the user name, get it", "東京都の天気", "京都と東京", "get_user_name"];
+    let texts = [
+        "call getUserName now",
+        "the user name, get it",
+        "東京都の天気",
+        "京都と東京",
+        "get_user_name",
+    ];
     for (query, expected) in [
         ("\"get user name\"", &[0, 4][..]),
         ("+getUserName", &[0, 4]),

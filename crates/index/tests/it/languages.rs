@@ -1,6 +1,8 @@
 //! What people write in code and in many languages is found as they would expect.
 
-use kapsa_index::{Candidate, Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc, highlight};
+use kapsa_index::{
+    Candidate, Document, Filter, Query, Searcher, Segment, SegmentBuilder, TailDoc, highlight,
+};
 
 /// Documents, a query, the number of the best hit, numbers of documents that are no hits.
 type Case<'a> = (&'a [&'a str], &'a str, usize, &'a [usize]);
@@ -14,13 +16,18 @@ fn searchers(texts: &[&str]) -> [Searcher; 2] {
     let mut builder = SegmentBuilder::new(1 << 20).expect("builder");
     texts.iter().for_each(|text| builder.add(&document(text)).expect("added"));
     let segment = Segment { first_seq: 0, bytes: builder.finish().expect("finished").into() };
-    let tail = texts.iter().zip(0..).map(|(text, seq)| TailDoc::new(seq, &document(text))).collect();
-    [Searcher::open(vec![segment], Vec::new()).expect("open"), Searcher::open(Vec::new(), tail).expect("open")]
+    let tail =
+        texts.iter().zip(0..).map(|(text, seq)| TailDoc::new(seq, &document(text))).collect();
+    [
+        Searcher::open(vec![segment], Vec::new()).expect("open"),
+        Searcher::open(Vec::new(), tail).expect("open"),
+    ]
 }
 
 /// Numbers of the hits, best first.
 fn found(searcher: &Searcher, texts: &[&str], query: &Query) -> Vec<usize> {
-    let mut accept = |candidate: Candidate<'_>| query.phrases_match("", texts[candidate.seq() as usize]);
+    let mut accept =
+        |candidate: Candidate<'_>| query.phrases_match("", texts[candidate.seq() as usize]);
     let hits = searcher.search(query, &Filter::default(), 10, &mut accept).expect("search");
     hits.iter().map(|hit| hit.seq as usize).collect()
 }
@@ -32,7 +39,10 @@ fn check(cases: &[Case<'_>]) {
         let hits = searchers(texts).map(|searcher| found(&searcher, texts, &query));
         assert_eq!(hits[0], hits[1], "in a segment and in the tail: {text}");
         let shown = !highlight(texts[best], &query).is_empty();
-        if hits[0].first() != Some(&best) || absent.iter().any(|number| hits[0].contains(number)) || !shown {
+        if hits[0].first() != Some(&best)
+            || absent.iter().any(|number| hits[0].contains(number))
+            || !shown
+        {
             wrong.push(format!("{text} in {texts:?}: {:?}, expected {best} and not {absent:?}, highlighted: {shown}", hits[0]));
         }
     }
@@ -45,7 +55,12 @@ fn identifiers() {
         (&["call getUserName() first", "a function for paths", "the name"], "getUserName", 0, &[1]),
         (&["call getUserName() first", "the group and the file"], "user name", 0, &[1]),
         (&["call getUserName() first", "nothing"], "getusername", 0, &[1]),
-        (&["call getUserName() first", "get_user_name(id)", "get the user"], "get_user_name", 1, &[]),
+        (
+            &["call getUserName() first", "get_user_name(id)", "get the user"],
+            "get_user_name",
+            1,
+            &[],
+        ),
         (&["get the user a name", "get_user_name(id)"], "+getUserName", 1, &[0]),
         (&["class HttpRequestHandler", "an HTTP server"], "HttpRequestHandler", 0, &[]),
         (&["class HTTPRequestHandler", "a handle"], "request", 0, &[1]),
@@ -74,14 +89,29 @@ fn codes_and_numbers() {
         (&["error CS0854: an expression tree", "error CS0855"], "cs0854", 0, &[]),
         (&["error CS0854: an expression tree", "error CS0855"], "\"CS0854\"", 0, &[1]),
         (&["E0382: borrow of moved value", "E0499: borrow twice"], "error E0382", 0, &[]),
-        (&["ORA-00942: table or view does not exist", "ORA-01017: invalid password"], "ORA-00942", 0, &[]),
-        (&["ORA-00942: table or view does not exist", "ORA-01017: invalid password"], "\"ora 00942\"", 0, &[1]),
+        (
+            &["ORA-00942: table or view does not exist", "ORA-01017: invalid password"],
+            "ORA-00942",
+            0,
+            &[],
+        ),
+        (
+            &["ORA-00942: table or view does not exist", "ORA-01017: invalid password"],
+            "\"ora 00942\"",
+            0,
+            &[1],
+        ),
         (&["it answered HTTP 404", "it answered HTTP 500"], "HTTP 404", 0, &[]),
         (&["tantivy v0.27.0 is out", "tantivy v0.26.1 is out"], "v0.27.0", 0, &[]),
         (&["tantivy v0.27.0 is out", "tantivy v0.26.1 is out"], "0.27.0", 0, &[]),
         (&["tantivy v0.27.0 is out", "27 of 0"], "\"0.27\"", 0, &[1]),
         (&["fixed in bd8926f", "fixed in b63c9c2"], "bd8926f", 0, &[1]),
-        (&["fixed in bd8926f", "fixed in b63c9c2"], "bd8926f1c0a34c85fe2f7d0e9b1a6c3d2e4f5a60", 0, &[1]),
+        (
+            &["fixed in bd8926f", "fixed in b63c9c2"],
+            "bd8926f1c0a34c85fe2f7d0e9b1a6c3d2e4f5a60",
+            0,
+            &[1],
+        ),
         (
             &["id 550e8400-e29b-41d4-a716-446655440000", "id 123e4567-e89b-12d3-a456-426614174000"],
             "550e8400-e29b-41d4-a716-446655440000",
@@ -94,7 +124,12 @@ fn codes_and_numbers() {
             0,
             &[1],
         ),
-        (&["id 550e8400e29b41d4a716446655440000", "another"], "550e8400-e29b-41d4-a716-446655440000", 0, &[1]),
+        (
+            &["id 550e8400e29b41d4a716446655440000", "another"],
+            "550e8400-e29b-41d4-a716-446655440000",
+            0,
+            &[1],
+        ),
         (&["closes #1234", "closes #1235"], "#1234", 0, &[1]),
         (&["on x86_64 only", "on aarch64 only"], "x86-64", 0, &[]),
         (&["UTF-8 text", "UTF-16 text"], "utf8", 0, &[]),
@@ -112,9 +147,19 @@ fn paths_and_names() {
         (&["open C:\\Users\\x\\file.txt", "txt file"], "\"file.txt\"", 0, &[1]),
         (&["edit /etc/nginx/nginx.conf", "install nginx"], "/etc/nginx/nginx.conf", 0, &[]),
         (&["edit /etc/nginx/nginx.conf", "etc. for nginx"], "\"/etc/nginx\"", 0, &[1]),
-        (&["write to ann.smith@example.com", "write to bob@example.com"], "ann.smith@example.com", 0, &[]),
+        (
+            &["write to ann.smith@example.com", "write to bob@example.com"],
+            "ann.smith@example.com",
+            0,
+            &[],
+        ),
         (&["write to ann.smith@example.com", "ann at smith"], "\"ann.smith@example.com\"", 0, &[1]),
-        (&["see https://docs.rs/tantivy/latest", "see https://docs.rs/serde"], "https://docs.rs/tantivy/latest", 0, &[]),
+        (
+            &["see https://docs.rs/tantivy/latest", "see https://docs.rs/serde"],
+            "https://docs.rs/tantivy/latest",
+            0,
+            &[],
+        ),
         (&["see https://docs.rs/tantivy/latest", "see docs.rs"], "\"docs.rs/tantivy\"", 0, &[1]),
         (&["C++ is compiled", "Java is compiled"], "C++", 0, &[1]),
         (&["C# has LINQ", "Java has streams"], "C#", 0, &[1]),
@@ -228,7 +273,12 @@ fn chinese_japanese_korean() {
         (&["학교에서 공부한다", "집에서 논다"], "학교", 0, &[1]),
         (&["학교에서 공부한다", "공부한다 학교에서"], "\"학교에서 공부\"", 0, &[1]),
         (&["물을 마신다", "빵을 먹는다"], "물", 0, &[1]),
-        (&["한국어 공부", "영어 공부"], "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}\u{110b}\u{1165}", 0, &[]),
+        (
+            &["한국어 공부", "영어 공부"],
+            "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}\u{110b}\u{1165}",
+            0,
+            &[],
+        ),
         (&["a 🦊 fox", "a 🐻 bear"], "🦊 fox", 0, &[1]),
     ]);
 }

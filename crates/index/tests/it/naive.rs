@@ -32,7 +32,8 @@ impl Pieces {
 
     /// Each word once, the required ones first, in the order of [`Pieces::text`].
     fn ranked_words(&self) -> Vec<&'static str> {
-        let (phrases, optional): (Vec<_>, Vec<_>) = self.should.iter().partition(|clause| clause.len() > 1);
+        let (phrases, optional): (Vec<_>, Vec<_>) =
+            self.should.iter().partition(|clause| clause.len() > 1);
         let mut words = Vec::new();
         for &word in phrases.into_iter().chain(&self.must).chain(optional).flatten() {
             if !words.contains(&word) {
@@ -65,13 +66,17 @@ pub(crate) fn passes(record: &Record, seq: u64, filter: &Filter) -> bool {
         && !filter.none.iter().any(|term| terms.contains(term))
         && filter.since_us.is_none_or(|since| record.time_us >= since)
         && filter.until_us.is_none_or(|until| record.time_us < until)
-        && filter.seqs.as_ref().is_none_or(|seqs| seqs.ranges().iter().any(|range| range.contains(&seq)))
+        && filter
+            .seqs
+            .as_ref()
+            .is_none_or(|seqs| seqs.ranges().iter().any(|range| range.contains(&seq)))
 }
 
 /// Has `record` every required phrase and no excluded one?
 fn has_phrases(record: &Record, pieces: &Pieces) -> bool {
     let has = |clause: &Vec<&str>| frequency(record, clause) > 0;
-    let mut required = pieces.must.iter().chain(pieces.should.iter().filter(|clause| clause.len() > 1));
+    let mut required =
+        pieces.must.iter().chain(pieces.should.iter().filter(|clause| clause.len() > 1));
     required.all(has) && !pieces.must_not.iter().any(has)
 }
 
@@ -81,7 +86,8 @@ pub(crate) fn search(records: &[Record], pieces: &Pieces, filter: &Filter, base:
     let tokens: usize = records.iter().map(len).sum();
     let mean = tokens as f32 / documents as f32;
     let idf = |word: &str| {
-        let doc_freq = records.iter().filter(|record| frequency(record, &[word]) > 0).count() as u64;
+        let doc_freq =
+            records.iter().filter(|record| frequency(record, &[word]) > 0).count() as u64;
         let x = ((documents - doc_freq) as f32 + 0.5) / (doc_freq as f32 + 0.5);
         (1.0 + x).ln()
     };

@@ -83,12 +83,16 @@ impl ExportScope<'_> {
     fn holds(&self, record: &Record) -> bool {
         let at = record.uri.in_run();
         let spec = self.spec.is_none_or(|spec| {
-            at.is_some_and(|at| at.spec == spec) || record.tags.get("spec").is_some_and(|tagged| tagged == spec)
+            at.is_some_and(|at| at.spec == spec)
+                || record.tags.get("spec").is_some_and(|tagged| tagged == spec)
         });
         spec && self.run.is_none_or(|run| {
             let is = |named: &str| branch::run_id(named).is_ok_and(|named| named == run);
-            let branches = [Some(record.branch), record.origin.as_ref().map(|origin| origin.branch)];
-            is(&record.run) || at.is_some_and(|at| is(at.run)) || branches.into_iter().flatten().any(|b| Some(b) == self.own)
+            let branches =
+                [Some(record.branch), record.origin.as_ref().map(|origin| origin.branch)];
+            is(&record.run)
+                || at.is_some_and(|at| is(at.run))
+                || branches.into_iter().flatten().any(|b| Some(b) == self.own)
         })
     }
 }
@@ -104,14 +108,21 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
     for sequence in sequences(view, own)? {
         let record = view.store().record(sequence)?;
         let branches = record.system && record.kind == kinds::BRANCH;
-        if record.purged || branches || !record.system && view.store().is_purged(&record.uri, sequence)? {
+        if record.purged
+            || branches
+            || !record.system && view.store().is_purged(&record.uri, sequence)?
+        {
             continue;
         }
         all.push(record);
     }
     // A tombstone or an alias says nothing of its run; it goes where its URI goes.
-    let uris: BTreeSet<Uri> = all.iter().filter(|record| wanted.holds(record)).map(|record| record.uri.clone()).collect();
-    all.retain(|record| wanted.holds(record) || (record.tombstone || record.alias.is_some()) && uris.contains(&record.uri));
+    let uris: BTreeSet<Uri> =
+        all.iter().filter(|record| wanted.holds(record)).map(|record| record.uri.clone()).collect();
+    all.retain(|record| {
+        wanted.holds(record)
+            || (record.tombstone || record.alias.is_some()) && uris.contains(&record.uri)
+    });
     all.retain(|record| !tells_of_export(record) && (request.is_unsafe || is_safe(record)));
     Ok(all)
 }
@@ -131,12 +142,14 @@ fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
 
 /// An export tells of others as little as of itself: else it would change with every one.
 fn tells_of_export(record: &Record) -> bool {
-    record.system && record.tags.get("type").is_some_and(|name| name == EventType::CapsuleExported.name())
+    record.system
+        && record.tags.get("type").is_some_and(|name| name == EventType::CapsuleExported.name())
 }
 
 /// Whether a record may leave without a second thought.
 fn is_safe(record: &Record) -> bool {
-    let told = record.tags.get("type").and_then(|name| EventType::named(name)).filter(|_| record.system);
+    let told =
+        record.tags.get("type").and_then(|name| EventType::named(name)).filter(|_| record.system);
     match told {
         Some(EventType::DebugTrace) => false,
         Some(EventType::ModelCallEnvelope) => {
@@ -157,13 +170,16 @@ fn make_safe(record: &mut Record) {
 
 impl Export {
     fn of(records: Vec<Record>) -> Export {
-        let places: HashMap<u64, u64> = records.iter().zip(1..).map(|(record, place)| (record.sequence, place)).collect();
+        let places: HashMap<u64, u64> =
+            records.iter().zip(1..).map(|(record, place)| (record.sequence, place)).collect();
         let bodies: Vec<Vec<u8>> = records.iter().map(|record| body_of(record, &places)).collect();
         let mut hasher = blake3::Hasher::new_derive_key("kapsa export v1");
         for body in &bodies {
             hasher.update(&(body.len() as u64).to_le_bytes()).update(body);
         }
-        let count = |kind: &str| records.iter().filter(|record| record.system && record.kind == kind).count() as u64;
+        let count = |kind: &str| {
+            records.iter().filter(|record| record.system && record.kind == kind).count() as u64
+        };
         Export {
             artifact_count: records.iter().filter(|record| !record.system).count() as u64,
             checkpoint_count: count(kinds::CHECKPOINT),
@@ -183,13 +199,20 @@ impl Export {
         let time_us = self.records.iter().map(|record| record.committed_at).max().unwrap_or(0);
         let id = blake3::hash(self.content_hash.as_bytes());
         let capsule_id = id.as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes");
-        kapsa_capsule::create_unlocked(&FileSystem, path, NewCapsule { capsule_id, created_us: time_us })?;
+        kapsa_capsule::create_unlocked(
+            &FileSystem,
+            path,
+            NewCapsule { capsule_id, created_us: time_us },
+        )?;
         let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), path)?;
         let mut kept = Vec::with_capacity(self.bodies.len());
         let mut transaction = writer.begin()?;
         for (bytes, sequence) in self.bodies.iter().zip(1..) {
             transaction.append(bytes)?;
-            kept.push(Kept::Record { bytes: bytes.clone(), body: Box::new(codec::decode(sequence, bytes)?) });
+            kept.push(Kept::Record {
+                bytes: bytes.clone(),
+                body: Box::new(codec::decode(sequence, bytes)?),
+            });
         }
         let replaced = RevisionMap::default().replacements(&kept, 1);
         transaction.add_segment(index(1, &kept, &replaced)?)?;
@@ -200,7 +223,8 @@ impl Export {
 
 /// The body of a record in a capsule of its own, where everything is on `main` and nothing can name what stayed behind.
 fn body_of(record: &Record, places: &HashMap<u64, u64>) -> Vec<u8> {
-    let conflicts_with = record.conflicts_with.iter().filter_map(|sequence| places.get(sequence).copied()).collect();
+    let conflicts_with =
+        record.conflicts_with.iter().filter_map(|sequence| places.get(sequence).copied()).collect();
     let envelope = Envelope { system: record.system, conflicts_with, ..Envelope::default() };
     if record.tombstone {
         codec::encode_tombstone(Operation::Tombstone, &record.uri, record.committed_at, &envelope)

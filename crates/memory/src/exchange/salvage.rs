@@ -24,8 +24,14 @@ const UNKNOWN_HASH: [u8; 32] = [0; 32];
 ///
 /// # Errors
 /// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk says. Then nothing is left at `to`.
-pub fn salvage(from: &Path, to: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<SalvageReport> {
-    let found = Salvage::open_in(&FileSystem, from, &mut |done, total| progress(done / 2, Some(total)))?;
+pub fn salvage(
+    from: &Path,
+    to: &Path,
+    options: &WriteOptions,
+    progress: Progress<'_>,
+) -> Result<SalvageReport> {
+    let found =
+        Salvage::open_in(&FileSystem, from, &mut |done, total| progress(done / 2, Some(total)))?;
     if to.symlink_metadata().is_ok() {
         return Err(taken(to));
     }
@@ -39,7 +45,10 @@ pub fn salvage(from: &Path, to: &Path, options: &WriteOptions, progress: Progres
             Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(to)),
             // Some file systems know one name for a file only.
             Err(_) if to.symlink_metadata().is_ok() => Err(taken(to)),
-            Err(_) => FileSystem.rename(&temporary, to).map(|()| report).map_err(|source| unplaced(to, source)),
+            Err(_) => FileSystem
+                .rename(&temporary, to)
+                .map(|()| report)
+                .map_err(|source| unplaced(to, source)),
         }
     });
     let _a_leftover_is_removed_by_the_next_one = FileSystem.remove(&temporary);
@@ -49,11 +58,17 @@ pub fn salvage(from: &Path, to: &Path, options: &WriteOptions, progress: Progres
 }
 
 fn taken(to: &Path) -> Error {
-    Error::InvalidOperation { reason: format!("{} exists; salvage makes a new capsule", to.display()) }
+    Error::InvalidOperation {
+        reason: format!("{} exists; salvage makes a new capsule", to.display()),
+    }
 }
 
 fn unplaced(path: &Path, source: std::io::Error) -> Error {
-    Error::Capsule(kapsa_capsule::Error::Io { operation: "put in place", path: path.to_path_buf(), source })
+    Error::Capsule(kapsa_capsule::Error::Io {
+        operation: "put in place",
+        path: path.to_path_buf(),
+        source,
+    })
 }
 
 fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<SalvageReport> {
@@ -76,7 +91,11 @@ fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<Sal
     let mut report = copy.report;
     report.unfinished = found.unfinished();
     report.incomplete = found.misses_newest();
-    let problem = |p: &kapsa_capsule::Problem| Problem { offset: p.offset, frame: p.frame, message: p.what.clone() };
+    let problem = |p: &kapsa_capsule::Problem| Problem {
+        offset: p.offset,
+        frame: p.frame,
+        message: p.what.clone(),
+    };
     report.problems = found.problems().iter().map(problem).collect();
     Ok(report)
 }
@@ -170,7 +189,8 @@ impl Copy {
             self.batch.bytes += kept.len();
             self.batch.records.push(kept);
         }
-        let full = self.batch.records.len() >= BATCH_RECORDS_MAX || self.batch.bytes >= BATCH_BYTES_MAX;
+        let full =
+            self.batch.records.len() >= BATCH_RECORDS_MAX || self.batch.bytes >= BATCH_BYTES_MAX;
         if (full || last) && !self.batch.records.is_empty() {
             let first = self.batch.first;
             let records = std::mem::take(&mut self.batch.records);

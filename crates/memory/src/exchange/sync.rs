@@ -66,7 +66,9 @@ pub fn clone(from: &Path, to: &Path, progress: Progress<'_>) -> Result<()> {
     let mut name = to.as_os_str().to_os_string();
     name.push(".clone");
     let temporary = PathBuf::from(name);
-    let made = copy(from, &temporary, progress).and_then(|()| check(&temporary)).and_then(|()| place(&temporary, to));
+    let made = copy(from, &temporary, progress)
+        .and_then(|()| check(&temporary))
+        .and_then(|()| place(&temporary, to));
     let _a_leftover_is_removed_by_the_next_one = fs::remove_file(&temporary);
     made?;
     FileSystem.sync_folder(to).map_err(|source| failed("sync the folder of", to, source))
@@ -107,7 +109,10 @@ fn check(copy: &Path) -> Result<()> {
     let report = crate::exchange::check::verify(copy, &mut |_, _| {})?;
     match report.problems.first() {
         None => Ok(()),
-        Some(problem) => Err(misuse(&format!("the capsule is damaged at byte {}: {}", problem.offset, problem.message))),
+        Some(problem) => Err(misuse(&format!(
+            "the capsule is damaged at byte {}: {}",
+            problem.offset, problem.message
+        ))),
     }
 }
 
@@ -125,7 +130,12 @@ fn place(temporary: &Path, to: &Path) -> Result<()> {
 ///
 /// # Errors
 /// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
-pub fn pull(writer: &mut Writer, from: &Path, name: &str, progress: Progress<'_>) -> Result<Pulled> {
+pub fn pull(
+    writer: &mut Writer,
+    from: &Path,
+    name: &str,
+    progress: Progress<'_>,
+) -> Result<Pulled> {
     let theirs = View::new(Snapshot::open(from)?);
     let ours = writer.capsule_mut().snapshot()?;
     let (here, there) = (ours.commit().number, theirs.store().snapshot().commit().number);
@@ -137,11 +147,21 @@ pub fn pull(writer: &mut Writer, from: &Path, name: &str, progress: Progress<'_>
         )));
     }
     if common == there {
-        return Ok(Pulled { relation: Relation::UpToDate, common, records: 0, branches: Vec::new() });
+        return Ok(Pulled {
+            relation: Relation::UpToDate,
+            common,
+            records: 0,
+            branches: Vec::new(),
+        });
     }
     if common == here {
         let records = fast_forward(writer, theirs.store().snapshot(), common, progress)?;
-        return Ok(Pulled { relation: Relation::FastForward, common, records, branches: Vec::new() });
+        return Ok(Pulled {
+            relation: Relation::FastForward,
+            common,
+            records,
+            branches: Vec::new(),
+        });
     }
     let name = branch::branch_name(name)?;
     let (records, branches) = pull_fork(writer, &theirs, common, &name)?;
@@ -150,15 +170,25 @@ pub fn pull(writer: &mut Writer, from: &Path, name: &str, progress: Progress<'_>
 }
 
 /// Appends the commits after `common` as they are.
-fn fast_forward(writer: &mut Writer, theirs: &Snapshot, common: u64, progress: Progress<'_>) -> Result<u64> {
+fn fast_forward(
+    writer: &mut Writer,
+    theirs: &Snapshot,
+    common: u64,
+    progress: Progress<'_>,
+) -> Result<u64> {
     let chains = theirs.chains(common + 1)?;
     let total = theirs.commit().next_sequence;
     let first = writer.capsule_mut().snapshot()?.commit().next_sequence;
-    for (span, chain) in theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains) {
+    for (span, chain) in
+        theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains)
+    {
         progress(span.first_sequence - first, Some(total - first));
         let capsule = writer.capsule_mut();
         let mut transaction = capsule.begin()?;
-        for record in theirs.records(span.first_sequence).take((span.next_sequence - span.first_sequence) as usize) {
+        for record in theirs
+            .records(span.first_sequence)
+            .take((span.next_sequence - span.first_sequence) as usize)
+        {
             transaction.append_stored(record?.stored())?;
         }
         transaction.commit_as(span.time_us, chain)?;
@@ -174,9 +204,19 @@ fn fast_forward(writer: &mut Writer, theirs: &Snapshot, common: u64, progress: P
 }
 
 /// Appends what the other wrote since the two parted, as branches.
-fn pull_fork(writer: &mut Writer, theirs: &View, common: u64, name: &str) -> Result<(u64, Vec<String>)> {
-    let parted =
-        theirs.store().snapshot().commits()?.iter().find(|span| span.number > common).map_or(1, |span| span.first_sequence);
+fn pull_fork(
+    writer: &mut Writer,
+    theirs: &View,
+    common: u64,
+    name: &str,
+) -> Result<(u64, Vec<String>)> {
+    let parted = theirs
+        .store()
+        .snapshot()
+        .commits()?
+        .iter()
+        .find(|span| span.number > common)
+        .map_or(1, |span| span.first_sequence);
     let mut fork = Fork::new(writer.view()?, theirs, name, parted)?;
     let first = writer.view()?.store().snapshot().commit().next_sequence;
     let mut records = 0;
@@ -220,7 +260,17 @@ impl<'a> Fork<'a> {
     fn new(ours: &View, theirs: &'a View, name: &'a str, parted: u64) -> Result<Fork<'a>> {
         let (known, branches, forks) = (HashMap::new(), HashMap::new(), HashMap::new());
         let event = pull_event(theirs.store().snapshot(), name);
-        let mut fork = Fork { theirs, name, parted, known, branches, forks, pending: Vec::new(), made: Vec::new(), event };
+        let mut fork = Fork {
+            theirs,
+            name,
+            parted,
+            known,
+            branches,
+            forks,
+            pending: Vec::new(),
+            made: Vec::new(),
+            event,
+        };
         fork.remember(ours)?;
         Ok(fork)
     }
@@ -228,24 +278,40 @@ impl<'a> Fork<'a> {
     /// Finds out what earlier pulls brought, and that they were of the same capsule.
     fn remember(&mut self, ours: &View) -> Result<()> {
         let prefix = format!("{}/", self.name);
-        for branch in crate::versions::branch::in_view(ours)?.into_iter().filter(|branch| branch.name.starts_with(&prefix)) {
+        for branch in crate::versions::branch::in_view(ours)?
+            .into_iter()
+            .filter(|branch| branch.name.starts_with(&prefix))
+        {
             let metadata = ours.store().record(branch.id.0)?.metadata;
             let number = |name: &str| metadata.get(name).and_then(Value::as_u64);
-            let (Some(commit), Some(remote)) = (number("remote_commit"), number("remote_id")) else { continue };
+            let (Some(commit), Some(remote)) = (number("remote_commit"), number("remote_id"))
+            else {
+                continue;
+            };
             let chain = self.theirs.store().snapshot().chain_of(commit)?.map(|chain| hex(&chain));
             if chain.as_deref() != metadata.get("remote_chain").and_then(Value::as_str) {
-                let reason =
-                    format!("`{}` was another capsule when it was pulled before; choose another name with --name", self.name);
+                let reason = format!(
+                    "`{}` was another capsule when it was pulled before; choose another name with --name",
+                    self.name
+                );
                 return Err(misuse(&reason));
             }
             self.branches.insert(BranchId(remote), branch.id);
-            self.forks.extend(ours.store().made(branch.id)?.map(|made| (branch.id, (made.parent, made.fork))));
-            for sequence in
-                ours.store().sequences(&Lineage::alone(branch.id), Class::Both)?.ranges().iter().flat_map(Clone::clone)
+            self.forks.extend(
+                ours.store().made(branch.id)?.map(|made| (branch.id, (made.parent, made.fork))),
+            );
+            for sequence in ours
+                .store()
+                .sequences(&Lineage::alone(branch.id), Class::Both)?
+                .ranges()
+                .iter()
+                .flat_map(Clone::clone)
             {
-                self.known.extend(ours.store().record(sequence)?.pulled.map(|there| (there, sequence)));
+                self.known
+                    .extend(ours.store().record(sequence)?.pulled.map(|there| (there, sequence)));
             }
-            self.known.extend(ours.store().record(branch.id.0)?.pulled.map(|there| (there, branch.id.0)));
+            self.known
+                .extend(ours.store().record(branch.id.0)?.pulled.map(|there| (there, branch.id.0)));
         }
         Ok(())
     }
@@ -267,12 +333,18 @@ impl<'a> Fork<'a> {
         let branch = self.branch(first, body.record.branch)?;
         let mut record = body.record.clone();
         self.rename(&mut record);
-        let mut envelope = Envelope { branch, system: record.system, pulled: Some(there), ..Envelope::default() };
-        envelope.conflicts_with = record.conflicts_with.iter().map(|&beside| self.sequence(beside)).collect();
+        let mut envelope =
+            Envelope { branch, system: record.system, pulled: Some(there), ..Envelope::default() };
+        envelope.conflicts_with =
+            record.conflicts_with.iter().map(|&beside| self.sequence(beside)).collect();
         envelope.conflicts_with.sort_unstable();
         if let Some(origin) = &mut record.origin {
             origin.sequence = self.sequence(origin.sequence);
-            origin.branch = if origin.branch.0 < self.parted { origin.branch } else { self.branch(first, origin.branch)? };
+            origin.branch = if origin.branch.0 < self.parted {
+                origin.branch
+            } else {
+                self.branch(first, origin.branch)?
+            };
         }
         envelope.origin = record.origin.take();
         let what = match (body.operation, &record.alias) {
@@ -288,11 +360,15 @@ impl<'a> Fork<'a> {
     /// Names of branches in what tells of merges.
     fn rename(&self, record: &mut Record) {
         for field in ["from_branch", "to_branch"] {
-            if let Some(Value::String(name)) = record.metadata.get_mut(field).filter(|_| record.system) {
+            if let Some(Value::String(name)) =
+                record.metadata.get_mut(field).filter(|_| record.system)
+            {
                 *name = format!("{}/{name}", self.name);
             }
         }
-        if let Some(last) = record.metadata.get("from_sequence").and_then(Value::as_u64).filter(|_| record.system) {
+        if let Some(last) =
+            record.metadata.get("from_sequence").and_then(Value::as_u64).filter(|_| record.system)
+        {
             record.metadata.insert("from_sequence".to_string(), self.sequence(last).into());
         }
     }
@@ -321,7 +397,14 @@ impl<'a> Fork<'a> {
         } else {
             let next = first + self.pending.len() as u64;
             let parent = self.branch(first, made.parent)?;
-            (parent, if made.fork <= self.parted { made.fork } else { self.known.get(&made.fork).copied().unwrap_or(next) })
+            (
+                parent,
+                if made.fork <= self.parted {
+                    made.fork
+                } else {
+                    self.known.get(&made.fork).copied().unwrap_or(next)
+                },
+            )
         };
         self.make(first, made.id, Some(record.sequence), &name, parent, fork).map(drop)
     }
@@ -351,20 +434,36 @@ impl<'a> Fork<'a> {
     /// Notes which branch of which history it stands for.
     fn mark(&self, record: &mut NewRecord, there: BranchId) {
         let commit = self.theirs.store().snapshot().commit();
-        let fields: [(&str, Value); 3] =
-            [("remote_id", there.0.into()), ("remote_commit", commit.number.into()), ("remote_chain", hex(&commit.chain).into())];
+        let fields: [(&str, Value); 3] = [
+            ("remote_id", there.0.into()),
+            ("remote_commit", commit.number.into()),
+            ("remote_chain", hex(&commit.chain).into()),
+        ];
         record.metadata.extend(fields.map(|(name, value)| (name.to_string(), value)));
     }
 
     /// A change of a branch there: its archiving.
     fn change_branch(&mut self, first: u64, there: &Record, made: &Made) -> Result<()> {
         let id = self.branch(first, made.id)?;
-        let name = branch::branch_name(&format!("{}/{}", self.name, there.uri.branch_name().unwrap_or_default()))?;
+        let name = branch::branch_name(&format!(
+            "{}/{}",
+            self.name,
+            there.uri.branch_name().unwrap_or_default()
+        ))?;
         let (parent, fork) = self.forks.get(&id).copied().unwrap_or((BranchId::MAIN, self.parted));
         let mut record = Made::record(&name, parent, fork, Some(id), made.archived)?;
         let uri = Name::Given(record.uri.take().expect("a branch has a name"));
-        let envelope = Envelope { branch: parent, system: true, pulled: Some(there.sequence), ..Envelope::default() };
-        self.push(first, Some(there.sequence), Pending { name: uri, what: What::Put(Box::new(record)), envelope });
+        let envelope = Envelope {
+            branch: parent,
+            system: true,
+            pulled: Some(there.sequence),
+            ..Envelope::default()
+        };
+        self.push(
+            first,
+            Some(there.sequence),
+            Pending { name: uri, what: What::Put(Box::new(record)), envelope },
+        );
         Ok(())
     }
 }

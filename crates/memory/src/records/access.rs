@@ -25,8 +25,12 @@ pub enum Classification {
 
 impl Classification {
     /// All of them, ascending.
-    pub const ALL: [Classification; 4] =
-        [Classification::Public, Classification::Internal, Classification::Confidential, Classification::Restricted];
+    pub const ALL: [Classification; 4] = [
+        Classification::Public,
+        Classification::Internal,
+        Classification::Confidential,
+        Classification::Restricted,
+    ];
 
     /// Its place among them, from 0.
     #[must_use]
@@ -77,7 +81,10 @@ impl Access {
     /// Restricted to these.
     #[must_use]
     pub fn restricted(named: impl IntoIterator<Item = impl Into<String>>) -> Access {
-        Access { level: Classification::Restricted, named: named.into_iter().map(Into::into).collect() }
+        Access {
+            level: Classification::Restricted,
+            named: named.into_iter().map(Into::into).collect(),
+        }
     }
 }
 
@@ -160,7 +167,9 @@ fn term(level: Classification, domain: &str, principal: &str) -> Term {
 
 /// The exact term of the index for what a [`Term`] stands for.
 pub(crate) fn exact(term: &Term) -> String {
-    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]));
+    let digits = |byte: &u8| {
+        [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)]))
+    };
     "access:".chars().chain(term.iter().flat_map(digits)).collect()
 }
 
@@ -186,7 +195,9 @@ pub fn index_terms(access: &Access, domain: &str) -> Vec<String> {
 pub(crate) fn terms_for(profile: &ClearanceProfile) -> Vec<Term> {
     let mut terms = vec![term(Classification::Public, "", "")];
     for (domain, clearance) in &profile.domains {
-        let levels = [Classification::Internal, Classification::Confidential].into_iter().filter(|level| level <= clearance);
+        let levels = [Classification::Internal, Classification::Confidential]
+            .into_iter()
+            .filter(|level| level <= clearance);
         terms.extend(levels.map(|level| term(level, domain, "")));
         if *clearance == Classification::Restricted {
             terms.push(term(Classification::Restricted, domain, &profile.principal));
@@ -220,7 +231,11 @@ impl ClearanceProfile {
     /// # Errors
     /// `InvalidUri` when the principal's name cannot be part of one.
     pub fn record(&self) -> Result<NewRecord> {
-        let domains = self.domains.iter().map(|(domain, level)| (domain.clone(), level.name().into())).collect();
+        let domains = self
+            .domains
+            .iter()
+            .map(|(domain, level)| (domain.clone(), level.name().into()))
+            .collect();
         let mut metadata = serde_json::Map::new();
         metadata.insert("principal".to_string(), self.principal.as_str().into());
         metadata.insert("domains".to_string(), serde_json::Value::Object(domains));
@@ -237,8 +252,9 @@ impl ClearanceProfile {
     /// What a record says of a principal. A level that is not known counts for nothing.
     #[must_use]
     pub fn from_record(record: &Record) -> ClearanceProfile {
-        let mut profile =
-            ClearanceProfile::new(record.metadata.get("principal").and_then(|name| name.as_str()).unwrap_or_default());
+        let mut profile = ClearanceProfile::new(
+            record.metadata.get("principal").and_then(|name| name.as_str()).unwrap_or_default(),
+        );
         let domains = record.metadata.get("domains").and_then(|domains| domains.as_object());
         for (domain, level) in domains.into_iter().flatten() {
             if let Some(level) = level.as_str().and_then(Classification::named) {
@@ -315,9 +331,15 @@ mod tests {
                         let want = match level.rank() {
                             0 => true,
                             3 => same_domain && clearance == Some(3) && is_named,
-                            rank => same_domain && clearance.is_some_and(|clearance| clearance >= rank),
+                            rank => {
+                                same_domain && clearance.is_some_and(|clearance| clearance >= rank)
+                            }
                         };
-                        assert_eq!(profile.can_access(&Thing(domain, level, named)), want, "{clearance:?} {level} {domain}");
+                        assert_eq!(
+                            profile.can_access(&Thing(domain, level, named)),
+                            want,
+                            "{clearance:?} {level} {domain}"
+                        );
                     }
                 }
             }
@@ -329,16 +351,26 @@ mod tests {
     fn terms_say_what_the_rule_says() {
         let domains = ["", "a", "b"];
         for clearance in Classification::ALL {
-            let profile = ClearanceProfile::new("cro").with("a", clearance).with("", Classification::Internal);
+            let profile = ClearanceProfile::new("cro")
+                .with("a", clearance)
+                .with("", Classification::Internal);
             let known = terms_for(&profile);
             for domain in domains {
                 for level in Classification::ALL {
-                    for named in
-                        [vec![], vec!["cro".to_string()], vec!["cmo".to_string(), "cro".to_string()], vec!["cmo".to_string()]]
-                    {
+                    for named in [
+                        vec![],
+                        vec!["cro".to_string()],
+                        vec!["cmo".to_string(), "cro".to_string()],
+                        vec!["cmo".to_string()],
+                    ] {
                         let access = Access { level, named };
-                        let by_terms = terms_of(Some(&access), domain).iter().any(|term| known.contains(term));
-                        assert_eq!(by_terms, profile.allows(domain, level, &access.named), "{clearance} {domain} {access:?}");
+                        let by_terms =
+                            terms_of(Some(&access), domain).iter().any(|term| known.contains(term));
+                        assert_eq!(
+                            by_terms,
+                            profile.allows(domain, level, &access.named),
+                            "{clearance} {domain} {access:?}"
+                        );
                     }
                 }
                 let unsaid = terms_of(None, domain).iter().any(|term| known.contains(term));
@@ -355,7 +387,8 @@ mod tests {
             Thing("marketing", Classification::Confidential, vec![]),
             Thing("", Classification::Public, vec![]),
         ];
-        let left: Vec<&str> = AccessFilter::new(profile).filter(all).iter().map(|thing| thing.0).collect();
+        let left: Vec<&str> =
+            AccessFilter::new(profile).filter(all).iter().map(|thing| thing.0).collect();
         assert_eq!(left, ["revenue", ""]);
     }
 }

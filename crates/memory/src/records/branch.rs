@@ -40,7 +40,13 @@ impl Made {
     }
 
     /// The record that makes the branch `name`, or with `id` one that changes it.
-    pub(crate) fn record(name: &str, parent: BranchId, fork: u64, id: Option<BranchId>, archived: bool) -> Result<NewRecord> {
+    pub(crate) fn record(
+        name: &str,
+        parent: BranchId,
+        fork: u64,
+        id: Option<BranchId>,
+        archived: bool,
+    ) -> Result<NewRecord> {
         let mut metadata = Map::new();
         metadata.extend(id.map(|id| ("id".to_string(), id.0.into())));
         metadata.insert("parent".to_string(), parent.0.into());
@@ -96,7 +102,11 @@ pub fn run_id(text: &str) -> Result<&str> {
     while let Some(rest) = bare.strip_prefix(RUN_PREFIX).or_else(|| bare.strip_prefix("run_")) {
         bare = rest;
     }
-    if bare.is_empty() { Err(Error::InvalidOperation { reason: "the id of a run is empty".to_string() }) } else { Ok(bare) }
+    if bare.is_empty() {
+        Err(Error::InvalidOperation { reason: "the id of a run is empty".to_string() })
+    } else {
+        Ok(bare)
+    }
 }
 
 /// Name of the branch of a run.
@@ -120,7 +130,9 @@ mod tests {
             assert_eq!(run_branch(typed).expect("a name"), "run/17", "{typed}");
         }
         assert_eq!(run_branch("run_").ok(), None);
-        for odd in ["", "-x", "a//b", "a/../b", "17", "a b", "a\u{202e}b", "run/", "a@b", &"x".repeat(201)] {
+        for odd in
+            ["", "-x", "a//b", "a/../b", "17", "a b", "a\u{202e}b", "run/", "a@b", &"x".repeat(201)]
+        {
             assert!(branch_name(odd).is_err(), "{odd:?}");
         }
         assert_eq!(branch_name("Větev/日本").expect("a name"), "Větev/日本");

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::records::access::{Access, Classification};
-use crate::records::record::{BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source};
+use crate::records::record::{
+    BranchId, Decision, KIND_DEFAULT, Micros, NewRecord, Origin, Record, Source,
+};
 use crate::records::uri::Uri;
 
 const OPERATION: u8 = 2;
@@ -105,7 +107,13 @@ impl Encoder {
 }
 
 /// Encodes a record that is put.
-pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, envelope: &Envelope) -> Vec<u8> {
+pub(crate) fn encode(
+    record: &NewRecord,
+    uri: &Uri,
+    fresh: bool,
+    now: Micros,
+    envelope: &Envelope,
+) -> Vec<u8> {
     let mut out = Encoder(Vec::with_capacity(record.text.len() + 160));
     head(&mut out, Operation::Put, fresh, uri, now, record.created_at.unwrap_or(now));
     let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
@@ -139,7 +147,12 @@ pub(crate) fn encode(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, en
 }
 
 /// Encodes a tombstone.
-pub(crate) fn encode_tombstone(operation: Operation, uri: &Uri, now: Micros, envelope: &Envelope) -> Vec<u8> {
+pub(crate) fn encode_tombstone(
+    operation: Operation,
+    uri: &Uri,
+    now: Micros,
+    envelope: &Envelope,
+) -> Vec<u8> {
     let mut out = Encoder(Vec::with_capacity(96));
     head(&mut out, operation, false, uri, now, now);
     out.envelope(envelope);
@@ -155,7 +168,14 @@ pub(crate) fn encode_alias(uri: &Uri, target: &Uri, now: Micros, envelope: &Enve
     out.0
 }
 
-fn head(out: &mut Encoder, operation: Operation, fresh: bool, uri: &Uri, now: Micros, created: Micros) {
+fn head(
+    out: &mut Encoder,
+    operation: Operation,
+    fresh: bool,
+    uri: &Uri,
+    now: Micros,
+    created: Micros,
+) {
     out.field(OPERATION, &[operation as u8]);
     if fresh {
         out.field(FRESH, &[]);
@@ -173,7 +193,10 @@ fn leb128(values: impl IntoIterator<Item = u64>) -> Vec<u8> {
 
 fn encode_origin(origin: &Origin) -> Vec<u8> {
     let mut out = leb128([origin.branch.0, origin.sequence]);
-    out.push(DECISIONS.iter().position(|d| *d == origin.decision).expect("every decision is listed") as u8);
+    out.push(
+        DECISIONS.iter().position(|d| *d == origin.decision).expect("every decision is listed")
+            as u8,
+    );
     push_leb128(&mut out, origin.by.len() as u64);
     out.extend_from_slice(origin.by.as_bytes());
     out.extend_from_slice(origin.note.as_bytes());
@@ -281,7 +304,10 @@ impl Decoder {
                 let (name, value) = tag_of(value)?;
                 record.tags.insert(name, value);
             }
-            METADATA => record.metadata = serde_json::from_slice(value).map_err(|_| "its metadata is no JSON object")?,
+            METADATA => {
+                record.metadata =
+                    serde_json::from_slice(value).map_err(|_| "its metadata is no JSON object")?
+            }
             ENTITY => record.entity = text(value)?,
             DOMAIN => record.domain = text(value)?,
             AGENT => record.agent = text(value)?,
@@ -294,7 +320,9 @@ impl Decoder {
             PULLED => record.pulled = numbers_of(value)?.first().copied(),
             CONFLICTS_WITH => record.conflicts_with = numbers_of(value)?,
             ACCESS => record.access = Some(access_of(value)?),
-            _ if tag.is_multiple_of(2) => return Err("it holds a field that a newer Kapsa must explain"),
+            _ if tag.is_multiple_of(2) => {
+                return Err("it holds a field that a newer Kapsa must explain");
+            }
             _ => {}
         }
         Ok(())
@@ -305,7 +333,8 @@ impl Decoder {
         if self.body.operation == Operation::Alias {
             self.body.record.alias = Some(uri_of(self.body.record.text.as_bytes())?);
         }
-        self.body.record.tombstone = matches!(self.body.operation, Operation::Tombstone | Operation::Purge);
+        self.body.record.tombstone =
+            matches!(self.body.operation, Operation::Tombstone | Operation::Purge);
         Ok(self.body)
     }
 }
@@ -385,7 +414,8 @@ fn source_of(mut value: &[u8]) -> Result<Source, &'static str> {
 
 fn access_of(value: &[u8]) -> Result<Access, &'static str> {
     let (rank, mut rest) = value.split_first().ok_or("its level of access is missing")?;
-    let level = *Classification::ALL.get(usize::from(*rank)).ok_or("its level of access is unknown")?;
+    let level =
+        *Classification::ALL.get(usize::from(*rank)).ok_or("its level of access is unknown")?;
     let mut named = Vec::new();
     while !rest.is_empty() {
         named.push(text(take_bytes(&mut rest).ok_or("a name in its access is cut short")?)?);
@@ -457,7 +487,10 @@ mod tests {
             text: "text \u{1b}[31m é".to_string(),
             kind: "fact".to_string(),
             label: "builder".to_string(),
-            tags: BTreeMap::from([("a".to_string(), "1".to_string()), ("b".to_string(), String::new())]),
+            tags: BTreeMap::from([
+                ("a".to_string(), "1".to_string()),
+                ("b".to_string(), String::new()),
+            ]),
             metadata: serde_json::from_str(r#"{"x":[1,{"y":null}]}"#).expect("JSON"),
             entity: "acme".to_string(),
             domain: "sales".to_string(),
@@ -483,7 +516,13 @@ mod tests {
             by: "reviewer".to_string(),
             note: "because é".to_string(),
         };
-        Envelope { branch: BranchId(129), system: true, conflicts_with: vec![2, 500], origin: Some(origin), pulled: Some(70) }
+        Envelope {
+            branch: BranchId(129),
+            system: true,
+            conflicts_with: vec![2, 500],
+            origin: Some(origin),
+            pulled: Some(70),
+        }
     }
 
     #[test]
@@ -491,19 +530,28 @@ mod tests {
         let uri = Uri::parse("note/x").expect("valid");
         let bytes = encode(&full(), &uri, false, 1, &enveloped());
         let r = decode(600, &bytes).expect("decodes").record;
-        let back =
-            Envelope { branch: r.branch, system: r.system, conflicts_with: r.conflicts_with, origin: r.origin, pulled: r.pulled };
+        let back = Envelope {
+            branch: r.branch,
+            system: r.system,
+            conflicts_with: r.conflicts_with,
+            origin: r.origin,
+            pulled: r.pulled,
+        };
         assert_eq!(back, enveloped());
         let brief = brief(&bytes).expect("whole");
-        let known = (brief.uri, brief.branch, brief.system, brief.conflicts_with.as_slice(), brief.purge);
+        let known =
+            (brief.uri, brief.branch, brief.system, brief.conflicts_with.as_slice(), brief.purge);
         assert_eq!(known, (uri.as_str().as_bytes(), BranchId(129), true, &[2, 500][..], false));
         let bytes = encode_tombstone(Operation::Purge, &uri, 1, &Envelope::default());
-        assert!(super::brief(&bytes).is_some_and(|brief| brief.purge && brief.branch == BranchId::MAIN));
+        assert!(
+            super::brief(&bytes).is_some_and(|brief| brief.purge && brief.branch == BranchId::MAIN)
+        );
     }
 
     #[test]
     fn an_alias_names_its_target() {
-        let (old, new) = (Uri::parse("note/x").expect("valid"), Uri::parse("note/y").expect("valid"));
+        let (old, new) =
+            (Uri::parse("note/x").expect("valid"), Uri::parse("note/y").expect("valid"));
         let body = decode(1, &encode_alias(&old, &new, 1, &Envelope::default())).expect("decodes");
         assert_eq!((body.record.alias, body.record.tombstone), (Some(new), false));
     }
@@ -511,12 +559,19 @@ mod tests {
     #[test]
     fn a_record_comes_back_field_by_field() {
         let uri = Uri::parse("note/x").expect("valid");
-        let body = decode(9, &encode(&full(), &uri, true, 123, &Envelope::default())).expect("decodes");
+        let body =
+            decode(9, &encode(&full(), &uri, true, 123, &Envelope::default())).expect("decodes");
         assert_eq!((body.operation, body.fresh), (Operation::Put, true));
         let (r, f) = (body.record, full());
         assert_eq!((r.sequence, r.uri, r.committed_at, r.created_at), (9, uri, 123, -5));
-        assert_eq!((r.title, r.text, r.kind, r.label, r.tags), (f.title, f.text, f.kind, f.label, f.tags));
-        assert_eq!((r.metadata, r.entity, r.domain, r.agent, r.run), (f.metadata, f.entity, f.domain, f.agent, f.run));
+        assert_eq!(
+            (r.title, r.text, r.kind, r.label, r.tags),
+            (f.title, f.text, f.kind, f.label, f.tags)
+        );
+        assert_eq!(
+            (r.metadata, r.entity, r.domain, r.agent, r.run),
+            (f.metadata, f.entity, f.domain, f.agent, f.run)
+        );
         assert_eq!((r.confidence, r.source), (f.confidence, f.source));
     }
 
@@ -535,7 +590,13 @@ mod tests {
 
     #[test]
     fn a_stored_uri_is_in_canonical_form() {
-        let canonical = encode(&NewRecord::text("t"), &Uri::parse("note/x").expect("valid"), false, 1, &Envelope::default());
+        let canonical = encode(
+            &NewRecord::text("t"),
+            &Uri::parse("note/x").expect("valid"),
+            false,
+            1,
+            &Envelope::default(),
+        );
         assert!(decode(1, &canonical).is_ok());
         let uri = b"mv2://default/note/x";
         let at = canonical.windows(uri.len()).position(|bytes| bytes == uri).expect("it is stored");
@@ -545,7 +606,8 @@ mod tests {
 
     #[test]
     fn unknown_odd_fields_are_skipped_and_even_ones_refused() {
-        let mut bytes = encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1, &enveloped());
+        let mut bytes =
+            encode(&NewRecord::text("t"), &Uri::parse("x").expect("valid"), false, 1, &enveloped());
         bytes.extend_from_slice(&[39, 1, 0]);
         assert!(decode(1, &bytes).is_ok());
         bytes.extend_from_slice(&[40, 1, 0]);

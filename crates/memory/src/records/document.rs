@@ -84,7 +84,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     let level = line.bytes().take_while(|&b| b == b'#').count();
     let rest = line.get(level..)?;
     let title = rest.trim().trim_end_matches('#').trim_end();
-    ((1..=6).contains(&level) && rest.starts_with([' ', '\t']) && !title.is_empty()).then_some((level, title))
+    ((1..=6).contains(&level) && rest.starts_with([' ', '\t']) && !title.is_empty())
+        .then_some((level, title))
 }
 
 /// Cuts a section's lines into runs at blank lines, each run long enough to mean something and short enough to point at.
@@ -96,8 +97,12 @@ fn split<'a>(text: &str, section: &'a Section) -> Vec<&'a [(usize, Line)]> {
         let length = line.end - line.start + 1;
         let blank = text[line.start..line.end].trim().is_empty();
         let full = bytes + length > PASSAGE_BYTES_MAX && bytes > 0;
-        let paragraph = blank && bytes >= PASSAGE_BYTES_MIN && rest_bytes(&all[index..]) >= PASSAGE_BYTES_MIN;
-        if full || paragraph && bytes + next_paragraph_bytes(text, &all[index + 1..]) > PASSAGE_BYTES_MAX {
+        let paragraph =
+            blank && bytes >= PASSAGE_BYTES_MIN && rest_bytes(&all[index..]) >= PASSAGE_BYTES_MIN;
+        if full
+            || paragraph
+                && bytes + next_paragraph_bytes(text, &all[index + 1..]) > PASSAGE_BYTES_MAX
+        {
             runs.push(&all[start..index]);
             (start, bytes) = (index, 0);
         }
@@ -131,7 +136,8 @@ fn passage(
     let last = lines.iter().rev().find(|line| !blank(line))?;
     let body = &text[first.1.start..last.1.end];
     let headings: Vec<&str> = section.headings.iter().map(|(_, title)| title.as_str()).collect();
-    let only_heading = heading(body).is_some() && first.0 == last.0 && section.lines.len() > lines.len();
+    let only_heading =
+        heading(body).is_some() && first.0 == last.0 && section.lines.len() > lines.len();
     if only_heading {
         return None;
     }
@@ -191,7 +197,11 @@ mod tests {
     fn outline(text: &str) -> Vec<(String, u32, u32)> {
         let of = |r: NewRecord| {
             let source = r.source.expect("documents have a source");
-            (r.uri.expect("documents have URIs").short().to_string(), source.line_start, source.line_end)
+            (
+                r.uri.expect("documents have URIs").short().to_string(),
+                source.line_start,
+                source.line_end,
+            )
         };
         cut("a/B.md", text).into_iter().map(of).collect()
     }
@@ -214,13 +224,19 @@ mod tests {
     fn the_title_is_the_path_of_headings_and_the_text_is_verbatim() {
         let records = cut("x.md", "# A\r\n\r\n## B ##\r\n  indented\r\n\ttab  \r\n\r\n");
         assert_eq!(records.len(), 2);
-        assert_eq!((records[1].title.as_str(), records[1].text.as_str()), ("A › B", "## B ##\r\n  indented\r\n\ttab  "));
+        assert_eq!(
+            (records[1].title.as_str(), records[1].text.as_str()),
+            ("A › B", "## B ##\r\n  indented\r\n\ttab  ")
+        );
     }
 
     #[test]
     fn long_sections_are_cut_at_paragraphs_and_nothing_is_lost() {
         let paragraph = "word ".repeat(120);
-        let text = format!("# Long\n{}", (0..30).map(|i| format!("{i} {paragraph}\n\n")).collect::<String>());
+        let text = format!(
+            "# Long\n{}",
+            (0..30).map(|i| format!("{i} {paragraph}\n\n")).collect::<String>()
+        );
         let records = cut("x.md", &text);
         assert!(records.len() > 5, "{}", records.len());
         assert!(records.iter().all(|r| r.text.len() <= PASSAGE_BYTES_MAX + 16));

@@ -16,7 +16,10 @@ pub fn random_id() -> [u8; 16] {
     let draw = || RandomState::new().build_hasher().finish();
     let mix = |salt: &[u8]| {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&draw().to_le_bytes()).update(salt).update(&RandomState::new().hash_one(draw()).to_le_bytes());
+        hasher
+            .update(&draw().to_le_bytes())
+            .update(salt)
+            .update(&RandomState::new().hash_one(draw()).to_le_bytes());
         hasher.finalize()
     };
     mix(b"capsule id").as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
@@ -30,7 +33,11 @@ pub(crate) fn fresh_uri(capsule_id: &[u8; 16], sequence: u64, now: Micros, text:
 /// An id that no other record has: made of the capsule, the place, the moment and the text.
 pub(crate) fn fresh_id(capsule_id: &[u8; 16], sequence: u64, now: Micros, text: &str) -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(capsule_id).update(&sequence.to_le_bytes()).update(&now.to_le_bytes()).update(text.as_bytes());
+    hasher
+        .update(capsule_id)
+        .update(&sequence.to_le_bytes())
+        .update(&now.to_le_bytes())
+        .update(text.as_bytes());
     let hash = hasher.finalize();
     let letter = |byte: &u8| char::from(ALPHABET[usize::from(byte & 31)]);
     hash.as_bytes()[..ID_LETTERS].iter().map(letter).collect()

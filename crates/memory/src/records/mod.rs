@@ -1,10 +1,10 @@
 //! What is a record? Its fields, its name, its bytes, who may know it, and what is asked of many. Knows no file and no search.
 
 pub mod access;
-pub mod branch;
+pub(crate) mod branch;
 pub(crate) mod codec;
 pub mod document;
-pub mod ids;
+pub(crate) mod ids;
 pub mod kinds;
 pub mod owned;
 pub mod record;

@@ -29,9 +29,12 @@ pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let is_dots = matches!(text, "." | "..");
     for c in text.chars() {
-        let odd = matches!(c, '%' | '/' | '\\') || c.is_control() || c.is_whitespace() || is_invisible(c);
+        let odd =
+            matches!(c, '%' | '/' | '\\') || c.is_control() || c.is_whitespace() || is_invisible(c);
         if odd || is_dots {
-            c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}")));
+            c.encode_utf8(&mut [0; 4])
+                .bytes()
+                .for_each(|byte| out.push_str(&format!("%{byte:02X}")));
         } else {
             out.push(c);
         }
@@ -61,7 +64,10 @@ pub fn unescape(part: &str) -> Option<String> {
 pub const RELATIONS: [&str; 3] = ["supersedes", "superseded_by", "contested_with"];
 
 /// Leaves out of a fact's record the facts that are not `known`.
-pub(crate) fn without_hidden(record: &mut Record, mut known: impl FnMut(&Uri) -> Result<bool>) -> Result<()> {
+pub(crate) fn without_hidden(
+    record: &mut Record,
+    mut known: impl FnMut(&Uri) -> Result<bool>,
+) -> Result<()> {
     if record.kind != FACT {
         return Ok(());
     }
@@ -69,7 +75,7 @@ pub(crate) fn without_hidden(record: &mut Record, mut known: impl FnMut(&Uri) ->
         let Some(value) = record.metadata.get(name) else { continue };
         let mut kept = Vec::new();
         for id in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
-            let Some(uri) = id.as_str().and_then(|id| fact_uri_of(id)) else { continue };
+            let Some(uri) = id.as_str().and_then(fact_uri_of) else { continue };
             if known(&uri)? {
                 kept.push(id.clone());
             }

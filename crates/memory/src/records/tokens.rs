@@ -23,14 +23,16 @@ pub fn whole_lines(text: &str, tokens_max: usize) -> &str {
         return text;
     }
     // A line that ends exactly at the cut is whole.
-    let end = if text.as_bytes()[cut.len()] == b'\n' { cut.len() } else { cut.rfind('\n').unwrap_or(0) };
+    let end =
+        if text.as_bytes()[cut.len()] == b'\n' { cut.len() } else { cut.rfind('\n').unwrap_or(0) };
     &text[..end]
 }
 
 /// At most `bytes_max` bytes of a text, cut between characters.
 #[must_use]
 pub fn first_bytes(text: &str, bytes_max: usize) -> &str {
-    let end = (0..=bytes_max.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let end =
+        (0..=bytes_max.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     &text[..end]
 }
 
@@ -62,7 +64,9 @@ mod tests {
 
     #[test]
     fn four_bytes_are_a_token() {
-        for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("žluť", 2), ("日本", 2)] {
+        for (text, tokens) in
+            [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("žluť", 2), ("日本", 2)]
+        {
             assert_eq!(estimate(text), tokens, "{text}");
         }
     }
@@ -80,7 +84,10 @@ mod tests {
         ] {
             assert_eq!(whole_lines(text, tokens), want, "{text:?} {tokens}");
         }
-        assert_eq!((first_chars("žluť", 2), first_chars("žluť", 9), first_chars("a", 0)), ("žl", "žluť", ""));
+        assert_eq!(
+            (first_chars("žluť", 2), first_chars("žluť", 9), first_chars("a", 0)),
+            ("žl", "žluť", "")
+        );
     }
 
     #[test]

@@ -39,8 +39,14 @@ pub enum UriType {
 
 impl UriType {
     /// All of them.
-    pub const ALL: [UriType; 6] =
-        [UriType::Artifact, UriType::Event, UriType::Checkpoint, UriType::Policy, UriType::Card, UriType::Edge];
+    pub const ALL: [UriType; 6] = [
+        UriType::Artifact,
+        UriType::Event,
+        UriType::Checkpoint,
+        UriType::Policy,
+        UriType::Card,
+        UriType::Edge,
+    ];
 
     /// Its name in URIs.
     #[must_use]
@@ -124,7 +130,10 @@ impl Uri {
 
     /// `mv2://<workspace>/<spec>/<run>/event/<sequence>`; spec and run are [checked](check_component).
     pub(crate) fn event(spec: &str, run: &str, sequence: u64) -> Uri {
-        Uri(format!("{SCHEME}{DEFAULT_WORKSPACE}/{spec}/{run}/{}/{sequence}", UriType::Event.name()))
+        Uri(format!(
+            "{SCHEME}{DEFAULT_WORKSPACE}/{spec}/{run}/{}/{sequence}",
+            UriType::Event.name()
+        ))
     }
 
     /// `mv2://<workspace>/policy/<id>`: policies belong to no run.
@@ -284,7 +293,9 @@ pub(crate) fn refuse_reserved(uri: &Uri) -> Result<()> {
     if !uri.is_reserved() {
         return Ok(());
     }
-    let reason = format!("{uri} is a name that the capsule gives to its own branches, checkpoints and events");
+    let reason = format!(
+        "{uri} is a name that the capsule gives to its own branches, checkpoints and events"
+    );
     Err(Error::InvalidOperation { reason })
 }
 
@@ -305,15 +316,23 @@ mod tests {
     fn the_shapes_of_the_capsules_own_uris() {
         let event = Uri::event("S-1", "r2", 17);
         assert_eq!(event.as_str(), "mv2://default/S-1/r2/event/17");
-        assert_eq!(event.in_run(), Some(InRun { spec: "S-1", run: "r2", kind: UriType::Event, path: "17" }));
+        assert_eq!(
+            event.in_run(),
+            Some(InRun { spec: "S-1", run: "r2", kind: UriType::Event, path: "17" })
+        );
         let artifact = Uri::of_run("S-1", "r2", UriType::Artifact, "plan/a.md").expect("valid");
-        assert_eq!(artifact.in_run().map(|at| (at.kind, at.path)), Some((UriType::Artifact, "plan/a.md")));
+        assert_eq!(
+            artifact.in_run().map(|at| (at.kind, at.path)),
+            Some((UriType::Artifact, "plan/a.md"))
+        );
         assert_eq!(Uri::branch("run/x").expect("valid").branch_name(), Some("run/x"));
         assert_eq!(Uri::checkpoint("abc").checkpoint_id(), Some("abc"));
         for reserved in ["branch/x", "checkpoint/x", "a/b/event/3"] {
             assert!(Uri::parse(reserved).expect("valid").is_reserved(), "{reserved}");
         }
-        for free in ["branches/x", "a/b/event/x", "event/3", "a/b/artifact/3", "policy/p", "checkpoint/a/b"] {
+        for free in
+            ["branches/x", "a/b/event/x", "event/3", "a/b/artifact/3", "policy/p", "checkpoint/a/b"]
+        {
             assert!(!Uri::parse(free).expect("valid").is_reserved(), "{free}");
         }
         for odd in ["", "a/b", "..", "a b"] {
@@ -324,8 +343,20 @@ mod tests {
 
     #[test]
     fn odd_uris_are_refused_with_a_reason() {
-        for odd in ["", "a//b", "../x", "a/./b", "http://x/y", "mv2://ws", "mv2:///x", "a b", "a\nb", "a\u{202e}b", "a\\b", "a/"]
-        {
+        for odd in [
+            "",
+            "a//b",
+            "../x",
+            "a/./b",
+            "http://x/y",
+            "mv2://ws",
+            "mv2:///x",
+            "a b",
+            "a\nb",
+            "a\u{202e}b",
+            "a\\b",
+            "a/",
+        ] {
             assert!(matches!(Uri::parse(odd), Err(Error::InvalidUri { .. })), "{odd:?}");
         }
         assert!(Uri::parse(&"x".repeat(URI_BYTES_MAX)).is_err());
@@ -334,8 +365,13 @@ mod tests {
 
     #[test]
     fn slugs_are_valid_segments() {
-        for (text, want) in [("Hello, World!", "hello-world"), ("..", "_"), ("", "_"), ("a/b", "a-b"), ("Ünïcode ✓", "ünïcode")]
-        {
+        for (text, want) in [
+            ("Hello, World!", "hello-world"),
+            ("..", "_"),
+            ("", "_"),
+            ("a/b", "a-b"),
+            ("Ünïcode ✓", "ünïcode"),
+        ] {
             assert_eq!(slug(text), want);
         }
         assert!(Uri::parse(&slug(&"é".repeat(500))).is_ok());

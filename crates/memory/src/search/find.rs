@@ -23,7 +23,11 @@ const GROUP_DEPTH: usize = 10;
 ///
 /// # Errors
 /// `QueryTooLong`; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and there are none.
-pub(crate) fn find(view: &View, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found> {
+pub(crate) fn find(
+    view: &View,
+    request: &FindRequest,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Found> {
     let query = Query::parse(&short_uris(&request.query))?;
     let filter = request.filter.within(view)?;
     let k = request.k.min(FIND_K_MAX);
@@ -45,7 +49,13 @@ pub(crate) fn find(view: &View, request: &FindRequest, embedder: Option<&dyn Emb
 }
 
 /// The best `k` of what was found, or of each group, as the request wants them.
-fn best(view: &View, mut fused: Vec<Fused>, k: usize, query: &Query, request: &FindRequest) -> Result<Vec<Hit>> {
+fn best(
+    view: &View,
+    mut fused: Vec<Fused>,
+    k: usize,
+    query: &Query,
+    request: &FindRequest,
+) -> Result<Vec<Hit>> {
     if request.diverse {
         fused = diverse(fused);
     }
@@ -66,12 +76,24 @@ fn best(view: &View, mut fused: Vec<Fused>, k: usize, query: &Query, request: &F
 
 /// How many records are looked at for `k` hits.
 fn depth(request: &FindRequest, k: usize) -> usize {
-    if request.group.is_some() || request.diverse { k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX) } else { k }
+    if request.group.is_some() || request.diverse {
+        k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX)
+    } else {
+        k
+    }
 }
 
-fn by_words(view: &View, query: &Query, filter: &kapsa_index::Filter, k: usize, request: &FindRequest) -> Result<Found> {
+fn by_words(
+    view: &View,
+    query: &Query,
+    filter: &kapsa_index::Filter,
+    k: usize,
+    request: &FindRequest,
+) -> Result<Found> {
     let mut visibility = Visibility::of(view);
-    let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate);
+    let mut accept = |candidate: Candidate<'_>| {
+        visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
+    };
     let hits = view.store().searcher()?.search(query, filter, depth(request, k), &mut accept)?;
     visibility.finish()?;
     if hits.is_empty() && request.fallback {
@@ -80,20 +102,30 @@ fn by_words(view: &View, query: &Query, filter: &kapsa_index::Filter, k: usize, 
     let mut fused = Vec::with_capacity(hits.len());
     for (rank, hit) in hits.into_iter().enumerate() {
         let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
-        fused.push(Fused { record: view.store().record(hit.seq)?, score: hit.score, passage: None, why });
+        fused.push(Fused {
+            record: view.store().record(hit.seq)?,
+            score: hit.score,
+            passage: None,
+            why,
+        });
     }
     let hits = best(view, fused, k, query, request)?;
     Ok(Found { hits, fallback: false, means: Means { words: true, ..Means::default() } })
 }
 
 /// The query as a vector, when there is something to compare it with.
-fn meaning<'a>(view: &'a View, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Option<(Meaning<'a>, Means)>> {
+fn meaning<'a>(
+    view: &'a View,
+    request: &FindRequest,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Option<(Meaning<'a>, Means)>> {
     let Some(embedder) = embedder else { return Ok(None) };
     let blocks = vectors::of_model(view.store(), embedder.model())?;
     if blocks.iter().all(|block| block.is_empty()) {
         return Ok(None);
     }
-    let mut vectors = embedder.embed(&[&request.query], Purpose::Query).map_err(Error::Embedding)?;
+    let mut vectors =
+        embedder.embed(&[&request.query], Purpose::Query).map_err(Error::Embedding)?;
     let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
     let Some(question) = question else { return Ok(None) };
     let coverage = coverage(view)?;
@@ -109,13 +141,21 @@ fn meaning<'a>(view: &'a View, request: &FindRequest, embedder: Option<&dyn Embe
 /// The newest records, for a search that matched nothing.
 fn newest(view: &View, request: &FindRequest, k: usize) -> Result<Found> {
     let sequences = list(view, &request.filter, k, true)?;
-    let present = |sequence| Ok(present(shown(view, view.store().record(sequence)?)?, 0.0, None, None, request));
+    let present = |sequence| {
+        Ok(present(shown(view, view.store().record(sequence)?)?, 0.0, None, None, request))
+    };
     let hits = sequences.into_iter().map(present);
     let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
     Ok(Found { fallback: !hits.is_empty(), hits, means: Means { words: true, ..Means::default() } })
 }
 
-fn present(record: Record, score: f32, query: Option<&Query>, passage: Option<Range<u32>>, request: &FindRequest) -> Hit {
+fn present(
+    record: Record,
+    score: f32,
+    query: Option<&Query>,
+    passage: Option<Range<u32>>,
+    request: &FindRequest,
+) -> Hit {
     let passage = passage.map(|range| range.start as usize..range.end as usize);
     let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
     if request.snippet_chars == 0 {
@@ -126,12 +166,22 @@ fn present(record: Record, score: f32, query: Option<&Query>, passage: Option<Ra
     let query = query.unwrap_or(&none);
     let mut cut = kapsa_index::snippet(&record.text, query, request.snippet_chars);
     // Where no word says which part fits best, meaning does.
-    if let Some(passage) = passage.clone().filter(|passage| cut.highlights.is_empty() && passage.start > 0) {
+    if let Some(passage) =
+        passage.clone().filter(|passage| cut.highlights.is_empty() && passage.start > 0)
+    {
         cut = kapsa_index::snippet(&record.text[passage.clone()], query, request.snippet_chars);
         cut.range = cut.range.start + passage.start..cut.range.end + passage.start;
     }
     let snippet = record.text[cut.range].to_string();
-    Hit { snippet, marks: cut.highlights, record, score, why: Why::default(), passage, group_hits: 0 }
+    Hit {
+        snippet,
+        marks: cut.highlights,
+        record,
+        score,
+        why: Why::default(),
+        passage,
+        group_hits: 0,
+    }
 }
 
 /// Leaves of a hit's scores what its place in the list shows: scores depend on how often words occur in all records, hidden

@@ -83,7 +83,14 @@ struct FusionCandidate {
 
 impl FusionCandidate {
     fn new(record: Record) -> FusionCandidate {
-        FusionCandidate { record, words: None, meaning: None, passage: None, points: Vec::new(), terms: Vec::new() }
+        FusionCandidate {
+            record,
+            words: None,
+            meaning: None,
+            passage: None,
+            points: Vec::new(),
+            terms: Vec::new(),
+        }
     }
 
     fn words(&self) -> f32 {
@@ -92,8 +99,13 @@ impl FusionCandidate {
 
     /// Whether anything but a likeness of less than `least` speaks for it.
     fn speaks(&self, least: f32) -> bool {
-        let beside = self.points.iter().any(|(what, points)| ["before", "after", "exact"].contains(what) && *points > 0.0);
-        self.words.is_some() || beside || self.meaning.is_some_and(|(_, cosine)| cosine >= least.max(COSINE_MIN))
+        let beside = self
+            .points
+            .iter()
+            .any(|(what, points)| ["before", "after", "exact"].contains(what) && *points > 0.0);
+        self.words.is_some()
+            || beside
+            || self.meaning.is_some_and(|(_, cosine)| cosine >= least.max(COSINE_MIN))
     }
 
     fn total(&self) -> f32 {
@@ -150,17 +162,33 @@ impl Fusion<'_> {
         }
         let mut candidates: Vec<FusionCandidate> = all.into_values().collect();
         self.score(&mut candidates, &spans, with_words)?;
-        let best = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1)).fold(0.0, f32::max);
+        let best = candidates
+            .iter()
+            .filter_map(|candidate| Some(candidate.meaning?.1))
+            .fold(0.0, f32::max);
         candidates.retain(|candidate| candidate.speaks(LIKE_AT_LEAST * best));
-        candidates.sort_by(|a, b| b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence)));
+        candidates.sort_by(|a, b| {
+            b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence))
+        });
         let fused = candidates.into_iter().map(|candidate| Fused {
             score: candidate.total(),
             passage: candidate.passage,
             why: Why {
-                words: candidate.words.filter(|(rank, _)| *rank != UNRANKED).map(|(rank, score)| (rank + 1, score)),
-                meaning: candidate.meaning.filter(|(rank, _)| *rank != UNRANKED).map(|(rank, cosine)| (rank + 1, cosine)),
+                words: candidate
+                    .words
+                    .filter(|(rank, _)| *rank != UNRANKED)
+                    .map(|(rank, score)| (rank + 1, score)),
+                meaning: candidate
+                    .meaning
+                    .filter(|(rank, _)| *rank != UNRANKED)
+                    .map(|(rank, cosine)| (rank + 1, cosine)),
                 cosine: candidate.meaning.map(|(_, cosine)| cosine),
-                terms: candidate.terms.iter().filter_map(|&term| self.query.terms().nth(term)).map(str::to_string).collect(),
+                terms: candidate
+                    .terms
+                    .iter()
+                    .filter_map(|&term| self.query.terms().nth(term))
+                    .map(str::to_string)
+                    .collect(),
                 points: candidate.points.into_iter().filter(|(_, points)| *points != 0.0).collect(),
             },
             record: candidate.record,
@@ -168,14 +196,25 @@ impl Fusion<'_> {
         Ok(fused.collect())
     }
 
-    fn candidate<'c>(&self, all: &'c mut BTreeMap<u64, FusionCandidate>, sequence: u64) -> Result<&'c mut FusionCandidate> {
+    fn candidate<'c>(
+        &self,
+        all: &'c mut BTreeMap<u64, FusionCandidate>,
+        sequence: u64,
+    ) -> Result<&'c mut FusionCandidate> {
         Ok(match all.entry(sequence) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(FusionCandidate::new(self.view.store().record(sequence)?)),
+            Entry::Vacant(place) => {
+                place.insert(FusionCandidate::new(self.view.store().record(sequence)?))
+            }
         })
     }
 
-    fn add_near(&self, all: &mut BTreeMap<u64, FusionCandidate>, rank: Option<usize>, near: Near) -> Result<()> {
+    fn add_near(
+        &self,
+        all: &mut BTreeMap<u64, FusionCandidate>,
+        rank: Option<usize>,
+        near: Near,
+    ) -> Result<()> {
         let candidate = self.candidate(all, near.seq)?;
         if candidate.meaning.is_none() {
             candidate.meaning = Some((rank.unwrap_or(UNRANKED), near.score));
@@ -202,7 +241,8 @@ impl Fusion<'_> {
         let seqs = if filter.is_only_seqs() {
             filter.seqs.as_ref()
         } else {
-            let mut passing = self.view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
+            let mut passing =
+                self.view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
             passing.dedup();
             listed = Sequences::new(passing.into_iter().map(|seq| seq..seq + 1).collect());
             Some(&listed)
@@ -214,16 +254,30 @@ impl Fusion<'_> {
             Ok(None) => false,
             Err(error) => visibility.fail(error.into()),
         };
-        let near = kapsa_index::nearest(&self.meaning.blocks, &self.meaning.question, count, seqs, &mut accept)?;
+        let near = kapsa_index::nearest(
+            &self.meaning.blocks,
+            &self.meaning.question,
+            count,
+            seqs,
+            &mut accept,
+        )?;
         visibility.finish()?;
         Ok(near)
     }
 
     /// The turns before and after the best by words: an answer need not have a word of the question.
-    fn add_neighbours(&self, all: &mut BTreeMap<u64, FusionCandidate>, words: &[(u64, f32)]) -> Result<()> {
+    fn add_neighbours(
+        &self,
+        all: &mut BTreeMap<u64, FusionCandidate>,
+        words: &[(u64, f32)],
+    ) -> Result<()> {
         let searcher = self.view.store().searcher()?;
         for &(sequence, _) in words.iter().take(NEIGHBOURS_OF) {
-            let Some(session) = all.get(&sequence).and_then(|candidate| session(&candidate.record)).map(str::to_string) else {
+            let Some(session) = all
+                .get(&sequence)
+                .and_then(|candidate| session(&candidate.record))
+                .map(str::to_string)
+            else {
                 continue;
             };
             for other in [sequence - 1, sequence + 1] {
@@ -233,7 +287,8 @@ impl Fusion<'_> {
                 let Some(found) = searcher.candidate(other)? else { continue };
                 let record = self.view.store().record(other)?;
                 let mut visibility = Visibility::of(self.view);
-                let seen = self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
+                let seen =
+                    self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
                 visibility.finish()?;
                 if seen && self.filter_allows(&record) {
                     all.insert(other, FusionCandidate::new(record));
@@ -250,9 +305,18 @@ impl Fusion<'_> {
     }
 
     /// The best of the time that is preferred.
-    fn add_of_time(&self, all: &mut BTreeMap<u64, FusionCandidate>, spans: &[Span], count: usize) -> Result<()> {
+    fn add_of_time(
+        &self,
+        all: &mut BTreeMap<u64, FusionCandidate>,
+        spans: &[Span],
+        count: usize,
+    ) -> Result<()> {
         for span in spans {
-            let within = kapsa_index::Filter { since_us: Some(span.from), until_us: Some(span.until), ..Default::default() };
+            let within = kapsa_index::Filter {
+                since_us: Some(span.from),
+                until_us: Some(span.until),
+                ..Default::default()
+            };
             let filter = self.filter.with(&within);
             for near in self.near(&filter, count)? {
                 self.add_near(all, None, near)?;
@@ -267,22 +331,33 @@ impl Fusion<'_> {
 
     /// The times that the query speaks of, by the calendar or by a checkpoint that it names.
     fn spans(&self) -> Result<Vec<Span>> {
-        let Some(clock) = self.request.time.filter(|_| self.request.read_times) else { return Ok(Vec::new()) };
+        let Some(clock) = self.request.time.filter(|_| self.request.read_times) else {
+            return Ok(Vec::new());
+        };
         let text = &self.request.query;
         let mut spans: Vec<Span> = kapsa_index::periods(text, clock.now, clock.offset_seconds)
             .into_iter()
-            .map(|period| Span { from: period.from_us.unwrap_or(Micros::MIN), until: period.until_us.unwrap_or(Micros::MAX) })
+            .map(|period| Span {
+                from: period.from_us.unwrap_or(Micros::MIN),
+                until: period.until_us.unwrap_or(Micros::MAX),
+            })
             .collect();
         let anchors = kapsa_index::anchors(text);
         if anchors.is_empty() || !self.view.may_know_system() {
             return Ok(spans);
         }
-        let has_checkpoints = !self.view.store().sequences(self.view.lineage(), Class::System)?.ranges().is_empty();
-        let checkpoints = if has_checkpoints { checkpoints::list(self.view, true)? } else { Vec::new() };
+        let has_checkpoints =
+            !self.view.store().sequences(self.view.lineage(), Class::System)?.ranges().is_empty();
+        let checkpoints =
+            if has_checkpoints { checkpoints::list(self.view, true)? } else { Vec::new() };
         for anchor in anchors {
             let name = text[anchor.name.clone()].to_lowercase();
             let named = |checkpoint: &&Checkpoint| checkpoint.label.to_lowercase().contains(&name);
-            let Some(at) = checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp) else { continue };
+            let Some(at) =
+                checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp)
+            else {
+                continue;
+            };
             spans.push(match anchor.relation {
                 Relation::Before | Relation::Until => Span { from: Micros::MIN, until: at },
                 Relation::After | Relation::Since => Span { from: at, until: Micros::MAX },
@@ -292,15 +367,25 @@ impl Fusion<'_> {
         Ok(spans)
     }
 
-    fn score(&self, candidates: &mut [FusionCandidate], spans: &[Span], with_words: bool) -> Result<()> {
+    fn score(
+        &self,
+        candidates: &mut [FusionCandidate],
+        spans: &[Span],
+        with_words: bool,
+    ) -> Result<()> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
-            let near = kapsa_index::similarity(&self.meaning.blocks, &self.meaning.question, candidate.record.sequence)?;
+            let near = kapsa_index::similarity(
+                &self.meaning.blocks,
+                &self.meaning.question,
+                candidate.record.sequence,
+            )?;
             if let Some(near) = near {
                 candidate.meaning = Some((UNRANKED, near.score));
                 candidate.passage = Some(near.passage);
             }
         }
-        let known: Vec<f32> = candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1.max(0.0))).collect();
+        let known: Vec<f32> =
+            candidates.iter().filter_map(|candidate| Some(candidate.meaning?.1.max(0.0))).collect();
         let best_meaning = known.iter().copied().fold(1e-6, f32::max);
         // What has no vector yet is taken for middling.
         let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
@@ -325,25 +410,36 @@ impl Fusion<'_> {
         let best = candidates.iter().map(FusionCandidate::words).fold(1e-6, f32::max);
         for candidate in candidates.iter_mut().filter(|candidate| candidate.words.is_some()) {
             let Record { text, title, entity, .. } = &candidate.record;
-            candidate.terms = kapsa_index::terms_in(&format!("{title} {entity} {text}"), self.query);
+            candidate.terms =
+                kapsa_index::terms_in(&format!("{title} {entity} {text}"), self.query);
         }
-        let shares: Vec<f32> = candidates.iter().map(|candidate| candidate.words() / best).collect();
+        let shares: Vec<f32> =
+            candidates.iter().map(|candidate| candidate.words() / best).collect();
         let conversations = conversations(candidates, rarities);
-        let best = conversations.values().map(|conversation| conversation.value).fold(1e-6, f32::max);
+        let best =
+            conversations.values().map(|conversation| conversation.value).fold(1e-6, f32::max);
         let mut points: Vec<[f32; 3]> = Vec::with_capacity(candidates.len());
         for (at, candidate) in candidates.iter().enumerate() {
             let conversation = &conversations[&Talk::of(&candidate.record)];
             let beside = |places: &mut dyn Iterator<Item = &usize>| -> f32 {
-                let near =
-                    places.map(|&other| (candidate.record.sequence.abs_diff(candidates[other].record.sequence), shares[other]));
-                near.take_while(|(distance, _)| *distance <= 2).map(|(distance, share)| share / distance as f32).sum()
+                let near = places.map(|&other| {
+                    (
+                        candidate.record.sequence.abs_diff(candidates[other].record.sequence),
+                        shares[other],
+                    )
+                });
+                near.take_while(|(distance, _)| *distance <= 2)
+                    .map(|(distance, share)| share / distance as f32)
+                    .sum()
             };
             let place = conversation.turns.partition_point(|&turn| turn < at);
             let before = beside(&mut conversation.turns[..place].iter().rev());
             let after = beside(&mut conversation.turns[place + 1..].iter());
             points.push([conversation.value / best, before, after]);
         }
-        for ((candidate, share), [conversation, before, after]) in candidates.iter_mut().zip(shares).zip(points) {
+        for ((candidate, share), [conversation, before, after]) in
+            candidates.iter_mut().zip(shares).zip(points)
+        {
             candidate.points.push(("words", WORDS * share));
             candidate.points.push(("before", BEFORE * before));
             candidate.points.push(("after", AFTER * after));
@@ -355,16 +451,23 @@ impl Fusion<'_> {
         let words = kapsa_index::code_words(&self.request.query);
         for candidate in candidates.iter_mut() {
             let Record { text, title, .. } = &candidate.record;
-            let has = |word: &&&str| kapsa_index::has_code_word(text, word) || kapsa_index::has_code_word(title, word);
+            let has = |word: &&&str| {
+                kapsa_index::has_code_word(text, word) || kapsa_index::has_code_word(title, word)
+            };
             candidate.points.push(("exact", EXACT * words.iter().filter(has).count() as f32));
         }
     }
 
     fn score_circumstances(&self, candidates: &mut [FusionCandidate], spans: &[Span]) {
         let query: HashSet<String> = words_of(&self.request.query);
-        let is_named = |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
-        let named: HashSet<String> =
-            candidates.iter().map(|c| speaker(&c.record)).filter(|name| is_named(name)).map(str::to_lowercase).collect();
+        let is_named =
+            |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
+        let named: HashSet<String> = candidates
+            .iter()
+            .map(|c| speaker(&c.record))
+            .filter(|name| is_named(name))
+            .map(str::to_lowercase)
+            .collect();
         for candidate in candidates.iter_mut() {
             let record = &candidate.record;
             let mut points = Vec::new();
@@ -377,12 +480,18 @@ impl Fusion<'_> {
             if spans.iter().any(|span| (span.from..span.until).contains(&record.created_at)) {
                 points.push(("time", TIME));
             }
-            if let (Some(days), Some(now)) = (self.request.recency_days, self.request.time.map(|clock| clock.now)) {
+            if let (Some(days), Some(now)) =
+                (self.request.recency_days, self.request.time.map(|clock| clock.now))
+            {
                 let age = (now - record.created_at).max(0) as f64 / DAY_US;
-                points.push(("recent", RECENT * (0.5f64).powf(age / f64::from(days.max(1e-3))) as f32));
+                points.push((
+                    "recent",
+                    RECENT * (0.5f64).powf(age / f64::from(days.max(1e-3))) as f32,
+                ));
             }
             if self.request.confidence {
-                points.push(("sure", SURE * record.confidence.unwrap_or(0.5).clamp(0.0, 1.0) as f32));
+                points
+                    .push(("sure", SURE * record.confidence.unwrap_or(0.5).clamp(0.0, 1.0) as f32));
             }
             candidate.points.extend(points);
         }
@@ -398,7 +507,8 @@ enum Talk {
 
 impl Talk {
     fn of(record: &Record) -> Talk {
-        session(record).map_or(Talk::Alone(record.sequence), |session| Talk::Session(session.to_string()))
+        session(record)
+            .map_or(Talk::Alone(record.sequence), |session| Talk::Session(session.to_string()))
     }
 }
 
@@ -429,7 +539,10 @@ fn conversations(candidates: &[FusionCandidate], rarities: &[f32]) -> HashMap<Ta
 
 /// The words of a text in lower case.
 pub(crate) fn words_of(text: &str) -> HashSet<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
 }
 
 /// Moves what says nothing new behind everything that does, and keeps the order otherwise.

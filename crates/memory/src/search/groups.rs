@@ -25,7 +25,9 @@ impl Groups {
         let own = || format!("#{}", record.sequence);
         Some(match self.by? {
             Grouping::Session => session(record).map_or_else(own, str::to_string),
-            Grouping::Source => record.source.as_ref().map_or_else(own, |source| source.path.clone()),
+            Grouping::Source => {
+                record.source.as_ref().map_or_else(own, |source| source.path.clone())
+            }
         })
     }
 
@@ -38,12 +40,15 @@ impl Groups {
         fused.retain(|fused| {
             let name = self.name(&fused.record).unwrap_or_default();
             let count = self.met.entry(name.clone()).or_default();
-            *worth.entry(name).or_default() += GROUP_WEIGHTS.get(*count).unwrap_or(&0.0) * fused.score;
+            *worth.entry(name).or_default() +=
+                GROUP_WEIGHTS.get(*count).unwrap_or(&0.0) * fused.score;
             *count += 1;
             *count == 1
         });
         fused.sort_by(|a, b| {
-            let worth = |fused: &Fused| self.name(&fused.record).and_then(|name| worth.get(&name).copied()).unwrap_or(0.0);
+            let worth = |fused: &Fused| {
+                self.name(&fused.record).and_then(|name| worth.get(&name).copied()).unwrap_or(0.0)
+            };
             worth(b).total_cmp(&worth(a))
         });
     }

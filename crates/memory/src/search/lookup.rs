@@ -34,7 +34,9 @@ fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
     let text = match as_of {
         _ if view.may_know_system() => return as_of::position_after(view, as_of),
         AsOf::Time(_) => return as_of::position_after(view, as_of),
-        AsOf::Named { or: Some(time), .. } => return as_of::position_after(view, &AsOf::Time(*time)),
+        AsOf::Named { or: Some(time), .. } => {
+            return as_of::position_after(view, &AsOf::Time(*time));
+        }
         AsOf::Named { name, .. } => name.clone(),
         AsOf::Sequence(sequence) => match as_of::position_after(view, as_of) {
             Ok(below) => return Ok(below),
@@ -88,7 +90,8 @@ pub(crate) fn history(view: &View, uri: &Uri) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for sequence in view.revisions(uri)? {
         let record = view.store().record(sequence)?;
-        let is_shown = !view.is_guarded() || !record.tombstone && record.alias.is_none() && view.may_know(&record);
+        let is_shown = !view.is_guarded()
+            || !record.tombstone && record.alias.is_none() && view.may_know(&record);
         if is_shown {
             records.push(shown(view, record)?);
         }

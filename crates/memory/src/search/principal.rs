@@ -101,7 +101,11 @@ impl PrincipalReader {
     ///
     /// # Errors
     /// As there.
-    pub fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found> {
+    pub fn find_with(
+        &self,
+        request: &FindRequest,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<Found> {
         find::find(&self.view, request, embedder)
     }
 

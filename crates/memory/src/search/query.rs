@@ -16,7 +16,8 @@ pub fn plain_query(title: &str, description: &str) -> String {
     let mut words: Vec<&str> = Vec::new();
     for (text, most) in [(title, usize::MAX), (description, DESCRIPTION_WORDS_MAX)] {
         let end = words.len().saturating_add(most);
-        for word in text.split(|c| !is_part(c)).map(|word| word.trim_matches(['-', '.', '/', '\''])) {
+        for word in text.split(|c| !is_part(c)).map(|word| word.trim_matches(['-', '.', '/', '\'']))
+        {
             if !word.is_empty() && words.len() < end && !words.contains(&word) {
                 words.push(word);
             }
@@ -33,8 +34,14 @@ mod tests {
     fn a_query_is_words_and_nothing_that_demands() {
         let query = plain_query;
         assert_eq!(query("Fix (login) [retry] {x}", ""), "Fix login retry x");
-        assert_eq!(query("+must -not \"quoted\" kind:fact std::fs", ""), "must not quoted kind fact std fs");
-        assert_eq!(query("Add add-user", "add-user to src/app.rs, don't break it."), "Add add-user to src/app.rs don't break it");
+        assert_eq!(
+            query("+must -not \"quoted\" kind:fact std::fs", ""),
+            "must not quoted kind fact std fs"
+        );
+        assert_eq!(
+            query("Add add-user", "add-user to src/app.rs, don't break it."),
+            "Add add-user to src/app.rs don't break it"
+        );
         let long = (0..1000).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
         assert_eq!(query("title", &long).split(' ').count(), 49);
         assert_eq!(query("", "()[]{}"), "");

@@ -90,7 +90,10 @@ impl Reader {
     pub fn clearance(&self, principal: &str) -> Result<ClearanceProfile> {
         let main = self.view.with(Lineage::main());
         match lookup::get(&main, &ClearanceProfile::uri(principal)?) {
-            Ok(record) => Ok(ClearanceProfile { principal: principal.to_string(), ..ClearanceProfile::from_record(&record) }),
+            Ok(record) => Ok(ClearanceProfile {
+                principal: principal.to_string(),
+                ..ClearanceProfile::from_record(&record)
+            }),
             Err(Error::UriNotFound { .. }) => Ok(ClearanceProfile::new(principal)),
             Err(error) => Err(error),
         }
@@ -157,7 +160,11 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::find`]; `Embedding` when the model fails; `NoVectors` when only meaning is wanted and there are none.
-    pub fn find_with(&self, request: &FindRequest, embedder: Option<&dyn Embedder>) -> Result<Found> {
+    pub fn find_with(
+        &self,
+        request: &FindRequest,
+        embedder: Option<&dyn Embedder>,
+    ) -> Result<Found> {
         find::find(&self.view, request, embedder)
     }
 

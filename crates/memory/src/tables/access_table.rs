@@ -46,13 +46,17 @@ impl AccessGroups {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let width = width_of(self.groups.len());
         let terms = self.groups.iter().map(|(_, terms)| terms.len() as u32).sum();
-        let mut out = [self.groups.len() as u32, width as u32, terms].map(u32::to_le_bytes).concat();
+        let mut out =
+            [self.groups.len() as u32, width as u32, terms].map(u32::to_le_bytes).concat();
         let mut first = 0;
         for (count, terms) in &self.groups {
             out.extend([*count, first, terms.len() as u32].map(u32::to_le_bytes).concat());
             first += terms.len() as u32;
         }
-        self.groups.iter().flat_map(|(_, terms)| terms).for_each(|term| out.extend_from_slice(term));
+        self.groups
+            .iter()
+            .flat_map(|(_, terms)| terms)
+            .for_each(|term| out.extend_from_slice(term));
         self.records.iter().for_each(|group| out.extend_from_slice(&group.to_le_bytes()[..width]));
         out
     }
@@ -80,7 +84,10 @@ pub(crate) struct AccessTable<B = kapsa_capsule::Section> {
 impl<B: TableBytes> AccessTable<B> {
     /// The table of a segment that begins with the record `first_sequence` and holds so many.
     pub(crate) fn new(bytes: B, first_sequence: u64, records: u64) -> Result<AccessTable<B>> {
-        let damaged = || Error::DamagedRecord { sequence: first_sequence, reason: "its segment's table of levels is damaged" };
+        let damaged = || Error::DamagedRecord {
+            sequence: first_sequence,
+            reason: "its segment's table of levels is damaged",
+        };
         if bytes.len() < HEAD_BYTES {
             return Err(damaged());
         }
@@ -89,7 +96,10 @@ impl<B: TableBytes> AccessTable<B> {
         let numbers = HEAD_BYTES as u64 + groups * GROUP_BYTES as u64 + terms * TERM_BYTES as u64;
         let end = records.checked_mul(width).and_then(|len| numbers.checked_add(len));
         let (groups, width) = (groups as usize, width as usize);
-        if end != Some(bytes.len() as u64) || width != width_of(groups) || records > 0 && groups == 0 {
+        if end != Some(bytes.len() as u64)
+            || width != width_of(groups)
+            || records > 0 && groups == 0
+        {
             return Err(damaged());
         }
         Ok(AccessTable { bytes, groups, width, numbers: numbers as usize })
@@ -99,11 +109,13 @@ impl<B: TableBytes> AccessTable<B> {
     fn group(&self, group: usize) -> Result<(u32, Vec<Term>)> {
         let at = HEAD_BYTES + group * GROUP_BYTES;
         let entry = self.bytes.read(at..at + GROUP_BYTES)?;
-        let (count, first, terms) = (u32_at(entry, 0), u32_at(entry, 4) as usize, u32_at(entry, 8) as usize);
+        let (count, first, terms) =
+            (u32_at(entry, 0), u32_at(entry, 4) as usize, u32_at(entry, 8) as usize);
         let start = HEAD_BYTES + self.groups * GROUP_BYTES;
         let all = (self.numbers - start) / TERM_BYTES;
         let first = first.min(all);
-        let range = start + first * TERM_BYTES..start + (first + terms.min(all - first)) * TERM_BYTES;
+        let range =
+            start + first * TERM_BYTES..start + (first + terms.min(all - first)) * TERM_BYTES;
         let terms = self.bytes.read(range)?.chunks_exact(TERM_BYTES);
         Ok((count, terms.map(|term| term.try_into().expect("sixteen bytes")).collect()))
     }
@@ -130,7 +142,8 @@ impl<B: TableBytes> AccessTable<B> {
 
     /// Adds all records to those of a longer segment.
     pub(crate) fn add_to(&self, all: &mut AccessGroups, records: usize) -> Result<()> {
-        let numbers: Result<Vec<u32>> = (0..self.groups).map(|group| Ok(all.group(&self.group(group)?.1))).collect();
+        let numbers: Result<Vec<u32>> =
+            (0..self.groups).map(|group| Ok(all.group(&self.group(group)?.1))).collect();
         let numbers = numbers?;
         let nobody = all.group(&[]);
         for place in 0..records {
@@ -184,14 +197,24 @@ mod tests {
     fn a_table_tells_what_a_list_of_terms_tells() {
         for (records, kinds) in [(0, 1), (3, 1), (10, 4), (300, 300), (70_000, 66_000)] {
             let table = table(0..records, kinds);
-            for known in [vec![], vec![term(0)], vec![term(2)], vec![term(1), term(3)], vec![term(kinds - 1)]] {
+            for known in [
+                vec![],
+                vec![term(0)],
+                vec![term(2)],
+                vec![term(1), term(3)],
+                vec![term(kinds - 1)],
+            ] {
                 let mut known = known;
                 known.sort_unstable();
                 let allowed = table.allowed(&known).expect("whole");
                 let mut count = 0;
                 for place in 0..records {
                     let want = terms(place, kinds).iter().any(|term| known.contains(term));
-                    assert_eq!(allowed.groups[table.group_of(place).expect("whole")], want, "{records} {kinds} {place}");
+                    assert_eq!(
+                        allowed.groups[table.group_of(place).expect("whole")],
+                        want,
+                        "{records} {kinds} {place}"
+                    );
                     count += u64::from(want);
                 }
                 assert_eq!(allowed.records, count);

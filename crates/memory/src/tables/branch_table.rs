@@ -41,7 +41,10 @@ pub(crate) enum Class {
 
 impl Class {
     fn branch_table(self, branch: BranchId) -> impl Iterator<Item = BranchKey> {
-        [false, true].into_iter().filter(move |system| self.holds(*system)).map(move |system| BranchKey::new(branch, system))
+        [false, true]
+            .into_iter()
+            .filter(move |system| self.holds(*system))
+            .map(move |system| BranchKey::new(branch, system))
     }
 
     pub(crate) fn holds(self, system: bool) -> bool {
@@ -104,8 +107,10 @@ impl<B: TableBytes> BranchTable<B> {
     pub(crate) fn new(bytes: Option<B>, sequences: Range<u64>) -> Result<BranchTable<B>> {
         let (mut branch_table, mut runs) = (0, 0);
         if let Some(bytes) = &bytes {
-            let damaged =
-                Error::DamagedRecord { sequence: sequences.start, reason: "its segment's table of branches is damaged" };
+            let damaged = Error::DamagedRecord {
+                sequence: sequences.start,
+                reason: "its segment's table of branches is damaged",
+            };
             if bytes.len() < HEAD_BYTES {
                 return Err(damaged);
             }
@@ -115,7 +120,13 @@ impl<B: TableBytes> BranchTable<B> {
                 return Err(damaged);
             }
         }
-        Ok(BranchTable { bytes, branch_table, runs, first_sequence: sequences.start, next_sequence: sequences.end })
+        Ok(BranchTable {
+            bytes,
+            branch_table,
+            runs,
+            first_sequence: sequences.start,
+            next_sequence: sequences.end,
+        })
     }
 
     /// Whether all records are memories on `main`.
@@ -151,7 +162,8 @@ impl<B: TableBytes> BranchTable<B> {
         let Some(bytes) = &self.bytes else { return Ok(0..0) };
         let at = HEAD_BYTES + self.branch_table * BRANCH_KEY_BYTES + index * RUN_BYTES;
         let run = bytes.read(at..at + RUN_BYTES)?;
-        let sequence = |place: u32| (self.first_sequence + u64::from(place)).min(self.next_sequence);
+        let sequence =
+            |place: u32| (self.first_sequence + u64::from(place)).min(self.next_sequence);
         Ok(sequence(u32_at(run, 0))..sequence(u32_at(run, 4)))
     }
 
@@ -199,7 +211,10 @@ impl<B: TableBytes> BranchTable<B> {
         let cut = |range: Range<u64>, below: u64| range.start..range.end.min(below);
         if self.is_plain() {
             if class.holds(false) {
-                ranges.push(cut(self.first_sequence..self.next_sequence, lineage.below_on(BranchId::MAIN)));
+                ranges.push(cut(
+                    self.first_sequence..self.next_sequence,
+                    lineage.below_on(BranchId::MAIN),
+                ));
             }
         } else if lineage.is_all() {
             for (branch_key, runs) in self.all_branch_keys()? {
@@ -275,10 +290,17 @@ mod tests {
                         lineage.hold(BranchId(branches[at]), s) && class.holds(system[at])
                     })
                     .collect();
-                let mut listed: Vec<u64> = table.sequences(&lineage, class).expect("whole").into_iter().flatten().collect();
+                let mut listed: Vec<u64> = table
+                    .sequences(&lineage, class)
+                    .expect("whole")
+                    .into_iter()
+                    .flatten()
+                    .collect();
                 listed.sort_unstable();
                 assert_eq!(listed, expected, "{lineage:?} {class:?}");
-                let held: Vec<u64> = (100..110).filter(|&s| table.holds(&lineage, class, s).expect("whole")).collect();
+                let held: Vec<u64> = (100..110)
+                    .filter(|&s| table.holds(&lineage, class, s).expect("whole"))
+                    .collect();
                 assert_eq!(held, expected, "{lineage:?} {class:?}");
             }
         }
@@ -286,7 +308,10 @@ mod tests {
         again.add(BranchKey::default(), 0..100);
         table.add_to(&mut again, 0).expect("whole");
         let again = BranchTable::new(again.encode(), 0..110).expect("whole");
-        assert_eq!(again.sequences(&Lineage::alone(BranchId(9)), Class::Both).expect("whole"), [107..109, 104..105]);
+        assert_eq!(
+            again.sequences(&Lineage::alone(BranchId(9)), Class::Both).expect("whole"),
+            [107..109, 104..105]
+        );
     }
 
     #[test]

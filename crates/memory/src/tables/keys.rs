@@ -179,7 +179,8 @@ impl<B: TableBytes> ReplacedTable<B> {
                 high = middle;
             }
         }
-        let listed = move |pair: &Result<Replacement>| pair.as_ref().map_or(true, |pair| pair.old == old);
+        let listed =
+            move |pair: &Result<Replacement>| pair.as_ref().map_or(true, |pair| pair.old == old);
         Ok((low..end).map(|index| self.pair(index)).take_while(listed).map(|pair| Ok(pair?.new)))
     }
 
@@ -225,10 +226,14 @@ mod tests {
                     2 => u64::MAX - i,
                     _ => (i / 3).wrapping_mul(0x9e37_79b9_7f4a_7c15),
                 };
-                let keys: Vec<Key> = (0..count).map(|i| Key { hash: hash(i), place: i as u32 }).collect();
+                let keys: Vec<Key> =
+                    (0..count).map(|i| Key { hash: hash(i), place: i as u32 }).collect();
                 let table = KeyTable::new(encode_keys(keys.clone()));
                 for key in &keys {
-                    assert!(table.find(key.hash).expect("whole").contains(&key.place), "{count} {shape} {key:?}");
+                    assert!(
+                        table.find(key.hash).expect("whole").contains(&key.place),
+                        "{count} {shape} {key:?}"
+                    );
                 }
                 assert_eq!(
                     table.find(hash(count) ^ 0x5555).expect("whole").len(),
@@ -243,12 +248,23 @@ mod tests {
     fn replacements_are_found_by_the_old_sequence() {
         let pairs = (1..500).map(|i| Replacement { old: i * 3, new: i * 3 + 1 }).collect();
         let table = ReplacedTable::new(encode_replacements(pairs));
-        let replacement = |old| table.replacements(old).expect("whole").map(|new| new.expect("whole")).collect::<Vec<_>>();
-        assert_eq!((replacement(3), replacement(4), replacement(1497)), (vec![4], vec![], vec![1498]));
+        let replacement = |old| {
+            table
+                .replacements(old)
+                .expect("whole")
+                .map(|new| new.expect("whole"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (replacement(3), replacement(4), replacement(1497)),
+            (vec![4], vec![], vec![1498])
+        );
         assert_eq!((replacement(0), replacement(u64::MAX)), (vec![], vec![]));
-        let several = [(5, 9), (5, 5), (4, 6), (5, 700), (6, 6)].map(|(old, new)| Replacement { old, new });
+        let several =
+            [(5, 9), (5, 5), (4, 6), (5, 700), (6, 6)].map(|(old, new)| Replacement { old, new });
         let table = ReplacedTable::new(encode_replacements(several.to_vec()));
-        let news: Vec<u64> = table.replacements(5).expect("whole").map(|new| new.expect("whole")).collect();
+        let news: Vec<u64> =
+            table.replacements(5).expect("whole").map(|new| new.expect("whole")).collect();
         assert_eq!(news, [5, 9, 700]);
         assert!(ReplacedTable::new(Vec::new()).is_empty());
     }

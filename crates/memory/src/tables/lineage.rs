@@ -50,14 +50,20 @@ impl Lineage {
     /// What the branch `id` sees that left this lineage before the sequence `fork`.
     pub(crate) fn child(&self, id: BranchId, fork: u64) -> Lineage {
         let own = Ancestor { branch: id, below: u64::MAX };
-        let inherited = self.iter().map(|ancestor| Ancestor { below: ancestor.below.min(fork), ..*ancestor });
-        Lineage { ancestors: Some(std::iter::once(own).chain(inherited).collect()), below: u64::MAX }
+        let inherited =
+            self.iter().map(|ancestor| Ancestor { below: ancestor.below.min(fork), ..*ancestor });
+        Lineage {
+            ancestors: Some(std::iter::once(own).chain(inherited).collect()),
+            below: u64::MAX,
+        }
     }
 
     /// The same, as of before the sequence `below`.
     pub(crate) fn before(&self, below: u64) -> Lineage {
         let cut = |all: &Arc<[Ancestor]>| {
-            all.iter().map(|ancestor| Ancestor { below: ancestor.below.min(below), ..*ancestor }).collect()
+            all.iter()
+                .map(|ancestor| Ancestor { below: ancestor.below.min(below), ..*ancestor })
+                .collect()
         };
         Lineage { ancestors: self.ancestors.as_ref().map(cut), below: self.below.min(below) }
     }
@@ -141,7 +147,9 @@ mod tests {
             assert!(Lineage::all().hold(branch, sequence));
         }
         let then = lineage.before(6);
-        assert!(then.hold(b, 5) && !then.hold(b, 6) && !then.hold(c, 9) && then.hold(BranchId::MAIN, 3));
+        assert!(
+            then.hold(b, 5) && !then.hold(b, 6) && !then.hold(c, 9) && then.hold(BranchId::MAIN, 3)
+        );
         assert_eq!((lineage.own(), lineage.depth(), then.below()), (c, 3, 6));
         assert!(!Lineage::all().before(6).hold(b, 6));
     }

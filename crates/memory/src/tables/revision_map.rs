@@ -62,13 +62,18 @@ impl RevisionMap {
         self.branches.learn(body);
         let record = &body.record;
         let mut pairs = Vec::new();
-        let known = self.revisions.get(&record.uri.hash()).map(Revisions::as_slice).unwrap_or_default();
+        let known =
+            self.revisions.get(&record.uri.hash()).map(Revisions::as_slice).unwrap_or_default();
         if body.operation == Operation::Purge {
-            pairs.extend(known.iter().map(|old| Replacement { old: old.sequence, new: old.sequence }));
+            pairs.extend(
+                known.iter().map(|old| Replacement { old: old.sequence, new: old.sequence }),
+            );
         } else if !known.is_empty() {
             let lineage = self.branches.lineage(record.branch);
             let head = known.iter().rev().find(|old| lineage.hold(old.branch, old.sequence));
-            let heads = head.iter().flat_map(|head| head.conflicts_with.iter().copied().chain([head.sequence]));
+            let heads = head
+                .iter()
+                .flat_map(|head| head.conflicts_with.iter().copied().chain([head.sequence]));
             let replaced = heads.filter(|old| !record.conflicts_with.contains(old));
             pairs.extend(replaced.map(|old| Replacement { old, new: sequence }));
         }
@@ -81,7 +86,11 @@ impl RevisionMap {
 
     fn note(&mut self, sequence: u64, body: &Body) {
         let record = &body.record;
-        let new = Revision { sequence, branch: record.branch, conflicts_with: record.conflicts_with.clone().into() };
+        let new = Revision {
+            sequence,
+            branch: record.branch,
+            conflicts_with: record.conflicts_with.clone().into(),
+        };
         let hash = record.uri.hash();
         let revisions = match self.revisions.remove(&hash) {
             None => Revisions::One(new),

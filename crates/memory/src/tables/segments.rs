@@ -43,16 +43,39 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    pub(crate) fn of_new(record: &NewRecord, uri: &Uri, fresh: bool, now: Micros, contested: bool) -> Indexed {
+    pub(crate) fn of_new(
+        record: &NewRecord,
+        uri: &Uri,
+        fresh: bool,
+        now: Micros,
+        contested: bool,
+    ) -> Indexed {
         let kind = if record.kind.is_empty() { KIND_DEFAULT } else { &record.kind };
         let mut terms = Terms::default();
         terms.contested(contested);
-        terms.fields(kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
+        terms.fields(
+            kind,
+            &record.label,
+            &record.agent,
+            &record.run,
+            &record.entity,
+            &record.domain,
+        );
         terms.tags(&record.tags);
         terms.origin(uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
         let access = terms.access(record.access.as_ref(), &record.domain);
-        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
-        Indexed { access, title, terms: terms.0, time_us: record.created_at.unwrap_or(now), by_parts: is_searched_by_parts(kind) }
+        let title = title_of(
+            &record.title,
+            record.source.as_ref().map(|s| s.path.as_str()),
+            &record.entity,
+        );
+        Indexed {
+            access,
+            title,
+            terms: terms.0,
+            time_us: record.created_at.unwrap_or(now),
+            by_parts: is_searched_by_parts(kind),
+        }
     }
 
     pub(crate) fn of_record(record: &Record, fresh: bool, purge: bool) -> Indexed {
@@ -63,12 +86,23 @@ impl Indexed {
         terms.contested(!record.conflicts_with.is_empty());
         let mut access = Vec::new();
         if !record.tombstone && record.alias.is_none() {
-            terms.fields(&record.kind, &record.label, &record.agent, &record.run, &record.entity, &record.domain);
+            terms.fields(
+                &record.kind,
+                &record.label,
+                &record.agent,
+                &record.run,
+                &record.entity,
+                &record.domain,
+            );
             terms.tags(&record.tags);
             terms.origin(&record.uri, fresh, record.source.as_ref().map(|s| s.path.as_str()));
             access = terms.access(record.access.as_ref(), &record.domain);
         }
-        let title = title_of(&record.title, record.source.as_ref().map(|s| s.path.as_str()), &record.entity);
+        let title = title_of(
+            &record.title,
+            record.source.as_ref().map(|s| s.path.as_str()),
+            &record.entity,
+        );
         let by_parts = is_searched_by_parts(&record.kind);
         Indexed { title, terms: terms.0, access, time_us: record.created_at, by_parts }
     }
@@ -115,8 +149,23 @@ impl Terms {
         self.0.extend(contested.then(|| CONTESTED_TERM.to_string()));
     }
 
-    fn fields(&mut self, kind: &str, label: &str, agent: &str, run: &str, entity: &str, domain: &str) {
-        let named = [("kind", kind), ("label", label), ("agent", agent), ("run", run), ("entity", entity), ("domain", domain)];
+    fn fields(
+        &mut self,
+        kind: &str,
+        label: &str,
+        agent: &str,
+        run: &str,
+        entity: &str,
+        domain: &str,
+    ) {
+        let named = [
+            ("kind", kind),
+            ("label", label),
+            ("agent", agent),
+            ("run", run),
+            ("entity", entity),
+            ("domain", domain),
+        ];
         named.iter().for_each(|(field, value)| self.add(field, value));
     }
 
@@ -152,7 +201,8 @@ impl Part {
     /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it will hold.
     pub(crate) fn new(first_sequence: u64, text_bytes: usize) -> Result<Part> {
         let builder = SegmentBuilder::new(text_bytes.max(BUILDER_BYTES))?;
-        let (keys, replaced, branch_table, access) = (Vec::new(), Vec::new(), BranchRuns::default(), AccessGroups::default());
+        let (keys, replaced, branch_table, access) =
+            (Vec::new(), Vec::new(), BranchRuns::default(), AccessGroups::default());
         Ok(Part { first_sequence, builder, keys, replaced, branch_table, access })
     }
 
@@ -189,14 +239,24 @@ impl Part {
         self.replaced.push(Replacement { old: sequence, new: sequence });
         self.branch_table.add(BranchKey::default(), place..place + 1);
         self.access.add(&[]);
-        Ok(self.builder.add(&Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 })?)
+        Ok(self.builder.add(&Document {
+            title: "",
+            text: "",
+            terms: &[],
+            key_hash: 0,
+            time_us: 0,
+        })?)
     }
 
     pub(crate) fn finish(self) -> Result<SegmentDraft> {
         let next_sequence = self.next_sequence();
         let lexical = self.builder.finish()?;
-        let tables =
-            Tables { keys: self.keys, replaced: self.replaced, branch_table: self.branch_table, access: Some(self.access) };
+        let tables = Tables {
+            keys: self.keys,
+            replaced: self.replaced,
+            branch_table: self.branch_table,
+            access: Some(self.access),
+        };
         Ok(tables.draft(self.first_sequence..next_sequence, lexical))
     }
 }
@@ -245,13 +305,17 @@ pub(crate) fn merge(sources: &[MergeSource]) -> Result<SegmentDraft> {
     let mut tables = Tables { access: Some(AccessGroups::default()), ..Tables::default() };
     for source in sources {
         let shift = (source.first_sequence - first) as u32;
-        tables.keys.extend(source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }));
+        tables.keys.extend(
+            source.keys.keys()?.map(|key| Key { hash: key.hash, place: key.place + shift }),
+        );
         if let Some(table) = &source.replaced {
             tables.replaced.extend(table.pairs()?);
         }
         source.branch_table.add_to(&mut tables.branch_table, first)?;
         match (&source.access, &mut tables.access) {
-            (Some(table), Some(all)) => table.add_to(all, (source.next_sequence - source.first_sequence) as usize)?,
+            (Some(table), Some(all)) => {
+                table.add_to(all, (source.next_sequence - source.first_sequence) as usize)?
+            }
             _ => tables.access = None,
         }
     }

@@ -14,7 +14,9 @@ use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
 use crate::write::writer::Writer;
 
-pub use crate::records::branch::{BRANCH_NAME_BYTES_MAX, MAIN, RUN_PREFIX, branch_name, run_branch, run_id};
+pub use crate::records::branch::{
+    BRANCH_NAME_BYTES_MAX, MAIN, RUN_PREFIX, branch_name, run_branch, run_id,
+};
 
 /// A branch as listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,14 @@ pub fn list(reader: &Reader) -> Result<Vec<Branch>> {
 
 /// As [`list`], in a view.
 pub(crate) fn in_view(view: &View) -> Result<Vec<Branch>> {
-    let main = Branch { id: BranchId::MAIN, name: MAIN.to_string(), parent: None, fork: 0, created_at: 0, archived: false };
+    let main = Branch {
+        id: BranchId::MAIN,
+        name: MAIN.to_string(),
+        parent: None,
+        fork: 0,
+        created_at: 0,
+        archived: false,
+    };
     let mut branches = vec![main];
     let filter = kapsa_index::Filter {
         all: vec![vec![format!("kind:{BRANCH}")]],
@@ -94,7 +103,12 @@ pub fn named(reader: &Reader, name: &str) -> Result<Branch> {
 /// # Errors
 /// `InvalidOperation` when the name is invalid, is taken, also by an archived branch, or the parent has too many ancestors;
 /// `BranchNotFound`; `UnknownAsOf`.
-pub fn create(writer: &mut Writer, name: &str, parent: &str, as_of: Option<&AsOf>) -> Result<Branch> {
+pub fn create(
+    writer: &mut Writer,
+    name: &str,
+    parent: &str,
+    as_of: Option<&AsOf>,
+) -> Result<Branch> {
     create_with(writer, name, parent, as_of, None)
 }
 
@@ -112,7 +126,9 @@ pub fn create_with(
     let name = branch_name(name)?;
     let view = writer.view()?;
     if name == MAIN || branches::find(view.store(), &name)?.is_some() {
-        return Err(misuse(&format!("there is a branch `{name}` already, and a name is never used again")));
+        return Err(misuse(&format!(
+            "there is a branch `{name}` already, and a name is never used again"
+        )));
     }
     let next = view.store().snapshot().commit().next_sequence;
     let parent_made = branches::named(view.store(), parent)?;
@@ -125,8 +141,16 @@ pub fn create_with(
     all.extend(on_parent.map(|record| Pending::put(record, envelope)));
     let puts = writer.write(all)?;
     let parent = branches::name_of(writer.view()?.store(), parent_made.id)?;
-    let (id, created_at) = (BranchId(puts[0].sequence), writer.view()?.store().snapshot().commit().time_us);
-    Ok(Branch { id, name, parent: Some(parent), fork: fork.saturating_sub(1), created_at, archived: false })
+    let (id, created_at) =
+        (BranchId(puts[0].sequence), writer.view()?.store().snapshot().commit().time_us);
+    Ok(Branch {
+        id,
+        name,
+        parent: Some(parent),
+        fork: fork.saturating_sub(1),
+        created_at,
+        archived: false,
+    })
 }
 
 /// Closes a branch: it can be read and not written any more, not by this writer either.
@@ -161,10 +185,19 @@ pub fn archive_all(writer: &mut Writer, names: Vec<String>, record: NewRecord) -
 }
 
 /// The record that makes a branch, or archives one.
-fn branch_record(mut record: NewRecord, parent: BranchId, fork: u64, archives: Option<BranchId>) -> Pending {
+fn branch_record(
+    mut record: NewRecord,
+    parent: BranchId,
+    fork: u64,
+    archives: Option<BranchId>,
+) -> Pending {
     let name = Name::Given(record.uri.take().expect("a branch has a name"));
     let envelope = Envelope { branch: parent, system: true, ..Envelope::default() };
-    Pending { name, what: What::Branch { record: Box::new(record), parent, fork, archives }, envelope }
+    Pending {
+        name,
+        what: What::Branch { record: Box::new(record), parent, fork, archives },
+        envelope,
+    }
 }
 
 /// What is written on the writer's branch itself, without what it inherits.

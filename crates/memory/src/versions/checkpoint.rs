@@ -72,15 +72,22 @@ impl NewCheckpoint {
             return Err(misuse("a checkpoint needs a label or a stage"));
         }
         if label.trim_start_matches('#').bytes().all(|b| b.is_ascii_digit()) {
-            return Err(misuse(&format!("`{label}` is no label for a checkpoint: a number names a sequence")));
+            return Err(misuse(&format!(
+                "`{label}` is no label for a checkpoint: a number names a sequence"
+            )));
         }
-        [&self.spec, &self.run].into_iter().filter(|part| !part.is_empty()).try_for_each(|part| uri::check_component(part))
+        [&self.spec, &self.run]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .try_for_each(|part| uri::check_component(part))
     }
 
     /// The record on disk, under the id given.
     pub(crate) fn pending(&self, id: &str, manual: bool, branch: BranchId) -> Result<Pending> {
         let mut metadata = Map::new();
-        for (name, value) in [("stage", &self.stage), ("spec_id", &self.spec), ("git_commit", &self.git_commit)] {
+        for (name, value) in
+            [("stage", &self.stage), ("spec_id", &self.spec), ("git_commit", &self.git_commit)]
+        {
             if !value.is_empty() {
                 metadata.insert(name.to_string(), value.clone().into());
             }
@@ -99,7 +106,11 @@ impl NewCheckpoint {
         let record = NewRecord { label, ..record };
         record.check_fields()?;
         let envelope = Envelope { branch, system: true, ..Envelope::default() };
-        Ok(Pending { name: Name::Given(Uri::checkpoint(id)), what: What::Put(Box::new(record)), envelope })
+        Ok(Pending {
+            name: Name::Given(Uri::checkpoint(id)),
+            what: What::Put(Box::new(record)),
+            envelope,
+        })
     }
 }
 
@@ -125,9 +136,14 @@ pub fn make(writer: &mut Writer, new: &NewCheckpoint) -> Result<Checkpoint> {
     if !new.stage.is_empty() {
         let mut payload = vec![("stage", new.stage.clone()), ("checkpoint_id", id.clone())];
         if let Some(policy) = policy::in_force(writer.view()?)? {
-            payload.extend([("policy_id", policy.id), ("policy_hash", policy.hash), ("policy_uri", policy.uri.to_string())]);
+            payload.extend([
+                ("policy_id", policy.id),
+                ("policy_hash", policy.hash),
+                ("policy_uri", policy.uri.to_string()),
+            ]);
         }
-        let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+        let payload =
+            payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
         let event = NewEvent {
             spec: new.spec.clone(),
             run: new.run.clone(),

@@ -113,7 +113,11 @@ impl EventType {
 
 /// Types that a curated merge leaves out, as exact terms.
 fn uncurated_terms() -> Vec<String> {
-    EventType::ALL.iter().filter(|known| !known.is_curated_eligible()).map(|known| type_term(*known)).collect()
+    EventType::ALL
+        .iter()
+        .filter(|known| !known.is_curated_eligible())
+        .map(|known| type_term(*known))
+        .collect()
 }
 
 fn type_term(event_type: EventType) -> String {
@@ -219,13 +223,22 @@ impl NewEvent {
     pub(crate) fn checked(mut self) -> Result<NewEvent> {
         let name = self.event_type.name();
         for field in self.event_type.shape().split_whitespace() {
-            let (field, optional) = field.strip_suffix('?').map_or((field, false), |field| (field, true));
+            let (field, optional) =
+                field.strip_suffix('?').map_or((field, false), |field| (field, true));
             let (field, kind) = field.split_once(':').expect("a shape is written `name:type`");
             match self.payload.get(field).filter(|value| !value.is_null()) {
                 None if optional => {}
-                None => return Err(misuse(&format!("the payload of {name} needs `{field}` ({})", described(kind)))),
+                None => {
+                    return Err(misuse(&format!(
+                        "the payload of {name} needs `{field}` ({})",
+                        described(kind)
+                    )));
+                }
                 Some(value) if !fits(kind, value) => {
-                    return Err(misuse(&format!("`{field}` in the payload of {name} must be {}", described(kind))));
+                    return Err(misuse(&format!(
+                        "`{field}` in the payload of {name} must be {}",
+                        described(kind)
+                    )));
                 }
                 Some(_) => {}
             }
@@ -240,7 +253,9 @@ impl NewEvent {
     fn check_capture(&mut self) -> Result<()> {
         let given = self.payload.get("capture_mode").and_then(Value::as_str).unwrap_or_default();
         let mode = CAPTURE_MODES.iter().find(|(name, _)| *name == given).map(|(_, mode)| *mode);
-        let mode = mode.ok_or_else(|| misuse(&format!("`{given}` is no capture mode: none, prompts_only or full_io")))?;
+        let mode = mode.ok_or_else(|| {
+            misuse(&format!("`{given}` is no capture mode: none, prompts_only or full_io"))
+        })?;
         if mode == "none" {
             return Err(misuse("with the capture mode `none` a call of a model leaves no event"));
         }
@@ -253,16 +268,23 @@ impl NewEvent {
 
     pub(crate) fn pending(self, branch: BranchId) -> Result<Pending> {
         let event = self.checked()?;
-        let or = |text: &str, none: &str| if text.is_empty() { none.to_string() } else { text.to_string() };
+        let or = |text: &str, none: &str| {
+            if text.is_empty() { none.to_string() } else { text.to_string() }
+        };
         let (spec, run) = (or(&event.spec, SPEC_NONE), or(&event.run, RUN_NONE));
         uri::check_component(&spec)?;
         uri::check_component(&run)?;
-        let stage = if event.stage.is_empty() { String::new() } else { format!(" {}", event.stage) };
+        let stage =
+            if event.stage.is_empty() { String::new() } else { format!(" {}", event.stage) };
         let record = NewRecord {
             kind: EVENT.to_string(),
             run: run.clone(),
             agent: event.agent,
-            tags: tags(&[("type", event.event_type.name()), ("stage", &event.stage), ("spec", &spec)]),
+            tags: tags(&[
+                ("type", event.event_type.name()),
+                ("stage", &event.stage),
+                ("spec", &spec),
+            ]),
             metadata: event.payload,
             created_at: event.timestamp,
             ..NewRecord::text(format!("{}{stage}", event.event_type.name()))
@@ -275,7 +297,11 @@ impl NewEvent {
 
 /// Tags of those that are not empty.
 pub(crate) fn tags(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| ((*name).to_string(), (*value).to_string())).collect()
+    pairs
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| ((*name).to_string(), (*value).to_string()))
+        .collect()
 }
 
 fn fits(kind: &str, value: &Value) -> bool {
@@ -286,7 +312,9 @@ fn fits(kind: &str, value: &Value) -> bool {
         "a" => value.is_array(),
         "o" => value.is_object(),
         "*" => true,
-        choices => value.as_str().is_some_and(|text| choices.split('|').any(|choice| choice == text)),
+        choices => {
+            value.as_str().is_some_and(|text| choices.split('|').any(|choice| choice == text))
+        }
     }
 }
 
@@ -353,9 +381,19 @@ pub(crate) fn seen(view: &View, request: &EventRequest) -> Result<Vec<Event>> {
     let mut whole = vec![];
     let mut curated = vec![];
     if request.all_branches {
-        whole.extend_from_slice(view.store().sequences(&Lineage::all().before(below), Class::System)?.ranges());
+        whole.extend_from_slice(
+            view.store().sequences(&Lineage::all().before(below), Class::System)?.ranges(),
+        );
     } else {
-        gather(view, view.lineage().own(), below, false, MERGES_DEEP_MAX, &mut whole, &mut curated)?;
+        gather(
+            view,
+            view.lineage().own(),
+            below,
+            false,
+            MERGES_DEEP_MAX,
+            &mut whole,
+            &mut curated,
+        )?;
     }
     let mut filter = request.filter();
     let limit = request.limit.unwrap_or(LIMIT_NONE);
@@ -398,7 +436,15 @@ fn gather(
         return Ok(());
     }
     for merged in merges(view, seqs)? {
-        gather(view, merged.from, merged.below, is_curated || merged.curated, depth - 1, whole, curated)?;
+        gather(
+            view,
+            merged.from,
+            merged.below,
+            is_curated || merged.curated,
+            depth - 1,
+            whole,
+            curated,
+        )?;
     }
     Ok(())
 }
@@ -412,7 +458,8 @@ fn merges(view: &View, seqs: Sequences) -> Result<Vec<PastMerge>> {
         let payload = view.store().record(sequence)?.metadata;
         let from = payload.get("from_branch").and_then(Value::as_str).unwrap_or_default();
         let Some(from) = branches::find(view.store(), from)? else { continue };
-        let below = payload.get("from_sequence").and_then(Value::as_u64).map_or(sequence, |last| last + 1);
+        let below =
+            payload.get("from_sequence").and_then(Value::as_u64).map_or(sequence, |last| last + 1);
         let curated = payload.get("mode").and_then(Value::as_str) != Some("full");
         merges.push(PastMerge { from: from.id, below, curated });
     }
@@ -422,7 +469,8 @@ fn merges(view: &View, seqs: Sequences) -> Result<Vec<PastMerge>> {
 impl EventRequest {
     fn filter(&self) -> kapsa_index::Filter {
         let mut all = vec![vec![format!("kind:{EVENT}")]];
-        let mut types: Vec<EventType> = if self.types.is_empty() { EventType::ALL.to_vec() } else { self.types.clone() };
+        let mut types: Vec<EventType> =
+            if self.types.is_empty() { EventType::ALL.to_vec() } else { self.types.clone() };
         types.retain(|known| !self.audit_only || known.is_audit_critical());
         types.retain(|known| !self.curated_only || known.is_curated_eligible());
         if types.len() < EventType::ALL.len() {
@@ -460,7 +508,10 @@ mod tests {
         assert!(event(EventType::GateDecision, gate("Pass")).is_ok());
         assert!(event(EventType::GateDecision, gate("Perhaps")).is_err());
         assert!(event(EventType::GateDecision, json!({"gate_name": "g"})).is_err());
-        assert!(event(EventType::ToolCall, json!({"call_id": "c", "tool_name": 3, "input": {}})).is_err());
+        assert!(
+            event(EventType::ToolCall, json!({"call_id": "c", "tool_name": 3, "input": {}}))
+                .is_err()
+        );
         assert!(event(EventType::DebugTrace, json!({"anything": [1]})).is_ok());
     }
 
@@ -474,7 +525,11 @@ mod tests {
             }
             event(EventType::ModelCallEnvelope, payload)
         };
-        assert!(call("none", false).is_err() && call("off", false).is_err() && call("everything", false).is_err());
+        assert!(
+            call("none", false).is_err()
+                && call("off", false).is_err()
+                && call("everything", false).is_err()
+        );
         assert!(call("prompts_only", true).is_err());
         assert_eq!(call("full", true).expect("allowed").payload["capture_mode"], "full_io");
         assert_eq!(call("hash", false).expect("allowed").payload["capture_mode"], "prompts_only");

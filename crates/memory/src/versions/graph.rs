@@ -13,9 +13,11 @@ use crate::versions::event::{RUN_NONE, SPEC_NONE};
 use crate::write::writer::Writer;
 
 /// What a card can be about.
-pub const CARD_TYPES: [&str; 8] = ["spec", "decision", "task", "risk", "component", "person", "artifact", "run"];
+pub const CARD_TYPES: [&str; 8] =
+    ["spec", "decision", "task", "risk", "component", "person", "artifact", "run"];
 /// How an edge can join.
-pub const EDGE_TYPES: [&str; 7] = ["depends_on", "blocks", "implements", "references", "owns", "risks", "related_to"];
+pub const EDGE_TYPES: [&str; 7] =
+    ["depends_on", "blocks", "implements", "references", "owns", "risks", "related_to"];
 /// What a fact's value can be.
 pub const VALUE_TYPES: [&str; 6] = ["string", "number", "boolean", "date", "uri", "json"];
 /// Kinds of the records.
@@ -103,14 +105,23 @@ impl Fact {
 ///
 /// # Errors
 /// `InvalidOperation` for an unknown type; `InvalidUri` for an odd id.
-pub fn add_card(writer: &mut Writer, card_type: &str, title: &str, id: &str, facts: &[Fact], from: &Provenance) -> Result<Put> {
+pub fn add_card(
+    writer: &mut Writer,
+    card_type: &str,
+    title: &str,
+    id: &str,
+    facts: &[Fact],
+    from: &Provenance,
+) -> Result<Put> {
     known("type of a card", card_type, &CARD_TYPES)?;
     if title.trim().is_empty() {
         return Err(misuse("a card needs a title"));
     }
     let uri = Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Card, id)?;
     let mut all: Vec<Value> = match writer.view()?.visible(&uri)? {
-        Some(body) => body.record.metadata.get("facts").and_then(Value::as_array).cloned().unwrap_or_default(),
+        Some(body) => {
+            body.record.metadata.get("facts").and_then(Value::as_array).cloned().unwrap_or_default()
+        }
         None => Vec::new(),
     };
     for fact in facts.iter().map(Fact::json) {
@@ -118,8 +129,12 @@ pub fn add_card(writer: &mut Writer, card_type: &str, title: &str, id: &str, fac
             all.push(fact);
         }
     }
-    let lines = all.iter().map(|fact| format!("{}: {}", shown(&fact["key"]), shown(&fact["value"])));
-    let text = std::iter::once(format!("{title} ({card_type})")).chain(lines).collect::<Vec<_>>().join("\n");
+    let lines =
+        all.iter().map(|fact| format!("{}: {}", shown(&fact["key"]), shown(&fact["value"])));
+    let text = std::iter::once(format!("{title} ({card_type})"))
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n");
     let mut record = NewRecord {
         uri: Some(uri),
         title: title.to_string(),
@@ -127,7 +142,9 @@ pub fn add_card(writer: &mut Writer, card_type: &str, title: &str, id: &str, fac
         entity: title.to_string(),
         agent: from.by.clone(),
         run: from.run.clone(),
-        metadata: object(json!({ "card_id": id, "card_type": card_type, "title": title, "facts": all, "version": 1 })),
+        metadata: object(
+            json!({ "card_id": id, "card_type": card_type, "title": title, "facts": all, "version": 1 }),
+        ),
         ..NewRecord::text(text)
     };
     record.tags.insert("card_type".to_string(), card_type.to_string());
@@ -138,10 +155,17 @@ pub fn add_card(writer: &mut Writer, card_type: &str, title: &str, id: &str, fac
 ///
 /// # Errors
 /// `InvalidOperation` for an unknown type; `InvalidUri` when an end is no URI.
-pub fn add_edge(writer: &mut Writer, edge_type: &str, ends: (&Uri, &Uri), weight: Option<f64>, from: &Provenance) -> Result<Put> {
+pub fn add_edge(
+    writer: &mut Writer,
+    edge_type: &str,
+    ends: (&Uri, &Uri),
+    weight: Option<f64>,
+    from: &Provenance,
+) -> Result<Put> {
     known("type of an edge", edge_type, &EDGE_TYPES)?;
     let (start, end) = ends;
-    let id = blake3::hash(format!("{start} {edge_type} {end}").as_bytes()).to_hex()[..16].to_string();
+    let id =
+        blake3::hash(format!("{start} {edge_type} {end}").as_bytes()).to_hex()[..16].to_string();
     let mut metadata = object(
         json!({ "edge_id": id, "edge_type": edge_type, "from_uri": start.as_str(), "to_uri": end.as_str(), "version": 1 }),
     );
@@ -149,12 +173,22 @@ pub fn add_edge(writer: &mut Writer, edge_type: &str, ends: (&Uri, &Uri), weight
         metadata.insert("weight".to_string(), json!(weight));
     }
     let mut record = NewRecord {
-        uri: Some(Uri::of_run(or(&from.spec, SPEC_NONE), or(&from.run, RUN_NONE), UriType::Edge, &id)?),
+        uri: Some(Uri::of_run(
+            or(&from.spec, SPEC_NONE),
+            or(&from.run, RUN_NONE),
+            UriType::Edge,
+            &id,
+        )?),
         kind: EDGE.to_string(),
         agent: from.by.clone(),
         run: from.run.clone(),
         metadata,
-        ..NewRecord::text(format!("{} {} {}", start.short(), edge_type.replace('_', " "), end.short()))
+        ..NewRecord::text(format!(
+            "{} {} {}",
+            start.short(),
+            edge_type.replace('_', " "),
+            end.short()
+        ))
     };
     let tags = [("edge_type", edge_type), ("from", start.as_str()), ("to", end.as_str())];
     record.tags.extend(tags.map(|(name, value)| (name.to_string(), value.to_string())));
@@ -181,7 +215,9 @@ pub fn edges(
     let (mut queue, mut edges) = (VecDeque::from([(uri.to_string(), 0)]), Vec::new());
     while let Some((at, steps)) = queue.pop_front() {
         for (end, other) in [("from", "to"), ("to", "from")] {
-            if direction == Direction::Out && end == "to" || direction == Direction::In && end == "from" {
+            if direction == Direction::Out && end == "to"
+                || direction == Direction::In && end == "from"
+            {
                 continue;
             }
             for edge in edges_at(reader, end, &at, edge_type, limit)? {
@@ -198,7 +234,13 @@ pub fn edges(
     Ok(edges)
 }
 
-fn edges_at(reader: &Reader, end: &str, uri: &str, edge_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
+fn edges_at(
+    reader: &Reader,
+    end: &str,
+    uri: &str,
+    edge_type: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Record>> {
     let mut tags = std::collections::BTreeMap::from([(end.to_string(), uri.to_string())]);
     tags.extend(edge_type.map(|edge_type| ("edge_type".to_string(), edge_type.to_string())));
     let filter = Filter { kinds: vec![EDGE.to_string()], tags, ..Filter::default() };
@@ -211,7 +253,10 @@ fn edges_at(reader: &Reader, end: &str, uri: &str, edge_type: Option<&str>, limi
 /// `InvalidOperation` for an unknown type.
 pub fn cards(reader: &Reader, card_type: Option<&str>, limit: usize) -> Result<Vec<Record>> {
     card_type.map_or(Ok(()), |card_type| known("type of a card", card_type, &CARD_TYPES))?;
-    let tags = card_type.map(|card_type| ("card_type".to_string(), card_type.to_string())).into_iter().collect();
+    let tags = card_type
+        .map(|card_type| ("card_type".to_string(), card_type.to_string()))
+        .into_iter()
+        .collect();
     let filter = Filter { kinds: vec![CARD.to_string()], tags, ..Filter::default() };
     reader.timeline(&TimelineRequest { filter, limit, reverse: false })
 }

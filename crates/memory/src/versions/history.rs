@@ -72,8 +72,10 @@ pub struct Undone {
 /// What the disk or a damaged file reports.
 pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
     let (view, other) = (reader.view(), other.view());
-    let (mine, theirs) =
-        (view.store().sequences(view.lineage(), Class::Memory)?, view.store().sequences(other.lineage(), Class::Memory)?);
+    let (mine, theirs) = (
+        view.store().sequences(view.lineage(), Class::Memory)?,
+        view.store().sequences(other.lineage(), Class::Memory)?,
+    );
     let mut uris = BTreeSet::new();
     for seqs in [mine.difference(&theirs), theirs.difference(&mine)] {
         for sequence in seqs.ranges().iter().flat_map(std::clone::Clone::clone) {
@@ -84,7 +86,11 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
     for uri in uris {
         let (mut a, mut b) = (view.counting(&uri)?, other.counting(&uri)?);
         if !same(&a, &b) {
-            differences.push(Difference { uri, a: a.pop().map(|a| a.record), b: b.pop().map(|b| b.record) });
+            differences.push(Difference {
+                uri,
+                a: a.pop().map(|a| a.record),
+                b: b.pop().map(|b| b.record),
+            });
         }
     }
     Ok(differences)
@@ -96,7 +102,11 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
 /// What the disk or a damaged file reports.
 pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Record>> {
     let view = reader.view();
-    let lineage = if all_branches { Lineage::all().before(view.lineage().below()) } else { view.lineage().clone() };
+    let lineage = if all_branches {
+        Lineage::all().before(view.lineage().below())
+    } else {
+        view.lineage().clone()
+    };
     let seqs = view.store().sequences(&lineage, Class::Both)?;
     let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
     newest.map(|sequence| view.store().record(sequence)).collect()
@@ -116,13 +126,22 @@ pub fn blame(reader: &Reader, uri: &Uri) -> Result<Vec<Blame>> {
         let mut from = None;
         let mut checkpoint = None;
         if let Some(origin) = &record.origin {
-            from = Some((branches::name_of(view.store(), origin.branch)?, view.store().record(origin.sequence)?));
+            from = Some((
+                branches::name_of(view.store(), origin.branch)?,
+                view.store().record(origin.sequence)?,
+            ));
             if !matches!(origin.decision, Decision::Picked | Decision::Reverted) {
                 checkpoint = checkpoint_after(view, record.branch, sequence)?;
             }
         }
         let branch = branches::name_of(view.store(), record.branch)?;
-        lives.push(Blame { current: current.contains(&sequence), branch, from, checkpoint, record });
+        lives.push(Blame {
+            current: current.contains(&sequence),
+            branch,
+            from,
+            checkpoint,
+            record,
+        });
     }
     Ok(lives)
 }
@@ -171,12 +190,18 @@ pub fn revert(writer: &mut Writer, undo: &Undo, by: &str, note: &str) -> Result<
             Earlier::Nothing => {}
             Earlier::Kept => undone.kept.push(uri),
             Earlier::Back(sequence, back) if back.is_empty() => {
-                all.push(Pending::bury(Operation::Tombstone, uri.clone(), envelope(branch, sequence)));
+                all.push(Pending::bury(
+                    Operation::Tombstone,
+                    uri.clone(),
+                    envelope(branch, sequence),
+                ));
                 undone.removed.push(uri);
             }
             Earlier::Back(_, back) => {
                 let next = next + all.len() as u64;
-                all.extend(together(back.iter(), next, Vec::new(), |record| envelope(record.branch, record.sequence)));
+                all.extend(together(back.iter(), next, Vec::new(), |record| {
+                    envelope(record.branch, record.sequence)
+                }));
                 undone.restored.push(uri);
             }
         }
@@ -194,7 +219,11 @@ fn is_undone(undo: &Undo, record: &Record, spans: &Spans) -> bool {
         Undo::Commit(_) => spans.commit.contains(&record.sequence),
         Undo::Run(run) => {
             let merged = record.origin.as_ref().map(|origin| origin.branch);
-            record.run == *run || [Some(record.branch), merged].into_iter().flatten().any(|b| Some(b) == spans.branch)
+            record.run == *run
+                || [Some(record.branch), merged]
+                    .into_iter()
+                    .flatten()
+                    .any(|b| Some(b) == spans.branch)
         }
         Undo::Source(source) => record.source.as_ref().is_some_and(|from| from.path == *source),
     }
@@ -208,7 +237,8 @@ fn touched(view: &View, undo: &Undo, spans: &Spans) -> Result<BTreeSet<Uri>> {
         Undo::Commit(_) => {
             for sequence in spans.commit.clone() {
                 let record = view.store().record(sequence)?;
-                if !record.system && !record.purged && view.lineage().hold(record.branch, sequence) {
+                if !record.system && !record.purged && view.lineage().hold(record.branch, sequence)
+                {
                     uris.insert(record.uri);
                 }
             }
@@ -219,7 +249,8 @@ fn touched(view: &View, undo: &Undo, spans: &Spans) -> Result<BTreeSet<Uri>> {
     }
     let seqs = Some(view.store().sequences(view.lineage(), Class::Memory)?);
     let filter = kapsa_index::Filter { seqs, ..filter.to_index() };
-    let mut sequences = view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
+    let mut sequences =
+        view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)?;
     if let Some(branch) = spans.branch {
         let own = view.store().sequences(&Lineage::alone(branch), Class::Memory)?;
         sequences.extend(own.ranges().iter().flat_map(std::clone::Clone::clone));
@@ -237,13 +268,21 @@ fn spans_of(view: &View, undo: &Undo) -> Result<Spans> {
     let mut spans = Spans { commit: 0..0, branch: None };
     match undo {
         Undo::Source(_) => {}
-        Undo::Run(run) => spans.branch = branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id),
+        Undo::Run(run) => {
+            spans.branch =
+                branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id)
+        }
         Undo::Commit(sequence) => {
             // Fails for a sequence that does not exist.
             view.store().record(*sequence)?;
             let commits = view.store().snapshot().commits()?;
-            let of = |commit: &&kapsa_capsule::CommitSpan| (commit.first_sequence..commit.next_sequence).contains(sequence);
-            spans.commit = commits.iter().find(of).map_or(0..0, |commit| commit.first_sequence..commit.next_sequence);
+            let of = |commit: &&kapsa_capsule::CommitSpan| {
+                (commit.first_sequence..commit.next_sequence).contains(sequence)
+            };
+            spans.commit = commits
+                .iter()
+                .find(of)
+                .map_or(0..0, |commit| commit.first_sequence..commit.next_sequence);
         }
     }
     Ok(spans)
@@ -252,10 +291,16 @@ fn spans_of(view: &View, undo: &Undo) -> Result<Spans> {
 /// What is to count under a URI again, if something that counts is to be undone: what else counts, or else what did before.
 fn earlier(view: &View, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
     let Some(head) = view.newest(uri)? else { return Ok(Earlier::Nothing) };
-    let heads = head.all().map(|sequence| view.store().record(sequence)).collect::<Result<Vec<_>>>()?;
-    let (undone, others): (Vec<Record>, Vec<Record>) = heads.into_iter().partition(|record| is_undone(undo, record, spans));
+    let heads =
+        head.all().map(|sequence| view.store().record(sequence)).collect::<Result<Vec<_>>>()?;
+    let (undone, others): (Vec<Record>, Vec<Record>) =
+        heads.into_iter().partition(|record| is_undone(undo, record, spans));
     if undone.is_empty() {
-        let any = view.revisions(uri)?.into_iter().map(|s| view.store().record(s)).collect::<Result<Vec<_>>>()?;
+        let any = view
+            .revisions(uri)?
+            .into_iter()
+            .map(|s| view.store().record(s))
+            .collect::<Result<Vec<_>>>()?;
         let touched = any.iter().any(|record| is_undone(undo, record, spans));
         return Ok(if touched { Earlier::Kept } else { Earlier::Nothing });
     }
@@ -263,7 +308,9 @@ fn earlier(view: &View, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier
         return Ok(Earlier::Back(head.sequence, others));
     }
     let mut back = Vec::new();
-    for sequence in view.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence) {
+    for sequence in
+        view.revisions(uri)?.into_iter().rev().filter(|sequence| *sequence < head.sequence)
+    {
         let body = view.store().body(sequence)?;
         // What was purged does not come back, erased or not yet.
         if body.operation == Operation::Purge || view.store().is_purged(uri, sequence)? {

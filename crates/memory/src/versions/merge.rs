@@ -105,7 +105,9 @@ impl Selector {
     #[must_use]
     pub fn matches(&self, record: &Record) -> bool {
         match self {
-            Selector::Uri(pattern) => pattern.matches(record.uri.short()) || pattern.matches(record.uri.as_str()),
+            Selector::Uri(pattern) => {
+                pattern.matches(record.uri.short()) || pattern.matches(record.uri.as_str())
+            }
             Selector::Kind(kind) => record.kind == *kind,
             Selector::Label(label) => record.label == *label,
         }
@@ -195,7 +197,9 @@ pub struct MergePlan {
 impl MergePlan {
     /// Conflicts that nothing decides.
     pub fn conflicts(&self) -> impl Iterator<Item = &MergeItem> {
-        self.items.iter().filter(|item| item.outcome == MergeOutcome::Conflict && item.choice.is_none())
+        self.items
+            .iter()
+            .filter(|item| item.outcome == MergeOutcome::Conflict && item.choice.is_none())
     }
 }
 
@@ -237,7 +241,12 @@ impl Sides {
         check_direction(request, &from, &to)?;
         let from_lines = view.store().lineage_of(from.id)?;
         let fork = from_lines.below_on(to.id);
-        Ok(Sides { fork, from_id: from.id, to: view.with(view.store().lineage_of(to.id)?), from: view.with(from_lines) })
+        Ok(Sides {
+            fork,
+            from_id: from.id,
+            to: view.with(view.store().lineage_of(to.id)?),
+            from: view.with(from_lines),
+        })
     }
 
     /// The newest own revision of every URI that the branch wrote.
@@ -252,7 +261,9 @@ impl Sides {
         }
         newest.retain(|_, body| body.operation != Operation::Purge);
         if newest.len() > MERGE_RECORDS_MAX {
-            return Err(misuse(&format!("a merge brings over at most {MERGE_RECORDS_MAX} records")));
+            return Err(misuse(&format!(
+                "a merge brings over at most {MERGE_RECORDS_MAX} records"
+            )));
         }
         Ok(newest)
     }
@@ -264,7 +275,9 @@ impl Sides {
             None => None,
         };
         let theirs = self.from.store().counting_with(&tip)?;
-        let ours = newest.as_ref().map_or(Ok(Vec::new()), |newest| self.to.store().counting_with(newest))?;
+        let ours = newest
+            .as_ref()
+            .map_or(Ok(Vec::new()), |newest| self.to.store().counting_with(newest))?;
         let is_newer = newest.as_ref().is_some_and(|newest| newest.record.sequence >= self.fork);
         let base = if is_newer { &self.base(&uri)? } else { &ours };
         if same(&theirs, &ours) || same(&theirs, base) {
@@ -282,18 +295,37 @@ impl Sides {
         let base = base.last().map(|body| body.record.clone());
         let ours_heads = ours.iter().map(|body| body.record.sequence).collect();
         let others = theirs.into_iter().map(|body| body.record);
-        let conflicts_with = others.filter(|record| record.sequence != tip.record.sequence).collect();
+        let conflicts_with =
+            others.filter(|record| record.sequence != tip.record.sequence).collect();
         let (theirs, ours) = (tip.record, newest.map(|newest| newest.record));
-        Ok(Some(MergeItem { uri, outcome, theirs, ours, base, choice: None, note: String::new(), conflicts_with, ours_heads }))
+        Ok(Some(MergeItem {
+            uri,
+            outcome,
+            theirs,
+            ours,
+            base,
+            choice: None,
+            note: String::new(),
+            conflicts_with,
+            ours_heads,
+        }))
     }
 
     /// What both sides had last: the newest of the branch's revisions that the target was brought or decided about, or else what the
     /// branch saw when it left.
     fn base(&self, uri: &Uri) -> Result<Vec<Body>> {
         let mut agreed = None;
-        for sequence in self.to.revisions(uri)?.into_iter().rev().take_while(|&sequence| sequence >= self.fork) {
-            let origin = self.to.store().record(sequence)?.origin.filter(|origin| origin.branch == self.from_id);
-            agreed = agreed.max(origin.map(|origin| origin.sequence).filter(|&origin| origin < sequence));
+        for sequence in
+            self.to.revisions(uri)?.into_iter().rev().take_while(|&sequence| sequence >= self.fork)
+        {
+            let origin = self
+                .to
+                .store()
+                .record(sequence)?
+                .origin
+                .filter(|origin| origin.branch == self.from_id);
+            agreed = agreed
+                .max(origin.map(|origin| origin.sequence).filter(|&origin| origin < sequence));
         }
         match agreed {
             Some(agreed) if self.from.store().is_purged(uri, agreed)? => Ok(Vec::new()),
@@ -304,18 +336,25 @@ impl Sides {
 
     fn events(&self, mode: Mode) -> Result<u64> {
         let curated_only = mode == Mode::Curated;
-        let events = event::seen(&self.from, &EventRequest { curated_only, ..EventRequest::default() })?;
+        let events =
+            event::seen(&self.from, &EventRequest { curated_only, ..EventRequest::default() })?;
         Ok(events.len() as u64)
     }
 }
 
 fn check_direction(request: &MergeRequest, from: &Made, to: &Made) -> Result<()> {
     if from.id == BranchId::MAIN || from.parent != to.id {
-        let reason = format!("{} did not leave {}: a branch is merged into the one that it left", request.from, request.to);
+        let reason = format!(
+            "{} did not leave {}: a branch is merged into the one that it left",
+            request.from, request.to
+        );
         return Err(Error::InvalidOperation { reason });
     }
     if to.archived {
-        return Err(misuse(&format!("branch {} is archived: nothing can be merged into it", request.to)));
+        return Err(misuse(&format!(
+            "branch {} is archived: nothing can be merged into it",
+            request.to
+        )));
     }
     Ok(())
 }
@@ -325,7 +364,9 @@ pub(crate) fn same(a: &[Body], b: &[Body]) -> bool {
     let (Some((a, a_beside)), Some((b, b_beside))) = (a.split_last(), b.split_last()) else {
         return a.is_empty() && b.is_empty();
     };
-    let within = |some: &[Body], all: &[Body]| some.iter().all(|one| all.iter().any(|other| says_the_same(one, other)));
+    let within = |some: &[Body], all: &[Body]| {
+        some.iter().all(|one| all.iter().any(|other| says_the_same(one, other)))
+    };
     says_the_same(a, b) && within(a_beside, b_beside) && within(b_beside, a_beside)
 }
 
@@ -333,8 +374,10 @@ pub(crate) fn same(a: &[Body], b: &[Body]) -> bool {
 fn says_the_same(a: &Body, b: &Body) -> bool {
     let (x, y) = (&a.record, &b.record);
     a.operation == b.operation
-        && (&x.title, &x.text, &x.kind, &x.label, &x.tags) == (&y.title, &y.text, &y.kind, &y.label, &y.tags)
-        && (&x.metadata, &x.entity, &x.domain, x.confidence) == (&y.metadata, &y.entity, &y.domain, y.confidence)
+        && (&x.title, &x.text, &x.kind, &x.label, &x.tags)
+            == (&y.title, &y.text, &y.kind, &y.label, &y.tags)
+        && (&x.metadata, &x.entity, &x.domain, x.confidence)
+            == (&y.metadata, &y.entity, &y.domain, y.confidence)
         && x.source == y.source
 }
 
@@ -374,14 +417,17 @@ pub(crate) fn plan_in(view: &View, request: &MergeRequest) -> Result<MergePlan> 
 }
 
 fn wanted(request: &MergeRequest, theirs: &Record) -> bool {
-    let matched = |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(theirs));
+    let matched =
+        |selectors: &[Selector]| selectors.iter().any(|selector| selector.matches(theirs));
     let kept = request.mode == Mode::Full || !UNCURATED_KINDS.contains(&theirs.kind.as_str());
     kept && (request.include.is_empty() || matched(&request.include)) && !matched(&request.exclude)
 }
 
 /// What came after the review is not part of it.
 fn is_unlisted(request: &MergeRequest, item: &MergeItem) -> bool {
-    request.only_listed && item.outcome != MergeOutcome::Conflict && !request.rulings.contains_key(&item.uri)
+    request.only_listed
+        && item.outcome != MergeOutcome::Conflict
+        && !request.rulings.contains_key(&item.uri)
 }
 
 fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
@@ -389,14 +435,18 @@ fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
     if let Some(Ruling { seen: Some((ours, theirs)), .. }) = ruling
         && (*ours, *theirs) != (item.ours.as_ref().map(|ours| ours.sequence), item.theirs.sequence)
     {
-        let reason = format!("{} has changed since it was reviewed; plan the merge again", item.uri);
+        let reason =
+            format!("{} has changed since it was reviewed; plan the merge again", item.uri);
         return Err(Error::InvalidOperation { reason });
     }
     let skipped = ruling.filter(|ruling| ruling.choice == Choice::Skip);
     if item.outcome == MergeOutcome::Conflict || skipped.is_some() {
         item.choice = ruling.map(|ruling| ruling.choice.clone()).or_else(|| request.rule.clone());
     }
-    item.note = ruling.map(|ruling| ruling.note.clone()).filter(|note| !note.is_empty()).unwrap_or_else(|| request.note.clone());
+    item.note = ruling
+        .map(|ruling| ruling.note.clone())
+        .filter(|note| !note.is_empty())
+        .unwrap_or_else(|| request.note.clone());
     Ok(item)
 }
 
@@ -411,7 +461,10 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
         return Ok(MergeResult::Conflicts(plan));
     }
     let view = writer.view()?;
-    let (from, to) = (branches::named(view.store(), &request.from)?.id, branches::named(view.store(), &request.to)?.id);
+    let (from, to) = (
+        branches::named(view.store(), &request.from)?.id,
+        branches::named(view.store(), &request.to)?.id,
+    );
     let next = view.store().snapshot().commit().next_sequence;
     let mut all = Vec::new();
     for item in &plan.items {
@@ -431,7 +484,13 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
 ///
 /// # Errors
 /// `BranchNotFound`, `UriNotFound`.
-pub fn cherry_pick(writer: &mut Writer, uri: &Uri, from: &str, by: &str, note: &str) -> Result<Put> {
+pub fn cherry_pick(
+    writer: &mut Writer,
+    uri: &Uri,
+    from: &str,
+    by: &str,
+    note: &str,
+) -> Result<Put> {
     let view = writer.view()?;
     let source = view.with(branches::lineage_of(view.store(), from)?);
     let picked = source.counting(uri)?;
@@ -448,7 +507,8 @@ pub fn cherry_pick(writer: &mut Writer, uri: &Uri, from: &str, by: &str, note: &
         }),
         ..Envelope::default()
     };
-    let puts = writer.write(together(picked.iter().map(|body| &body.record), next, Vec::new(), of))?;
+    let puts =
+        writer.write(together(picked.iter().map(|body| &body.record), next, Vec::new(), of))?;
     let change = puts.first().map(|first| first.change);
     let newest = puts.into_iter().next_back().zip(change);
     newest.map(|(put, change)| Put { change, ..put }).ok_or_else(|| not_found(uri))
@@ -465,7 +525,13 @@ fn checkpoint(plan: &MergePlan, to: BranchId, id: &str) -> Result<Pending> {
     new.pending(id, false, to)
 }
 
-fn event(plan: &MergePlan, request: &MergeRequest, checkpoint: &str, last: u64, written: u64) -> NewEvent {
+fn event(
+    plan: &MergePlan,
+    request: &MergeRequest,
+    checkpoint: &str,
+    last: u64,
+    written: u64,
+) -> NewEvent {
     let mut payload = Map::new();
     let mut put = |name: &str, value: Value| payload.insert(name.to_string(), value);
     put("from_branch", plan.from.clone().into());
@@ -475,17 +541,29 @@ fn event(plan: &MergePlan, request: &MergeRequest, checkpoint: &str, last: u64, 
     put("uris_merged", written.into());
     put("events_merged", plan.events.into());
     put("from_sequence", last.into());
-    let count = |choice: fn(&Choice) -> bool| plan.items.iter().filter(|item| item.choice.as_ref().is_some_and(choice)).count();
+    let count = |choice: fn(&Choice) -> bool| {
+        plan.items.iter().filter(|item| item.choice.as_ref().is_some_and(choice)).count()
+    };
     put("conflicts_decided", count(|choice| *choice != Choice::Skip).into());
     put("skipped", count(|choice| *choice == Choice::Skip).into());
     if !request.note.is_empty() {
         put("note", request.note.clone().into());
     }
-    let run = plan.from.strip_prefix(crate::versions::branch::RUN_PREFIX).unwrap_or_default().replace('/', "-");
+    let run = plan
+        .from
+        .strip_prefix(crate::versions::branch::RUN_PREFIX)
+        .unwrap_or_default()
+        .replace('/', "-");
     if !run.is_empty() {
         put("run_id", run.clone().into());
     }
-    NewEvent { run, stage: MERGE_STAGE.to_string(), agent: request.by.clone(), payload, ..NewEvent::new(EventType::BranchMerged) }
+    NewEvent {
+        run,
+        stage: MERGE_STAGE.to_string(),
+        agent: request.by.clone(),
+        payload,
+        ..NewEvent::new(EventType::BranchMerged)
+    }
 }
 
 /// One URI on its way to the target.
@@ -504,12 +582,23 @@ impl Merging<'_> {
         let live = |record: &&Record| !record.tombstone;
         match &item.choice {
             Some(Choice::Skip) => Vec::new(),
-            Some(Choice::Ours) => vec![self.stays(item.ours.as_ref().unwrap_or(&item.theirs), Decision::Ours)],
-            Some(Choice::Edited(text)) => {
-                let like = if item.theirs.tombstone { item.ours.as_ref().unwrap_or(&item.theirs) } else { &item.theirs };
-                vec![copy(&Record { text: text.clone(), ..like.clone() }, self.envelope(Decision::Edited, Vec::new()))]
+            Some(Choice::Ours) => {
+                vec![self.stays(item.ours.as_ref().unwrap_or(&item.theirs), Decision::Ours)]
             }
-            Some(Choice::Contested) if item.ours.as_ref().is_some_and(|ours| live(&ours)) && live(&&item.theirs) => {
+            Some(Choice::Edited(text)) => {
+                let like = if item.theirs.tombstone {
+                    item.ours.as_ref().unwrap_or(&item.theirs)
+                } else {
+                    &item.theirs
+                };
+                vec![copy(
+                    &Record { text: text.clone(), ..like.clone() },
+                    self.envelope(Decision::Edited, Vec::new()),
+                )]
+            }
+            Some(Choice::Contested)
+                if item.ours.as_ref().is_some_and(|ours| live(&ours)) && live(&&item.theirs) =>
+            {
                 self.all(Decision::Contested, item.ours_heads.clone())
             }
             // There is nothing to contest where one side forgot: what is alive stays.
@@ -554,7 +643,10 @@ pub(crate) fn together<'a>(
 ) -> Vec<Pending> {
     let mut pending = Vec::new();
     for (record, sequence) in records.zip(next..) {
-        pending.push(copy(record, Envelope { conflicts_with: conflicts_with.clone(), ..envelope(record) }));
+        pending.push(copy(
+            record,
+            Envelope { conflicts_with: conflicts_with.clone(), ..envelope(record) },
+        ));
         conflicts_with.push(sequence);
     }
     pending

@@ -53,8 +53,13 @@ pub struct Captured {
 /// `InvalidOperation` for a field that no policy has, or none at all.
 pub fn canonical(given: &Map<String, Value>) -> Result<Map<String, Value>> {
     const OURS: [&str; 5] = ["schema_version", "policy_id", "hash", "created_at", "drift_from"];
-    if let Some(odd) = given.keys().find(|name| !PARTS.contains(&name.as_str()) && !OURS.contains(&name.as_str())) {
-        return Err(misuse(&format!("a policy has no `{odd}`; its parts are {}", PARTS.join(", "))));
+    if let Some(odd) =
+        given.keys().find(|name| !PARTS.contains(&name.as_str()) && !OURS.contains(&name.as_str()))
+    {
+        return Err(misuse(&format!(
+            "a policy has no `{odd}`; its parts are {}",
+            PARTS.join(", ")
+        )));
     }
     if PARTS.iter().all(|part| given.get(*part).is_none_or(Value::is_null)) {
         return Err(misuse(&format!("a policy needs at least one of {}", PARTS.join(", "))));
@@ -85,10 +90,14 @@ fn canonical_text(value: &Value) -> String {
         Value::Object(fields) => {
             let mut names: Vec<&String> = fields.keys().collect();
             names.sort();
-            let field = |name: &&String| format!("{}:{}", Value::String((*name).clone()), canonical_text(&fields[*name]));
+            let field = |name: &&String| {
+                format!("{}:{}", Value::String((*name).clone()), canonical_text(&fields[*name]))
+            };
             format!("{{{}}}", names.iter().map(field).collect::<Vec<_>>().join(","))
         }
-        Value::Array(entries) => format!("[{}]", entries.iter().map(canonical_text).collect::<Vec<_>>().join(",")),
+        Value::Array(entries) => {
+            format!("[{}]", entries.iter().map(canonical_text).collect::<Vec<_>>().join(","))
+        }
         other => other.to_string(),
     }
 }
@@ -100,7 +109,10 @@ pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
         seqs: Some(view.store().sequences(view.lineage(), Class::System)?),
         ..kapsa_index::Filter::default()
     };
-    let Some(&event) = view.store().searcher()?.newest(&filter, 1, None, &mut |_| true)?.first() else { return Ok(None) };
+    let Some(&event) = view.store().searcher()?.newest(&filter, 1, None, &mut |_| true)?.first()
+    else {
+        return Ok(None);
+    };
     let payload = view.store().record(event)?.metadata;
     let id = payload.get("policy_id").and_then(Value::as_str).unwrap_or_default();
     of_id(view, id)
@@ -110,7 +122,9 @@ pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
 fn of_id(view: &View, id: &str) -> Result<Option<PolicySnapshot>> {
     let Ok(uri) = Uri::policy(id) else { return Ok(None) };
     // A policy belongs to no branch: whoever names it means the same one.
-    let Some(head) = view.store().newest_under(&uri, &Lineage::all().before(view.lineage().below()))? else {
+    let Some(head) =
+        view.store().newest_under(&uri, &Lineage::all().before(view.lineage().below()))?
+    else {
         return Ok(None);
     };
     Ok(snapshot_of(view.store().record(head.sequence)?))
@@ -120,14 +134,24 @@ fn of_id(view: &View, id: &str) -> Result<Option<PolicySnapshot>> {
 fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
     let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).map(str::to_string);
     let (id, hash, drift_from) = (text("policy_id")?, text("hash")?, text("drift_from"));
-    (record.kind == KIND).then(|| PolicySnapshot { id, hash, uri: record.uri.clone(), drift_from, record })
+    (record.kind == KIND).then(|| PolicySnapshot {
+        id,
+        hash,
+        uri: record.uri.clone(),
+        drift_from,
+        record,
+    })
 }
 
 /// Captures a policy: when it is not the one that holds on this branch, it is written together with the event that records it.
 ///
 /// # Errors
 /// `InvalidOperation` when it is no policy.
-pub fn capture(writer: &mut Writer, given: &Map<String, Value>, created_at: &str) -> Result<Captured> {
+pub fn capture(
+    writer: &mut Writer,
+    given: &Map<String, Value>,
+    created_at: &str,
+) -> Result<Captured> {
     let parts = canonical(given)?;
     let hash = hash(&parts);
     let before = in_force(writer.view()?)?;
@@ -145,18 +169,30 @@ pub fn capture(writer: &mut Writer, given: &Map<String, Value>, created_at: &str
     if let Some(before) = &before {
         put("drift_from", &before.id);
     }
-    let given: Vec<&str> = PARTS.into_iter().filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null())).collect();
+    let given: Vec<&str> = PARTS
+        .into_iter()
+        .filter(|part| metadata.get(*part).is_some_and(|value| !value.is_null()))
+        .collect();
     let text = format!("policy {}: {}", &hash[..12], given.join(", "));
-    let record =
-        NewRecord { kind: KIND.to_string(), title: format!("Policy {}", &hash[..12]), metadata, ..NewRecord::text(text) };
+    let record = NewRecord {
+        kind: KIND.to_string(),
+        title: format!("Policy {}", &hash[..12]),
+        metadata,
+        ..NewRecord::text(text)
+    };
     record.check_fields()?;
     let envelope = Envelope { branch: writer.branch_id(), ..Envelope::default() };
-    let policy = Pending { name: Name::Given(uri.clone()), what: What::Put(Box::new(record)), envelope };
-    let payload = [("policy_uri", uri.as_str()), ("policy_id", id.as_str()), ("policy_hash", hash.as_str())];
-    let payload = payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
-    let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }.pending(writer.branch_id())?;
+    let policy =
+        Pending { name: Name::Given(uri.clone()), what: What::Put(Box::new(record)), envelope };
+    let payload =
+        [("policy_uri", uri.as_str()), ("policy_id", id.as_str()), ("policy_hash", hash.as_str())];
+    let payload =
+        payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
+    let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }
+        .pending(writer.branch_id())?;
     writer.write(vec![policy, event])?;
-    let policy = of_id(writer.view()?, &id)?.ok_or_else(|| misuse("the policy that was just written is not there"))?;
+    let policy = of_id(writer.view()?, &id)?
+        .ok_or_else(|| misuse("the policy that was just written is not there"))?;
     Ok(Captured { policy, changed: true })
 }
 
@@ -188,7 +224,9 @@ mod tests {
 
     #[test]
     fn the_hash_knows_no_order_of_keys_prompts_and_files() {
-        let a = object(json!({"prompts": ["b", "a"], "weights": {"x": 1, "y": {"p": 1, "q": 2}}, "source_files": ["2", "1"]}));
+        let a = object(
+            json!({"prompts": ["b", "a"], "weights": {"x": 1, "y": {"p": 1, "q": 2}}, "source_files": ["2", "1"]}),
+        );
         let b = object(
             json!({"source_files": ["1", "2"], "weights": {"y": {"q": 2, "p": 1}, "x": 1}, "prompts": ["a", "b"], "hash": "old",
             "policy_id": "old", "created_at": "then"}),
@@ -198,6 +236,9 @@ mod tests {
         assert_eq!(of(&a).len(), 64);
         let other = object(json!({"weights": {"x": 2}}));
         assert_ne!(of(&a), of(&other));
-        assert!(canonical(&object(json!({}))).is_err() && canonical(&object(json!({"wieghts": 1}))).is_err());
+        assert!(
+            canonical(&object(json!({}))).is_err()
+                && canonical(&object(json!({"wieghts": 1}))).is_err()
+        );
     }
 }

@@ -60,12 +60,15 @@ pub struct ReplayIssue {
 /// `InvalidOperation` when nothing is known of the run.
 pub fn timeline(reader: &Reader, run: &str, types: &[EventType]) -> Result<Vec<Replayed>> {
     let (run, on_branch) = of_run(reader, run)?;
-    let own =
-        on_branch.view().lineage().own() != reader.view().lineage().own() || on_branch.branch()? == branch::run_branch(&run)?;
+    let own = on_branch.view().lineage().own() != reader.view().lineage().own()
+        || on_branch.branch()? == branch::run_branch(&run)?;
     let of_run = if own { None } else { Some(run.clone()) };
     let request = EventRequest { types: types.to_vec(), run: of_run, ..EventRequest::default() };
-    let mut all: Vec<Replayed> = event::list(&on_branch, &request)?.into_iter().map(Replayed::Event).collect();
-    let checkpoints = checkpoint::list(&on_branch, false)?.into_iter().filter(|checkpoint| own || checkpoint.run == run);
+    let mut all: Vec<Replayed> =
+        event::list(&on_branch, &request)?.into_iter().map(Replayed::Event).collect();
+    let checkpoints = checkpoint::list(&on_branch, false)?
+        .into_iter()
+        .filter(|checkpoint| own || checkpoint.run == run);
     all.extend(checkpoints.map(Replayed::Checkpoint));
     if all.is_empty() && types.is_empty() {
         return Err(misuse(&format!("nothing is known of the run {run}")));
@@ -90,15 +93,27 @@ fn of_run(reader: &Reader, run: &str) -> Result<(String, Reader)> {
 ///
 /// # Errors
 /// As [`timeline`].
-pub fn verify(reader: &Reader, run: &str, retrievals: bool, sequence: bool) -> Result<Vec<ReplayIssue>> {
+pub fn verify(
+    reader: &Reader,
+    run: &str,
+    retrievals: bool,
+    sequence: bool,
+) -> Result<Vec<ReplayIssue>> {
     let mut issues = Vec::new();
     let mut requests: HashMap<String, Event> = HashMap::new();
     let mut last = i64::MIN;
     for entry in timeline(reader, run, &[])? {
         let Replayed::Event(event) = entry else { continue };
-        let text = |name: &str| event.payload.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+        let text = |name: &str| {
+            event.payload.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
+        };
         if sequence && event.timestamp < last {
-            issues.push(issue("sequence", false, "it tells of an earlier time than the event before it".to_string(), &event));
+            issues.push(issue(
+                "sequence",
+                false,
+                "it tells of an earlier time than the event before it".to_string(),
+                &event,
+            ));
         }
         last = last.max(event.timestamp);
         match event.event_type {
@@ -109,7 +124,12 @@ pub fn verify(reader: &Reader, run: &str, retrievals: bool, sequence: bool) -> R
             EventType::StageTransition if sequence => {
                 let id = text("checkpoint_id");
                 if checkpoints::by_id(&reader.view().with(Lineage::all()), &id)?.is_none() {
-                    issues.push(issue("sequence", true, format!("there is no checkpoint {id}"), &event));
+                    issues.push(issue(
+                        "sequence",
+                        true,
+                        format!("there is no checkpoint {id}"),
+                        &event,
+                    ));
                 }
             }
             _ => {}
@@ -119,14 +139,28 @@ pub fn verify(reader: &Reader, run: &str, retrievals: bool, sequence: bool) -> R
 }
 
 /// Checks one answer: every hit resolves as of then, and a search of ours finds the same again.
-fn check_retrieval(reader: &Reader, answer: &Event, request: Option<&Event>) -> Result<Vec<ReplayIssue>> {
+fn check_retrieval(
+    reader: &Reader,
+    answer: &Event,
+    request: Option<&Event>,
+) -> Result<Vec<ReplayIssue>> {
     const CHECK: &str = "retrieval";
     let then = reader.on(&answer.branch, Some(&AsOf::Sequence(answer.sequence)))?;
-    let hits: Vec<&str> = answer.payload["hit_uris"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let hits: Vec<&str> = answer.payload["hit_uris"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let mut issues = Vec::new();
     for hit in &hits {
         if Uri::parse(hit).and_then(|uri| then.get(&uri)).is_err() {
-            issues.push(issue(CHECK, true, format!("{hit} resolves to nothing as of then"), answer));
+            issues.push(issue(
+                CHECK,
+                true,
+                format!("{hit} resolves to nothing as of then"),
+                answer,
+            ));
         }
     }
     let Some(request) = request else {
@@ -136,7 +170,8 @@ fn check_retrieval(reader: &Reader, answer: &Event, request: Option<&Event>) -> 
     if request.payload.get("source").and_then(Value::as_str) == Some(SOURCE) {
         let query = request.payload.get("query").and_then(Value::as_str).unwrap_or_default();
         let asked = reader.on(&request.branch, Some(&AsOf::Sequence(request.sequence)))?;
-        let k = request.payload["config"].get("k").and_then(Value::as_u64).unwrap_or(hits.len() as u64);
+        let k =
+            request.payload["config"].get("k").and_then(Value::as_u64).unwrap_or(hits.len() as u64);
         let found = asked.find(&FindRequest { k: k as usize, ..FindRequest::new(query) })?;
         let again: Vec<&str> = found.hits.iter().map(|hit| hit.record.uri.as_str()).collect();
         if again != hits {

@@ -34,7 +34,11 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
         torn_bytes: file.file_bytes - file.committed_bytes,
         uri_count: if count_uris { Some(counts::uris(view)?) } else { None },
         branch_count: if count_uris { Some(branch::list(reader)?.len() as u64) } else { None },
-        checkpoint_count: if count_uris { Some(count_system(view, kinds::CHECKPOINT)?) } else { None },
+        checkpoint_count: if count_uris {
+            Some(count_system(view, kinds::CHECKPOINT)?)
+        } else {
+            None
+        },
         event_count: if count_uris { Some(count_system(view, kinds::EVENT)?) } else { None },
     })
 }

@@ -42,13 +42,19 @@ pub(crate) fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
             if (1..=newest).contains(sequence) {
                 return Ok(sequence + 1);
             }
-            Err(unknown(view, &format!("#{sequence}"), format!("the capsule holds #1 to #{newest}")))
+            Err(unknown(
+                view,
+                &format!("#{sequence}"),
+                format!("the capsule holds #1 to #{newest}"),
+            ))
         }
         AsOf::Time(time) => at_time(view, *time, "that time"),
         AsOf::Named { name, or } => match (checkpoint_named(view, name)?, or) {
             (Some(found), _) => Ok(found.sequence + 1),
             (None, Some(time)) => at_time(view, *time, name),
-            (None, None) => Err(unknown(view, name, "no checkpoint has this id or label".to_string())),
+            (None, None) => {
+                Err(unknown(view, name, "no checkpoint has this id or label".to_string()))
+            }
         },
     }
 }
@@ -71,14 +77,20 @@ pub(crate) fn checkpoint_named(view: &View, name: &str) -> Result<Option<Checkpo
     }
     let seqs = view.store().sequences(view.lineage(), Class::System)?;
     let labelled = checkpoints::labelled(name, seqs);
-    if let Some(&sequence) = view.store().searcher()?.newest(&labelled, 1, None, &mut |_| true)?.first() {
+    if let Some(&sequence) =
+        view.store().searcher()?.newest(&labelled, 1, None, &mut |_| true)?.first()
+    {
         return Ok(Some(checkpoints::at(view, sequence)?));
     }
-    let elsewhere = checkpoints::labelled(name, view.store().sequences(&Lineage::all(), Class::System)?);
+    let elsewhere =
+        checkpoints::labelled(name, view.store().sequences(&Lineage::all(), Class::System)?);
     match view.store().searcher()?.newest(&elsewhere, 1, None, &mut |_| true)?.first() {
         None => Ok(None),
         Some(&sequence) => {
-            let reason = format!("a checkpoint with this label is on {}", checkpoints::at(view, sequence)?.branch);
+            let reason = format!(
+                "a checkpoint with this label is on {}",
+                checkpoints::at(view, sequence)?.branch
+            );
             Err(unknown(view, name, reason))
         }
     }
@@ -95,7 +107,11 @@ fn at_time(view: &View, time: Micros, text: &str) -> Result<u64> {
             _ => high = middle,
         }
     }
-    if low > 1 { Ok(low) } else { Err(unknown(view, text, "nothing had been remembered by then".to_string())) }
+    if low > 1 {
+        Ok(low)
+    } else {
+        Err(unknown(view, text, "nothing had been remembered by then".to_string()))
+    }
 }
 
 /// The first record from `sequence` on, before `end`, whose time is known: an erased one has none.

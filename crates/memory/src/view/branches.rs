@@ -21,7 +21,9 @@ pub(crate) fn named(store: &Store, name: &str) -> Result<Made> {
 
 /// The branch called `name`, which is in its kept form; none when there is none.
 pub(crate) fn find(store: &Store, name: &str) -> Result<Option<Made>> {
-    let Some(head) = store.newest_under(&Uri::branch(name)?, &Lineage::all())? else { return Ok(None) };
+    let Some(head) = store.newest_under(&Uri::branch(name)?, &Lineage::all())? else {
+        return Ok(None);
+    };
     Ok(Made::of(&store.record(head.sequence)?))
 }
 

@@ -76,7 +76,9 @@ pub(crate) fn by_id(view: &View, name: &str) -> Result<Option<Checkpoint>> {
 /// The checkpoint that the record `sequence` is.
 pub(crate) fn at(view: &View, sequence: u64) -> Result<Checkpoint> {
     let record = view.store().record(sequence)?;
-    let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string();
+    let text = |name: &str| {
+        record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
+    };
     Ok(Checkpoint {
         id: record.uri.checkpoint_id().unwrap_or_default().to_string(),
         sequence: record.sequence,

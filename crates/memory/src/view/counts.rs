@@ -18,9 +18,15 @@ pub(crate) fn uris(view: &View) -> Result<u64> {
     let mut more = 0;
     for sequence in view.store().searcher()?.oldest(&filter, LIMIT_NONE, None, &mut |_| true)? {
         let uri = view.store().record(sequence)?.uri;
-        let Some(head) = view.newest(&uri)?.filter(|head| head.sequence == sequence) else { continue };
+        let Some(head) = view.newest(&uri)?.filter(|head| head.sequence == sequence) else {
+            continue;
+        };
         let mut memories = 0;
-        for revision in view.revisions(&uri)?.into_iter().filter(|&revision| head.all().any(|counts| counts == revision)) {
+        for revision in view
+            .revisions(&uri)?
+            .into_iter()
+            .filter(|&revision| head.all().any(|counts| counts == revision))
+        {
             memories += u64::from(view.store().body(revision)?.operation == Operation::Put);
         }
         more += memories.saturating_sub(1);
@@ -35,25 +41,32 @@ fn visible_count(view: &View) -> Result<u64> {
     let seen = |sequence: u64| memories.is_none_or(|seen| seen.contains(sequence));
     let mut hidden = HashSet::new();
     for table in view.store().tables().replaced()? {
-        let pairs = table.pairs()?.filter(|pair| seen(pair.old) && (pair.new == pair.old || seen(pair.new)));
+        let pairs = table
+            .pairs()?
+            .filter(|pair| seen(pair.old) && (pair.new == pair.old || seen(pair.new)));
         hidden.extend(pairs.map(|pair| pair.old));
     }
     let mut visible = 0;
     for body in tail.bodies.iter().flatten() {
         let record = &body.record;
         let counts = seen(record.sequence) && body.operation == Operation::Put;
-        visible += u64::from(counts && !tail.replaces(&record.uri, record.sequence, view.lineage()));
+        visible +=
+            u64::from(counts && !tail.replaces(&record.uri, record.sequence, view.lineage()));
         let purge = body.operation == Operation::Purge;
         if body.fresh || !purge && !seen(record.sequence) {
             continue;
         }
         for sequence in view.store().revisions_under(&record.uri, view.lineage())? {
-            if sequence < tail.first_sequence && seen(sequence) && tail.replaces(&record.uri, sequence, view.lineage()) {
+            if sequence < tail.first_sequence
+                && seen(sequence)
+                && tail.replaces(&record.uri, sequence, view.lineage())
+            {
                 hidden.insert(sequence);
             }
         }
     }
-    let indexed = memories
-        .map_or(tail.first_sequence - 1, |seen| seen.within(0..tail.first_sequence).map(|range| range.end - range.start).sum());
+    let indexed = memories.map_or(tail.first_sequence - 1, |seen| {
+        seen.within(0..tail.first_sequence).map(|range| range.end - range.start).sum()
+    });
     Ok((indexed + visible).saturating_sub(hidden.len() as u64))
 }

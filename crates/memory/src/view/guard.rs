@@ -31,7 +31,9 @@ impl Guard {
     /// Whether the principal may know an indexed record.
     pub(super) fn may_know_indexed(&self, store: &Store, sequence: u64) -> Result<bool> {
         let segments = store.snapshot().segments();
-        let Some(index) = segments.partition_point(|meta| meta.first_sequence <= sequence).checked_sub(1) else {
+        let Some(index) =
+            segments.partition_point(|meta| meta.first_sequence <= sequence).checked_sub(1)
+        else {
             return Ok(false);
         };
         match (self.allowed(store, index)?, store.tables().access_table(index)?) {
@@ -64,7 +66,11 @@ impl Guard {
         if let Some(allowed) = cell.get() {
             return Ok(allowed.as_ref());
         }
-        let allowed = store.tables().access_table(index)?.map(|table| table.allowed(&self.terms)).transpose()?;
+        let allowed = store
+            .tables()
+            .access_table(index)?
+            .map(|table| table.allowed(&self.terms))
+            .transpose()?;
         Ok(cell.get_or_init(|| allowed).as_ref())
     }
 }

@@ -13,12 +13,12 @@ use crate::records::uri::Uri;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
-pub mod as_of;
+pub(crate) mod as_of;
 pub(crate) mod branches;
-pub mod checkpoints;
+pub(crate) mod checkpoints;
 pub(crate) mod counts;
 mod guard;
-pub mod raw;
+pub(crate) mod raw;
 mod segment_tables;
 mod store;
 mod tail;
@@ -44,7 +44,10 @@ pub(crate) struct View {
 
 impl std::fmt::Debug for View {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("View").field("snapshot", self.store.snapshot()).field("lineage", &self.lineage).finish_non_exhaustive()
+        f.debug_struct("View")
+            .field("snapshot", self.store.snapshot())
+            .field("lineage", &self.lineage)
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,9 +63,11 @@ impl View {
 
     /// `main` in a snapshot, which shares this one's store when it is of the same commit.
     pub(crate) fn main_of(&self, snapshot: Snapshot) -> View {
-        let (mine, new) = (self.store.snapshot(), &snapshot);
-        let same = new.commit() == mine.commit() && new.file().generation == mine.file().generation;
-        if same { View::of(Arc::clone(&self.store), Lineage::main()) } else { View::new(snapshot) }
+        if self.store.snapshot().is_same(&snapshot) {
+            View::of(Arc::clone(&self.store), Lineage::main())
+        } else {
+            View::new(snapshot)
+        }
     }
 
     /// Another lineage in the same store, for the same principal.
@@ -73,7 +78,10 @@ impl View {
     /// The same, as a principal sees it.
     pub(crate) fn guarded(&self, profile: ClearanceProfile) -> View {
         let guard = Guard::new(profile, self.store.tables().len());
-        View { guard: Some(Arc::new(guard)), ..View::of(Arc::clone(&self.store), self.lineage.clone()) }
+        View {
+            guard: Some(Arc::new(guard)),
+            ..View::of(Arc::clone(&self.store), self.lineage.clone())
+        }
     }
 
     /// What the snapshot holds, whoever looks.
@@ -98,7 +106,9 @@ impl View {
 
     /// Whether whoever looks may know what the capsule writes about itself, branches and the like.
     pub(crate) fn may_know_system(&self) -> bool {
-        self.guard.as_ref().is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
+        self.guard
+            .as_ref()
+            .is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
     }
 
     /// The exact terms that narrow a search to what whoever looks may know; none where it is enough to check each candidate.
@@ -115,7 +125,12 @@ impl View {
         let head = self.store.newest_under(uri, &self.lineage)?;
         match &head {
             // Whoever purges leaves a marker on every branch that wrote the URI, but not on those that only inherit it.
-            Some(newest) if self.lineage != Lineage::main() && self.store.is_purged(uri, newest.sequence)? => Ok(None),
+            Some(newest)
+                if self.lineage != Lineage::main()
+                    && self.store.is_purged(uri, newest.sequence)? =>
+            {
+                Ok(None)
+            }
             _ => Ok(head),
         }
     }
@@ -134,7 +149,9 @@ impl View {
                 None => return Ok((uri, body.operation == Operation::Put)),
             }
         }
-        let reason = format!("{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others");
+        let reason = format!(
+            "{uri} is an alias that leads in a circle, or over more than {ALIASES_MAX} others"
+        );
         Err(Error::InvalidOperation { reason })
     }
 
@@ -168,7 +185,8 @@ impl View {
             return Ok(known.as_ref());
         }
         let all = self.lineage == Lineage::main() && self.store.is_plain()?;
-        let memories = if all { None } else { Some(self.store.sequences(&self.lineage, Class::Memory)?) };
+        let memories =
+            if all { None } else { Some(self.store.sequences(&self.lineage, Class::Memory)?) };
         Ok(self.memories.get_or_init(|| memories).as_ref())
     }
 
@@ -179,10 +197,14 @@ impl View {
         let tail = self.store.tail()?;
         if sequence >= tail.first_sequence {
             let Some(body) = tail.body(sequence) else { return Ok(false) };
-            let counts = body.operation == Operation::Put && !tail.replaces(&body.record.uri, sequence, &self.lineage);
+            let counts = body.operation == Operation::Put
+                && !tail.replaces(&body.record.uri, sequence, &self.lineage);
             return Ok(counts && self.may_know(&body.record));
         }
-        let may_know = self.guard.as_ref().map_or(Ok(true), |guard| guard.may_know_indexed(&self.store, sequence))?;
+        let may_know = self
+            .guard
+            .as_ref()
+            .map_or(Ok(true), |guard| guard.may_know_indexed(&self.store, sequence))?;
         if !may_know || self.is_replaced(sequence)? {
             return Ok(false);
         }

@@ -90,25 +90,49 @@ impl<'a> RawView<'a> {
     ///
     /// # Errors
     /// What the disk or a damaged file reports, or `wanted`.
-    pub fn oldest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
-        self.scan(filter, wanted, |searcher, filter, accept| searcher.oldest(filter, limit, None, accept))
+    pub fn oldest(
+        &self,
+        filter: &ScanFilter,
+        limit: usize,
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<u64>> {
+        self.scan(filter, wanted, |searcher, filter, accept| {
+            searcher.oldest(filter, limit, None, accept)
+        })
     }
 
     /// The last `limit` wanted records, the last one first.
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn newest(&self, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
-        self.scan(filter, wanted, |searcher, filter, accept| searcher.newest(filter, limit, None, accept))
+    pub fn newest(
+        &self,
+        filter: &ScanFilter,
+        limit: usize,
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<u64>> {
+        self.scan(filter, wanted, |searcher, filter, accept| {
+            searcher.newest(filter, limit, None, accept)
+        })
     }
 
     /// The `limit` wanted records that have the most of a query, the best first.
     ///
     /// # Errors
     /// As [`RawView::oldest`].
-    pub fn ranked(&self, query: &Query, filter: &ScanFilter, limit: usize, wanted: Wanted<'_>) -> Result<Vec<u64>> {
+    pub fn ranked(
+        &self,
+        query: &Query,
+        filter: &ScanFilter,
+        limit: usize,
+        wanted: Wanted<'_>,
+    ) -> Result<Vec<u64>> {
         self.scan(filter, wanted, |searcher, filter, accept| {
-            Ok(searcher.search(query, filter, limit, accept)?.into_iter().map(|hit| hit.seq).collect())
+            Ok(searcher
+                .search(query, filter, limit, accept)?
+                .into_iter()
+                .map(|hit| hit.seq)
+                .collect())
         })
     }
 
@@ -176,11 +200,16 @@ impl<'a> RawView<'a> {
         &self,
         filter: &ScanFilter,
         wanted: Wanted<'_>,
-        search: impl FnOnce(&Searcher, &kapsa_index::Filter, &mut dyn FnMut(Candidate<'_>) -> bool) -> kapsa_index::Result<Vec<u64>>,
+        search: impl FnOnce(
+            &Searcher,
+            &kapsa_index::Filter,
+            &mut dyn FnMut(Candidate<'_>) -> bool,
+        ) -> kapsa_index::Result<Vec<u64>>,
     ) -> Result<Vec<u64>> {
         let mut visibility = Visibility::of(self.view);
         let mut accept = |candidate: Candidate<'_>| {
-            visibility.accepts(&candidate) && wanted(candidate.seq()).unwrap_or_else(|error| visibility.fail(error))
+            visibility.accepts(&candidate)
+                && wanted(candidate.seq()).unwrap_or_else(|error| visibility.fail(error))
         };
         let found = search(self.view.store().searcher()?, &self.within(filter)?, &mut accept)?;
         visibility.finish()?;

@@ -54,7 +54,10 @@ impl SegmentTables {
             return Ok(table);
         }
         let meta = &self.snapshot.segments()[index];
-        let table = BranchTable::new(self.snapshot.section(index, BRANCHES)?, meta.first_sequence..meta.next_sequence)?;
+        let table = BranchTable::new(
+            self.snapshot.section(index, BRANCHES)?,
+            meta.first_sequence..meta.next_sequence,
+        )?;
         Ok(cell.get_or_init(|| table))
     }
 
@@ -67,7 +70,9 @@ impl SegmentTables {
         let meta = &self.snapshot.segments()[index];
         let section = self.snapshot.section(index, ACCESS)?;
         let records = meta.next_sequence - meta.first_sequence;
-        let table = section.map(|bytes| AccessTable::new(bytes, meta.first_sequence, records)).transpose()?;
+        let table = section
+            .map(|bytes| AccessTable::new(bytes, meta.first_sequence, records))
+            .transpose()?;
         Ok(cell.get_or_init(|| table).as_ref())
     }
 
@@ -85,7 +90,12 @@ impl SegmentTables {
     }
 
     /// Revisions of a URI in one segment that `lineage` sees, ascending.
-    pub(super) fn revisions(&self, index: usize, uri: &Uri, lineage: &Lineage) -> Result<Vec<Head>> {
+    pub(super) fn revisions(
+        &self,
+        index: usize,
+        uri: &Uri,
+        lineage: &Lineage,
+    ) -> Result<Vec<Head>> {
         let first = self.snapshot.segments()[index].first_sequence;
         let mut found = Vec::new();
         if first >= lineage.below() {

@@ -101,10 +101,13 @@ impl Store {
     pub(crate) fn revisions_under(&self, uri: &Uri, lineage: &Lineage) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         for index in 0..self.tables.len() {
-            all.extend(self.tables.revisions(index, uri, lineage)?.into_iter().map(|head| head.sequence));
+            all.extend(
+                self.tables.revisions(index, uri, lineage)?.into_iter().map(|head| head.sequence),
+            );
         }
         let tail = self.tail()?.revisions(uri).map(|body| &body.record);
-        let mut tail: Vec<u64> = tail.filter(|r| lineage.hold(r.branch, r.sequence)).map(|r| r.sequence).collect();
+        let mut tail: Vec<u64> =
+            tail.filter(|r| lineage.hold(r.branch, r.sequence)).map(|r| r.sequence).collect();
         tail.reverse();
         all.extend(tail);
         Ok(all)
@@ -117,7 +120,8 @@ impl Store {
             Operation::Alias => return self.is_purged_after(uri, sequence),
             Operation::Tombstone | Operation::Purge => return Ok(false),
         }
-        let mut in_tail = self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
+        let mut in_tail =
+            self.tail()?.revisions(uri).take_while(|body| body.record.sequence > sequence);
         if in_tail.any(|body| body.operation == Operation::Purge) {
             return Ok(true);
         }
@@ -134,7 +138,12 @@ impl Store {
     /// Whether a purge of the URI came after a sequence. Segments do not record of an
     /// alias whether it was purged: none is ever listed.
     fn is_purged_after(&self, uri: &Uri, sequence: u64) -> Result<bool> {
-        for later in self.revisions_under(uri, &Lineage::all())?.into_iter().rev().take_while(|&later| later > sequence) {
+        for later in self
+            .revisions_under(uri, &Lineage::all())?
+            .into_iter()
+            .rev()
+            .take_while(|&later| later > sequence)
+        {
             if self.body(later)?.operation == Operation::Purge {
                 return Ok(true);
             }
@@ -178,12 +187,16 @@ impl Store {
             if at == BranchId::MAIN {
                 break Lineage::main();
             }
-            let known = self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(&at).cloned();
+            let known =
+                self.lineages.lock().unwrap_or_else(PoisonError::into_inner).get(&at).cloned();
             if let Some(known) = known {
                 break known;
             }
             if unknown.len() > BRANCH_DEPTH_MAX {
-                return Err(Error::DamagedRecord { sequence: branch.0, reason: "its branch has too many ancestors" });
+                return Err(Error::DamagedRecord {
+                    sequence: branch.0,
+                    reason: "its branch has too many ancestors",
+                });
             }
             match self.made(at)? {
                 Some(made) => {
@@ -195,7 +208,10 @@ impl Store {
         };
         for made in unknown.into_iter().rev() {
             lineage = lineage.child(made.id, made.fork);
-            self.lineages.lock().unwrap_or_else(PoisonError::into_inner).insert(made.id, lineage.clone());
+            self.lineages
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(made.id, lineage.clone());
         }
         Ok(lineage)
     }

@@ -50,11 +50,13 @@ impl Tail {
 
     /// What a search reads of the tail.
     pub(super) fn documents(&self) -> Vec<TailDoc> {
-        let blank = kapsa_index::Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 };
+        let blank =
+            kapsa_index::Document { title: "", text: "", terms: &[], key_hash: 0, time_us: 0 };
         let document = |(offset, body): (usize, &Option<Body>)| {
             let sequence = self.first_sequence + offset as u64;
             let Some(body) = body else { return TailDoc::new(sequence, &blank) };
-            let indexed = Indexed::of_record(&body.record, body.fresh, body.operation == Operation::Purge);
+            let indexed =
+                Indexed::of_record(&body.record, body.fresh, body.operation == Operation::Purge);
             TailDoc::new(sequence, &indexed.document(&body.record.text, body.record.uri.hash()))
         };
         self.bodies.iter().enumerate().map(document).collect()
@@ -68,20 +70,30 @@ impl Tail {
     /// Revisions of `uri` in the tail, newest first, on any branch.
     pub(super) fn revisions<'a>(&'a self, uri: &'a Uri) -> impl Iterator<Item = &'a Body> {
         let sequences = self.revisions.get(&uri.hash()).map(Vec::as_slice).unwrap_or_default();
-        sequences.iter().rev().filter_map(|&s| self.body(s)).filter(move |body| body.record.uri == *uri)
+        sequences
+            .iter()
+            .rev()
+            .filter_map(|&s| self.body(s))
+            .filter(move |body| body.record.uri == *uri)
     }
 
     /// Newest revision of `uri` that `lineage` sees.
     pub(super) fn newest(&self, uri: &Uri, lineage: &Lineage) -> Option<Head> {
-        let body = self.revisions(uri).find(|body| lineage.hold(body.record.branch, body.record.sequence))?;
-        Some(Head { sequence: body.record.sequence, conflicts_with: body.record.conflicts_with.clone() })
+        let body = self
+            .revisions(uri)
+            .find(|body| lineage.hold(body.record.branch, body.record.sequence))?;
+        Some(Head {
+            sequence: body.record.sequence,
+            conflicts_with: body.record.conflicts_with.clone(),
+        })
     }
 
     /// Whether the revision `sequence` of `uri` was replaced, or purged, by one in the tail.
     pub(super) fn replaces(&self, uri: &Uri, sequence: u64, lineage: &Lineage) -> bool {
         self.revisions(uri).take_while(|body| body.record.sequence > sequence).any(|body| {
             let record = &body.record;
-            let seen = lineage.hold(record.branch, record.sequence) && !record.conflicts_with.contains(&sequence);
+            let seen = lineage.hold(record.branch, record.sequence)
+                && !record.conflicts_with.contains(&sequence);
             seen || body.operation == Operation::Purge
         })
     }

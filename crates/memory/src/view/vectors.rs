@@ -12,11 +12,13 @@ use serde_json::{Value, json};
 use super::segment_tables::CheckedSection;
 use super::{Store, View};
 use crate::error::Result;
+use crate::records::codec::Body;
 use crate::records::record::Record;
 
 /// Section of a derived segment that holds vectors.
 pub(crate) const VECTORS: Tag = *b"vectors ";
-const _: () = assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
+const _: () =
+    assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
 
 /// Version of what is embedded of a record: `Texts::of` in `write::embedding`.
 const TEMPLATE: u32 = 1;
@@ -61,8 +63,9 @@ fn model_of(label: &[u8]) -> Option<Model> {
     let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
     let mut hash = [0; 32];
     base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
-    let pooling =
-        [Pooling::Mean, Pooling::First, Pooling::Remote].into_iter().find(|pooling| described["pooling"] == pooling.as_str())?;
+    let pooling = [Pooling::Mean, Pooling::First, Pooling::Remote]
+        .into_iter()
+        .find(|pooling| described["pooling"] == pooling.as_str())?;
     Some(Model {
         name: text("name")?,
         hash,
@@ -80,28 +83,38 @@ pub(super) fn read_blocks(snapshot: &Snapshot) -> Result<Vec<VectorBlock>> {
     for (index, meta) in snapshot.derived().iter().enumerate() {
         let Some(section) = snapshot.derived_section(index, VECTORS)? else { continue };
         let bytes = section.unchecked();
-        let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(Arc::new(CheckedSection(section)), bytes))?;
+        let vectors = kapsa_index::Vectors::open(SegmentBytes::checked_by(
+            Arc::new(CheckedSection(section)),
+            bytes,
+        ))?;
         blocks.push(VectorBlock { meta: *meta, vectors });
     }
     Ok(blocks)
 }
 
 /// The blocks that this model made.
-pub(crate) fn of_model<'a>(store: &'a Store, model: &Model) -> Result<Vec<&'a kapsa_index::Vectors>> {
+pub(crate) fn of_model<'a>(
+    store: &'a Store,
+    model: &Model,
+) -> Result<Vec<&'a kapsa_index::Vectors>> {
     let label = label(model);
-    let fits = |block: &&VectorBlock| block.vectors.label() == label && block.vectors.dimension() == model.dimension as usize;
+    let fits = |block: &&VectorBlock| {
+        block.vectors.label() == label && block.vectors.dimension() == model.dimension as usize
+    };
     Ok(store.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
 }
 
-/// How much has vectors.
+/// How much has vectors. Records of the tail that have nothing to embed count as covered.
 pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
     let blocks = store.vector_blocks()?;
     let next = store.snapshot().commit().next_sequence;
     let Some(epoch) = blocks.iter().map(|block| block.vectors.epoch()).min() else {
         return Ok(Coverage { missing: next - 1, ..Coverage::default() });
     };
-    let (old, new): (Vec<&VectorBlock>, Vec<&VectorBlock>) = blocks.iter().partition(|block| block.vectors.epoch() == epoch);
-    let covered = count(&covered_by(&old));
+    let (old, new): (Vec<&VectorBlock>, Vec<&VectorBlock>) =
+        blocks.iter().partition(|block| block.vectors.epoch() == epoch);
+    let with_vectors = covered_by(&old);
+    let covered = count(&with_vectors) + needing_none(store, &with_vectors)?;
     let next_model = new.last().and_then(|block| model_of(block.vectors.label()));
     Ok(Coverage {
         model: model_of(old[0].vectors.label()),
@@ -113,17 +126,34 @@ pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
     })
 }
 
+/// How many records of the tail lack vectors and need none, such as branches and tombstones.
+fn needing_none(store: &Store, covered: &Sequences) -> Result<u64> {
+    let tail = store.tail()?;
+    let needs_some = |body: &Option<Body>| body.as_ref().is_some_and(Body::is_embedded);
+    let records = (tail.first_sequence..).zip(&tail.bodies);
+    let needs_none = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
+    Ok(needs_none.count() as u64)
+}
+
 /// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
 pub(crate) fn uncovered_since(view: &View, sequence: u64) -> Result<u64> {
     let blocks = view.store().vector_blocks()?;
     let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
-    let old: Vec<&VectorBlock> = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
-    let before = covered_by(&old).ranges().iter().filter(|range| range.start < sequence).map(|range| range.end).max();
+    let old: Vec<&VectorBlock> =
+        blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch).collect();
+    let before = covered_by(&old)
+        .ranges()
+        .iter()
+        .filter(|range| range.start < sequence)
+        .map(|range| range.end)
+        .max();
     Ok(before.unwrap_or(1).min(sequence))
 }
 
 pub(crate) fn covered_by(blocks: &[&VectorBlock]) -> Sequences {
-    Sequences::new(blocks.iter().flat_map(|block| block.vectors.covered().ranges().iter().cloned()).collect())
+    Sequences::new(
+        blocks.iter().flat_map(|block| block.vectors.covered().ranges().iter().cloned()).collect(),
+    )
 }
 
 pub(crate) fn count(sequences: &Sequences) -> u64 {

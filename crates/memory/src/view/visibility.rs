@@ -9,7 +9,12 @@ use crate::records::request::Filter;
 use crate::tables::branch_table::Class;
 
 /// Sequences of visible records that pass `filter`.
-pub(crate) fn list(view: &View, filter: &Filter, limit: usize, newest_first: bool) -> Result<Vec<u64>> {
+pub(crate) fn list(
+    view: &View,
+    filter: &Filter,
+    limit: usize,
+    newest_first: bool,
+) -> Result<Vec<u64>> {
     let mut visibility = Visibility::of(view);
     let filter = filter.within(view)?;
     let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
@@ -100,6 +105,11 @@ impl Filter {
             if value.is_empty() { format!("tag:{name}") } else { format!("tag:{name}={value}") }
         };
         all.extend(self.tags.iter().map(|pair| vec![tag(pair)]));
-        kapsa_index::Filter { all, since_us: self.since, until_us: self.until, ..kapsa_index::Filter::default() }
+        kapsa_index::Filter {
+            all,
+            since_us: self.since,
+            until_us: self.until,
+            ..kapsa_index::Filter::default()
+        }
     }
 }

@@ -53,7 +53,12 @@ impl NewVectors {
     ///
     /// # Errors
     /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a damaged file reports.
-    pub(super) fn make(view: &View, records: &[NewRecord], embedder: &dyn Embedder, now: Micros) -> Result<NewVectors> {
+    pub(super) fn make(
+        view: &View,
+        records: &[NewRecord],
+        embedder: &dyn Embedder,
+        now: Micros,
+    ) -> Result<NewVectors> {
         let store = view.store();
         let first = store.snapshot().commit().next_sequence;
         let target = Target::of(store, embedder.model(), false)?;
@@ -83,9 +88,15 @@ impl NewVectors {
     ///
     /// # Errors
     /// What a damaged file reports.
-    pub(super) fn place(mut self, store: &Store, first: u64, records: u64) -> Result<Option<DerivedSegments>> {
+    pub(super) fn place(
+        mut self,
+        store: &Store,
+        first: u64,
+        records: u64,
+    ) -> Result<Option<DerivedSegments>> {
         let target = Target::of(store, &self.model, true)?;
-        let same = target.epoch == self.epoch && store.snapshot().file().generation == self.generation;
+        let same =
+            target.epoch == self.epoch && store.snapshot().file().generation == self.generation;
         if !same || records != self.records || first < self.first {
             return Ok(None);
         }

@@ -70,11 +70,21 @@ pub fn embed(
         let target = Target::of(view.store(), embedder.model(), request.change)?;
         let all = Sequences::from(1..view.store().snapshot().commit().next_sequence);
         let missing = all.difference(&target.covered(view.store())?);
-        let wanted = request.sequences.clone().map_or_else(|| missing.clone(), |range| missing.intersection(&range.into()));
-        let total = *total.get_or_insert_with(|| count(&wanted).min(request.records_max.unwrap_or(u64::MAX)));
+        let wanted = request
+            .sequences
+            .clone()
+            .map_or_else(|| missing.clone(), |range| missing.intersection(&range.into()));
+        let total = *total
+            .get_or_insert_with(|| count(&wanted).min(request.records_max.unwrap_or(u64::MAX)));
         progress(report.records, Some(total));
         let left = request.records_max.map_or(u64::MAX, |most| most.saturating_sub(report.records));
-        let sequences: Vec<u64> = wanted.ranges().iter().cloned().flatten().take(BATCH_RECORDS.min(left as usize)).collect();
+        let sequences: Vec<u64> = wanted
+            .ranges()
+            .iter()
+            .cloned()
+            .flatten()
+            .take(BATCH_RECORDS.min(left as usize))
+            .collect();
         if sequences.is_empty() {
             let whole = request.change && missing.ranges().is_empty() && !target.older.is_empty();
             if whole && !finish_change(path, options, &target)? {
@@ -115,8 +125,13 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     if count(&target.covered(view.store())?) < next - 1 {
         return Ok(false);
     }
-    let older: Vec<u64> =
-        view.store().vector_blocks()?.iter().filter(|block| !target.is_ours(block)).map(|block| block.meta.id).collect();
+    let older: Vec<u64> = view
+        .store()
+        .vector_blocks()?
+        .iter()
+        .filter(|block| !target.is_ours(block))
+        .map(|block| block.meta.id)
+        .collect();
     let mut transaction = writer.begin()?;
     transaction.drop_derived(&older)?;
     transaction.commit((options.clock)())?;
@@ -139,7 +154,10 @@ fn publish(
     let now = Target::of(store, model, true)?;
     let taken = now.covered(store)?.intersection(&builder.covered());
     let generation = |view: &View| view.store().snapshot().file().generation;
-    if now.epoch != target.epoch || generation(&view) != generation(then) || !taken.ranges().is_empty() {
+    if now.epoch != target.epoch
+        || generation(&view) != generation(then)
+        || !taken.ranges().is_empty()
+    {
         return Ok(());
     }
     let mut replaces = now.stale.clone();
@@ -151,7 +169,10 @@ fn publish(
 }
 
 /// Few large derived segments in place of many, without the vectors of records that are `erased`.
-pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
+pub(crate) fn merged(
+    store: &Store,
+    erased: &dyn Fn(u64) -> bool,
+) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
     let blocks = store.vector_blocks()?;
     let mut merged: Vec<(DerivedDraft, Vec<u64>)> = Vec::new();
     let mut open: Option<(VectorsBuilder, Vec<u64>, &VectorBlock)> = None;
@@ -159,7 +180,8 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
     sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
     for block in sorted {
         let joins = open.as_ref().is_some_and(|(builder, _, first)| {
-            let same = first.vectors.epoch() == block.vectors.epoch() && first.vectors.label() == block.vectors.label();
+            let same = first.vectors.epoch() == block.vectors.epoch()
+                && first.vectors.label() == block.vectors.label();
             same && builder.len() + block.vectors.len() <= BLOCK_VECTORS_MAX
         });
         if !joins {
@@ -167,7 +189,11 @@ pub(crate) fn merged(store: &Store, erased: &dyn Fn(u64) -> bool) -> Result<Vec<
         }
         let (builder, ids, _) = open.get_or_insert_with(|| {
             let dimension = block.vectors.dimension() as u32;
-            (VectorsBuilder::new(block.vectors.label(), dimension, block.vectors.epoch()), Vec::new(), block)
+            (
+                VectorsBuilder::new(block.vectors.label(), dimension, block.vectors.epoch()),
+                Vec::new(),
+                block,
+            )
         });
         builder.append(&block.vectors, &mut |seq| !erased(seq))?;
         ids.push(block.meta.id);

@@ -38,16 +38,24 @@ impl Target {
         let ids = |wanted: &dyn Fn(&VectorBlock) -> bool| {
             blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect()
         };
-        let target = |epoch, stale, older| Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older });
+        let target = |epoch, stale, older| {
+            Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older })
+        };
         let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
             return target(0, Vec::new(), Vec::new());
         };
-        let is_ours = |epoch: u32| blocks.iter().any(|block| block.vectors.epoch() == epoch && block.vectors.label() == label);
+        let is_ours = |epoch: u32| {
+            blocks
+                .iter()
+                .any(|block| block.vectors.epoch() == epoch && block.vectors.label() == label)
+        };
         if is_ours(current) {
             return target(current, Vec::new(), Vec::new());
         }
         if !change {
-            let in_force = coverage(store)?.model.map_or_else(|| "another model".to_string(), |model| model.name);
+            let in_force = coverage(store)?
+                .model
+                .map_or_else(|| "another model".to_string(), |model| model.name);
             return Err(Error::OtherModel { in_force, asked: model.name.clone() });
         }
         let older = ids(&|block| block.vectors.epoch() == current);
@@ -62,7 +70,8 @@ impl Target {
     }
 
     pub(super) fn covered(&self, store: &Store) -> Result<Sequences> {
-        let ours: Vec<&VectorBlock> = store.vector_blocks()?.iter().filter(|block| self.is_ours(block)).collect();
+        let ours: Vec<&VectorBlock> =
+            store.vector_blocks()?.iter().filter(|block| self.is_ours(block)).collect();
         Ok(covered_by(&ours))
     }
 }
@@ -88,8 +97,13 @@ pub(super) struct Gathered<'a> {
 
 impl<'a> Gathered<'a> {
     /// Begins with what `store` knows of the target's model; `records` is about how many are to come.
-    pub(super) fn new(store: &'a Store, target: &'a Target, records: usize) -> Result<Gathered<'a>> {
-        let blocks: Vec<&VectorBlock> = store.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
+    pub(super) fn new(
+        store: &'a Store,
+        target: &'a Target,
+        records: usize,
+    ) -> Result<Gathered<'a>> {
+        let blocks: Vec<&VectorBlock> =
+            store.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
         Ok(Gathered {
             known: known(&blocks, records)?,
             target,
@@ -138,14 +152,20 @@ impl<'a> Gathered<'a> {
     /// `Embedding` when the model fails, or gives what does not fit.
     pub(super) fn embed(&mut self, embedder: &dyn Embedder) -> Result<()> {
         let texts: Vec<&str> = self.texts.iter().map(String::as_str).collect();
-        self.vectors =
-            if texts.is_empty() { Vec::new() } else { embedder.embed(&texts, Purpose::Passage).map_err(Error::Embedding)? };
+        self.vectors = if texts.is_empty() {
+            Vec::new()
+        } else {
+            embedder.embed(&texts, Purpose::Passage).map_err(Error::Embedding)?
+        };
         let dimension = self.target.dimension as usize;
-        if self.vectors.len() == texts.len() && self.vectors.iter().all(|vector| vector.len() == dimension) {
+        if self.vectors.len() == texts.len()
+            && self.vectors.iter().all(|vector| vector.len() == dimension)
+        {
             return Ok(());
         }
         let name = &embedder.model().name;
-        let message = format!("{name} gave vectors that are not as many or not as long as they should be");
+        let message =
+            format!("{name} gave vectors that are not as many or not as long as they should be");
         Err(Error::Embedding(EmbedError { message, hint: None }))
     }
 
@@ -156,7 +176,8 @@ impl<'a> Gathered<'a> {
 
     /// The block of these vectors.
     pub(super) fn build(&self) -> Result<VectorsBuilder> {
-        let mut builder = VectorsBuilder::new(&self.target.label, self.target.dimension, self.target.epoch);
+        let mut builder =
+            VectorsBuilder::new(&self.target.label, self.target.dimension, self.target.epoch);
         for (entry, known) in &self.entries {
             match known {
                 Known::Made(at) => builder.add(entry.clone(), &self.vectors[*at]),
@@ -185,8 +206,14 @@ fn known(blocks: &[&VectorBlock], records: usize) -> Result<Option<HashMap<u64, 
 }
 
 /// Adds to new vectors the small blocks of about their size, and to `replaces` the ids of those.
-pub(super) fn join_peers(store: &Store, target: &Target, builder: &mut VectorsBuilder, replaces: &mut Vec<u64>) -> Result<()> {
-    let mut rest: Vec<&VectorBlock> = store.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
+pub(super) fn join_peers(
+    store: &Store,
+    target: &Target,
+    builder: &mut VectorsBuilder,
+    replaces: &mut Vec<u64>,
+) -> Result<()> {
+    let mut rest: Vec<&VectorBlock> =
+        store.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
     loop {
         let tier = tier(builder.len());
         let (peers, others): (Vec<&VectorBlock>, Vec<&VectorBlock>) =

@@ -53,8 +53,15 @@ impl Item<'_> {
             }
             Item::Tail { body, replaced } => {
                 let record = &body.record;
-                let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(&indexed, &record.text, &record.uri, BranchKey::new(record.branch, record.system), replaced)
+                let indexed =
+                    Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+                part.add(
+                    &indexed,
+                    &record.text,
+                    &record.uri,
+                    BranchKey::new(record.branch, record.system),
+                    replaced,
+                )
             }
         }
     }
@@ -89,7 +96,9 @@ struct BatchRevisions<'a> {
 
 impl BatchRevisions<'_> {
     fn lineage(&self, branch: BranchId) -> Result<Lineage> {
-        self.made.get(&branch).map_or_else(|| self.view.store().lineage_of(branch), |lineage| Ok(lineage.clone()))
+        self.made
+            .get(&branch)
+            .map_or_else(|| self.view.store().lineage_of(branch), |lineage| Ok(lineage.clone()))
     }
 
     fn learn(&mut self, made: Option<&Made>, sequence: u64) -> Result<()> {
@@ -106,10 +115,18 @@ impl BatchRevisions<'_> {
             old.extend(self.everywhere_before(new.uri, new.sequence)?);
         } else if !new.fresh {
             let lineage = self.lineage(new.branch)?;
-            old.extend(self.head(new.uri, &lineage)?.iter().flat_map(Head::all).filter(|old| !new.conflicts_with.contains(old)));
+            old.extend(
+                self.head(new.uri, &lineage)?
+                    .iter()
+                    .flat_map(Head::all)
+                    .filter(|old| !new.conflicts_with.contains(old)),
+            );
         }
         // What is purged is hidden from everyone, those who do not see the marker included.
-        let replacement = |old| Replacement { old, new: if new.operation == Operation::Purge { old } else { new.sequence } };
+        let replacement = |old| Replacement {
+            old,
+            new: if new.operation == Operation::Purge { old } else { new.sequence },
+        };
         let mut pairs: Vec<Replacement> = old.into_iter().map(replacement).collect();
         if new.operation != Operation::Put {
             pairs.push(Replacement { old: new.sequence, new: new.sequence });
@@ -145,16 +162,24 @@ impl BatchRevisions<'_> {
 }
 
 /// Indexes the tail of `view` and `entries`, and runs `meanwhile` on this thread at the same time.
-pub(crate) fn index_batch(view: &View, entries: &[Entry], meanwhile: impl FnOnce() -> Result<()>) -> Result<Vec<SegmentDraft>> {
+pub(crate) fn index_batch(
+    view: &View,
+    entries: &[Entry],
+    meanwhile: impl FnOnce() -> Result<()>,
+) -> Result<Vec<SegmentDraft>> {
     let first = view.store().snapshot().indexed();
     let items = items(view, entries)?;
     let slice = slice_records(items.len());
     thread::scope(|scope| {
         let starts = (first..).step_by(slice);
-        let workers: Vec<_> =
-            starts.zip(items.chunks(slice)).map(|(start, items)| scope.spawn(move || index(start, items))).collect();
+        let workers: Vec<_> = starts
+            .zip(items.chunks(slice))
+            .map(|(start, items)| scope.spawn(move || index(start, items)))
+            .collect();
         let appended = meanwhile();
-        let drafts = workers.into_iter().map(|worker| worker.join().expect("an indexing thread does not panic"));
+        let drafts = workers
+            .into_iter()
+            .map(|worker| worker.join().expect("an indexing thread does not panic"));
         let drafts = drafts.collect::<Result<Vec<_>>>();
         appended.and(drafts)
     })

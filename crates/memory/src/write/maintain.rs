@@ -41,8 +41,12 @@ pub(crate) fn wants_small_merge(segments: &[SegmentMeta]) -> Option<Range<usize>
     let run = &segments[from..];
     let records: u64 = run.iter().map(records_of).sum();
     let bytes: u64 = run.iter().map(|s| s.payload_len).sum();
-    let small = run.iter().all(|s| records_of(s) <= SMALL_MERGE_RECORDS_MAX / SMALL_MERGE_SEGMENTS as u64 + 1);
-    (small && records <= SMALL_MERGE_RECORDS_MAX + SMALL_MERGE_SEGMENTS as u64 && bytes <= SMALL_MERGE_BYTES_MAX)
+    let small = run
+        .iter()
+        .all(|s| records_of(s) <= SMALL_MERGE_RECORDS_MAX / SMALL_MERGE_SEGMENTS as u64 + 1);
+    (small
+        && records <= SMALL_MERGE_RECORDS_MAX + SMALL_MERGE_SEGMENTS as u64
+        && bytes <= SMALL_MERGE_BYTES_MAX)
         .then_some(from..segments.len())
 }
 
@@ -70,8 +74,15 @@ fn plan(segments: &[SegmentMeta]) -> Vec<Range<usize>> {
 ///
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says.
-pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> Result<MaintenanceReport> {
-    let capsule_options = kapsa_capsule::WriterOptions { holder: options.holder.clone(), lock_timeout: options.lock_timeout };
+pub fn optimize(
+    path: &Path,
+    options: &WriteOptions,
+    progress: Progress<'_>,
+) -> Result<MaintenanceReport> {
+    let capsule_options = kapsa_capsule::WriterOptions {
+        holder: options.holder.clone(),
+        lock_timeout: options.lock_timeout,
+    };
     let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
     let report = before(&writer.snapshot()?);
     index_tail(&mut writer, (options.clock)())?;
@@ -96,7 +107,10 @@ pub fn optimize(path: &Path, options: &WriteOptions, progress: Progress<'_>) -> 
 /// Merges derived segments of vectors, when there are many.
 fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let view = View::new(writer.snapshot()?);
-    let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?.into_iter().filter(|(_, ids)| ids.len() > 1).collect();
+    let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?
+        .into_iter()
+        .filter(|(_, ids)| ids.len() > 1)
+        .collect();
     if drafts.is_empty() {
         return Ok(());
     }
@@ -110,8 +124,12 @@ fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> 
 
 /// Whether the segments that a merged one was built from `then` are the ones in force `now`.
 fn is_still_wanted(draft: &SegmentDraft, then: &Snapshot, now: &Snapshot) -> bool {
-    let inside = |s: &&SegmentMeta| s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence;
-    let ids = |snapshot: &Snapshot| snapshot.segments().iter().filter(inside).map(|s| s.id).collect::<Vec<_>>();
+    let inside = |s: &&SegmentMeta| {
+        s.first_sequence >= draft.first_sequence && s.next_sequence <= draft.next_sequence
+    };
+    let ids = |snapshot: &Snapshot| {
+        snapshot.segments().iter().filter(inside).map(|s| s.id).collect::<Vec<_>>()
+    };
     then.file().generation == now.file().generation && ids(then) == ids(now)
 }
 
@@ -145,7 +163,11 @@ fn before(snapshot: &Snapshot) -> MaintenanceReport {
 }
 
 fn finish(report: MaintenanceReport, after: &Snapshot) -> MaintenanceReport {
-    MaintenanceReport { segments_after: after.segments().len(), bytes_after: after.file().file_bytes, ..report }
+    MaintenanceReport {
+        segments_after: after.segments().len(),
+        bytes_after: after.file().file_bytes,
+        ..report
+    }
 }
 
 pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
@@ -170,7 +192,10 @@ fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros)
 }
 
 /// Writes a new file that holds every record but the purged ones' contents, packed, with fresh segments.
-pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>) -> Result<MaintenanceReport> {
+pub(crate) fn compact(
+    writer: &mut kapsa_capsule::Writer,
+    progress: Progress<'_>,
+) -> Result<MaintenanceReport> {
     let snapshot = writer.snapshot()?;
     let report = before(&snapshot);
     let view = View::new(snapshot.clone());
@@ -183,11 +208,14 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
     while next <= total {
         progress(next - 1, Some(total));
         let batch = read_batch(&snapshot, next, &erase)?;
-        erased += batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count() as u64;
+        erased +=
+            batch.iter().filter(|item| matches!(item, Kept::Erased { newly: true, .. })).count()
+                as u64;
         let replaced = revision_map.replacements(&batch, next);
         let draft = std::thread::scope(|scope| {
             let indexer = scope.spawn(|| index(next, &batch, &replaced));
-            let appended = batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
+            let appended =
+                batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
             let draft = indexer.join().expect("an indexing thread does not panic");
             appended?;
             draft
@@ -196,7 +224,9 @@ pub(crate) fn compact(writer: &mut kapsa_capsule::Writer, progress: Progress<'_>
         next += batch.len() as u64;
     }
     // Vectors that cannot be read are left behind: they can be made again.
-    for (derived, _) in embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default() {
+    for (derived, _) in
+        embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default()
+    {
         rewrite.add_derived(derived, &[])?;
     }
     rewrite.finish()?;
@@ -213,7 +243,10 @@ fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Ve
         batch.push(match stored {
             Stored::Body(body) if !erase.contains(&record.sequence()) => {
                 bytes += body.len();
-                Kept::Record { bytes: body.to_vec(), body: Box::new(codec::decode(record.sequence(), body)?) }
+                Kept::Record {
+                    bytes: body.to_vec(),
+                    body: Box::new(codec::decode(record.sequence(), body)?),
+                }
             }
             _ => Kept::Erased { hash: stored.hash(), newly: matches!(stored, Stored::Body(_)) },
         });
@@ -224,7 +257,11 @@ fn read_batch(snapshot: &Snapshot, from: u64, erase: &HashSet<u64>) -> Result<Ve
     Ok(batch)
 }
 
-pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -> Result<SegmentDraft> {
+pub(crate) fn index(
+    first: u64,
+    batch: &[Kept],
+    replaced: &[Vec<Replacement>],
+) -> Result<SegmentDraft> {
     let text_bytes = batch.iter().map(Kept::len).sum();
     let mut part = Part::new(first, text_bytes)?;
     for (kept, replaced) in batch.iter().zip(replaced) {
@@ -232,8 +269,15 @@ pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -
             Kept::Erased { .. } => part.add_erased()?,
             Kept::Record { body, .. } => {
                 let record = &body.record;
-                let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(&indexed, &record.text, &record.uri, BranchKey::new(record.branch, record.system), replaced)?;
+                let indexed =
+                    Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+                part.add(
+                    &indexed,
+                    &record.text,
+                    &record.uri,
+                    BranchKey::new(record.branch, record.system),
+                    replaced,
+                )?;
             }
         }
     }
@@ -243,13 +287,18 @@ pub(crate) fn index(first: u64, batch: &[Kept], replaced: &[Vec<Replacement>]) -
 /// Sequences whose content a purge marker asks to erase: all before it but other markers, which say no more than the marker itself, and
 /// without which a branch would no longer know that something was purged on it.
 fn purged(view: &View) -> Result<HashSet<u64>> {
-    let filter = kapsa_index::Filter { all: vec![vec![PURGE_TERM.to_string()]], ..kapsa_index::Filter::default() };
+    let filter = kapsa_index::Filter {
+        all: vec![vec![PURGE_TERM.to_string()]],
+        ..kapsa_index::Filter::default()
+    };
     let markers = view.store().searcher()?.newest(&filter, LIMIT_NONE, None, &mut |_| true)?;
     let mut erase = HashSet::new();
     for &marker in &markers {
         let body = view.store().body(marker)?;
         if body.operation == Operation::Purge {
-            erase.extend(view.store().revisions_under(&body.record.uri, &Lineage::all().before(marker))?);
+            erase.extend(
+                view.store().revisions_under(&body.record.uri, &Lineage::all().before(marker))?,
+            );
         }
     }
     for marker in markers {

@@ -58,7 +58,11 @@ pub fn create(path: &Path, options: &WriteOptions) -> Result<Created> {
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_unlocked(volume: &dyn Volume, path: &Path, options: &WriteOptions) -> Result<Created> {
+pub fn create_unlocked(
+    volume: &dyn Volume,
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<Created> {
     let new = NewCapsule { capsule_id: ids::random_id(), created_us: (options.clock)() };
     let made = kapsa_capsule::create_unlocked(volume, path, new)?;
     Ok(if made { Created::New } else { Created::Existing })

@@ -101,23 +101,59 @@ impl Pending {
     }
 }
 
-fn put(sequence: u64, record: NewRecord, uri: Uri, fresh: bool, now: Micros, envelope: Envelope, made: Option<Made>) -> Entry {
+fn put(
+    sequence: u64,
+    record: NewRecord,
+    uri: Uri,
+    fresh: bool,
+    now: Micros,
+    envelope: Envelope,
+    made: Option<Made>,
+) -> Entry {
     let body = codec::encode(&record, &uri, fresh, now, &envelope);
     let indexed = Indexed::of_new(&record, &uri, fresh, now, !envelope.conflicts_with.is_empty());
-    Entry { sequence, uri, fresh, operation: Operation::Put, envelope, body, text: record.text, indexed, made }
+    Entry {
+        sequence,
+        uri,
+        fresh,
+        operation: Operation::Put,
+        envelope,
+        body,
+        text: record.text,
+        indexed,
+        made,
+    }
 }
 
 /// A record without content.
 fn bare(sequence: u64, uri: Uri, operation: Operation, body: Vec<u8>, envelope: Envelope) -> Entry {
     let decoded = codec::decode(sequence, &body).expect("just encoded");
     let indexed = Indexed::of_record(&decoded.record, false, operation == Operation::Purge);
-    Entry { sequence, uri, fresh: false, operation, envelope, body, text: decoded.record.text, indexed, made: None }
+    Entry {
+        sequence,
+        uri,
+        fresh: false,
+        operation,
+        envelope,
+        body,
+        text: decoded.record.text,
+        indexed,
+        made: None,
+    }
 }
 
 /// Gives each its place, on two threads when there are many.
-pub(crate) fn entries(first: u64, mut all: Vec<Pending>, capsule_id: &[u8; 16], now: Micros) -> Vec<Entry> {
+pub(crate) fn entries(
+    first: u64,
+    mut all: Vec<Pending>,
+    capsule_id: &[u8; 16],
+    now: Micros,
+) -> Vec<Entry> {
     let numbered = |first: u64, all: Vec<Pending>| {
-        (first..).zip(all).map(|(sequence, pending)| pending.entry(sequence, capsule_id, now)).collect::<Vec<Entry>>()
+        (first..)
+            .zip(all)
+            .map(|(sequence, pending)| pending.entry(sequence, capsule_id, now))
+            .collect::<Vec<Entry>>()
     };
     if all.len() < PARALLEL_RECORDS_MIN {
         return numbered(first, all);

@@ -97,7 +97,10 @@ impl PrincipalWriter {
     ///
     /// # Errors
     /// As there; `AccessDenied`.
-    pub fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<Vec<Put>> {
+    pub fn change(
+        &mut self,
+        change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>,
+    ) -> Result<Vec<Put>> {
         let view = self.writer.view()?.guarded(self.profile.clone());
         let mut batch = Batch::default();
         change(RawView::of(&view), &mut batch)?;
@@ -217,8 +220,11 @@ fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Resul
         if !profile.can_access(&there) {
             return denied(profile, "write under this name");
         }
-        let widens = access.level == Classification::Restricted && !access.named.iter().all(|name| there.named().contains(name));
-        if there.classification() > access.level || there.classification() == Classification::Restricted && widens {
+        let widens = access.level == Classification::Restricted
+            && !access.named.iter().all(|name| there.named().contains(name));
+        if there.classification() > access.level
+            || there.classification() == Classification::Restricted && widens
+        {
             return denied(profile, "let this spread further than it does");
         }
     }
@@ -226,12 +232,18 @@ fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Resul
 }
 
 /// Whether a principal may write in this agent's name: its own, or that of whoever wrote the same words under `uri` before.
-fn may_sign(profile: &ClearanceProfile, view: &View, uri: Option<&Uri>, record: &NewRecord) -> Result<()> {
+fn may_sign(
+    profile: &ClearanceProfile,
+    view: &View,
+    uri: Option<&Uri>,
+    record: &NewRecord,
+) -> Result<()> {
     if record.agent.is_empty() || record.agent == profile.principal {
         return Ok(());
     }
     let there = uri.map(|uri| view.visible(uri)).transpose()?.flatten();
-    let repeats = |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
+    let repeats =
+        |there: &Body| there.record.agent == record.agent && there.record.text == record.text;
     if there.is_some_and(|there| repeats(&there)) {
         return Ok(());
     }
@@ -250,5 +262,9 @@ fn may_forget(profile: &ClearanceProfile, view: &View, uri: &Uri) -> Result<()> 
     if counting.is_empty() || !counting.iter().all(known) {
         return Err(not_found(uri));
     }
-    if is_own(uri, &profile.principal) { Ok(()) } else { denied(profile, "write into the memory of another agent") }
+    if is_own(uri, &profile.principal) {
+        Ok(())
+    } else {
+        denied(profile, "write into the memory of another agent")
+    }
 }

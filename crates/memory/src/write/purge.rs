@@ -25,7 +25,9 @@ pub fn purge(writer: &mut Writer, uri: &Uri) -> Result<u64> {
     }
     branches.sort_unstable();
     branches.dedup();
-    let marker = |branch| Pending::bury(Operation::Purge, uri.clone(), Envelope { branch, ..Envelope::default() });
+    let marker = |branch| {
+        Pending::bury(Operation::Purge, uri.clone(), Envelope { branch, ..Envelope::default() })
+    };
     writer.write(branches.into_iter().map(marker).collect())?;
     Ok(erasable)
 }

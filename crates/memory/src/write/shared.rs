@@ -50,7 +50,8 @@ impl SharedWriter {
     /// Shares `writer`.
     #[must_use]
     pub fn new(writer: Writer) -> SharedWriter {
-        let state = Mutex::new(SharedState { waiting: Vec::new(), writer: Some(writer), newest_group: 1 });
+        let state =
+            Mutex::new(SharedState { waiting: Vec::new(), writer: Some(writer), newest_group: 1 });
         SharedWriter { inner: Arc::new(SharedInner { state, freed: Condvar::new() }) }
     }
 
@@ -62,14 +63,19 @@ impl SharedWriter {
         record.check()?;
         let answer = Answer::default();
         let mut state = self.inner.lock();
-        state.waiting.push(Waiting { record, answer: Arc::clone(&answer), thread: std::thread::current() });
+        state.waiting.push(Waiting {
+            record,
+            answer: Arc::clone(&answer),
+            thread: std::thread::current(),
+        });
         while answer.get().is_none() {
             if let Some(writer) = state.writer.take() {
                 state = self.gather(state);
                 let group = state.take_group();
                 state.newest_group = group.len();
                 drop(state);
-                WriterTurn { inner: &self.inner, writer: Some(writer), group: Vec::new() }.commit(group);
+                WriterTurn { inner: &self.inner, writer: Some(writer), group: Vec::new() }
+                    .commit(group);
             } else {
                 drop(state);
                 std::thread::park();
@@ -103,7 +109,9 @@ impl SharedWriter {
         let writer = loop {
             match state.writer.take() {
                 Some(writer) => break writer,
-                None => state = self.inner.freed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => {
+                    state = self.inner.freed.wait(state).unwrap_or_else(PoisonError::into_inner)
+                }
             }
         };
         drop(state);
@@ -158,15 +166,20 @@ impl WriterTurn<'_> {
             records.push(waiting.record);
             self.group.push((waiting.answer, waiting.thread));
         }
-        let results = put_together(self.writer.as_mut().expect("ours until the turn ends"), records);
+        let results =
+            put_together(self.writer.as_mut().expect("ours until the turn ends"), records);
         let failure = match results {
             Ok(puts) => {
-                puts.into_iter().zip(&self.group).for_each(|(put, (answer, _))| drop(answer.set(Ok(put))));
+                puts.into_iter()
+                    .zip(&self.group)
+                    .for_each(|(put, (answer, _))| drop(answer.set(Ok(put))));
                 return;
             }
             Err(error) => Arc::new(error),
         };
-        self.group.iter().for_each(|(answer, _)| drop(answer.set(Err(Error::Shared(Arc::clone(&failure))))));
+        self.group
+            .iter()
+            .for_each(|(answer, _)| drop(answer.set(Err(Error::Shared(Arc::clone(&failure))))));
     }
 }
 
@@ -189,8 +202,12 @@ impl Drop for WriterTurn<'_> {
             thread.unpark();
         }
         for (answer, thread) in self.group.drain(..) {
-            let reason = || "the commit that this record was part of panicked; nothing of it was stored".to_string();
-            let _answered_unless_there_was_a_panic = answer.set(Err(Error::InvalidOperation { reason: reason() }));
+            let reason = || {
+                "the commit that this record was part of panicked; nothing of it was stored"
+                    .to_string()
+            };
+            let _answered_unless_there_was_a_panic =
+                answer.set(Err(Error::InvalidOperation { reason: reason() }));
             drop(answer);
             thread.unpark();
         }

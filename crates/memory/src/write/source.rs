@@ -20,7 +20,11 @@ const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 ///
 /// # Errors
 /// As [`Writer::put`].
-pub fn put_source(writer: &mut Writer, source: &str, passages: Vec<NewRecord>) -> Result<SourceReport> {
+pub fn put_source(
+    writer: &mut Writer,
+    source: &str,
+    passages: Vec<NewRecord>,
+) -> Result<SourceReport> {
     passages.iter().try_for_each(NewRecord::check)?;
     let envelope = writer.envelope();
     let view = writer.view()?;
@@ -48,7 +52,9 @@ pub fn put_source(writer: &mut Writer, source: &str, passages: Vec<NewRecord>) -
 fn unchanged(view: &View, uri: &Uri, passage: &NewRecord) -> Result<Option<u64>> {
     let Some(head) = view.newest(uri)? else { return Ok(None) };
     let body = view.store().body(head.sequence)?;
-    let same = body.operation == Operation::Put && head.conflicts_with.is_empty() && says_the_same(&body.record, passage);
+    let same = body.operation == Operation::Put
+        && head.conflicts_with.is_empty()
+        && says_the_same(&body.record, passage);
     Ok(same.then_some(head.sequence))
 }
 
@@ -61,9 +67,11 @@ fn passages_of(view: &View, source: &str) -> Result<Vec<Uri>> {
 
 /// Whether a passage says what the record says. Lineage may have moved; who puts it, and when, does not count.
 fn says_the_same(old: &Record, new: &NewRecord) -> bool {
-    let origin = |source: &Option<Source>| source.as_ref().map(|s| (s.path.clone(), s.content_hash.clone()));
+    let origin =
+        |source: &Option<Source>| source.as_ref().map(|s| (s.path.clone(), s.content_hash.clone()));
     let kind = if new.kind.is_empty() { KIND_DEFAULT } else { &new.kind };
-    (&old.title, &old.text, old.kind.as_str(), &old.label) == (&new.title, &new.text, kind, &new.label)
+    (&old.title, &old.text, old.kind.as_str(), &old.label)
+        == (&new.title, &new.text, kind, &new.label)
         && (&old.tags, &old.metadata) == (&new.tags, &new.metadata)
         && (&old.entity, &old.domain, old.confidence) == (&new.entity, &new.domain, new.confidence)
         && origin(&old.source) == origin(&new.source)

@@ -49,7 +49,8 @@ impl<'a> Said<'a> {
     }
 
     fn of_new(record: &'a NewRecord, sequence: u64) -> Said<'a> {
-        let session = record.tags.get("session").map(String::as_str).filter(|session| !session.is_empty());
+        let session =
+            record.tags.get("session").map(String::as_str).filter(|session| !session.is_empty());
         let speaker = if record.entity.is_empty() { &record.agent } else { &record.entity };
         Said { sequence, title: &record.title, text: &record.text, speaker, session }
     }
@@ -84,10 +85,15 @@ pub(super) struct Texts {
 
 impl Texts {
     /// The passages of a stored record; none of what is not a memory with a text.
-    pub(super) fn of(&mut self, view: &View, sequence: u64, embedder: &dyn Embedder) -> Result<Vec<Passage>> {
+    pub(super) fn of(
+        &mut self,
+        view: &View,
+        sequence: u64,
+        embedder: &dyn Embedder,
+    ) -> Result<Vec<Passage>> {
         let body = view.store().body(sequence)?;
         let record = &body.record;
-        if body.operation != Operation::Put || record.system || record.text.is_empty() {
+        if !body.is_embedded() {
             return Ok(Vec::new());
         }
         self.passages(view, &Said::of(record), embedder)
@@ -107,10 +113,17 @@ impl Texts {
         self.passages(view, &Said::of_new(record, sequence), embedder)
     }
 
-    fn passages(&mut self, view: &View, said: &Said<'_>, embedder: &dyn Embedder) -> Result<Vec<Passage>> {
+    fn passages(
+        &mut self,
+        view: &View,
+        said: &Said<'_>,
+        embedder: &dyn Embedder,
+    ) -> Result<Vec<Passage>> {
         let before = self.turn_before(view, said)?;
         let mut passages = Vec::new();
-        for (number, range) in embedder.passages(said.text).into_iter().take(PASSAGES_MAX).enumerate() {
+        for (number, range) in
+            embedder.passages(said.text).into_iter().take(PASSAGES_MAX).enumerate()
+        {
             let mut text = String::new();
             if !said.title.is_empty() {
                 text = format!("{}\n", said.title);
@@ -128,18 +141,22 @@ impl Texts {
     /// The turn before a turn, cut short.
     fn turn_before(&mut self, view: &View, said: &Said<'_>) -> Result<Option<String>> {
         let Some(session) = said.session else { return Ok(None) };
-        let mut before = self.turns.get(session).filter(|turn| turn.sequence < said.sequence).cloned();
+        let mut before =
+            self.turns.get(session).filter(|turn| turn.sequence < said.sequence).cloned();
         if before.is_none() {
             let stored = view.store().snapshot().commit().next_sequence.min(said.sequence);
             for sequence in (said.sequence.saturating_sub(CONTEXT_RECORDS).max(1)..stored).rev() {
                 let other = view.store().body(sequence)?;
-                if other.operation == Operation::Put && self::session(&other.record) == Some(session) {
+                if other.operation == Operation::Put
+                    && self::session(&other.record) == Some(session)
+                {
                     before = Some(Turn { sequence, text: Said::of(&other.record).short() });
                     break;
                 }
             }
         }
-        self.turns.insert(session.to_string(), Turn { sequence: said.sequence, text: said.short() });
+        self.turns
+            .insert(session.to_string(), Turn { sequence: said.sequence, text: said.short() });
         Ok(before.map(|turn| turn.text))
     }
 }

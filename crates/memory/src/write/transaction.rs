@@ -88,7 +88,11 @@ impl<'w> Transaction<'w> {
             return Err(misuse(&format!("{new} leads to {old} itself")));
         }
         let envelope = self.writer.envelope();
-        self.pending.push(Pending { name: Name::Given(old.clone()), what: What::Alias(target), envelope });
+        self.pending.push(Pending {
+            name: Name::Given(old.clone()),
+            what: What::Alias(target),
+            envelope,
+        });
         Ok(())
     }
 
@@ -132,14 +136,23 @@ impl<'w> Transaction<'w> {
     pub fn prepare(mut self) -> Result<Unpublished<'w>> {
         if self.writer.is_archived {
             let own = self.writer.branch_id();
-            if self.pending.iter().any(|pending| pending.envelope.branch == own && !pending.is_branch()) {
+            if self
+                .pending
+                .iter()
+                .any(|pending| pending.envelope.branch == own && !pending.is_branch())
+            {
                 return Err(archived(&self.writer.branch()?));
             }
         }
         let now = (self.writer.options.clock)();
         let mut pending = std::mem::take(&mut self.pending);
-        let mut unpublished =
-            Unpublished { writer: self.writer, entries: Vec::new(), puts: Vec::new(), now, tail_max: self.tail_max };
+        let mut unpublished = Unpublished {
+            writer: self.writer,
+            entries: Vec::new(),
+            puts: Vec::new(),
+            now,
+            tail_max: self.tail_max,
+        };
         if pending.is_empty() {
             return Ok(unpublished);
         }
@@ -147,7 +160,11 @@ impl<'w> Transaction<'w> {
         let snapshot = unpublished.writer.capsule.snapshot()?;
         let (first, id) = (snapshot.commit().next_sequence, snapshot.file().capsule_id);
         unpublished.entries = pending::entries(first, pending, &id, now);
-        let put = |(entry, change): (&Entry, Change)| Put { uri: entry.uri.clone(), sequence: entry.sequence, change };
+        let put = |(entry, change): (&Entry, Change)| Put {
+            uri: entry.uri.clone(),
+            sequence: entry.sequence,
+            change,
+        };
         unpublished.puts = unpublished.entries.iter().zip(changes).map(put).collect();
         Ok(unpublished)
     }
@@ -210,7 +227,9 @@ impl Unpublished<'_> {
     /// # Errors
     /// As [`Unpublished::publish`].
     pub fn publish_with_vectors(self, vectors: NewVectors) -> Result<Vec<Put>> {
-        let Some(first) = self.entries.first().map(|entry| entry.sequence) else { return self.publish() };
+        let Some(first) = self.entries.first().map(|entry| entry.sequence) else {
+            return self.publish();
+        };
         let records = self.entries.len() as u64;
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
@@ -226,7 +245,11 @@ impl Unpublished<'_> {
             return Ok(self.puts);
         }
         let own = self.writer.branch_id();
-        let closes = self.entries.iter().filter_map(|entry| entry.made.as_ref()).any(|made| made.archived && made.id == own);
+        let closes = self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.made.as_ref())
+            .any(|made| made.archived && made.id == own);
         commit(self.writer, self.tail_max, &self.entries, derived, self.now)?;
         self.writer.is_archived |= closes;
         Ok(self.puts)
@@ -235,10 +258,17 @@ impl Unpublished<'_> {
 
 /// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it, then the derived
 /// segments; one commit, one sync. The one place where records become durable.
-fn commit(writer: &mut Writer, tail_max: u64, entries: &[Entry], derived: Vec<DerivedSegments>, now: Micros) -> Result<()> {
+fn commit(
+    writer: &mut Writer,
+    tail_max: u64,
+    entries: &[Entry],
+    derived: Vec<DerivedSegments>,
+    now: Micros,
+) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
     let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
-    let bytes = snapshot.tail_bytes() + entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
+    let bytes =
+        snapshot.tail_bytes() + entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
     let full = records > tail_max || bytes > TAIL_BYTES_MAX;
     if full {
         writer.view()?;
@@ -253,7 +283,8 @@ fn commit(writer: &mut Writer, tail_max: u64, entries: &[Entry], derived: Vec<De
     } else {
         append(&mut transaction, entries)?;
         if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
-            transaction.add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
+            transaction
+                .add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
         }
     }
     for segment in derived {
@@ -272,7 +303,11 @@ fn append(transaction: &mut kapsa_capsule::Transaction<'_>, entries: &[Entry]) -
 }
 
 /// Appends the entries while other threads index them together with the tail.
-fn append_indexed(transaction: &mut kapsa_capsule::Transaction<'_>, view: &View, entries: &[Entry]) -> Result<Vec<SegmentDraft>> {
+fn append_indexed(
+    transaction: &mut kapsa_capsule::Transaction<'_>,
+    view: &View,
+    entries: &[Entry],
+) -> Result<Vec<SegmentDraft>> {
     index_batch(view, entries, || append(transaction, entries))
 }
 

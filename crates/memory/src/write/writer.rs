@@ -59,7 +59,11 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Writer::open`].
-    pub fn open_unlocked(volume: Arc<dyn Volume>, path: &Path, options: WriteOptions) -> Result<Writer> {
+    pub fn open_unlocked(
+        volume: Arc<dyn Volume>,
+        path: &Path,
+        options: WriteOptions,
+    ) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
         Ok(opened(path, options, capsule))
     }
@@ -148,7 +152,10 @@ impl Writer {
     ///
     /// # Errors
     /// What `change` returns; as [`Writer::put`] and [`Writer::forget`]. Then nothing was written.
-    pub fn change(&mut self, change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>) -> Result<Vec<Put>> {
+    pub fn change(
+        &mut self,
+        change: impl FnOnce(RawView<'_>, &mut Batch) -> Result<()>,
+    ) -> Result<Vec<Put>> {
         let mut batch = Batch::default();
         change(RawView::of(self.view()?), &mut batch)?;
         let mut transaction = self.transaction();
@@ -224,7 +231,11 @@ impl Writer {
 }
 
 /// A writer whose lock was just taken, with what an earlier view has read when nothing was committed since.
-pub(super) fn locked(mut capsule: kapsa_capsule::Writer, options: WriteOptions, earlier: &View) -> Result<Writer> {
+pub(super) fn locked(
+    mut capsule: kapsa_capsule::Writer,
+    options: WriteOptions,
+    earlier: &View,
+) -> Result<Writer> {
     let snapshot = capsule.snapshot()?;
     let path = snapshot.path().to_path_buf();
     let view = Some(earlier.main_of(snapshot));

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions, Writer, branch, checkpoint,
-    create, merge, optimize, stats,
+    AsOf, Error, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions,
+    Writer, branch, checkpoint, create, merge, optimize, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -19,7 +19,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n
     }
 
@@ -29,7 +30,8 @@ impl Random {
 }
 
 fn profiles(random: &mut Random) -> Vec<ClearanceProfile> {
-    let mut all: Vec<ClearanceProfile> = PRINCIPALS.iter().map(|name| ClearanceProfile::new(*name)).collect();
+    let mut all: Vec<ClearanceProfile> =
+        PRINCIPALS.iter().map(|name| ClearanceProfile::new(*name)).collect();
     for profile in &mut all[..3] {
         for domain in DOMAINS {
             if random.below(3) > 0 {
@@ -56,7 +58,11 @@ fn may(profile: &ClearanceProfile, written: &Written) -> bool {
     match level {
         Classification::Public => true,
         Classification::Restricted => {
-            let is_named = written.access.iter().flat_map(|access| &access.named).any(|name| *name == profile.principal);
+            let is_named = written
+                .access
+                .iter()
+                .flat_map(|access| &access.named)
+                .any(|name| *name == profile.principal);
             clearance == Some(Classification::Restricted) && is_named
         }
         level => clearance.is_some_and(|clearance| clearance.rank() >= level.rank()),
@@ -70,20 +76,39 @@ fn history(random: &mut Random, writer: &mut Writer, count: usize) -> Vec<Writte
         let name = format!("fact/{}", random.below(count / 2 + 1));
         if live.contains(&name) && random.below(5) == 0 {
             let put = writer.forget(&uri(&name)).expect("forgotten");
-            all.push(Written { sequence: put.sequence, uri: name.clone(), forgotten: true, domain: String::new(), access: None });
+            all.push(Written {
+                sequence: put.sequence,
+                uri: name.clone(),
+                forgotten: true,
+                domain: String::new(),
+                access: None,
+            });
             live.remove(&name);
             continue;
         }
         let domain = (*random.pick(&DOMAINS)).to_string();
         let level = *random.pick(&Classification::ALL);
-        let people: Vec<String> = PRINCIPALS.iter().filter(|_| random.below(2) == 0).map(|name| (*name).to_string()).collect();
+        let people: Vec<String> = PRINCIPALS
+            .iter()
+            .filter(|_| random.below(2) == 0)
+            .map(|name| (*name).to_string())
+            .collect();
         let access = Some(Access { level, named: people }).filter(|_| random.below(4) > 0);
-        let mut record =
-            NewRecord { domain: domain.clone(), access: access.clone(), ..named(&name, &format!("secret word{} of {n}", n % 7)) };
+        let mut record = NewRecord {
+            domain: domain.clone(),
+            access: access.clone(),
+            ..named(&name, &format!("secret word{} of {n}", n % 7))
+        };
         record.entity = "acme".to_string();
         record.tags.insert("session".to_string(), format!("s{}", n % 3));
         let put = writer.put(record).expect("put");
-        all.push(Written { sequence: put.sequence, uri: name.clone(), forgotten: false, domain, access });
+        all.push(Written {
+            sequence: put.sequence,
+            uri: name.clone(),
+            forgotten: false,
+            domain,
+            access,
+        });
         live.insert(name);
     }
     all
@@ -110,7 +135,11 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     let context = |what: &str| format!("seed {seed}, {profile:?}, {what}");
     let mut triples = 0;
     let visible = |until: u64| -> BTreeSet<u64> {
-        heads(all, until).values().filter(|written| may(profile, written)).map(|written| written.sequence).collect()
+        heads(all, until)
+            .values()
+            .filter(|written| may(profile, written))
+            .map(|written| written.sequence)
+            .collect()
     };
     let now = visible(last);
     let mut same = |what: &str, found: BTreeSet<u64>, want: &BTreeSet<u64>| {
@@ -118,36 +147,65 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
         triples += all.len() as u64;
     };
     let find = |query: &str, k: usize| FindRequest { k, ..FindRequest::new(query) };
-    let hits = |request: &FindRequest| sequences(reader.find(request).expect("found").hits.iter().map(|hit| &hit.record));
+    let hits = |request: &FindRequest| {
+        sequences(reader.find(request).expect("found").hits.iter().map(|hit| &hit.record))
+    };
     same("find", hits(&find("secret", 10_000)), &now);
     same("find by field", hits(&find("secret entity:acme", 10_000)), &now);
-    same("find with fallback", hits(&FindRequest { fallback: true, ..find("nothingofthis", 10_000) }), &now);
+    same(
+        "find with fallback",
+        hits(&FindRequest { fallback: true, ..find("nothingofthis", 10_000) }),
+        &now,
+    );
     let few = reader.find(&find("secret", 5)).expect("found").hits;
-    assert_eq!(few.len(), now.len().min(5), "{}", context("a reader of low clearance gets its full k"));
-    let grouped = reader.find(&FindRequest { group: Some(Grouping::Session), ..find("secret", 10_000) }).expect("found");
+    assert_eq!(
+        few.len(),
+        now.len().min(5),
+        "{}",
+        context("a reader of low clearance gets its full k")
+    );
+    let grouped = reader
+        .find(&FindRequest { group: Some(Grouping::Session), ..find("secret", 10_000) })
+        .expect("found");
     let counted: usize = grouped.hits.iter().map(|hit| hit.group_hits).sum();
     assert_eq!(counted, now.len(), "{}", context("groups count no more than may be known"));
     let timeline = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
     same("timeline", sequences(&reader.timeline(&timeline).expect("listed")), &now);
-    let newest = reader.timeline(&TimelineRequest { limit: 3, reverse: true, ..TimelineRequest::default() }).expect("listed");
+    let newest = reader
+        .timeline(&TimelineRequest { limit: 3, reverse: true, ..TimelineRequest::default() })
+        .expect("listed");
     assert_eq!(newest.len(), now.len().min(3), "{}", context("a list fills its limit"));
     let middle = last / 2;
     if middle > 0 {
         let then = reader.on("main", Some(&AsOf::Sequence(middle))).expect("a moment");
         same("as of", sequences(&then.timeline(&timeline).expect("listed")), &visible(middle));
-        let got = heads(all, last).keys().filter_map(|name| then.get(&uri(name)).ok()).map(|record| record.sequence).collect();
+        let got = heads(all, last)
+            .keys()
+            .filter_map(|name| then.get(&uri(name)).ok())
+            .map(|record| record.sequence)
+            .collect();
         let want = visible(middle).into_iter().filter(|sequence| {
-            all.iter().any(|written| written.sequence == *sequence && heads(all, last).contains_key(written.uri.as_str()))
+            all.iter().any(|written| {
+                written.sequence == *sequence && heads(all, last).contains_key(written.uri.as_str())
+            })
         });
         same("get as of", got, &want.collect());
     }
     let mut got = BTreeSet::new();
     let mut lived = BTreeSet::new();
-    for name in all.iter().map(|written| written.uri.as_str()).chain(["fact/never"]).collect::<BTreeSet<_>>() {
+    for name in all
+        .iter()
+        .map(|written| written.uri.as_str())
+        .chain(["fact/never"])
+        .collect::<BTreeSet<_>>()
+    {
         match reader.get(&uri(name)) {
             Ok(record) => drop(got.insert(record.sequence)),
             // Hidden, forgotten and never there are told in the same words.
-            Err(error) => assert_eq!(error.to_string(), Error::UriNotFound { uri: uri(name).to_string() }.to_string()),
+            Err(error) => assert_eq!(
+                error.to_string(),
+                Error::UriNotFound { uri: uri(name).to_string() }.to_string()
+            ),
         }
         match reader.history(&uri(name)) {
             Ok(records) => lived.extend(sequences(&records)),
@@ -155,8 +213,11 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
         }
     }
     same("get", got, &now);
-    let known: BTreeSet<u64> =
-        all.iter().filter(|written| !written.forgotten && may(profile, written)).map(|written| written.sequence).collect();
+    let known: BTreeSet<u64> = all
+        .iter()
+        .filter(|written| !written.forgotten && may(profile, written))
+        .map(|written| written.sequence)
+        .collect();
     same("history", lived, &known);
     let read = (1..=last + 2).filter(|sequence| match reader.record(*sequence) {
         Ok(record) => {
@@ -164,7 +225,10 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
             true
         }
         Err(error) => {
-            assert!(matches!(error, Error::Capsule(kapsa_memory::CapsuleError::NoSuchRecord { .. })), "{error}");
+            assert!(
+                matches!(error, Error::Capsule(kapsa_memory::CapsuleError::NoSuchRecord { .. })),
+                "{error}"
+            );
             false
         }
     });
@@ -195,7 +259,8 @@ fn nothing_tells_of_what_is_hidden() {
                 }
             }
             let reader = fixture.reader();
-            triples += profiles.iter().map(|profile| compare(&reader, profile, &all, seed)).sum::<u64>();
+            triples +=
+                profiles.iter().map(|profile| compare(&reader, profile, &all, seed)).sum::<u64>();
         }
         if triples >= TRIPLES_MIN {
             break;
@@ -208,18 +273,32 @@ fn nothing_tells_of_what_is_hidden() {
 /// compared above, a write is checked below. What belongs to the owner is not there to be called.
 #[test]
 fn every_method_of_a_principal_is_compared() {
-    const COMPARED: [&str; 8] = ["find", "find_with", "timeline", "get", "history", "record", "on", "branch"];
+    const COMPARED: [&str; 8] =
+        ["find", "find_with", "timeline", "get", "history", "record", "on", "branch"];
     // Names of branches are known to whoever was given a record of them; of vectors only the model is shown (below); what the
     // stores of `kapsa-agents` read is compared by their tests.
     const HARMLESS: [&str; 3] = ["branch_of", "coverage", "raw"];
-    const CHECKED: [&str; 7] = ["path", "switch", "transaction", "put", "put_many", "forget", "change"];
+    const CHECKED: [&str; 7] =
+        ["path", "switch", "transaction", "put", "put_many", "forget", "change"];
     let methods = |source: &str, of: &str| -> Vec<String> {
         let body = source.split(&format!("\nimpl {of} {{")).nth(1).expect("one block holds them");
-        assert_eq!(source.matches(&format!("\nimpl {of} {{")).count(), 1, "{of} has its methods in one place");
-        let lines = body.split("\n}\n").next().expect("its end").lines().filter_map(|line| line.strip_prefix("    pub fn "));
+        assert_eq!(
+            source.matches(&format!("\nimpl {of} {{")).count(),
+            1,
+            "{of} has its methods in one place"
+        );
+        let lines = body
+            .split("\n}\n")
+            .next()
+            .expect("its end")
+            .lines()
+            .filter_map(|line| line.strip_prefix("    pub fn "));
         lines.map(|line| line.split(['(', '<']).next().unwrap_or_default().to_string()).collect()
     };
-    let source = |path: &str| std::fs::read_to_string(format!("{}/src/{path}", env!("CARGO_MANIFEST_DIR"))).expect("the source");
+    let source = |path: &str| {
+        std::fs::read_to_string(format!("{}/src/{path}", env!("CARGO_MANIFEST_DIR")))
+            .expect("the source")
+    };
     let mut reads = methods(&source("search/principal.rs"), "PrincipalReader");
     let mut known = [&COMPARED[..], &HARMLESS[..]].concat();
     reads.sort();
@@ -231,7 +310,10 @@ fn every_method_of_a_principal_is_compared() {
     known.sort_unstable();
     assert_eq!(writes, known, "check a new write below");
     let fixture = Fixture::new();
-    fixture.writer().put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") }).expect("put");
+    fixture
+        .writer()
+        .put(NewRecord { domain: "hr".into(), ..named("fact/x", "secret") })
+        .expect("put");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
     assert_eq!(reader.coverage().expect("the model"), kapsa_memory::Coverage::default());
     assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
@@ -255,10 +337,16 @@ fn a_principals_transaction_is_checked_as_it_is_filled() {
     assert!(matches!(signed, Err(Error::AccessDenied { .. })));
     let unpublished = transaction.prepare().expect("prepared");
     assert_eq!(unpublished.puts().len(), 1);
-    assert!(fixture.reader().get(&uri("fact/a")).is_err(), "nothing is there before it is published");
+    assert!(
+        fixture.reader().get(&uri("fact/a")).is_err(),
+        "nothing is there before it is published"
+    );
     unpublished.publish().expect("published");
     let noted = writer.change(|_, batch| {
-        batch.note(NewRecord { domain: "hr".into(), ..named("fact/hidden", "overwritten as a note") });
+        batch.note(NewRecord {
+            domain: "hr".into(),
+            ..named("fact/hidden", "overwritten as a note")
+        });
         Ok(())
     });
     assert!(noted.is_err(), "a note is not a way around a clearance");
@@ -271,16 +359,30 @@ fn a_principals_transaction_is_checked_as_it_is_filled() {
 fn names_of_checkpoints_and_sizes_do_not_leak_through_moments() {
     let fixture = Fixture::new();
     let mut writer = fixture.writer();
-    writer.put(NewRecord { access: Some(Access::level(Classification::Public)), ..named("fact/x", "known") }).expect("put");
-    checkpoint::make(&mut writer, &kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() })
-        .expect("made");
+    writer
+        .put(NewRecord {
+            access: Some(Access::level(Classification::Public)),
+            ..named("fact/x", "known")
+        })
+        .expect("put");
+    checkpoint::make(
+        &mut writer,
+        &kapsa_memory::NewCheckpoint { label: "the-merger".into(), ..Default::default() },
+    )
+    .expect("made");
     let reader = fixture.reader().as_principal(ClearanceProfile::new("nobody"));
     let told = |moment: AsOf| reader.on("main", Some(&moment)).expect_err("unknown").to_string();
     let known = told(AsOf::checkpoint("the-merger"));
     assert_eq!(known.replace("the-merger", "x"), told(AsOf::checkpoint("x")));
     assert!(!told(AsOf::Sequence(999)).contains("#1 to"));
     let trusted = ClearanceProfile::new("cro").with("", Classification::Internal);
-    assert!(fixture.reader().as_principal(trusted).on("main", Some(&AsOf::checkpoint("the-merger"))).is_ok());
+    assert!(
+        fixture
+            .reader()
+            .as_principal(trusted)
+            .on("main", Some(&AsOf::checkpoint("the-merger")))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -294,7 +396,10 @@ fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
     use Classification::{Confidential, Internal, Public, Restricted};
     fixture
         .writer()
-        .put_many(vec![record("fact/hidden", "hr", Confidential), record("fact/own", "revenue", Confidential)])
+        .put_many(vec![
+            record("fact/hidden", "hr", Confidential),
+            record("fact/own", "revenue", Confidential),
+        ])
         .expect("put");
     let profile = ClearanceProfile::new("cro").with("revenue", Confidential);
     let put = |record: NewRecord| fixture.writer().as_principal(profile.clone()).put(record);
@@ -326,14 +431,27 @@ fn nobody_writes_above_a_clearance_or_over_what_it_may_not_know() {
 #[test]
 fn profiles_are_records_with_a_history_that_only_the_owner_reads() {
     let fixture = Fixture::new();
-    let profile = ClearanceProfile::new("cro").with("revenue", Classification::Confidential).with("", Classification::Restricted);
-    assert_eq!(fixture.reader().clearance("cro").expect("told"), ClearanceProfile::new("cro"), "deny by default");
+    let profile = ClearanceProfile::new("cro")
+        .with("revenue", Classification::Confidential)
+        .with("", Classification::Restricted);
+    assert_eq!(
+        fixture.reader().clearance("cro").expect("told"),
+        ClearanceProfile::new("cro"),
+        "deny by default"
+    );
     fixture.writer().put(profile.record().expect("a record")).expect("put");
     assert_eq!(fixture.reader().clearance("cro").expect("told"), profile);
     let narrower = ClearanceProfile::new("cro").with("revenue", Classification::Internal);
     fixture.writer().put(narrower.record().expect("a record")).expect("put");
     assert_eq!(fixture.reader().clearance("cro").expect("told"), narrower);
-    assert_eq!(fixture.reader().history(&ClearanceProfile::uri("cro").expect("a URI")).expect("told").len(), 2);
+    assert_eq!(
+        fixture
+            .reader()
+            .history(&ClearanceProfile::uri("cro").expect("a URI"))
+            .expect("told")
+            .len(),
+        2
+    );
     let own = fixture.reader().as_principal(profile);
     assert!(
         own.get(&ClearanceProfile::uri("cro").expect("a URI")).is_err()
@@ -352,9 +470,19 @@ fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
     writer.switch("run/1").expect("there");
     let access = Some(Access::restricted(["cro"]));
     writer.put(NewRecord { access: access.clone(), ..named("fact/x", "secret") }).expect("put");
-    merge::merge(&mut writer, &kapsa_memory::MergeRequest { from: "run/1".into(), to: "main".into(), ..Default::default() })
-        .expect("merged");
-    assert_eq!(Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access, access);
+    merge::merge(
+        &mut writer,
+        &kapsa_memory::MergeRequest {
+            from: "run/1".into(),
+            to: "main".into(),
+            ..Default::default()
+        },
+    )
+    .expect("merged");
+    assert_eq!(
+        Reader::open(&path).expect("opens").get(&uri("fact/x")).expect("there").access,
+        access
+    );
 }
 
 /// For who may know next to nothing the index looks for that instead of asking of everything.
@@ -362,15 +490,22 @@ fn levels_survive_a_merge_and_an_older_program_would_refuse_them() {
 fn who_knows_next_to_nothing_finds_that() {
     let fixture = Fixture::new();
     let mut writer = fixture.writer();
-    let secret =
-        |n: usize| NewRecord { domain: format!("d{}", n % 50), ..named(&format!("fact/{n}"), &format!("the secret of {n}")) };
+    let secret = |n: usize| NewRecord {
+        domain: format!("d{}", n % 50),
+        ..named(&format!("fact/{n}"), &format!("the secret of {n}"))
+    };
     writer.put_many((0..500).map(secret).collect()).expect("put");
     drop(writer);
     for optimised in [false, true] {
         for domain in ["d7", "none"] {
-            let reader = fixture.reader().as_principal(ClearanceProfile::new("x").with(domain, Classification::Internal));
+            let reader = fixture
+                .reader()
+                .as_principal(ClearanceProfile::new("x").with(domain, Classification::Internal));
             let want = if domain == "none" { 0 } else { 10 };
-            let found = reader.find(&FindRequest { k: 100, ..FindRequest::new("secret") }).expect("found").hits;
+            let found = reader
+                .find(&FindRequest { k: 100, ..FindRequest::new("secret") })
+                .expect("found")
+                .hits;
             assert_eq!(found.len(), want, "{domain} {optimised}");
             assert!(found.iter().all(|hit| hit.record.domain == domain));
             let timeline = TimelineRequest { limit: 4, ..TimelineRequest::default() };
@@ -387,14 +522,29 @@ fn scores_do_not_tell_of_hidden_records() {
     let told = |hidden: usize| {
         let fixture = Fixture::new();
         let mut writer = fixture.writer();
-        let open =
-            |name: &str, text: &str| NewRecord { access: Some(Access::level(Classification::Public)), ..named(name, text) };
+        let open = |name: &str, text: &str| NewRecord {
+            access: Some(Access::level(Classification::Public)),
+            ..named(name, text)
+        };
         writer.put(open("fact/a", "acme acme merger")).expect("put");
-        writer.put(open("fact/b", "the acme of it, told at length and in many words")).expect("put");
-        writer.put_many((0..hidden).map(|n| named(&format!("fact/h{n}"), "merger merger talks")).collect()).expect("put");
-        let found =
-            fixture.reader().as_principal(ClearanceProfile::new("x")).find(&FindRequest::new("acme merger")).expect("found");
-        found.hits.iter().map(|hit| (hit.record.uri.to_string(), hit.score, hit.why.clone())).collect::<Vec<_>>()
+        writer
+            .put(open("fact/b", "the acme of it, told at length and in many words"))
+            .expect("put");
+        writer
+            .put_many(
+                (0..hidden).map(|n| named(&format!("fact/h{n}"), "merger merger talks")).collect(),
+            )
+            .expect("put");
+        let found = fixture
+            .reader()
+            .as_principal(ClearanceProfile::new("x"))
+            .find(&FindRequest::new("acme merger"))
+            .expect("found");
+        found
+            .hits
+            .iter()
+            .map(|hit| (hit.record.uri.to_string(), hit.score, hit.why.clone()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(told(0), told(40));
     assert_eq!(told(0)[1].1, 0.5);

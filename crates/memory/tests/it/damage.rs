@@ -21,7 +21,8 @@ const VOCABULARY: u64 = 60_000;
 const REVISED: usize = 2500;
 const SEGMENT_BYTES_MIN: u64 = 3 << 20;
 /// Flips at places drawn from a whole section, and how many are drawn again within each page where one was noticed.
-const FLIPS: [(&str, usize); 4] = [("lexical ", 2000), ("uris    ", 200), ("replaced", 150), ("recdir  ", 200)];
+const FLIPS: [(&str, usize); 4] =
+    [("lexical ", 2000), ("uris    ", 200), ("replaced", 150), ("recdir  ", 200)];
 const FLIPS_PER_NOTICED_PAGE: usize = 4;
 const PAGE: u64 = 4096;
 /// No answer takes longer, damaged or not, on any machine.
@@ -47,12 +48,17 @@ impl Random {
 
 /// One of a million words of letters only: a digit would make it several words.
 fn word(number: u64) -> String {
-    let letter = |place: u32| char::from(b"bcdfghjklmnpqrtvwxz"[(number * 7919 % 1_000_003 / 19u64.pow(place) % 19) as usize]);
+    let letter = |place: u32| {
+        char::from(
+            b"bcdfghjklmnpqrtvwxz"[(number * 7919 % 1_000_003 / 19u64.pow(place) % 19) as usize],
+        )
+    };
     (0..5).map(letter).collect()
 }
 
 fn record(random: &mut Random, number: usize, revision: &str) -> NewRecord {
-    let words: Vec<String> = (0..WORDS_PER_RECORD).map(|_| word(random.skewed(VOCABULARY))).collect();
+    let words: Vec<String> =
+        (0..WORDS_PER_RECORD).map(|_| word(random.skewed(VOCABULARY))).collect();
     NewRecord {
         kind: ["note", "decision", "bug"][number % 3].to_string(),
         agent: format!("agent{}", number % 40),
@@ -69,9 +75,13 @@ fn capsule() -> Fixture {
     let mut random = Random(SEED);
     let mut writer = f.writer();
     writer.put_many((0..RECORDS).map(|n| record(&mut random, n, "first")).collect()).expect("put");
-    writer.put_many((0..REVISED).map(|n| record(&mut random, n * 3, "second")).collect()).expect("put");
+    writer
+        .put_many((0..REVISED).map(|n| record(&mut random, n * 3, "second")).collect())
+        .expect("put");
     writer.optimize(&mut |_, _| {}).expect("merges");
-    writer.put_many((0..8).map(|n| record(&mut random, n * 500 + 1, "third")).collect()).expect("put");
+    writer
+        .put_many((0..8).map(|n| record(&mut random, n * 500 + 1, "third")).collect())
+        .expect("put");
     f
 }
 
@@ -79,10 +89,16 @@ fn capsule() -> Fixture {
 fn sections(path: &Path) -> BTreeMap<String, Range<u64>> {
     let snapshot = kapsa_capsule::Snapshot::open(path).expect("opens");
     let segment = snapshot.segments().iter().max_by_key(|s| s.payload_len).expect("one at least");
-    assert!(segment.payload_len >= SEGMENT_BYTES_MIN, "the segment has {} bytes", segment.payload_len);
+    assert!(
+        segment.payload_len >= SEGMENT_BYTES_MIN,
+        "the segment has {} bytes",
+        segment.payload_len
+    );
     let payload = segment.id + 72;
     let bytes = std::fs::read(path).expect("there");
-    let number = |at: u64| u64::from_le_bytes(bytes[(payload + at) as usize..][..8].try_into().expect("eight bytes"));
+    let number = |at: u64| {
+        u64::from_le_bytes(bytes[(payload + at) as usize..][..8].try_into().expect("eight bytes"))
+    };
     assert_eq!(number(0), u64::from_le_bytes(*b"KAPSASEG"));
     let entry = |index: u64| 24 + index * 24;
     let section = |index| {
@@ -99,12 +115,26 @@ type Answers = Vec<Option<String>>;
 /// Asks a process's worth of questions of all kinds.
 fn ask(path: &Path) -> Answers {
     let Ok(reader) = Reader::open(path) else { return vec![None] };
-    let filter = Filter { kinds: vec!["bug".to_string()], agents: vec!["agent7".to_string()], ..Filter::default() };
-    let window = Filter { since: Some(31_000_000_000), until: Some(33_000_000_000), ..Filter::default() };
+    let filter = Filter {
+        kinds: vec!["bug".to_string()],
+        agents: vec!["agent7".to_string()],
+        ..Filter::default()
+    };
+    let window =
+        Filter { since: Some(31_000_000_000), until: Some(33_000_000_000), ..Filter::default() };
     let find = |query: &str, filter: &Filter| {
-        let request = FindRequest { filter: filter.clone(), k: 5, snippet_chars: 40, fallback: false, ..FindRequest::new(query) };
+        let request = FindRequest {
+            filter: filter.clone(),
+            k: 5,
+            snippet_chars: 40,
+            fallback: false,
+            ..FindRequest::new(query)
+        };
         let found = reader.find(&request).ok()?;
-        let hits = found.hits.iter().map(|hit| (hit.record.sequence, hit.score.to_bits(), hit.snippet.as_str()));
+        let hits = found
+            .hits
+            .iter()
+            .map(|hit| (hit.record.sequence, hit.score.to_bits(), hit.snippet.as_str()));
         Some(format!("{:?}", hits.collect::<Vec<_>>()))
     };
     let list = |filter: &Filter, reverse| {
@@ -122,7 +152,10 @@ fn ask(path: &Path) -> Answers {
         find(&frequent, &filter),
         find(&frequent, &window),
         reader.get(&uri("key/4242")).ok().map(|record| record.text),
-        reader.history(&uri("key/300")).ok().map(|all| format!("{:?}", all.iter().map(|r| r.sequence).collect::<Vec<_>>())),
+        reader
+            .history(&uri("key/300"))
+            .ok()
+            .map(|all| format!("{:?}", all.iter().map(|r| r.sequence).collect::<Vec<_>>())),
         list(&filter, true),
         list(&window, false),
     ]
@@ -179,7 +212,10 @@ impl Flipper {
                     pages.insert(at / PAGE, ());
                 }
             }
-            assert!(!pages.is_empty(), "no flip in {tag:?} was noticed: the questions do not read it");
+            assert!(
+                !pages.is_empty(),
+                "no flip in {tag:?} was noticed: the questions do not read it"
+            );
             for page in pages.into_keys() {
                 let part = section.start.max(page * PAGE)..section.end.min((page + 1) * PAGE);
                 for _ in 0..FLIPS_PER_NOTICED_PAGE {
@@ -194,7 +230,10 @@ impl Flipper {
 fn a_flipped_bit_of_the_index_is_never_believed() {
     let f = capsule();
     let right = ask(&f.path);
-    assert!(right.iter().all(|answer| answer.as_ref().is_some_and(|answer| answer.len() > 2)), "{right:?}");
+    assert!(
+        right.iter().all(|answer| answer.as_ref().is_some_and(|answer| answer.len() > 2)),
+        "{right:?}"
+    );
     let sections = sections(&f.path);
     let (outcomes, waiting) = channel();
     let file = File::options().read(true).write(true).open(&f.path).expect("opens");
@@ -207,7 +246,9 @@ fn a_flipped_bit_of_the_index_is_never_believed() {
             Ok((_, Some(Outcome::Untouched))) => untouched += 1,
             Ok((_, Some(Outcome::Noticed))) => noticed += 1,
             Ok((at, Some(Outcome::Wrong))) => wrong.push(at),
-            Err(RecvTimeoutError::Timeout) => panic!("no answer with a flip at byte {last} (seed {SEED})"),
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("no answer with a flip at byte {last} (seed {SEED})")
+            }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }

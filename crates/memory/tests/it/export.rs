@@ -2,8 +2,8 @@
 
 use kapsa_memory::record::Source;
 use kapsa_memory::{
-    EventRequest, EventType, ExportRequest, FindRequest, NewCheckpoint, NewEvent, NewRecord, Reader, branch, checkpoint,
-    content_hash, event, export,
+    EventRequest, EventType, ExportRequest, FindRequest, NewCheckpoint, NewEvent, NewRecord,
+    Reader, branch, checkpoint, content_hash, event, export,
 };
 
 use crate::{Fixture, named, uri};
@@ -17,17 +17,38 @@ fn fixture() -> Fixture {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
     w.put(named("a", "a fact of everybody")).expect("put");
-    checkpoint::make(&mut w, &NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(
+        &mut w,
+        &NewCheckpoint { label: "everybodys".to_string(), ..NewCheckpoint::default() },
+    )
+    .expect("made");
     branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
-    let source = Source { path: "/a/folder/notes.md".to_string(), line_start: 1, line_end: 2, content_hash: "0".repeat(32) };
-    w.put(NewRecord { run: "7".to_string(), source: Some(source), ..named("b", "a fact of the run") }).expect("put");
+    let source = Source {
+        path: "/a/folder/notes.md".to_string(),
+        line_start: 1,
+        line_end: 2,
+        content_hash: "0".repeat(32),
+    };
+    w.put(NewRecord {
+        run: "7".to_string(),
+        source: Some(source),
+        ..named("b", "a fact of the run")
+    })
+    .expect("put");
     w.put(named("b", "a later fact of the run")).expect("put");
     w.put(named("gone", "forgotten by the run")).expect("put");
     w.forget(&uri("gone")).expect("forgotten");
     w.alias(&uri("old-b"), &uri("b")).expect("aliased");
-    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
-        .expect("made");
+    checkpoint::make(
+        &mut w,
+        &NewCheckpoint {
+            stage: "plan".to_string(),
+            run: "7".to_string(),
+            ..NewCheckpoint::default()
+        },
+    )
+    .expect("made");
     let call = |mode: &str| {
         let payload = format!(
             r#"{{"call_id":"c","model":"m","routing_mode":"r","capture_mode":"{mode}","prompt_hash":"p","response_hash":"q","success":true}}"#
@@ -37,7 +58,11 @@ fn fixture() -> Fixture {
     };
     event::emit(
         &mut w,
-        vec![call("full_io"), call("prompts_only"), NewEvent { run: "7".to_string(), ..NewEvent::new(EventType::DebugTrace) }],
+        vec![
+            call("full_io"),
+            call("prompts_only"),
+            NewEvent { run: "7".to_string(), ..NewEvent::new(EventType::DebugTrace) },
+        ],
     )
     .expect("told");
     drop(w);
@@ -79,11 +104,23 @@ fn test_export_filters_checkpoints_and_events_by_run() {
 fn test_safe_export_excludes_full_io_model_calls() {
     let fixture = fixture();
     let export = export::gather(&on_run(&fixture), &request(Some("7"))).expect("gathered");
-    let types: Vec<&str> = export.records.iter().filter_map(|record| record.tags.get("type")).map(String::as_str).collect();
+    let types: Vec<&str> = export
+        .records
+        .iter()
+        .filter_map(|record| record.tags.get("type"))
+        .map(String::as_str)
+        .collect();
     assert_eq!(types, ["StageTransition", "ModelCallEnvelope"]);
-    let sources: Vec<&str> = export.records.iter().filter_map(|record| record.source.as_ref()).map(|s| s.path.as_str()).collect();
+    let sources: Vec<&str> = export
+        .records
+        .iter()
+        .filter_map(|record| record.source.as_ref())
+        .map(|s| s.path.as_str())
+        .collect();
     assert_eq!(sources, ["notes.md"]);
-    let all = export::gather(&on_run(&fixture), &ExportRequest { is_unsafe: true, ..request(Some("7")) }).expect("gathered");
+    let all =
+        export::gather(&on_run(&fixture), &ExportRequest { is_unsafe: true, ..request(Some("7")) })
+            .expect("gathered");
     assert_eq!(all.event_count, 4);
 }
 

@@ -54,7 +54,8 @@ impl Fixture {
     }
 
     pub fn assert_whole(&self) {
-        let report = kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
+        let report =
+            kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
         assert_eq!(report.problems, []);
     }
 }

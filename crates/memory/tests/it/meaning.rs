@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
-    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Put, Reader, SearchMode, UnlockedWriter, Uri,
-    WriteOptions, Writer, branch, create, embed, optimize, purge, stats,
+    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Put, Reader,
+    SearchMode, UnlockedWriter, Uri, WriteOptions, Writer, branch, create, embed, optimize, purge,
+    stats,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
@@ -44,7 +45,10 @@ impl Embedder for Plain {
         self.texts.fetch_add(texts.len(), Ordering::SeqCst);
         let vector = |text: &&str| {
             if text.contains("broken") {
-                return Err(EmbedError { message: "this text breaks the model".into(), hint: None });
+                return Err(EmbedError {
+                    message: "this text breaks the model".into(),
+                    hint: None,
+                });
             }
             let text = text.to_lowercase();
             let mut vector = [0.01f32; 4];
@@ -83,7 +87,8 @@ fn fill(path: &Path, embedder: &Plain) -> kapsa_memory::EmbedReport {
 }
 
 fn found(path: &Path, embedder: &Plain, request: &FindRequest) -> Vec<String> {
-    let found = Reader::open(path).expect("it works").find_with(request, Some(embedder)).expect("it works");
+    let found =
+        Reader::open(path).expect("it works").find_with(request, Some(embedder)).expect("it works");
     found.hits.iter().map(|hit| hit.record.uri.short().to_string()).collect()
 }
 
@@ -97,17 +102,34 @@ fn what_means_the_same_is_found_without_its_words() {
     let model = Plain::new("plain");
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
     writer
-        .put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks"), record("c", "a red ship")])
+        .put_many(vec![
+            record("a", "a cat sleeps"),
+            record("b", "the dog barks"),
+            record("c", "a red ship"),
+        ])
         .expect("it works");
     drop(writer);
-    assert_eq!(found(&capsule.path, &model, &FindRequest::new("feline")), [""; 0], "without vectors words decide");
-    let refused = Reader::open(&capsule.path).expect("it works").find_with(&by_meaning("feline"), Some(&model));
+    assert_eq!(
+        found(&capsule.path, &model, &FindRequest::new("feline")),
+        [""; 0],
+        "without vectors words decide"
+    );
+    let refused = Reader::open(&capsule.path)
+        .expect("it works")
+        .find_with(&by_meaning("feline"), Some(&model));
     assert!(matches!(refused, Err(Error::NoVectors)));
     let report = fill(&capsule.path, &model);
     assert_eq!((report.records, report.vectors, report.missing, report.in_force), (3, 3, 0, true));
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("feline")), ["a"]);
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("hound"))[0], "b");
-    assert_eq!(found(&capsule.path, &model, &FindRequest { mode: SearchMode::Words, ..FindRequest::new("feline") }), [""; 0]);
+    assert_eq!(
+        found(
+            &capsule.path,
+            &model,
+            &FindRequest { mode: SearchMode::Words, ..FindRequest::new("feline") }
+        ),
+        [""; 0]
+    );
     // What is required is required.
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("+feline")), [""; 0]);
     assert_eq!(found(&capsule.path, &model, &FindRequest::new("\"the cat\"")), [""; 0]);
@@ -120,9 +142,13 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
         let capsule = capsule();
         let model = Plain::new("plain");
         let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-        writer.put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")]).expect("it works");
+        writer
+            .put_many(vec![record("a", "a cat sleeps"), record("b", "the dog barks")])
+            .expect("it works");
         branch::create(&mut writer, "side", "main", None).expect("it works");
-        writer.put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") }).expect("it works");
+        writer
+            .put(NewRecord { kind: "fact".into(), ..record("a", "a red ship, no animal") })
+            .expect("it works");
         writer.switch("side").expect("it works");
         writer.put(record("s", "a feline of the side branch")).expect("it works");
         writer.switch("main").expect("it works");
@@ -132,14 +158,25 @@ fn who_sees_a_record_sees_its_vector_and_nobody_else() {
         if after == "optimised" {
             optimize(&capsule.path, &options(), &mut |_, _| ()).expect("it works");
         } else if after == "compacted" {
-            Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
+            Writer::open(&capsule.path, options())
+                .expect("it works")
+                .compact(&mut |_, _| ())
+                .expect("it works");
         }
         let reader = Reader::open(&capsule.path).expect("it works");
         let seen = |reader: &Reader, request: &FindRequest| -> Vec<String> {
             let found = reader.find_with(request, Some(&model)).expect("it works");
-            found.hits.iter().map(|hit| format!("{}#{}", hit.record.uri.short(), hit.record.sequence)).collect()
+            found
+                .hits
+                .iter()
+                .map(|hit| format!("{}#{}", hit.record.uri.short(), hit.record.sequence))
+                .collect()
         };
-        assert_eq!(seen(&reader, &by_meaning("cat")), [""; 0], "{after}: main has revised its cat and forgotten its dog");
+        assert_eq!(
+            seen(&reader, &by_meaning("cat")),
+            [""; 0],
+            "{after}: main has revised its cat and forgotten its dog"
+        );
         assert_eq!(seen(&reader, &by_meaning("ship")), ["a#4"], "{after}");
         let side = reader.on("side", None).expect("it works");
         assert_eq!(seen(&side, &by_meaning("cat"))[..], ["s#5", "a#1"], "{after}");
@@ -182,8 +219,14 @@ fn what_is_purged_has_no_vector_after_a_compaction() {
     purge(&mut writer, &Uri::parse("a").expect("it works")).expect("it works");
     drop(writer);
     assert_eq!(found(&capsule.path, &model, &by_meaning("cat")), [""; 0]);
-    assert_eq!(Reader::open(&capsule.path).expect("it works").coverage().expect("it works").vectors, 2);
-    Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
+    assert_eq!(
+        Reader::open(&capsule.path).expect("it works").coverage().expect("it works").vectors,
+        2
+    );
+    Writer::open(&capsule.path, options())
+        .expect("it works")
+        .compact(&mut |_, _| ())
+        .expect("it works");
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
     assert_eq!((coverage.vectors, coverage.missing), (1, 1), "the purge's marker is new");
     assert_eq!(fill(&capsule.path, &model).vectors, 0);
@@ -195,30 +238,56 @@ fn another_model_takes_over_when_it_has_all() {
     let capsule = capsule();
     let (old, new, other) = (Plain::new("old"), Plain::new("newer"), Plain::new("another"));
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    writer.put_many((0..200).map(|n| record(&format!("n/{n}"), &format!("cat number {n}"))).collect()).expect("it works");
+    writer
+        .put_many((0..200).map(|n| record(&format!("n/{n}"), &format!("cat number {n}"))).collect())
+        .expect("it works");
     drop(writer);
     fill(&capsule.path, &old);
     let refused = embed(&capsule.path, &options(), &new, &EmbedRequest::default(), &mut |_, _| ());
     assert!(matches!(refused, Err(Error::OtherModel { in_force, .. }) if in_force == "old"));
-    let change = |records_max| EmbedRequest { change: true, records_max, ..EmbedRequest::default() };
-    let part = embed(&capsule.path, &options(), &new, &change(Some(70)), &mut |_, _| ()).expect("it works");
+    let change =
+        |records_max| EmbedRequest { change: true, records_max, ..EmbedRequest::default() };
+    let part = embed(&capsule.path, &options(), &new, &change(Some(70)), &mut |_, _| ())
+        .expect("it works");
     assert_eq!((part.records, part.missing, part.in_force), (70, 130, false));
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
-    assert_eq!((coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.missing), ("old", 200, 0));
-    assert_eq!(coverage.next.map(|(model, covered)| (model.name, covered)), Some(("newer".into(), 70)));
-    assert_eq!(found(&capsule.path, &old, &by_meaning("feline")).len(), 10, "searches use the old one meanwhile");
+    assert_eq!(
+        (coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.missing),
+        ("old", 200, 0)
+    );
+    assert_eq!(
+        coverage.next.map(|(model, covered)| (model.name, covered)),
+        Some(("newer".into(), 70))
+    );
+    assert_eq!(
+        found(&capsule.path, &old, &by_meaning("feline")).len(),
+        10,
+        "searches use the old one meanwhile"
+    );
     // A third one puts the unfinished work of the second away.
-    let part = embed(&capsule.path, &options(), &other, &change(Some(10)), &mut |_, _| ()).expect("it works");
+    let part = embed(&capsule.path, &options(), &other, &change(Some(10)), &mut |_, _| ())
+        .expect("it works");
     assert_eq!((part.records, part.missing), (10, 190));
     // A record that comes in between gets the vector of the model in force.
-    Writer::open(&capsule.path, options()).expect("it works").put(record("late", "a dog")).expect("it works");
+    Writer::open(&capsule.path, options())
+        .expect("it works")
+        .put(record("late", "a dog"))
+        .expect("it works");
     assert_eq!(fill(&capsule.path, &old).records, 1);
-    let whole = embed(&capsule.path, &options(), &other, &change(None), &mut |_, _| ()).expect("it works");
+    let whole =
+        embed(&capsule.path, &options(), &other, &change(None), &mut |_, _| ()).expect("it works");
     assert_eq!((whole.records, whole.missing, whole.in_force), (191, 0, true));
     let coverage = Reader::open(&capsule.path).expect("it works").coverage().expect("it works");
-    assert_eq!((coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.next), ("another", 201, None));
+    assert_eq!(
+        (coverage.model.expect("it works").name.as_str(), coverage.covered, coverage.next),
+        ("another", 201, None)
+    );
     assert_eq!(found(&capsule.path, &other, &by_meaning("hound"))[0], "late");
-    assert_eq!(found(&capsule.path, &old, &FindRequest::new("hound")), [""; 0], "the old model's vectors are gone");
+    assert_eq!(
+        found(&capsule.path, &old, &FindRequest::new("hound")),
+        [""; 0],
+        "the old model's vectors are gone"
+    );
 }
 
 #[test]
@@ -227,7 +296,11 @@ fn the_same_text_is_embedded_once_and_a_failing_model_loses_nothing() {
     let model = Plain::new("plain");
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
     writer
-        .put_many((0..150).map(|n| record(&format!("n/{n}"), ["A cat!", "a  CAT", "a dog"][n % 3])).collect())
+        .put_many(
+            (0..150)
+                .map(|n| record(&format!("n/{n}"), ["A cat!", "a  CAT", "a dog"][n % 3]))
+                .collect(),
+        )
         .expect("it works");
     drop(writer);
     let report = fill(&capsule.path, &model);
@@ -290,15 +363,24 @@ fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
     drop(writer);
     fill(&capsule.path, &model);
     let reader = Reader::open(&capsule.path).expect("it works");
-    let found = reader.find_with(&FindRequest::new("where are the quarterly figures"), Some(&model)).expect("it works");
+    let found = reader
+        .find_with(&FindRequest::new("where are the quarterly figures"), Some(&model))
+        .expect("it works");
     let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
     assert!(texts.contains(&"In the blue folder upstairs."), "{texts:?}");
     let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).expect("it works");
     assert!(answer.why.points.iter().any(|(what, points)| *what == "before" && *points > 0.0));
     let grouped = reader
-        .find_with(&FindRequest { group: Some(Grouping::Session), ..FindRequest::new("quarterly figures") }, Some(&model))
+        .find_with(
+            &FindRequest {
+                group: Some(Grouping::Session),
+                ..FindRequest::new("quarterly figures")
+            },
+            Some(&model),
+        )
         .expect("it works");
-    let sessions: Vec<&str> = grouped.hits.iter().map(|hit| hit.record.tags["session"].as_str()).collect();
+    let sessions: Vec<&str> =
+        grouped.hits.iter().map(|hit| hit.record.tags["session"].as_str()).collect();
     assert_eq!(sessions, ["1", "2"]);
     assert!(grouped.hits[0].group_hits >= 2);
 }
@@ -308,7 +390,10 @@ fn identifiers_win_over_likeness_and_times_are_a_preference() {
     let capsule = capsule();
     let model = Plain::new("plain");
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    let at = |days: i64, uri: &str, text: &str| NewRecord { created_at: Some(NOW - days * DAY), ..record(uri, text) };
+    let at = |days: i64, uri: &str, text: &str| NewRecord {
+        created_at: Some(NOW - days * DAY),
+        ..record(uri, text)
+    };
     writer
         .put_many(vec![
             at(400, "old", "the cat ship error was fixed"),
@@ -319,14 +404,19 @@ fn identifiers_win_over_likeness_and_times_are_a_preference() {
         .expect("it works");
     drop(writer);
     fill(&capsule.path, &model);
-    assert_eq!(found(&capsule.path, &model, &FindRequest::new("cat feline error CS0854"))[0], "code");
+    assert_eq!(
+        found(&capsule.path, &model, &FindRequest::new("cat feline error CS0854"))[0],
+        "code"
+    );
     let clock = Some(Clock { now: NOW, offset_seconds: 0 });
-    let timely = FindRequest { time: clock, ..FindRequest::new("which ship error was fixed yesterday") };
+    let timely =
+        FindRequest { time: clock, ..FindRequest::new("which ship error was fixed yesterday") };
     assert_eq!(found(&capsule.path, &model, &timely)[0], "new");
     let old = FindRequest { time: clock, ..FindRequest::new("ship error fixed before 2026-06-01") };
     assert_eq!(NOW - 400 * DAY, 1_765_440_000_000_000, "11 December 2025");
     assert_eq!(found(&capsule.path, &model, &old)[0], "old");
-    let recent = FindRequest { time: clock, recency_days: Some(10.0), ..FindRequest::new("ship error") };
+    let recent =
+        FindRequest { time: clock, recency_days: Some(10.0), ..FindRequest::new("ship error") };
     assert_eq!(found(&capsule.path, &model, &recent)[0], "new");
 }
 
@@ -335,7 +425,11 @@ fn a_long_text_is_found_by_its_passage_and_alike_texts_come_last() {
     let capsule = capsule();
     let model = Plain::new("plain");
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    let long = format!("{} Somewhere in it a feline hides. {}", "Nothing here. ".repeat(300), "Nothing there. ".repeat(300));
+    let long = format!(
+        "{} Somewhere in it a feline hides. {}",
+        "Nothing here. ".repeat(300),
+        "Nothing there. ".repeat(300)
+    );
     writer
         .put_many(vec![
             record("long", &long),
@@ -372,7 +466,10 @@ fn damaged_vectors_are_never_believed_and_a_compaction_leaves_them_behind() {
     assert!(reader.find_with(&by_meaning("feline"), Some(&model)).is_err());
     assert_eq!(reader.find(&FindRequest::new("cat")).expect("words do").hits.len(), 1);
     drop(reader);
-    Writer::open(&capsule.path, options()).expect("it works").compact(&mut |_, _| ()).expect("it works");
+    Writer::open(&capsule.path, options())
+        .expect("it works")
+        .compact(&mut |_, _| ())
+        .expect("it works");
     assert_eq!(fill(&capsule.path, &model).vectors, 2);
     assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["a"]);
 }
@@ -381,13 +478,21 @@ fn damaged_vectors_are_never_believed_and_a_compaction_leaves_them_behind() {
 fn many_who_embed_at_once_leave_each_vector_once() {
     let capsule = capsule();
     let mut writer = Writer::open(&capsule.path, options()).expect("it works");
-    writer.put_many((0..300).map(|n| record(&format!("n/{n}"), &format!("cat {n}"))).collect()).expect("it works");
+    writer
+        .put_many((0..300).map(|n| record(&format!("n/{n}"), &format!("cat {n}"))).collect())
+        .expect("it works");
     drop(writer);
     let waiting = WriteOptions { lock_timeout: std::time::Duration::from_secs(30), ..options() };
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                let report = embed(&capsule.path, &waiting, &Plain::new("plain"), &EmbedRequest::default(), &mut |_, _| ());
+                let report = embed(
+                    &capsule.path,
+                    &waiting,
+                    &Plain::new("plain"),
+                    &EmbedRequest::default(),
+                    &mut |_, _| (),
+                );
                 assert_eq!(report.expect("it works").missing, 0);
             });
         }
@@ -406,7 +511,8 @@ fn put_ahead(capsule: UnlockedWriter, records: Vec<NewRecord>, vectors: NewVecto
 
 fn turns(texts: &[&str]) -> Vec<NewRecord> {
     let turn = |text: &&str| {
-        let mut record = NewRecord { title: "Pets".into(), agent: "ann".into(), ..NewRecord::text(*text) };
+        let mut record =
+            NewRecord { title: "Pets".into(), agent: "ann".into(), ..NewRecord::text(*text) };
         record.tags.insert("session".into(), "s1".into());
         record
     };
@@ -419,13 +525,20 @@ fn records_and_their_vectors_are_one_commit() {
     let model = Plain::new("plain");
     for round in 1..=20u64 {
         let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
-        let records = turns(&["a cat sleeps", "the dog barks", ""]);
+        let records = turns(&["a cat sleeps", "the dog barks"]);
         let vectors = unlocked.embed(&records, &model).expect("embedded");
         put_ahead(unlocked, records, vectors);
         let reader = Reader::open(&capsule.path).expect("opened");
         assert_eq!(stats(&reader, false).expect("counted").commit_count, round);
-        assert_eq!(reader.coverage().expect("read").missing, 0, "records without a text are covered as well");
-        assert_eq!(found(&capsule.path, &model, &by_meaning("feline")).len(), 10.min(2 * round as usize));
+        assert_eq!(
+            reader.coverage().expect("read").missing,
+            0,
+            "records without a text are covered as well"
+        );
+        assert_eq!(
+            found(&capsule.path, &model, &by_meaning("feline")).len(),
+            10.min(2 * round as usize)
+        );
     }
 }
 
@@ -439,11 +552,17 @@ fn vectors_made_ahead_are_those_that_would_be_made_later() {
         let records = turns(&[text]);
         let vectors = unlocked.embed(&records, &model).expect("embedded");
         put_ahead(unlocked, records, vectors);
-        Writer::open(&later.path, options()).expect("opened").put_many(turns(&[text])).expect("put");
+        Writer::open(&later.path, options())
+            .expect("opened")
+            .put_many(turns(&[text]))
+            .expect("put");
     }
     fill(&later.path, &model);
     let scores = |path: &Path, query: &str| -> Vec<(u64, f32)> {
-        let found = Reader::open(path).expect("opened").find_with(&by_meaning(query), Some(&model)).expect("found");
+        let found = Reader::open(path)
+            .expect("opened")
+            .find_with(&by_meaning(query), Some(&model))
+            .expect("found");
         found.hits.iter().map(|hit| (hit.record.sequence, hit.score)).collect()
     };
     for query in ["cat", "hound", "ship", "red dog"] {
@@ -462,7 +581,11 @@ fn vectors_made_ahead_follow_their_records_past_those_of_another_writer() {
     drop(other);
     put_ahead(unlocked, vec![record("mine", "a cat sleeps")], vectors);
     assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["mine"]);
-    assert_eq!(Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing, 2, "those of the other");
+    assert_eq!(
+        Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing,
+        2,
+        "those of the other"
+    );
     assert_eq!(fill(&capsule.path, &model).records, 2);
 }
 
@@ -470,7 +593,10 @@ fn vectors_made_ahead_follow_their_records_past_those_of_another_writer() {
 fn vectors_of_a_model_that_went_out_of_force_are_left_out_and_the_records_stored() {
     let capsule = capsule();
     let (old, new) = (Plain::new("plain"), Plain::new("another"));
-    Writer::open(&capsule.path, options()).expect("opened").put(record("a", "a cat sleeps")).expect("put");
+    Writer::open(&capsule.path, options())
+        .expect("opened")
+        .put(record("a", "a cat sleeps"))
+        .expect("put");
     fill(&capsule.path, &old);
     let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
     let vectors = unlocked.embed(&[record("b", "the dog barks")], &old).expect("embedded");
@@ -481,6 +607,7 @@ fn vectors_of_a_model_that_went_out_of_force_are_left_out_and_the_records_stored
     assert_eq!(fill(&capsule.path, &new).records, 1);
     assert_eq!(found(&capsule.path, &new, &by_meaning("hound"))[0], "b");
     let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
-    let refused = unlocked.embed(&[record("c", "a ship")], &old).expect_err("another model is in force");
+    let refused =
+        unlocked.embed(&[record("c", "a ship")], &old).expect_err("another model is in force");
     assert!(matches!(refused, Error::OtherModel { .. }), "{refused}");
 }

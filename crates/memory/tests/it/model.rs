@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use kapsa_memory::{Error, FindRequest, Reader, TimelineRequest, WriteOptions, Writer, create_unlocked, purge, stats};
+use kapsa_memory::{
+    Error, FindRequest, Reader, TimelineRequest, WriteOptions, Writer, create_unlocked, purge,
+    stats,
+};
 use kapsa_testkit::{Disk, Random, one_crash};
 
 use crate::{clock, named, uri};
@@ -97,7 +100,10 @@ impl Model {
 
     fn sequences_of(&self, key: u8) -> Vec<u64> {
         let numbered = (1u64..).zip(&self.revisions);
-        numbered.filter(|(s, (k, _))| *k == key && !self.erased.contains(s)).map(|(s, _)| s).collect()
+        numbered
+            .filter(|(s, (k, _))| *k == key && !self.erased.contains(s))
+            .map(|(s, _)| s)
+            .collect()
     }
 }
 
@@ -128,7 +134,13 @@ impl World {
         let disk = Disk::default();
         create_unlocked(&disk, path(), &WriteOptions::new(clock)).expect("created");
         let start = disk.files();
-        World { disk: Disk::with_files(&start), start, model: Model::default(), writer: None, kept: Vec::new() }
+        World {
+            disk: Disk::with_files(&start),
+            start,
+            model: Model::default(),
+            writer: None,
+            kept: Vec::new(),
+        }
     }
 
     fn reader(&self) -> Reader {
@@ -136,7 +148,10 @@ impl World {
     }
 
     fn writer(&mut self) -> Writer {
-        let open = || Writer::open_unlocked(Arc::new(self.disk.clone()), path(), WriteOptions::new(clock)).expect("opens");
+        let open = || {
+            Writer::open_unlocked(Arc::new(self.disk.clone()), path(), WriteOptions::new(clock))
+                .expect("opens")
+        };
         self.writer.take().unwrap_or_else(open)
     }
 
@@ -189,7 +204,8 @@ fn apply(mut w: Writer, model: &mut Model, operation: &Operation) -> Option<Writ
             model.put(*key, Some(text(*value)));
         }
         Operation::Batch(pairs) => {
-            w.put_many(pairs.iter().map(|(k, v)| named(&name(*k), &text(*v))).collect()).expect("put");
+            w.put_many(pairs.iter().map(|(k, v)| named(&name(*k), &text(*v))).collect())
+                .expect("put");
             pairs.iter().for_each(|(k, v)| model.put(*k, Some(text(*v))));
         }
         Operation::Forget(key) => match w.forget(&uri(&name(*key))) {
@@ -206,7 +222,8 @@ fn apply(mut w: Writer, model: &mut Model, operation: &Operation) -> Option<Writ
             match purge(&mut w, &uri(&name(*key))) {
                 Ok(count) => {
                     assert_eq!(count as usize, erasable.len());
-                    let erased = model.sequences_of(*key).into_iter().filter(|s| !model.markers.contains(s));
+                    let erased =
+                        model.sequences_of(*key).into_iter().filter(|s| !model.markers.contains(s));
                     model.to_erase.extend(erased.collect::<Vec<_>>());
                     model.put(*key, None);
                     model.markers.push(model.revisions.len() as u64);
@@ -231,7 +248,9 @@ fn check(reader: &Reader, model: &Model) {
     let visible = model.visible();
     for key in 0..12 {
         match (reader.get(&uri(&name(key))), visible.get(&key)) {
-            (Ok(record), Some((sequence, value))) => assert_eq!((record.sequence, &record.text), (*sequence, value)),
+            (Ok(record), Some((sequence, value))) => {
+                assert_eq!((record.sequence, &record.text), (*sequence, value))
+            }
             (Err(Error::UriNotFound { .. }), None) => {}
             (got, want) => panic!("key {key}: {got:?} instead of {want:?}"),
         }
@@ -240,14 +259,19 @@ fn check(reader: &Reader, model: &Model) {
     }
     let mut sequences: Vec<u64> = visible.values().map(|(sequence, _)| *sequence).collect();
     sequences.sort_unstable();
-    let listed = reader.timeline(&TimelineRequest { limit: 1000, ..TimelineRequest::default() }).expect("listed");
+    let listed = reader
+        .timeline(&TimelineRequest { limit: 1000, ..TimelineRequest::default() })
+        .expect("listed");
     assert_eq!(listed.iter().map(|r| r.sequence).collect::<Vec<_>>(), sequences);
     let found = reader.find(&FindRequest { k: 1000, ..FindRequest::new("common") }).expect("found");
     let mut hits: Vec<u64> = found.hits.iter().map(|h| h.record.sequence).collect();
     hits.sort_unstable();
     assert_eq!(hits, sequences);
     let stats = stats(&reader, true).expect("counted");
-    assert_eq!((stats.uri_count, stats.record_count), (Some(visible.len() as u64), model.revisions.len() as u64));
+    assert_eq!(
+        (stats.uri_count, stats.record_count),
+        (Some(visible.len() as u64), model.revisions.len() as u64)
+    );
 }
 
 /// One list of operations, checked after each.
@@ -267,15 +291,18 @@ fn run(seed: u64) {
     }
     world.kept.iter().for_each(|(reader, model)| check(reader, model));
     drop(world.writer);
-    let report = kapsa_capsule::verify_in(&world.disk, path(), &mut |_, _| {}).expect("can be checked");
+    let report =
+        kapsa_capsule::verify_in(&world.disk, path(), &mut |_, _| {}).expect("can be checked");
     let harmless = report.problems.iter().all(|p| p.what.contains("hint"));
     assert!(harmless, "{:?}", report.problems);
 }
 
 #[test]
 fn a_capsule_answers_like_a_map() {
-    let first = std::env::var("KAPSA_MODEL_SEED").map_or(1, |seed| seed.parse().expect("KAPSA_MODEL_SEED is a number"));
-    let lists = std::env::var("KAPSA_MODEL_LISTS").map_or(LISTS, |lists| lists.parse().expect("KAPSA_MODEL_LISTS is a number"));
+    let first = std::env::var("KAPSA_MODEL_SEED")
+        .map_or(1, |seed| seed.parse().expect("KAPSA_MODEL_SEED is a number"));
+    let lists = std::env::var("KAPSA_MODEL_LISTS")
+        .map_or(LISTS, |lists| lists.parse().expect("KAPSA_MODEL_LISTS is a number"));
     let next = AtomicU64::new(first);
     let work = || {
         loop {
@@ -284,7 +311,10 @@ fn a_capsule_answers_like_a_map() {
                 return;
             }
             let ran = std::panic::catch_unwind(|| run(seed));
-            assert!(ran.is_ok(), "seed {seed} failed; KAPSA_MODEL_SEED={seed} KAPSA_MODEL_LISTS=1 repeats it");
+            assert!(
+                ran.is_ok(),
+                "seed {seed} failed; KAPSA_MODEL_SEED={seed} KAPSA_MODEL_LISTS=1 repeats it"
+            );
         }
     };
     std::thread::scope(|scope| {

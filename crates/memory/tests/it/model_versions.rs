@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kapsa_memory::{
-    AsOf, Choice, Error, EventRequest, EventType, ExportRequest, FindRequest, MergeRequest, MergeResult, NewCheckpoint, NewEvent,
-    NewRecord, Reader, TimelineRequest, Undo, WriteOptions, Writer, branch, checkpoint, create_unlocked, event, export, history,
-    merge, stats,
+    AsOf, Choice, Error, EventRequest, EventType, ExportRequest, FindRequest, MergeRequest,
+    MergeResult, NewCheckpoint, NewEvent, NewRecord, Reader, TimelineRequest, Undo, WriteOptions,
+    Writer, branch, checkpoint, create_unlocked, event, export, history, merge, stats,
 };
 use kapsa_testkit::{Disk, Random, one_crash};
 
@@ -66,7 +66,13 @@ struct Model {
 impl Model {
     fn new() -> Model {
         let main = Branch { name: "main".to_string(), parent: 0, fork: 0 };
-        Model { entries: Vec::new(), branches: vec![main], checkpoints: Vec::new(), events: Vec::new(), erased: BTreeSet::new() }
+        Model {
+            entries: Vec::new(),
+            branches: vec![main],
+            checkpoints: Vec::new(),
+            events: Vec::new(),
+            erased: BTreeSet::new(),
+        }
     }
 
     fn next(&self) -> u64 {
@@ -78,7 +84,14 @@ impl Model {
     }
 
     fn push(&mut self, branch: usize, key: u8, what: What) -> u64 {
-        self.add(Entry { branch, key, what, conflicts_with: Vec::new(), origin: None, run: String::new() })
+        self.add(Entry {
+            branch,
+            key,
+            what,
+            conflicts_with: Vec::new(),
+            origin: None,
+            run: String::new(),
+        })
     }
 
     fn add(&mut self, entry: Entry) -> u64 {
@@ -106,7 +119,8 @@ impl Model {
     fn is_purged(&self, sequence: u64) -> bool {
         let entry = self.entry(sequence);
         let later = self.entries[sequence as usize..].iter();
-        entry.what != What::System && later.into_iter().any(|later| later.key == entry.key && later.what == What::Purge)
+        entry.what != What::System
+            && later.into_iter().any(|later| later.key == entry.key && later.what == What::Purge)
     }
 
     /// The revisions of a key that a branch sees, ascending.
@@ -122,13 +136,16 @@ impl Model {
     fn heads(&self, branch: usize, below: u64, key: u8) -> Vec<u64> {
         match self.revisions(branch, below, key).last() {
             None => Vec::new(),
-            Some(&newest) => self.entry(newest).conflicts_with.iter().copied().chain([newest]).collect(),
+            Some(&newest) => {
+                self.entry(newest).conflicts_with.iter().copied().chain([newest]).collect()
+            }
         }
     }
 
     /// Nothing when the newest is a text that was purged elsewhere.
     fn unpurged(&self, heads: Vec<u64>) -> Vec<u64> {
-        let purged = |head: u64| matches!(self.entry(head).what, What::Put(_)) && self.is_purged(head);
+        let purged =
+            |head: u64| matches!(self.entry(head).what, What::Put(_)) && self.is_purged(head);
         if heads.last().is_some_and(|&head| purged(head)) { Vec::new() } else { heads }
     }
 
@@ -162,7 +179,10 @@ impl Model {
 
     /// The revisions of a key that count and are no tombstones.
     fn alive(&self, branch: usize, below: u64, key: u8) -> Vec<u64> {
-        self.revisions(branch, below, key).last().map(|&newest| self.counting(newest)).unwrap_or_default()
+        self.revisions(branch, below, key)
+            .last()
+            .map(|&newest| self.counting(newest))
+            .unwrap_or_default()
     }
 
     /// What revisions say: the newest, and in any order those conflicts_with it.
@@ -178,7 +198,10 @@ impl Model {
     /// What both sides had last: the newest that was brought over, or else what the branch saw when it left.
     fn base(&self, from: usize, key: u8) -> Vec<u64> {
         let Branch { parent: to, fork, .. } = self.branches[from];
-        let since = self.revisions(to, u64::MAX, key).into_iter().filter(|s| *s >= fork && !self.erased.contains(s));
+        let since = self
+            .revisions(to, u64::MAX, key)
+            .into_iter()
+            .filter(|s| *s >= fork && !self.erased.contains(s));
         let origins = since.filter_map(|s| self.entry(s).origin);
         match origins.filter(|(branch, _)| *branch == from).map(|(_, there)| there).max() {
             Some(there) => self.counting(there),
@@ -192,7 +215,10 @@ impl Model {
         let mut plan = Vec::new();
         let mut own: BTreeMap<String, (u8, u64)> = BTreeMap::new();
         for (sequence, entry) in (1..).zip(&self.entries) {
-            if entry.branch == from && entry.what != What::System && !self.erased.contains(&sequence) {
+            if entry.branch == from
+                && entry.what != What::System
+                && !self.erased.contains(&sequence)
+            {
                 own.insert(name(entry.key), (entry.key, sequence));
             }
         }
@@ -201,7 +227,8 @@ impl Model {
                 continue;
             }
             let [theirs, ours, base] =
-                [self.counting(tip), self.alive(to, u64::MAX, key), self.base(from, key)].map(|heads| self.says(&heads));
+                [self.counting(tip), self.alive(to, u64::MAX, key), self.base(from, key)]
+                    .map(|heads| self.says(&heads));
             if theirs != ours && theirs != base {
                 plan.push((key, tip, ours != base));
             }
@@ -217,7 +244,14 @@ impl Model {
             let live = |model: &Model, s: u64| matches!(model.entry(s).what, What::Put(_));
             let copy = |model: &mut Model, of: &Entry, conflicts_with: Vec<u64>| {
                 let what = if of.what == What::Purge { What::Tombstone } else { of.what.clone() };
-                model.add(Entry { branch: to, key, what, conflicts_with, origin: Some((from, tip)), run: of.run.clone() })
+                model.add(Entry {
+                    branch: to,
+                    key,
+                    what,
+                    conflicts_with,
+                    origin: Some((from, tip)),
+                    run: of.run.clone(),
+                })
             };
             let all = |model: &mut Model, mut conflicts_with: Vec<u64>| {
                 for rival in theirs.conflicts_with.clone() {
@@ -230,10 +264,15 @@ impl Model {
             match rule {
                 _ if !conflict => all(self, Vec::new()),
                 Choice::Ours => {
-                    let ours = heads.last().map_or(theirs.clone(), |&head| self.entry(head).clone());
+                    let ours =
+                        heads.last().map_or(theirs.clone(), |&head| self.entry(head).clone());
                     copy(self, &ours, ours.conflicts_with.clone());
                 }
-                Choice::Contested if live(self, tip) && heads.last().is_some_and(|&head| live(self, head)) => all(self, heads),
+                Choice::Contested
+                    if live(self, tip) && heads.last().is_some_and(|&head| live(self, head)) =>
+                {
+                    all(self, heads)
+                }
                 Choice::Contested => match heads.last().filter(|&&head| live(self, head)) {
                     Some(&ours) => {
                         let ours = self.entry(ours).clone();
@@ -308,12 +347,16 @@ impl World {
             9..12 => {
                 let most = if random.below(3) == 0 { 150 } else { 8 };
                 let count = 1 + random.below(most);
-                Operation::Batch(branch, (0..count).map(|_| (random.below(KEYS) as u8, random.below(9))).collect())
+                Operation::Batch(
+                    branch,
+                    (0..count).map(|_| (random.below(KEYS) as u8, random.below(9))).collect(),
+                )
             }
             12..14 => Operation::Forget(branch, key),
             14 => Operation::Purge(branch, key),
             15..18 => {
-                let then = (random.below(3) == 0 && self.model.next() > 1).then(|| 1 + random.below(self.model.next() - 1));
+                let then = (random.below(3) == 0 && self.model.next() > 1)
+                    .then(|| 1 + random.below(self.model.next() - 1));
                 Operation::Branch { parent: branch, then }
             }
             18 => Operation::Checkpoint(branch, random.below(3)),
@@ -327,7 +370,11 @@ impl World {
             27 => Operation::Compact,
             28 => Operation::Reopen,
             29 => Operation::Crash,
-            30..32 => Operation::Pick(random.below(self.model.branches.len() as u64) as usize, branch, key),
+            30..32 => Operation::Pick(
+                random.below(self.model.branches.len() as u64) as usize,
+                branch,
+                key,
+            ),
             _ => match self.operation(random) {
                 inner @ (Operation::Reopen | Operation::Crash | Operation::Interrupted(_)) => inner,
                 inner => Operation::Interrupted(Box::new(inner)),
@@ -336,7 +383,9 @@ impl World {
     }
 
     fn writer(&self, branch: usize) -> Writer {
-        let mut writer = Writer::open_unlocked(Arc::new(self.disk.clone()), path(), WriteOptions::new(clock)).expect("opens");
+        let mut writer =
+            Writer::open_unlocked(Arc::new(self.disk.clone()), path(), WriteOptions::new(clock))
+                .expect("opens");
         writer.switch(&self.model.branches[branch].name).expect("a branch");
         writer
     }
@@ -362,8 +411,13 @@ impl World {
                 let reader = self.reader();
                 let count = stats(&reader, false).expect("counted").record_count;
                 let erased = |s: &u64| reader.record(*s).expect("readable").purged;
-                if count != self.model.entries.len() as u64 || !self.model.erased.iter().all(erased) {
-                    assert_eq!(count, before.entries.len() as u64, "whole or not at all: {inner:?}");
+                if count != self.model.entries.len() as u64 || !self.model.erased.iter().all(erased)
+                {
+                    assert_eq!(
+                        count,
+                        before.entries.len() as u64,
+                        "whole or not at all: {inner:?}"
+                    );
                     self.model = before;
                 }
             }
@@ -392,7 +446,11 @@ impl World {
             Operation::Branch { parent, then } => self.branch(*parent, *then),
             Operation::Checkpoint(branch, number) => {
                 let label = format!("label {number}");
-                let taken = self.model.checkpoints.iter().any(|(on, known, _)| on == branch && *known == label);
+                let taken = self
+                    .model
+                    .checkpoints
+                    .iter()
+                    .any(|(on, known, _)| on == branch && *known == label);
                 let made = checkpoint::make(
                     &mut self.writer(*branch),
                     &NewCheckpoint { label: label.clone(), ..NewCheckpoint::default() },
@@ -404,7 +462,11 @@ impl World {
                 }
             }
             Operation::Event(branch) => {
-                event::emit(&mut self.writer(*branch), vec![NewEvent::new(EventType::IntakeCompleted)]).expect("told");
+                event::emit(
+                    &mut self.writer(*branch),
+                    vec![NewEvent::new(EventType::IntakeCompleted)],
+                )
+                .expect("told");
                 let sequence = self.model.push(*branch, 0, What::System);
                 self.model.events.push((*branch, sequence));
             }
@@ -413,27 +475,39 @@ impl World {
             Operation::Pick(from, to, key) => {
                 let counting = self.model.alive(*from, u64::MAX, *key);
                 let from = self.model.branches[*from].name.clone();
-                let picked = merge::cherry_pick(&mut self.writer(*to), &uri(&name(*key)), &from, "", "");
+                let picked =
+                    merge::cherry_pick(&mut self.writer(*to), &uri(&name(*key)), &from, "", "");
                 assert_eq!(picked.is_ok(), !counting.is_empty(), "{picked:?}");
                 self.copy(*to, *key, &counting);
             }
-            Operation::Optimize => drop(self.writer(0).optimize(&mut |_, _| {}).expect("optimises")),
+            Operation::Optimize => {
+                drop(self.writer(0).optimize(&mut |_, _| {}).expect("optimises"))
+            }
             Operation::Compact => {
                 self.writer(0).compact(&mut |_, _| {}).expect("compacts");
-                let erased = |s: &u64| self.model.is_purged(*s) && self.model.entry(*s).what != What::Purge;
+                let erased =
+                    |s: &u64| self.model.is_purged(*s) && self.model.entry(*s).what != What::Purge;
                 self.model.erased = (1..self.model.next()).filter(erased).collect();
             }
-            Operation::Reopen | Operation::Crash | Operation::Interrupted(_) => unreachable!("the world does those"),
+            Operation::Reopen | Operation::Crash | Operation::Interrupted(_) => {
+                unreachable!("the world does those")
+            }
         }
     }
 
     /// Texts that count under a key.
     fn keys(&self, branch: usize, below: u64, key: u8) -> Vec<String> {
-        self.model.visible(branch, below).into_values().filter(|(k, _)| *k == key).map(|(_, text)| text).collect()
+        self.model
+            .visible(branch, below)
+            .into_values()
+            .filter(|(k, _)| *k == key)
+            .map(|(_, text)| text)
+            .collect()
     }
 
     fn put(&mut self, branch: usize, pairs: &[(u8, u64)]) {
-        let records: Vec<NewRecord> = pairs.iter().map(|(key, value)| named(&name(*key), &text(*value))).collect();
+        let records: Vec<NewRecord> =
+            pairs.iter().map(|(key, value)| named(&name(*key), &text(*value))).collect();
         self.writer(branch).put_many(records).expect("put");
         for (key, value) in pairs {
             self.model.push(branch, *key, What::Put(text(*value)));
@@ -444,7 +518,10 @@ impl World {
         let mut on = BTreeSet::from([branch]);
         let mut erasable = 0;
         for (sequence, entry) in (1..).zip(&self.model.entries) {
-            if entry.what != What::System && entry.key == key && !self.model.erased.contains(&sequence) {
+            if entry.what != What::System
+                && entry.key == key
+                && !self.model.erased.contains(&sequence)
+            {
                 on.insert(entry.branch);
                 erasable += u64::from(matches!(entry.what, What::Put(_)));
             }
@@ -469,14 +546,20 @@ impl World {
         let as_of = then.map(AsOf::Sequence);
         let parent_name = self.model.branches[parent].name.clone();
         branch::create(&mut self.writer(0), &made, &parent_name, as_of.as_ref()).expect("made");
-        assert!(branch::create(&mut self.writer(0), &made, "main", None).is_err(), "a name is never used again");
+        assert!(
+            branch::create(&mut self.writer(0), &made, "main", None).is_err(),
+            "a name is never used again"
+        );
         let fork = then.map_or(self.model.next(), |then| then + 1);
         self.model.push(parent, 0, What::System);
         self.model.branches.push(Branch { name: made, parent, fork });
     }
 
     fn merge(&mut self, from: usize, rule: &Choice) {
-        let (branch, to) = (&self.model.branches[from], self.model.branches[self.model.branches[from].parent].name.clone());
+        let (branch, to) = (
+            &self.model.branches[from],
+            self.model.branches[self.model.branches[from].parent].name.clone(),
+        );
         let request = MergeRequest { from: branch.name.clone(), to, ..MergeRequest::default() };
         if from == 0 {
             assert!(merge::merge(&mut self.writer(0), &request).is_err());
@@ -484,19 +567,42 @@ impl World {
         }
         let plan = self.model.merge_plan(from);
         let told = merge::plan(&self.reader(), &request).expect("planned");
-        let conflicts =
-            |conflict: bool| plan.iter().filter(|item| item.2 == conflict).map(|item| name(item.0)).collect::<Vec<_>>();
-        let reported: Vec<String> = told.conflicts().map(|item| item.uri.short().to_string()).collect();
-        assert_eq!(reported, conflicts(true), "{plan:?} {:?} {:?}", self.model.branches, self.model.numbered());
+        let conflicts = |conflict: bool| {
+            plan.iter()
+                .filter(|item| item.2 == conflict)
+                .map(|item| name(item.0))
+                .collect::<Vec<_>>()
+        };
+        let reported: Vec<String> =
+            told.conflicts().map(|item| item.uri.short().to_string()).collect();
+        assert_eq!(
+            reported,
+            conflicts(true),
+            "{plan:?} {:?} {:?}",
+            self.model.branches,
+            self.model.numbered()
+        );
         assert_eq!(told.items.len(), plan.len(), "{plan:?} {told:?}");
         if plan.iter().any(|item| item.2) {
             let before = self.disk.operations().len();
-            assert!(matches!(merge::merge(&mut self.writer(0), &request).expect("planned"), MergeResult::Conflicts(_)));
-            let wrote = self.disk.operations()[before..].iter().any(|operation| format!("{operation:?}").starts_with("Write"));
-            assert!(!wrote || stats(&self.reader(), false).expect("told").record_count == self.model.entries.len() as u64);
+            assert!(matches!(
+                merge::merge(&mut self.writer(0), &request).expect("planned"),
+                MergeResult::Conflicts(_)
+            ));
+            let wrote = self.disk.operations()[before..]
+                .iter()
+                .any(|operation| format!("{operation:?}").starts_with("Write"));
+            assert!(
+                !wrote
+                    || stats(&self.reader(), false).expect("told").record_count
+                        == self.model.entries.len() as u64
+            );
         }
         let request = MergeRequest { rule: Some(rule.clone()), ..request };
-        let MergeResult::Done(_) = merge::merge(&mut self.writer(0), &request).expect("merged") else { panic!("a rule decides") };
+        let MergeResult::Done(_) = merge::merge(&mut self.writer(0), &request).expect("merged")
+        else {
+            panic!("a rule decides")
+        };
         self.model.merge(from, rule);
         assert_eq!(self.model.merge_plan(from), [], "merging again brings nothing: {request:?}");
         assert_eq!(merge::plan(&self.reader(), &request).expect("planned").items.len(), 0);
@@ -512,16 +618,22 @@ impl World {
             return;
         }
         let time = times(sequence).committed_at;
-        let inside: BTreeSet<u64> =
-            (1..self.model.next()).filter(|&s| times(s).committed_at == time && !times(s).purged).collect();
-        if inside.iter().any(|&s| self.model.is_purged(s) || self.model.entry(s).what == What::Purge) {
+        let inside: BTreeSet<u64> = (1..self.model.next())
+            .filter(|&s| times(s).committed_at == time && !times(s).purged)
+            .collect();
+        if inside
+            .iter()
+            .any(|&s| self.model.is_purged(s) || self.model.entry(s).what == What::Purge)
+        {
             return;
         }
         let mut restored = Vec::new();
         let mut any = false;
         let touched = inside.iter().map(|&s| self.model.entry(s).clone()).zip(&inside);
         let touched: BTreeSet<(String, u8)> = touched
-            .filter(|(entry, s)| entry.what != What::System && self.model.sees(branch, u64::MAX, **s))
+            .filter(|(entry, s)| {
+                entry.what != What::System && self.model.sees(branch, u64::MAX, **s)
+            })
             .map(|(entry, _)| (name(entry.key), entry.key))
             .collect();
         for (_, key) in touched {
@@ -531,11 +643,13 @@ impl World {
                 continue;
             }
             // What is contested and not undone stays; else what counted before comes back, as far as it is not undone.
-            let mut back: Vec<u64> = heads.iter().copied().filter(|head| !inside.contains(head)).collect();
+            let mut back: Vec<u64> =
+                heads.iter().copied().filter(|head| !inside.contains(head)).collect();
             let newest = *heads.last().expect("one is inside");
             if back.is_empty() {
                 let before = self.model.revisions(branch, newest, key).into_iter().rev();
-                let alive = |s: &u64| self.model.entry(*s).what != What::Purge && !self.model.is_purged(*s);
+                let alive =
+                    |s: &u64| self.model.entry(*s).what != What::Purge && !self.model.is_purged(*s);
                 let earlier = before.take_while(alive).find(|s| !inside.contains(s));
                 back.extend(earlier.map(|s| self.model.counting(s)).unwrap_or_default());
                 back.retain(|s| !inside.contains(s));
@@ -570,23 +684,41 @@ impl World {
         for &revision in revisions {
             let Entry { branch: there, what, run, .. } = self.model.entry(revision).clone();
             let origin = Some((there, revision));
-            conflicts_with.push(self.model.add(Entry { branch, key, what, conflicts_with: conflicts_with.clone(), origin, run }));
+            conflicts_with.push(self.model.add(Entry {
+                branch,
+                key,
+                what,
+                conflicts_with: conflicts_with.clone(),
+                origin,
+                run,
+            }));
         }
     }
 
     fn check(&self, random: &mut Random) {
         let reader = self.reader();
-        assert_eq!(stats(&reader, false).expect("counted").record_count, self.model.entries.len() as u64);
+        assert_eq!(
+            stats(&reader, false).expect("counted").record_count,
+            self.model.entries.len() as u64
+        );
         for branch in 0..self.model.branches.len() {
-            self.check_view(&reader.on(&self.model.branches[branch].name, None).expect("a branch"), branch, u64::MAX);
+            self.check_view(
+                &reader.on(&self.model.branches[branch].name, None).expect("a branch"),
+                branch,
+                u64::MAX,
+            );
             if self.model.next() > 1 {
                 let sequence = 1 + random.below(self.model.next() - 1);
-                let then = reader.on(&self.model.branches[branch].name, Some(&AsOf::Sequence(sequence))).expect("known");
+                let then = reader
+                    .on(&self.model.branches[branch].name, Some(&AsOf::Sequence(sequence)))
+                    .expect("known");
                 self.check_view(&then, branch, sequence + 1);
             }
             self.check_checkpoints(&reader, branch);
         }
-        let listed = event::list(&reader, &EventRequest { all_branches: true, ..EventRequest::default() }).expect("listed");
+        let listed =
+            event::list(&reader, &EventRequest { all_branches: true, ..EventRequest::default() })
+                .expect("listed");
         assert_eq!(
             listed.iter().map(|event| event.sequence).collect::<Vec<_>>(),
             self.model.events.iter().map(|(_, sequence)| *sequence).collect::<Vec<_>>()
@@ -595,31 +727,54 @@ impl World {
 
     fn check_view(&self, view: &Reader, branch: usize, below: u64) {
         let visible = self.model.visible(branch, below);
-        let context = || format!("{} below {below}: {:?}", self.model.branches[branch].name, self.model.entries);
+        let context = || {
+            format!("{} below {below}: {:?}", self.model.branches[branch].name, self.model.entries)
+        };
         for key in 0..KEYS as u8 {
-            let newest = visible.iter().filter(|(_, (k, _))| *k == key).map(|(s, (_, text))| (*s, text.clone())).next_back();
+            let newest = visible
+                .iter()
+                .filter(|(_, (k, _))| *k == key)
+                .map(|(s, (_, text))| (*s, text.clone()))
+                .next_back();
             match (view.get(&uri(&name(key))), newest) {
-                (Ok(record), Some((sequence, text))) => assert_eq!((record.sequence, record.text), (sequence, text)),
+                (Ok(record), Some((sequence, text))) => {
+                    assert_eq!((record.sequence, record.text), (sequence, text))
+                }
                 (Err(Error::UriNotFound { .. }), None) => {}
                 (got, want) => panic!("key {key}: {got:?} instead of {want:?}; {}", context()),
             }
         }
         let sequences: Vec<u64> = visible.keys().copied().collect();
-        let listed = view.timeline(&TimelineRequest { limit: 1000, ..TimelineRequest::default() }).expect("listed");
-        assert_eq!(listed.iter().map(|r| r.sequence).collect::<Vec<_>>(), sequences, "{}", context());
-        let found = view.find(&FindRequest { k: 1000, ..FindRequest::new("common") }).expect("found");
+        let listed = view
+            .timeline(&TimelineRequest { limit: 1000, ..TimelineRequest::default() })
+            .expect("listed");
+        assert_eq!(
+            listed.iter().map(|r| r.sequence).collect::<Vec<_>>(),
+            sequences,
+            "{}",
+            context()
+        );
+        let found =
+            view.find(&FindRequest { k: 1000, ..FindRequest::new("common") }).expect("found");
         let mut hits: Vec<u64> = found.hits.iter().map(|hit| hit.record.sequence).collect();
         hits.sort_unstable();
         assert_eq!(hits, sequences, "{}", context());
         let keys: BTreeSet<u8> = visible.values().map(|(key, _)| *key).collect();
-        assert_eq!(stats(&view, true).expect("counted").uri_count, Some(keys.len() as u64), "{}", context());
+        assert_eq!(
+            stats(&view, true).expect("counted").uri_count,
+            Some(keys.len() as u64),
+            "{}",
+            context()
+        );
     }
 
     /// What a branch shows is what its export shows.
     fn check_export(&self, branch: usize) {
         let view = self.reader().on(&self.model.branches[branch].name, None).expect("a branch");
         let visible = self.model.visible(branch, u64::MAX);
-        let Ok(export) = export::gather(&view, &ExportRequest { is_unsafe: true, ..ExportRequest::default() }) else {
+        let Ok(export) =
+            export::gather(&view, &ExportRequest { is_unsafe: true, ..ExportRequest::default() })
+        else {
             assert!(visible.is_empty(), "something is there to be exported");
             return;
         };
@@ -628,9 +783,14 @@ impl World {
         export.write_capsule(&file).expect("written");
         let exported = Reader::open(&file).expect("opens");
         let all = TimelineRequest { limit: 1000, ..TimelineRequest::default() };
-        let listed: Vec<(String, String)> =
-            exported.timeline(&all).expect("listed").into_iter().map(|r| (r.uri.short().to_string(), r.text)).collect();
-        let shown: Vec<(String, String)> = visible.into_values().map(|(key, text)| (name(key), text)).collect();
+        let listed: Vec<(String, String)> = exported
+            .timeline(&all)
+            .expect("listed")
+            .into_iter()
+            .map(|r| (r.uri.short().to_string(), r.text))
+            .collect();
+        let shown: Vec<(String, String)> =
+            visible.into_values().map(|(key, text)| (name(key), text)).collect();
         assert_eq!(listed, shown);
         let names: BTreeSet<&String> = shown.iter().map(|(name, _)| name).collect();
         assert_eq!(stats(&exported, true).expect("counted").uri_count, Some(names.len() as u64));
@@ -638,11 +798,28 @@ impl World {
 
     fn check_checkpoints(&self, reader: &Reader, branch: usize) {
         let view = reader.on(&self.model.branches[branch].name, None).expect("a branch");
-        let own: Vec<u64> = self.model.checkpoints.iter().filter(|(on, ..)| *on == branch).map(|(.., s)| *s).collect();
-        assert_eq!(checkpoint::list(&view, false).expect("listed").iter().map(|c| c.sequence).collect::<Vec<_>>(), own);
+        let own: Vec<u64> = self
+            .model
+            .checkpoints
+            .iter()
+            .filter(|(on, ..)| *on == branch)
+            .map(|(.., s)| *s)
+            .collect();
+        assert_eq!(
+            checkpoint::list(&view, false)
+                .expect("listed")
+                .iter()
+                .map(|c| c.sequence)
+                .collect::<Vec<_>>(),
+            own
+        );
         for (on, label, sequence) in &self.model.checkpoints {
-            let newest =
-                self.model.checkpoints.iter().rev().find(|(_, known, s)| known == label && self.model.sees(branch, u64::MAX, *s));
+            let newest = self
+                .model
+                .checkpoints
+                .iter()
+                .rev()
+                .find(|(_, known, s)| known == label && self.model.sees(branch, u64::MAX, *s));
             match (checkpoint::named(&view, label), newest) {
                 (Ok(found), Some((.., sequence))) => assert_eq!(found.sequence, *sequence),
                 (Err(Error::UnknownAsOf { .. }), None) => {}
@@ -669,14 +846,17 @@ fn run(seed: u64) {
     if seed.is_multiple_of(EXPORT_EVERY) {
         world.check_export(random.below(world.model.branches.len() as u64) as usize);
     }
-    let report = kapsa_capsule::verify_in(&world.disk, path(), &mut |_, _| {}).expect("can be checked");
+    let report =
+        kapsa_capsule::verify_in(&world.disk, path(), &mut |_, _| {}).expect("can be checked");
     let harmless = report.problems.iter().all(|p| p.what.contains("hint"));
     assert!(harmless, "{:?}", report.problems);
 }
 
 #[test]
 fn branches_answer_like_a_list_of_records() {
-    let number = |name: &str, default| std::env::var(name).map_or(default, |text| text.parse().expect("a number"));
+    let number = |name: &str, default| {
+        std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+    };
     let (first, lists) = (number("KAPSA_MODEL_SEED", 1), number("KAPSA_MODEL_LISTS", LISTS));
     let next = AtomicU64::new(first);
     let work = || {
@@ -686,7 +866,10 @@ fn branches_answer_like_a_list_of_records() {
                 return;
             }
             let ran = std::panic::catch_unwind(|| run(seed));
-            assert!(ran.is_ok(), "seed {seed} failed; KAPSA_MODEL_SEED={seed} KAPSA_MODEL_LISTS=1 repeats it");
+            assert!(
+                ran.is_ok(),
+                "seed {seed} failed; KAPSA_MODEL_SEED={seed} KAPSA_MODEL_LISTS=1 repeats it"
+            );
         }
     };
     std::thread::scope(|scope| {

@@ -1,7 +1,8 @@
 //! Revisions, tombstones, erasure; before and after indexing, optimising and compacting.
 
 use kapsa_memory::{
-    Change, Error, FindRequest, NewRecord, Reader, TimelineRequest, WriteOptions, document, optimize, purge, put_source, stats,
+    Change, Error, FindRequest, NewRecord, Reader, TimelineRequest, WriteOptions, document,
+    optimize, purge, put_source, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -29,7 +30,10 @@ fn the_newest_revision_counts_and_the_others_stay_readable() {
         assert_eq!(reader.record(first.sequence).expect("there").text, "the port is 5433");
         assert_eq!(reader.history(&uri("fact/port")).expect("there").len(), 2);
         let found = reader.find(&FindRequest::new("port")).expect("found");
-        assert_eq!(found.hits.iter().map(|h| h.record.sequence).collect::<Vec<_>>(), [second.sequence]);
+        assert_eq!(
+            found.hits.iter().map(|h| h.record.sequence).collect::<Vec<_>>(),
+            [second.sequence]
+        );
         assert_eq!(reader.timeline(&TimelineRequest::default()).expect("listed").len(), 1);
         assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(1));
     });
@@ -62,9 +66,16 @@ fn purging_leaves_no_byte_after_compaction() {
     let f = Fixture::new();
     let canary = "xyzzyplugh";
     for i in 0..300 {
-        f.writer().put(named(&format!("n/{i}"), &format!("ordinary note number {i}"))).expect("put");
+        f.writer()
+            .put(named(&format!("n/{i}"), &format!("ordinary note number {i}")))
+            .expect("put");
     }
-    f.writer().put(NewRecord { title: canary.to_string(), ..named("secret", &format!("the {canary} token")) }).expect("put");
+    f.writer()
+        .put(NewRecord {
+            title: canary.to_string(),
+            ..named("secret", &format!("the {canary} token"))
+        })
+        .expect("put");
     f.writer().put(named("secret", &format!("another {canary}"))).expect("put");
     f.writer().optimize(&mut |_, _| {}).expect("optimises");
     assert_eq!(purge(&mut f.writer(), &uri("secret")).expect("purged"), 2);
@@ -80,7 +91,10 @@ fn purging_leaves_no_byte_after_compaction() {
     assert!(reader.record(301).expect("a blank").purged);
     assert!(reader.record(301).expect("a blank").text.is_empty());
     assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(300));
-    assert!(matches!(purge(&mut f.writer(), &uri("secret")), Err(Error::UriNotFound { .. })), "nothing left to erase");
+    assert!(
+        matches!(purge(&mut f.writer(), &uri("secret")), Err(Error::UriNotFound { .. })),
+        "nothing left to erase"
+    );
     f.writer().compact(&mut |_, _| {}).expect("compacts again");
     f.assert_whole();
 }
@@ -88,8 +102,12 @@ fn purging_leaves_no_byte_after_compaction() {
 #[test]
 fn a_document_put_again_changes_only_what_changed() {
     let f = Fixture::new();
-    let put = |text: &str| put_source(&mut f.writer(), "notes.md", document::cut("notes.md", text)).expect("put");
-    let changes = |report: &kapsa_memory::SourceReport| report.puts.iter().map(|p| p.change).collect::<Vec<_>>();
+    let put = |text: &str| {
+        put_source(&mut f.writer(), "notes.md", document::cut("notes.md", text)).expect("put")
+    };
+    let changes = |report: &kapsa_memory::SourceReport| {
+        report.puts.iter().map(|p| p.change).collect::<Vec<_>>()
+    };
     let old = "# A\nalpha\n# B\nbeta\n# C\ngamma\n";
     assert_eq!(changes(&put(old)), [Change::Added; 3]);
     let size = std::fs::metadata(&f.path).expect("there").len();
@@ -99,7 +117,10 @@ fn a_document_put_again_changes_only_what_changed() {
     let mut kinds = changes(&report);
     kinds.sort_by_key(|change| *change as u8);
     assert_eq!(kinds, [Change::Added, Change::Revised, Change::Unchanged]);
-    assert_eq!(report.forgotten.iter().map(|p| p.uri.short()).collect::<Vec<_>>(), ["doc/notes.md/b"]);
+    assert_eq!(
+        report.forgotten.iter().map(|p| p.uri.short()).collect::<Vec<_>>(),
+        ["doc/notes.md/b"]
+    );
     assert!(f.texts("beta").is_empty());
     let hit = f.reader().find(&FindRequest::new("gamma")).expect("found").hits.remove(0);
     let source = hit.record.source.expect("documents have one");
@@ -109,15 +130,22 @@ fn a_document_put_again_changes_only_what_changed() {
 #[test]
 fn a_batch_is_all_or_nothing() {
     let f = Fixture::new();
-    let bad = vec![NewRecord::text("good"), NewRecord { confidence: Some(2.0), ..NewRecord::text("bad") }];
-    assert!(matches!(f.writer().put_many(bad), Err(Error::InvalidRecord { field: "confidence", .. })));
+    let bad = vec![
+        NewRecord::text("good"),
+        NewRecord { confidence: Some(2.0), ..NewRecord::text("bad") },
+    ];
+    assert!(matches!(
+        f.writer().put_many(bad),
+        Err(Error::InvalidRecord { field: "confidence", .. })
+    ));
     assert_eq!(stats(&f.reader(), true).expect("counted").record_count, 0);
 }
 
 #[test]
 fn one_batch_may_revise_what_it_adds() {
     let f = Fixture::new();
-    let batch: Vec<NewRecord> = (0..20_000).map(|i| named(&format!("k/{}", i % 7000), &format!("value {i}"))).collect();
+    let batch: Vec<NewRecord> =
+        (0..20_000).map(|i| named(&format!("k/{}", i % 7000), &format!("value {i}"))).collect();
     let puts = f.writer().put_many(batch).expect("put");
     assert_eq!(puts.iter().filter(|p| p.change == Change::Added).count(), 7000);
     in_every_layout(&f, |reader| {
@@ -137,7 +165,8 @@ fn optimising_beside_a_writer_loses_nothing() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for i in 0..600 {
-                let mut w = kapsa_memory::Writer::open(&f.path, options.clone()).expect("its turn comes");
+                let mut w =
+                    kapsa_memory::Writer::open(&f.path, options.clone()).expect("its turn comes");
                 w.put(named(&format!("n/{i}"), &format!("note {i}"))).expect("put");
             }
         });
@@ -156,7 +185,8 @@ fn optimising_beside_a_writer_loses_nothing() {
 #[test]
 fn a_batch_after_optimising_is_indexed_by_the_newest_view() {
     let f = Fixture::new();
-    let many = |name: &str| (0..200).map(|i| named(&format!("{name}/{i}"), "many")).collect::<Vec<_>>();
+    let many =
+        |name: &str| (0..200).map(|i| named(&format!("{name}/{i}"), "many")).collect::<Vec<_>>();
     let mut w = f.writer();
     w.put_many(many("first")).expect("put, and indexed");
     w.put(named("a", "in the tail")).expect("put");

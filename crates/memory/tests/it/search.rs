@@ -12,12 +12,21 @@ fn team() -> Fixture {
         kind: kind.to_string(),
         agent: agent.to_string(),
         created_at: Some(at),
-        tags: BTreeMap::from([("lang".to_string(), "rust".to_string()), (agent.to_string(), String::new())]),
+        tags: BTreeMap::from([
+            ("lang".to_string(), "rust".to_string()),
+            (agent.to_string(), String::new()),
+        ]),
         ..named(name, text)
     };
     let records = vec![
         record("d/1", "We decided to use tokio for the async runtime.", "decision", "ann", 100),
-        record("d/2", "The parser fails with error CS0854 on optional arguments.", "bug", "bob", 200),
+        record(
+            "d/2",
+            "The parser fails with error CS0854 on optional arguments.",
+            "bug",
+            "bob",
+            200,
+        ),
         record("d/3", "Retry the upload three times, then give up.", "decision", "bob", 300),
         record("d/4", "日本語のメモも検索できる。", "note", "ann", 400),
     ];
@@ -28,8 +37,7 @@ fn team() -> Fixture {
 #[test]
 fn long_questions_find_what_they_ask_about() {
     let f = team();
-    let question =
-        "Could you please tell me what it was that we decided some weeks ago about which async runtime the service should use?";
+    let question = "Could you please tell me what it was that we decided some weeks ago about which async runtime the service should use?";
     assert_eq!(f.texts(question)[0], "We decided to use tokio for the async runtime.");
     assert!(f.texts("what about the CS0854 error?")[0].contains("CS0854"));
     assert_eq!(f.texts("検索").len(), 1);
@@ -61,12 +69,29 @@ fn filters_are_exact() {
     let f = team();
     let find = |filter: Filter| {
         let request = TimelineRequest { filter, ..TimelineRequest::default() };
-        f.reader().timeline(&request).expect("listed").into_iter().map(|r| r.sequence).collect::<Vec<_>>()
+        f.reader()
+            .timeline(&request)
+            .expect("listed")
+            .into_iter()
+            .map(|r| r.sequence)
+            .collect::<Vec<_>>()
     };
     let strings = |values: &[&str]| values.iter().map(|v| (*v).to_string()).collect::<Vec<_>>();
-    assert_eq!(find(Filter { kinds: strings(&["decision", "bug"]), ..Filter::default() }), [1, 2, 3]);
-    assert_eq!(find(Filter { agents: strings(&["ann"]), kinds: strings(&["note"]), ..Filter::default() }), [4]);
-    assert_eq!(find(Filter { tags: BTreeMap::from([("bob".to_string(), String::new())]), ..Filter::default() }), [2, 3]);
+    assert_eq!(
+        find(Filter { kinds: strings(&["decision", "bug"]), ..Filter::default() }),
+        [1, 2, 3]
+    );
+    assert_eq!(
+        find(Filter { agents: strings(&["ann"]), kinds: strings(&["note"]), ..Filter::default() }),
+        [4]
+    );
+    assert_eq!(
+        find(Filter {
+            tags: BTreeMap::from([("bob".to_string(), String::new())]),
+            ..Filter::default()
+        }),
+        [2, 3]
+    );
     assert_eq!(find(Filter { since: Some(200), until: Some(400), ..Filter::default() }), [2, 3]);
     assert_eq!(find(Filter { kinds: strings(&["deci"]), ..Filter::default() }), [0u64; 0]);
 }
@@ -76,7 +101,12 @@ fn timeline_goes_both_ways() {
     let f = team();
     let list = |limit, reverse| {
         let request = TimelineRequest { limit, reverse, ..TimelineRequest::default() };
-        f.reader().timeline(&request).expect("listed").into_iter().map(|r| r.sequence).collect::<Vec<_>>()
+        f.reader()
+            .timeline(&request)
+            .expect("listed")
+            .into_iter()
+            .map(|r| r.sequence)
+            .collect::<Vec<_>>()
     };
     assert_eq!((list(2, false), list(2, true), list(0, true)), (vec![1, 2], vec![4, 3], vec![]));
 }
@@ -95,7 +125,11 @@ fn the_fallback_is_marked_and_only_when_asked_for() {
 #[test]
 fn snippets_mark_the_words_on_character_borders() {
     let f = Fixture::new();
-    let text = format!("{} žluťoučký kůň and the Needle in it {}", "ěščř ".repeat(200), "日本 ".repeat(200));
+    let text = format!(
+        "{} žluťoučký kůň and the Needle in it {}",
+        "ěščř ".repeat(200),
+        "日本 ".repeat(200)
+    );
     f.writer().put(NewRecord::text(text)).expect("put");
     let request = FindRequest { snippet_chars: 40, ..FindRequest::new("needles") };
     let hit = f.reader().find(&request).expect("found").hits.remove(0);
@@ -130,7 +164,8 @@ fn any_query_is_answered() {
 fn scores_do_not_depend_on_where_a_record_lies() {
     let f = team();
     let scores = || -> Vec<(u64, f32)> {
-        let found = f.reader().find(&FindRequest::new("async error upload decided")).expect("found");
+        let found =
+            f.reader().find(&FindRequest::new("async error upload decided")).expect("found");
         found.hits.iter().map(|h| (h.record.sequence, h.score)).collect()
     };
     let in_tail = scores();

@@ -19,12 +19,18 @@ fn concurrent_puts_share_commits_and_keep_the_order_of_each_thread() {
             let (shared, start) = (shared.clone(), Arc::clone(&start));
             std::thread::spawn(move || {
                 start.wait();
-                let put = |n| shared.put(named(&format!("t{thread}/{n}"), &format!("text {thread} {n}"))).expect("put").sequence;
+                let put = |n| {
+                    shared
+                        .put(named(&format!("t{thread}/{n}"), &format!("text {thread} {n}")))
+                        .expect("put")
+                        .sequence
+                };
                 (0..PUTS).map(put).collect::<Vec<u64>>()
             })
         })
         .collect();
-    let sequences: Vec<Vec<u64>> = workers.into_iter().map(|worker| worker.join().expect("no panic")).collect();
+    let sequences: Vec<Vec<u64>> =
+        workers.into_iter().map(|worker| worker.join().expect("no panic")).collect();
     let reader = f.reader();
     for (thread, sequences) in sequences.iter().enumerate() {
         assert!(sequences.is_sorted(), "thread {thread}: {sequences:?}");
@@ -35,7 +41,12 @@ fn concurrent_puts_share_commits_and_keep_the_order_of_each_thread() {
     }
     let stats = stats(&reader, true).expect("counted");
     assert_eq!(stats.record_count, (THREADS * PUTS) as u64);
-    assert!(stats.commit_count < stats.record_count, "{} commits for {} records", stats.commit_count, stats.record_count);
+    assert!(
+        stats.commit_count < stats.record_count,
+        "{} commits for {} records",
+        stats.commit_count,
+        stats.record_count
+    );
     drop(shared);
     f.assert_whole();
 }
@@ -44,7 +55,10 @@ fn concurrent_puts_share_commits_and_keep_the_order_of_each_thread() {
 fn a_record_that_breaks_a_limit_harms_nobody_else() {
     let f = Fixture::new();
     let shared = SharedWriter::new(f.writer());
-    assert!(matches!(shared.put(NewRecord::text("")), Err(Error::InvalidRecord { field: "text", .. })));
+    assert!(matches!(
+        shared.put(NewRecord::text("")),
+        Err(Error::InvalidRecord { field: "text", .. })
+    ));
     assert_eq!(shared.put(NewRecord::text("fine")).expect("put").sequence, 1);
     let forgotten = shared.exclusively(|writer| writer.forget(&uri("never/was")));
     assert!(matches!(forgotten, Err(Error::UriNotFound { .. })));

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use kapsa_memory::{
-    MergeRequest, MergeResult, NewCheckpoint, Reader, Relation, WriteOptions, Writer, branch, checkpoint, clone, merge, stats,
-    sync,
+    MergeRequest, MergeResult, NewCheckpoint, Reader, Relation, WriteOptions, Writer, branch,
+    checkpoint, clone, merge, stats, sync,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -27,7 +27,10 @@ fn chain(path: &Path) -> String {
 }
 
 fn assert_whole(path: &Path) {
-    assert_eq!(kapsa_memory::check::verify(path, &mut |_, _| {}).expect("can be checked").problems, []);
+    assert_eq!(
+        kapsa_memory::check::verify(path, &mut |_, _| {}).expect("can be checked").problems,
+        []
+    );
 }
 
 /// A capsule with some history, and a clone of it.
@@ -67,11 +70,16 @@ fn whoever_is_behind_gets_the_missing_commits_as_they_are() {
     assert_eq!(pull(&copy, &fixture.path).relation, Relation::UpToDate);
     let mut w = fixture.writer();
     for round in 0..4 {
-        w.put_many((0..50).map(|at| named(&format!("r{round}/{at}"), "fact of many")).collect()).expect("put");
+        w.put_many((0..50).map(|at| named(&format!("r{round}/{at}"), "fact of many")).collect())
+            .expect("put");
     }
     w.switch("run/1").expect("open");
     w.put(named("a", "fact a of the run")).expect("put");
-    checkpoint::make(&mut w, &NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() }).expect("made");
+    checkpoint::make(
+        &mut w,
+        &NewCheckpoint { label: "v1".to_string(), ..NewCheckpoint::default() },
+    )
+    .expect("made");
     drop(w);
     let pulled = pull(&copy, &fixture.path);
     assert_eq!((pulled.relation, pulled.records), (Relation::FastForward, 202));
@@ -114,8 +122,14 @@ fn where_both_went_on_the_others_records_come_as_branches() {
     writer(&copy).put(named("d", "fact d")).expect("put");
     assert_eq!(pull(&fixture.path, &copy).records, 1, "only what is missing comes");
     assert_eq!(told("other/main", "d").as_deref(), Some("fact d"));
-    let request = MergeRequest { from: "other/main".to_string(), to: "main".to_string(), ..MergeRequest::default() };
-    let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &request).expect("planned") else {
+    let request = MergeRequest {
+        from: "other/main".to_string(),
+        to: "main".to_string(),
+        ..MergeRequest::default()
+    };
+    let MergeResult::Conflicts(plan) =
+        merge::merge(&mut fixture.writer(), &request).expect("planned")
+    else {
         panic!("a conflict")
     };
     assert_eq!(plan.conflicts().count(), 1);
@@ -137,7 +151,12 @@ fn a_stranger_and_one_under_anothers_name_are_refused() {
     let before = std::fs::read(&fixture.path).expect("readable");
     assert!(sync::pull(&mut fixture.writer(), &second, "other", &mut |_, _| {}).is_err());
     assert_eq!(std::fs::read(&fixture.path).expect("readable"), before);
-    assert_eq!(sync::pull(&mut fixture.writer(), &second, "second", &mut |_, _| {}).expect("pulled").relation, Relation::Forked);
+    assert_eq!(
+        sync::pull(&mut fixture.writer(), &second, "second", &mut |_, _| {})
+            .expect("pulled")
+            .relation,
+        Relation::Forked
+    );
     let empty = Fixture::new();
     let all = sync::pull(&mut empty.writer(), &copy, "other", &mut |_, _| {}).expect("pulled");
     assert_eq!(

@@ -4,9 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use kapsa_memory::transfer::{Format, GcReport, GcRequest, Import, Mounted, Mounts, Stage, Written, gc, mount_path};
+use kapsa_memory::transfer::{
+    Format, GcReport, GcRequest, Import, Mounted, Mounts, Stage, Written, gc, mount_path,
+};
 use kapsa_memory::{
-    Error, EventType, ExportRequest, MergeRequest, NewCheckpoint, NewEvent, NewRecord, branch, checkpoint, event, export, merge,
+    Error, EventType, ExportRequest, MergeRequest, NewCheckpoint, NewEvent, NewRecord, branch,
+    checkpoint, event, export, merge,
 };
 
 use crate::{Fixture, named, uri};
@@ -21,21 +24,38 @@ fn time(at: i64) -> String {
 fn fixture() -> Fixture {
     let fixture = Fixture::new();
     let mut w = fixture.writer();
-    w.put_many(vec![named("a", "first"), named("A", "upper case"), named("gone", "zap")]).expect("put");
-    w.put(NewRecord { title: "Title: [x]".to_string(), ..named("a", "second\n---\n") }).expect("put");
+    w.put_many(vec![named("a", "first"), named("A", "upper case"), named("gone", "zap")])
+        .expect("put");
+    w.put(NewRecord { title: "Title: [x]".to_string(), ..named("a", "second\n---\n") })
+        .expect("put");
     w.forget(&uri("gone")).expect("forgotten");
     w.alias(&uri("old"), &uri("a")).expect("aliased");
     branch::create(&mut w, "run/7", "main", None).expect("made");
     w.switch("run/7").expect("open");
     w.put(named("found", "by the run")).expect("put");
-    checkpoint::make(&mut w, &NewCheckpoint { stage: "plan".to_string(), run: "7".to_string(), ..NewCheckpoint::default() })
-        .expect("made");
+    checkpoint::make(
+        &mut w,
+        &NewCheckpoint {
+            stage: "plan".to_string(),
+            run: "7".to_string(),
+            ..NewCheckpoint::default()
+        },
+    )
+    .expect("made");
     fixture
 }
 
-fn write(fixture: &Fixture, request: &ExportRequest, format: Format, name: &str) -> (PathBuf, Written) {
+fn write(
+    fixture: &Fixture,
+    request: &ExportRequest,
+    format: Format,
+    name: &str,
+) -> (PathBuf, Written) {
     let path = fixture.path.with_file_name(name);
-    let written = export::gather(&fixture.reader(), request).expect("gathered").write(format, &path, time).expect("written");
+    let written = export::gather(&fixture.reader(), request)
+        .expect("gathered")
+        .write(format, &path, time)
+        .expect("written");
     (path, written)
 }
 
@@ -55,13 +75,19 @@ fn test_export_determinism_in_every_format() {
         let exported = serde_json::json!({"destination_type": "file", "format": "capsule", "checkpoints_included": 0,
             "sanitized": true, "encrypted": false, "exported_at": "now"});
         let payload = exported.as_object().expect("an object").clone();
-        event::emit(&mut fixture.writer(), vec![NewEvent { payload, ..NewEvent::new(EventType::CapsuleExported) }])
-            .expect("told");
+        event::emit(
+            &mut fixture.writer(),
+            vec![NewEvent { payload, ..NewEvent::new(EventType::CapsuleExported) }],
+        )
+        .expect("told");
         fixture.writer().compact(&mut |_, _| {}).expect("compacts");
         let (path, second) = write(&fixture, &whole(), format, &format!("second-{format:?}"));
         assert_eq!(first, second, "{format:?}: an export does not change the next one");
         if !format.is_folder() {
-            assert_eq!(second.content_hash, blake3::hash(&fs::read(path).expect("readable")).to_hex().to_string());
+            assert_eq!(
+                second.content_hash,
+                blake3::hash(&fs::read(path).expect("readable")).to_hex().to_string()
+            );
         }
     }
 }
@@ -74,12 +100,20 @@ fn a_run_is_exported_whole_merged_or_not() {
         (export.artifact_count, export.checkpoint_count, export.event_count)
     };
     assert_eq!(uris(&of_run("7")), (1, 1, 1), "seen from main, where it was not merged");
-    let request = MergeRequest { from: "run/7".to_string(), to: "main".to_string(), ..MergeRequest::default() };
+    let request = MergeRequest {
+        from: "run/7".to_string(),
+        to: "main".to_string(),
+        ..MergeRequest::default()
+    };
     merge::merge(&mut fixture.writer(), &request).expect("merged");
     let (artifacts, checkpoints, events) = uris(&of_run("run_7"));
     assert_eq!((artifacts, events), (2, 2), "the merged revision and the merge's event as well");
     assert!(checkpoints >= 1);
-    assert_eq!(export::gather(&fixture.reader(), &whole()).expect("gathered").event_count, 2, "events that came by the merge");
+    assert_eq!(
+        export::gather(&fixture.reader(), &whole()).expect("gathered").event_count,
+        2,
+        "events that came by the merge"
+    );
 }
 
 #[test]
@@ -87,7 +121,8 @@ fn lines_hold_what_is_remembered_now() {
     let fixture = fixture();
     let (path, _) = write(&fixture, &whole(), Format::JsonLines, "lines.jsonl");
     let text = fs::read_to_string(path).expect("readable");
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let texts: Vec<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
     assert_eq!(texts, ["upper case", "second\n---\n"]);
     assert_eq!(lines[2]["alias_of"], "mv2://default/a");
@@ -113,7 +148,8 @@ fn a_folder_has_one_safe_file_for_each_memory() {
     let index = fs::read_to_string(path.join("index.md")).expect("an index");
     assert!(names.iter().all(|name| index.contains(&format!("({name})"))), "{index}");
     assert!(index.contains("old -\\> a"), "{index}");
-    let pages: u64 = names.iter().map(|name| fs::metadata(path.join(name)).expect("a file").len()).sum();
+    let pages: u64 =
+        names.iter().map(|name| fs::metadata(path.join(name)).expect("a file").len()).sum();
     assert_eq!(written.bytes, pages + index.len() as u64);
 }
 
@@ -137,17 +173,26 @@ fn nothing_takes_a_place_that_is_taken() {
     fs::write(notes.join("own.txt"), "mine").expect("written");
     let export = || {
         let stage = stage();
-        let made = export::gather(&fixture.reader(), &whole()).expect("gathered").write(Format::Markdown, &stage.path("x"), time);
+        let made = export::gather(&fixture.reader(), &whole()).expect("gathered").write(
+            Format::Markdown,
+            &stage.path("x"),
+            time,
+        );
         made.expect("written");
         stage.place_folder(&stage.path("x"), &notes, true)
     };
-    assert!(matches!(export(), Err(Error::TargetExists { .. })), "a folder that is no export is never replaced");
+    assert!(
+        matches!(export(), Err(Error::TargetExists { .. })),
+        "a folder that is no export is never replaced"
+    );
     assert!(notes.join("own.txt").exists());
     fs::remove_dir_all(&notes).expect("removed");
     export().expect("free");
     export().expect("an export is replaced by another");
     let left = fs::read_dir(folder).expect("readable").filter(|entry| {
-        entry.as_ref().is_ok_and(|entry| entry.file_name().to_str().is_some_and(|name| name.starts_with(".kapsa-part")))
+        entry.as_ref().is_ok_and(|entry| {
+            entry.file_name().to_str().is_some_and(|name| name.starts_with(".kapsa-part"))
+        })
     });
     assert_eq!(left.count(), 0);
 }
@@ -169,7 +214,10 @@ fn test_import_idempotent_same_hash() {
     let again = import(&fixture, &export, "other").expect("mounted");
     assert_eq!((first.existed, again.existed), (false, true));
     assert_eq!((&first.mount, &first.mount.content_hash), (&again.mount, &written.content_hash));
-    assert_eq!(Mounts::of(&fixture.path).list().expect("listed"), std::slice::from_ref(&first.mount));
+    assert_eq!(
+        Mounts::of(&fixture.path).list().expect("listed"),
+        std::slice::from_ref(&first.mount)
+    );
     assert_eq!(mount_path(&fixture.path, "other").expect("mounted"), first.mount.path);
     assert!(fs::metadata(&first.mount.path).expect("there").permissions().readonly());
     fs::remove_file(&first.mount.path).expect("removed");
@@ -185,7 +233,9 @@ fn test_import_hash_conflict() {
     import(&fixture, &export, "x").expect("mounted");
     let before = fs::read(mount_path(&fixture.path, "x").expect("mounted")).expect("readable");
     assert!(matches!(import(&fixture, &other, "x"), Err(Error::MountHashConflict { .. })));
-    assert!(before == fs::read(mount_path(&fixture.path, "x").expect("mounted")).expect("readable"));
+    assert!(
+        before == fs::read(mount_path(&fixture.path, "x").expect("mounted")).expect("readable")
+    );
 }
 
 #[test]
@@ -193,8 +243,14 @@ fn test_import_invalid_mount_name_path_traversal() {
     let fixture = fixture();
     let (export, _) = write(&fixture, &whole(), Format::Capsule, "export.kapsa");
     for name in ["", "..", "../x", "a/b", "/x", "a.b", "a b", "é", "x\0", &"x".repeat(65)] {
-        assert!(matches!(import(&fixture, &export, name), Err(Error::InvalidMountName { .. })), "{name:?}");
-        assert!(matches!(mount_path(&fixture.path, name), Err(Error::InvalidMountName { .. })), "{name:?}");
+        assert!(
+            matches!(import(&fixture, &export, name), Err(Error::InvalidMountName { .. })),
+            "{name:?}"
+        );
+        assert!(
+            matches!(mount_path(&fixture.path, name), Err(Error::InvalidMountName { .. })),
+            "{name:?}"
+        );
     }
     import(&fixture, &export, &"x".repeat(64)).expect("the longest name");
     let registry = fixture.path.with_file_name("mounts").join("mounts.json");
@@ -236,13 +292,27 @@ fn collect(fixture: &Fixture, dry_run: bool, keep_pinned: bool) -> GcReport {
 #[test]
 fn test_gc_preserves_pinned() {
     let fixture = fixture();
-    let names = [("old.kapsa", 40), ("new.kapsa", 3), ("pinned.jsonl", 40), ("pinned.jsonl.pin", 40), ("notes.txt", 400)];
+    let names = [
+        ("old.kapsa", 40),
+        ("new.kapsa", 3),
+        ("pinned.jsonl", 40),
+        ("pinned.jsonl.pin", 40),
+        ("notes.txt", 400),
+    ];
     let folder = exports(&fixture, &names);
     let dry = collect(&fixture, true, true);
     assert!(folder.join("old.kapsa").exists(), "a dry run changes nothing");
     let report = collect(&fixture, false, true);
     assert_eq!(dry, report);
-    assert_eq!((report.exports_deleted, report.exports_preserved, report.exports_skipped, report.bytes_freed), (1, 2, 1, 5));
+    assert_eq!(
+        (
+            report.exports_deleted,
+            report.exports_preserved,
+            report.exports_skipped,
+            report.bytes_freed
+        ),
+        (1, 2, 1, 5)
+    );
     assert_eq!(report.deleted_paths, [folder.join("old.kapsa")]);
     assert!(folder.join("pinned.jsonl").exists() && folder.join("notes.txt").exists());
     assert_eq!(collect(&fixture, false, false).deleted_paths, [folder.join("pinned.jsonl")]);
@@ -257,9 +327,21 @@ fn gc_follows_no_link_and_takes_no_stage_that_is_in_use() {
     std::os::unix::fs::symlink(&outside, folder.join("link.kapsa")).expect("linked");
     let stage = Stage::beside(&folder.join("x")).expect("a stage");
     fs::create_dir(folder.join(".kapsa-part-7")).expect("a leftover");
-    std::os::unix::fs::symlink(fixture.path.parent().expect("a folder"), folder.join(".kapsa-part-8")).expect("linked");
-    let request = GcRequest { now: SystemTime::now() + DAY, retention: Duration::ZERO, dry_run: false, keep_pinned: true };
+    std::os::unix::fs::symlink(
+        fixture.path.parent().expect("a folder"),
+        folder.join(".kapsa-part-8"),
+    )
+    .expect("linked");
+    let request = GcRequest {
+        now: SystemTime::now() + DAY,
+        retention: Duration::ZERO,
+        dry_run: false,
+        keep_pinned: true,
+    };
     let report = gc(&fixture.path, &request).expect("collected");
-    assert_eq!((report.exports_deleted, report.exports_skipped, report.temp_files_deleted), (1, 2, 1));
+    assert_eq!(
+        (report.exports_deleted, report.exports_skipped, report.temp_files_deleted),
+        (1, 2, 1)
+    );
     assert!(outside.exists() && fixture.path.exists() && stage.path("").exists());
 }

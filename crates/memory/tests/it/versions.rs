@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use kapsa_memory::request::Change;
 use kapsa_memory::{
-    AsOf, Choice, Decision, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult, Mode, NewCheckpoint,
-    NewEvent, NewRecord, Reader, Ruling, Selector, TimelineRequest, Undo, Writer, branch, checkpoint, event, history, merge,
-    purge, stats,
+    AsOf, Choice, Decision, Error, EventRequest, EventType, FindRequest, MergeRequest, MergeResult,
+    Mode, NewCheckpoint, NewEvent, NewRecord, Reader, Ruling, Selector, TimelineRequest, Undo,
+    Writer, branch, checkpoint, event, history, merge, purge, stats,
 };
 
 use crate::{Fixture, named, uri};
@@ -15,7 +15,11 @@ fn texts(reader: &Reader) -> Vec<String> {
     let all = TimelineRequest { limit: 10_000, ..TimelineRequest::default() };
     let listed = reader.timeline(&all).expect("listed");
     let uris: HashSet<&str> = listed.iter().map(|record| record.uri.as_str()).collect();
-    assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(uris.len() as u64), "contested URIs count once");
+    assert_eq!(
+        stats(&reader, true).expect("counted").uri_count,
+        Some(uris.len() as u64),
+        "contested URIs count once"
+    );
     let mut texts: Vec<String> = listed.into_iter().map(|record| record.text).collect();
     let found = reader.find(&FindRequest { k: 10_000, ..FindRequest::new("fact") }).expect("found");
     let mut hits: Vec<String> = found.hits.into_iter().map(|hit| hit.record.text).collect();
@@ -30,7 +34,12 @@ fn label(label: &str) -> NewCheckpoint {
 }
 
 fn merge(from: &str) -> MergeRequest {
-    MergeRequest { from: from.to_string(), to: "main".to_string(), by: "reviewer".to_string(), ..MergeRequest::default() }
+    MergeRequest {
+        from: from.to_string(),
+        to: "main".to_string(),
+        by: "reviewer".to_string(),
+        ..MergeRequest::default()
+    }
 }
 
 fn done(result: MergeResult) -> kapsa_memory::Merged {
@@ -84,7 +93,10 @@ fn run_branch_isolation_is_exact_in_every_layout() {
     in_every_layout(&fixture, |reader| {
         assert_eq!(texts(reader), ["fact a of before", "fact b of before", "fact c on main"]);
         let run = reader.on("run/1", None).expect("a branch");
-        assert_eq!(texts(&run), ["fact a of the run", "fact d of the run", "fact e after the task left"]);
+        assert_eq!(
+            texts(&run),
+            ["fact a of the run", "fact d of the run", "fact e after the task left"]
+        );
         let task = reader.on("run/1.task", None).expect("a branch");
         assert_eq!(texts(&task), ["fact a of the run", "fact b again", "fact d of the task"]);
         assert!(matches!(run.get(&uri("b")), Err(Error::UriNotFound { .. })));
@@ -99,11 +111,17 @@ fn a_branch_name_is_never_used_again_and_an_archived_one_is_closed() {
     let mut w = fixture.writer();
     let made = branch::create(&mut w, "run/run_7", "main", None).expect("made");
     assert_eq!(made.name, "run/7");
-    assert!(matches!(branch::create(&mut w, "run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(
+        branch::create(&mut w, "run/7", "main", None),
+        Err(Error::InvalidOperation { .. })
+    ));
     w.switch("run/7").expect("open");
     w.put(named("x", "fact x")).expect("put");
     branch::archive(&mut w, "run/7").expect("archived");
-    assert!(matches!(branch::create(&mut w, "run/7", "main", None), Err(Error::InvalidOperation { .. })));
+    assert!(matches!(
+        branch::create(&mut w, "run/7", "main", None),
+        Err(Error::InvalidOperation { .. })
+    ));
     assert!(matches!(branch::archive(&mut w, "run/7"), Err(Error::InvalidOperation { .. })));
     assert!(matches!(branch::archive(&mut w, "main"), Err(Error::InvalidOperation { .. })));
     drop(w);
@@ -138,8 +156,12 @@ fn time_travel_survives_reopen_and_sees_nothing_later() {
     in_every_layout(&fixture, |reader| {
         let then = |as_of: AsOf| texts(&reader.on("main", Some(&as_of)).expect("known"));
         assert_eq!(texts(reader), ["fact b"]);
-        for one in [AsOf::checkpoint("one"), AsOf::checkpoint(&one.id), AsOf::checkpoint(one.uri.as_str()), AsOf::Sequence(first)]
-        {
+        for one in [
+            AsOf::checkpoint("one"),
+            AsOf::checkpoint(&one.id),
+            AsOf::checkpoint(one.uri.as_str()),
+            AsOf::Sequence(first),
+        ] {
             assert_eq!(then(one), ["fact a one"]);
         }
         assert_eq!(then(AsOf::Time(one.timestamp)), ["fact a one"]);
@@ -153,9 +175,15 @@ fn time_travel_survives_reopen_and_sees_nothing_later() {
             AsOf::Time(0),
         ];
         for as_of in unknown {
-            assert!(matches!(reader.on("main", Some(&as_of)), Err(Error::UnknownAsOf { .. })), "{as_of:?}");
+            assert!(
+                matches!(reader.on("main", Some(&as_of)), Err(Error::UnknownAsOf { .. })),
+                "{as_of:?}"
+            );
         }
-        assert_eq!(texts(&reader.on("run/1", Some(&AsOf::checkpoint("two"))).expect("inherited")), ["fact a two", "fact b"]);
+        assert_eq!(
+            texts(&reader.on("run/1", Some(&AsOf::checkpoint("two"))).expect("inherited")),
+            ["fact a two", "fact b"]
+        );
         assert_eq!(reader.get(&foreign.uri).expect("resolves from anywhere").label, "on the run");
     });
 }
@@ -166,11 +194,18 @@ fn label_uniqueness_is_scoped_to_the_branch() {
     let mut w = fixture.writer();
     w.put(named("a", "fact")).expect("put");
     let first = checkpoint::make(&mut w, &label("release")).expect("made");
-    assert!(matches!(checkpoint::make(&mut w, &label("release")), Err(Error::DuplicateLabel { .. })));
-    let forced = checkpoint::make(&mut w, &NewCheckpoint { force: true, ..label("release") }).expect("forced");
+    assert!(matches!(
+        checkpoint::make(&mut w, &label("release")),
+        Err(Error::DuplicateLabel { .. })
+    ));
+    let forced = checkpoint::make(&mut w, &NewCheckpoint { force: true, ..label("release") })
+        .expect("forced");
     assert_ne!(first.id, forced.id);
     for odd in ["", "  ", "12", "#12"] {
-        assert!(matches!(checkpoint::make(&mut w, &label(odd)), Err(Error::InvalidOperation { .. })), "{odd:?}");
+        assert!(
+            matches!(checkpoint::make(&mut w, &label(odd)), Err(Error::InvalidOperation { .. })),
+            "{odd:?}"
+        );
     }
     branch::create(&mut w, "run/1", "main", None).expect("made");
     w.switch("run/1").expect("open");
@@ -180,7 +215,12 @@ fn label_uniqueness_is_scoped_to_the_branch() {
         assert_eq!(checkpoint::list(&reader, false).expect("listed").len(), 2);
         assert_eq!(checkpoint::list(&reader, true).expect("listed").len(), 3);
         assert_eq!(checkpoint::named(&reader, "release").expect("the newest").id, forced.id);
-        assert_eq!(checkpoint::list(&reader.on("run/1", None).expect("a branch"), false).expect("listed").len(), 1);
+        assert_eq!(
+            checkpoint::list(&reader.on("run/1", None).expect("a branch"), false)
+                .expect("listed")
+                .len(),
+            1
+        );
     });
 }
 
@@ -201,11 +241,20 @@ fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
     drop(w);
     in_every_layout(&fixture, |reader| {
         let listed = checkpoint::list(&reader, false).expect("listed");
-        assert_eq!(listed.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(), ["stage:plan", "stage:plan", "stage:tasks"]);
+        assert_eq!(
+            listed.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(),
+            ["stage:plan", "stage:plan", "stage:tasks"]
+        );
         let found = &listed[0];
-        assert_eq!((&found.spec[..], &found.run[..], &found.git_commit[..], found.manual), ("S-1", "7", "abc", false));
-        let events =
-            event::list(&reader, &EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() }).expect("listed");
+        assert_eq!(
+            (&found.spec[..], &found.run[..], &found.git_commit[..], found.manual),
+            ("S-1", "7", "abc", false)
+        );
+        let events = event::list(
+            &reader,
+            &EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() },
+        )
+        .expect("listed");
         assert_eq!(events.len(), 2);
         assert_eq!(events[0].payload["checkpoint_id"], plan.id);
         assert_eq!(reader.get(&events[0].uri).expect("resolves").kind, "event");
@@ -256,8 +305,15 @@ fn a_merge_brings_what_only_one_side_changed_and_uris_stay() {
         let port = reader.get(&uri("port")).expect("there");
         let origin = port.origin.expect("merged");
         assert_eq!((origin.decision, origin.by.as_str()), (Decision::Merged, "reviewer"));
-        assert_eq!(texts(&reader.on("main", Some(&AsOf::Sequence(2))).expect("known")), ["fact: old", "fact: the port is 1"]);
-        let labels: Vec<String> = checkpoint::list(&reader, false).expect("listed").into_iter().map(|c| c.label).collect();
+        assert_eq!(
+            texts(&reader.on("main", Some(&AsOf::Sequence(2))).expect("known")),
+            ["fact: old", "fact: the port is 1"]
+        );
+        let labels: Vec<String> = checkpoint::list(&reader, false)
+            .expect("listed")
+            .into_iter()
+            .map(|c| c.label)
+            .collect();
         assert_eq!(labels, ["merge:run/1", "merge:run/1"]);
     });
     let full = MergeRequest { mode: Mode::Full, ..merge("run/1") };
@@ -275,20 +331,31 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
         let fixture = two_runs();
         done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
         let before = std::fs::read(&fixture.path).expect("readable");
-        let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned") else {
+        let MergeResult::Conflicts(plan) =
+            merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned")
+        else {
             panic!("a conflict")
         };
         assert_eq!(std::fs::read(&fixture.path).expect("readable"), before, "nothing is written");
         let conflict = plan.conflicts().next().expect("one").clone();
         assert_eq!(conflict.base.as_ref().expect("a base").text, "fact: the port is 1");
-        let seen = Some((conflict.ours.as_ref().map(|ours| ours.sequence), conflict.theirs.sequence));
+        let seen =
+            Some((conflict.ours.as_ref().map(|ours| ours.sequence), conflict.theirs.sequence));
         let ruling = Ruling { choice: choice.clone(), note: "asked the owner".to_string(), seen };
-        let decided = MergeRequest { rulings: [(uri("port"), ruling.clone())].into(), ..merge("run/2") };
+        let decided =
+            MergeRequest { rulings: [(uri("port"), ruling.clone())].into(), ..merge("run/2") };
         done(merge::merge(&mut fixture.writer(), &decided).expect("merged"));
-        assert_eq!(done(merge::merge(&mut fixture.writer(), &decided).expect("settled")).written, 0);
-        assert_eq!(done(merge::merge(&mut fixture.writer(), &merge("run/2")).expect("settled")).written, 0);
+        assert_eq!(
+            done(merge::merge(&mut fixture.writer(), &decided).expect("settled")).written,
+            0
+        );
+        assert_eq!(
+            done(merge::merge(&mut fixture.writer(), &merge("run/2")).expect("settled")).written,
+            0
+        );
         in_every_layout(&fixture, |reader| {
-            let port: Vec<String> = texts(reader).into_iter().filter(|text| text.contains("port")).collect();
+            let port: Vec<String> =
+                texts(reader).into_iter().filter(|text| text.contains("port")).collect();
             assert_eq!(port, expected);
             let blame = history::blame(&reader, &uri("port")).expect("known");
             let last = blame.last().expect("revisions");
@@ -300,15 +367,25 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
         });
         let mut w = fixture.writer();
         w.put(named("port", "fact: the port is 9")).expect("put");
-        assert_eq!(texts(&fixture.reader()), ["fact: new", "fact: the port is 9"], "a new revision settles it");
+        assert_eq!(
+            texts(&fixture.reader()),
+            ["fact: new", "fact: the port is 9"],
+            "a new revision settles it"
+        );
         drop(w);
         let mut w = on(&fixture, "run/2");
         w.put(named("port", "fact: the port is 4")).expect("put");
         assert!(
-            matches!(merge::merge(&mut w, &merge("run/2")).expect("planned"), MergeResult::Conflicts(_)),
+            matches!(
+                merge::merge(&mut w, &merge("run/2")).expect("planned"),
+                MergeResult::Conflicts(_)
+            ),
             "both have changed again"
         );
-        assert!(matches!(merge::merge(&mut w, &decided), Err(Error::InvalidOperation { .. })), "a ruling is for what was seen");
+        assert!(
+            matches!(merge::merge(&mut w, &decided), Err(Error::InvalidOperation { .. })),
+            "a ruling is for what was seen"
+        );
     }
 }
 
@@ -319,9 +396,13 @@ fn a_merge_goes_to_the_branch_that_was_left_and_takes_what_is_selected() {
     let wrong = [("main", "run/1"), ("run/1", "run/2"), ("main", "main")];
     for (from, to) in wrong {
         let request = MergeRequest { to: to.to_string(), ..merge(from) };
-        assert!(matches!(merge::merge(&mut w, &request), Err(Error::InvalidOperation { .. })), "{from} {to}");
+        assert!(
+            matches!(merge::merge(&mut w, &request), Err(Error::InvalidOperation { .. })),
+            "{from} {to}"
+        );
     }
-    let only = MergeRequest { include: vec![Selector::parse("n*")], mode: Mode::Full, ..merge("run/1") };
+    let only =
+        MergeRequest { include: vec![Selector::parse("n*")], mode: Mode::Full, ..merge("run/1") };
     let only = MergeRequest { exclude: vec![Selector::parse("kind:debug")], ..only };
     let merged = done(merge::merge(&mut w, &only).expect("merged"));
     assert_eq!((merged.written, merged.plan.left_out), (1, 3));
@@ -332,26 +413,44 @@ fn a_merge_goes_to_the_branch_that_was_left_and_takes_what_is_selected() {
 fn curated_merges_show_the_events_of_a_run_without_its_debris() {
     let fixture = two_runs();
     let mut w = on(&fixture, "run/1");
-    let gate = serde_json::from_str(r#"{"gate_name":"g","outcome":"Pass","stage":"s","blocking":true}"#).expect("JSON");
+    let gate =
+        serde_json::from_str(r#"{"gate_name":"g","outcome":"Pass","stage":"s","blocking":true}"#)
+            .expect("JSON");
     event::emit(
         &mut w,
-        vec![NewEvent { payload: gate, ..NewEvent::new(EventType::GateDecision) }, NewEvent::new(EventType::DebugTrace)],
+        vec![
+            NewEvent { payload: gate, ..NewEvent::new(EventType::GateDecision) },
+            NewEvent::new(EventType::DebugTrace),
+        ],
     )
     .expect("told");
     drop(w);
     let types = |reader: &Reader, request: &EventRequest| {
-        event::list(&reader, request).expect("listed").into_iter().map(|event| event.event_type).collect::<Vec<_>>()
+        event::list(&reader, request)
+            .expect("listed")
+            .into_iter()
+            .map(|event| event.event_type)
+            .collect::<Vec<_>>()
     };
-    assert!(types(&fixture.reader(), &EventRequest::default()).is_empty(), "a run's events are the run's");
+    assert!(
+        types(&fixture.reader(), &EventRequest::default()).is_empty(),
+        "a run's events are the run's"
+    );
     done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     in_every_layout(&fixture, |reader| {
         let all = EventRequest::default();
         assert_eq!(types(reader, &all), [EventType::GateDecision, EventType::BranchMerged]);
-        assert_eq!(types(&reader.on("run/1", None).expect("a branch"), &all), [EventType::GateDecision, EventType::DebugTrace]);
+        assert_eq!(
+            types(&reader.on("run/1", None).expect("a branch"), &all),
+            [EventType::GateDecision, EventType::DebugTrace]
+        );
         let limited = EventRequest { limit: Some(1), ..EventRequest::default() };
         assert_eq!(types(reader, &limited), [EventType::BranchMerged]);
     });
-    done(merge::merge(&mut fixture.writer(), &MergeRequest { mode: Mode::Full, ..merge("run/1") }).expect("merged"));
+    done(
+        merge::merge(&mut fixture.writer(), &MergeRequest { mode: Mode::Full, ..merge("run/1") })
+            .expect("merged"),
+    );
     assert!(types(&fixture.reader(), &EventRequest::default()).contains(&EventType::DebugTrace));
 }
 
@@ -394,7 +493,9 @@ fn what_is_purged_is_hidden_from_every_branch_and_from_the_past() {
     purge(&mut w, &uri("secret")).expect("purged");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        for (branch, as_of) in [("main", None), ("run/1", None), ("run/2", None), ("main", Some(AsOf::Sequence(2)))] {
+        for (branch, as_of) in
+            [("main", None), ("run/1", None), ("run/2", None), ("main", Some(AsOf::Sequence(2)))]
+        {
             let view = reader.on(branch, as_of.as_ref()).expect("known");
             assert_eq!(texts(&view), ["fact: open"], "{branch} {as_of:?}");
             assert!(matches!(view.get(&uri("secret")), Err(Error::UriNotFound { .. })), "{branch}");
@@ -408,9 +509,16 @@ fn reverting_a_run_brings_back_what_was_before_and_leaves_what_others_did() {
     done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
     let mut w = fixture.writer();
     w.put(named("new", "fact: new, and touched by hand")).expect("put");
-    let undone = history::revert(&mut w, &Undo::Run("1".to_string()), "reviewer", "it was wrong").expect("reverted");
-    assert_eq!((undone.restored, undone.removed, undone.kept), (vec![uri("old"), uri("port")], vec![], vec![uri("new")]));
-    assert!(matches!(history::revert(&mut w, &Undo::Run("99".to_string()), "", ""), Err(Error::InvalidOperation { .. })));
+    let undone = history::revert(&mut w, &Undo::Run("1".to_string()), "reviewer", "it was wrong")
+        .expect("reverted");
+    assert_eq!(
+        (undone.restored, undone.removed, undone.kept),
+        (vec![uri("old"), uri("port")], vec![], vec![uri("new")])
+    );
+    assert!(matches!(
+        history::revert(&mut w, &Undo::Run("99".to_string()), "", ""),
+        Err(Error::InvalidOperation { .. })
+    ));
     drop(w);
     let expected = ["fact: new, and touched by hand", "fact: old", "fact: the port is 1"];
     assert_eq!(texts(&fixture.reader()), expected);
@@ -433,13 +541,16 @@ fn reverting_brings_back_no_purged_text_and_undoes_a_whole_commit_around_what_wa
     let mut w = fixture.writer();
     w.put(named("secret", "fact: secret")).expect("put");
     purge(&mut w, &uri("secret")).expect("purged");
-    let batch = w.put_many(["a", "gone", "b"].map(|name| named(name, "fact of the batch")).to_vec()).expect("put");
+    let batch = w
+        .put_many(["a", "gone", "b"].map(|name| named(name, "fact of the batch")).to_vec())
+        .expect("put");
     let again = w.put(named("secret", "fact: harmless")).expect("put").sequence;
     history::revert(&mut w, &Undo::Commit(again), "", "").expect("reverted");
     assert!(matches!(fixture.reader().get(&uri("secret")), Err(Error::UriNotFound { .. })));
     purge(&mut w, &uri("gone")).expect("purged");
     w.compact(&mut |_, _| {}).expect("compacts");
-    let undone = history::revert(&mut fixture.writer(), &Undo::Commit(batch[0].sequence), "", "").expect("reverted");
+    let undone = history::revert(&mut fixture.writer(), &Undo::Commit(batch[0].sequence), "", "")
+        .expect("reverted");
     assert_eq!(undone.removed, [uri("a"), uri("b")]);
     assert!(texts(&fixture.reader()).is_empty());
 }
@@ -448,14 +559,27 @@ fn reverting_brings_back_no_purged_text_and_undoes_a_whole_commit_around_what_wa
 fn differences_and_picks() {
     let fixture = two_runs();
     let reader = fixture.reader();
-    let (one, two) = (reader.on("run/1", None).expect("a branch"), reader.on("run/2", None).expect("a branch"));
-    let changed: Vec<String> =
-        history::differences(&one, &two).expect("told").into_iter().map(|d| d.uri.short().to_string()).collect();
+    let (one, two) =
+        (reader.on("run/1", None).expect("a branch"), reader.on("run/2", None).expect("a branch"));
+    let changed: Vec<String> = history::differences(&one, &two)
+        .expect("told")
+        .into_iter()
+        .map(|d| d.uri.short().to_string())
+        .collect();
     assert_eq!(changed, ["new", "noise", "old", "port"]);
     assert!(history::differences(&one, &one).expect("told").is_empty());
-    let put = merge::cherry_pick(&mut fixture.writer(), &uri("new"), "run/1", "me", "useful").expect("picked");
+    let put = merge::cherry_pick(&mut fixture.writer(), &uri("new"), "run/1", "me", "useful")
+        .expect("picked");
     assert_eq!(put.change, Change::Added);
-    assert_eq!(done(merge::merge(&mut fixture.writer(), &MergeRequest { ..merge("run/1") }).expect("merged")).plan.same, 1);
+    assert_eq!(
+        done(
+            merge::merge(&mut fixture.writer(), &MergeRequest { ..merge("run/1") })
+                .expect("merged")
+        )
+        .plan
+        .same,
+        1
+    );
     let log = history::log(&fixture.reader(), 100, false).expect("told");
     assert!(log.is_sorted_by(|a, b| a.sequence > b.sequence));
     assert_eq!(log.iter().filter(|record| record.kind == "branch").count(), 2);
@@ -474,7 +598,13 @@ fn what_is_merged_picked_or_brought_back_replaces_an_alias_and_not_its_target() 
         (fixture, alias)
     };
     let (fixture, _) = aliased();
-    done(merge::merge(&mut fixture.writer(), &MergeRequest { rule: Some(Choice::Theirs), ..merge("b") }).expect("merged"));
+    done(
+        merge::merge(
+            &mut fixture.writer(),
+            &MergeRequest { rule: Some(Choice::Theirs), ..merge("b") },
+        )
+        .expect("merged"),
+    );
     in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k of b", "fact x"]));
     let (fixture, _) = aliased();
     merge::cherry_pick(&mut fixture.writer(), &uri("k"), "b", "", "").expect("picked");
@@ -490,11 +620,17 @@ fn what_was_decided_against_a_branch_is_asked_again_when_the_branch_changes() {
         let fixture = two_runs();
         done(merge::merge(&mut fixture.writer(), &merge("run/1")).expect("merged"));
         done(
-            merge::merge(&mut fixture.writer(), &MergeRequest { rule: Some(choice.clone()), ..merge("run/2") }).expect("merged"),
+            merge::merge(
+                &mut fixture.writer(),
+                &MergeRequest { rule: Some(choice.clone()), ..merge("run/2") },
+            )
+            .expect("merged"),
         );
         let before = texts(&fixture.reader());
         on(&fixture, "run/2").put(named("port", "fact: the port is 4")).expect("put");
-        let MergeResult::Conflicts(plan) = merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned") else {
+        let MergeResult::Conflicts(plan) =
+            merge::merge(&mut fixture.writer(), &merge("run/2")).expect("planned")
+        else {
             panic!("{choice:?} is overruled without a word")
         };
         assert_eq!(plan.conflicts().count(), 1);
@@ -513,7 +649,10 @@ fn contested() -> Fixture {
     w.put(named("k", "fact k on main")).expect("put");
     w.switch("b").expect("open");
     w.put(named("k", "fact k on b")).expect("put");
-    done(merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("b") }).expect("merged"));
+    done(
+        merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("b") })
+            .expect("merged"),
+    );
     drop(w);
     fixture
 }
@@ -527,9 +666,14 @@ fn what_stays_in_a_merge_stays_with_all_that_contests_it() {
             true => w.forget(&uri("k")).expect("forgotten"),
             false => w.put(named("k", "fact k on c")).expect("put"),
         };
-        done(merge::merge(&mut w, &MergeRequest { rule: Some(choice), ..merge("c") }).expect("merged"));
+        done(
+            merge::merge(&mut w, &MergeRequest { rule: Some(choice), ..merge("c") })
+                .expect("merged"),
+        );
         drop(w);
-        in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+        in_every_layout(&fixture, |reader| {
+            assert_eq!(texts(reader), ["fact k on b", "fact k on main"])
+        });
     }
 }
 
@@ -583,7 +727,11 @@ fn picking_an_older_revision_does_not_move_the_base_back() {
     done(merge::merge(&mut w, &merge("b")).expect("merged"));
     w.switch("main").expect("open");
     merge::cherry_pick(&mut w, &uri("k"), "d", "me", "back to one").expect("picked");
-    assert_eq!(done(merge::merge(&mut w, &merge("b")).expect("merged")).written, 0, "nothing new on the branch");
+    assert_eq!(
+        done(merge::merge(&mut w, &merge("b")).expect("merged")).written,
+        0,
+        "nothing new on the branch"
+    );
     assert_eq!(texts(&fixture.reader()), ["fact one"]);
     w.switch("b").expect("open");
     w.put(named("k", "fact three")).expect("put");
@@ -600,7 +748,8 @@ fn picking_an_older_revision_does_not_move_the_base_back() {
 #[test]
 fn a_pick_brings_all_that_is_contested() {
     let fixture = contested();
-    let put = merge::cherry_pick(&mut on(&fixture, "c"), &uri("k"), "main", "me", "").expect("picked");
+    let put =
+        merge::cherry_pick(&mut on(&fixture, "c"), &uri("k"), "main", "me", "").expect("picked");
     assert_eq!((put.uri, put.change), (uri("k"), Change::Revised));
     in_every_layout(&fixture, |reader| {
         let picked = reader.on("c", None).expect("a branch");
@@ -618,9 +767,14 @@ fn undoing_a_put_over_contested_revisions_brings_all_of_them_back() {
     let fixture = contested();
     let mut w = fixture.writer();
     let settled = w.put(named("k", "fact k settled")).expect("put").sequence;
-    assert_eq!(history::revert(&mut w, &Undo::Commit(settled), "", "").expect("undone").restored, [uri("k")]);
+    assert_eq!(
+        history::revert(&mut w, &Undo::Commit(settled), "", "").expect("undone").restored,
+        [uri("k")]
+    );
     drop(w);
-    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader), ["fact k on b", "fact k on main"])
+    });
 }
 
 #[test]
@@ -628,13 +782,18 @@ fn undoing_one_of_three_contested_revisions_leaves_two() {
     let fixture = contested();
     let mut w = on(&fixture, "c");
     w.put(named("k", "fact k on c")).expect("put");
-    done(merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("c") }).expect("merged"));
+    done(
+        merge::merge(&mut w, &MergeRequest { rule: Some(Choice::Contested), ..merge("c") })
+            .expect("merged"),
+    );
     w.switch("main").expect("open");
     assert_eq!(texts(&fixture.reader()), ["fact k on b", "fact k on c", "fact k on main"]);
     let last = fixture.reader().get(&uri("k")).expect("there").sequence;
     history::revert(&mut w, &Undo::Commit(last), "", "").expect("undone");
     drop(w);
-    in_every_layout(&fixture, |reader| assert_eq!(texts(reader), ["fact k on b", "fact k on main"]));
+    in_every_layout(&fixture, |reader| {
+        assert_eq!(texts(reader), ["fact k on b", "fact k on main"])
+    });
 }
 
 #[test]
@@ -647,14 +806,20 @@ fn a_writer_that_archives_its_own_branch_writes_nothing_more_there() {
     let put = w.put(named("k", "fact k")).expect("put").sequence;
     branch::archive(&mut w, "b").expect("archived");
     let count = stats(&fixture.reader(), false).expect("counted").record_count;
-    let refused = |result: Result<(), Error>| assert!(matches!(result, Err(Error::InvalidOperation { .. })), "{result:?}");
+    let refused = |result: Result<(), Error>| {
+        assert!(matches!(result, Err(Error::InvalidOperation { .. })), "{result:?}")
+    };
     refused(w.put(named("late", "fact late")).map(drop));
     refused(w.forget(&uri("k")).map(drop));
     refused(purge(&mut w, &uri("k")).map(drop));
     refused(checkpoint::make(&mut w, &label("late")).map(drop));
     refused(event::emit(&mut w, vec![NewEvent::new(EventType::IntakeCompleted)]).map(drop));
     refused(history::revert(&mut w, &Undo::Commit(put), "", "").map(drop));
-    assert_eq!(stats(&fixture.reader(), false).expect("counted").record_count, count, "nothing was written");
+    assert_eq!(
+        stats(&fixture.reader(), false).expect("counted").record_count,
+        count,
+        "nothing was written"
+    );
     branch::archive(&mut w, "b.child").expect("other branches may be closed");
     branch::create(&mut w, "later", "b", None).expect("and made of it");
     done(merge::merge(&mut w, &merge("b")).expect("and it may be merged"));
@@ -675,7 +840,10 @@ fn a_purged_alias_is_hidden_where_it_is_inherited_in_every_layout() {
     in_every_layout(&fixture, |reader| {
         for (branch, as_of) in [("main", None), ("late", None), ("main", Some(AsOf::Sequence(3)))] {
             let view = reader.on(branch, as_of.as_ref()).expect("known");
-            assert!(matches!(view.get(&uri("k")), Err(Error::UriNotFound { .. })), "{branch} {as_of:?}");
+            assert!(
+                matches!(view.get(&uri("k")), Err(Error::UriNotFound { .. })),
+                "{branch} {as_of:?}"
+            );
             assert_eq!(texts(&view), ["fact x"]);
         }
     });
@@ -692,10 +860,16 @@ fn differences_tell_of_contested_revisions_that_differ_only_in_an_older_one() {
         let child = format!("{branch}.child");
         branch::create(&mut w, &child, branch, None).expect("made");
         w.switch(branch).expect("open");
-        w.put(named("k", if branch == "p" { "fact of p" } else { "fact of q and r" })).expect("put");
+        w.put(named("k", if branch == "p" { "fact of p" } else { "fact of q and r" }))
+            .expect("put");
         w.switch(&child).expect("open");
         w.put(named("k", "fact of all")).expect("put");
-        let request = MergeRequest { from: child, to: branch.to_string(), rule: Some(Choice::Contested), ..merge("") };
+        let request = MergeRequest {
+            from: child,
+            to: branch.to_string(),
+            rule: Some(Choice::Contested),
+            ..merge("")
+        };
         done(merge::merge(&mut w, &request).expect("merged"));
     }
     drop(w);

@@ -53,7 +53,10 @@ pub fn json_in(text: &str) -> Result<Value, JsonError> {
 fn code_block(text: &str) -> Option<&str> {
     let blocks = code_blocks(text);
     let only = |wanted: &str| {
-        let mut found = blocks.iter().filter(|(label, _)| label.eq_ignore_ascii_case(wanted)).map(|(_, inside)| *inside);
+        let mut found = blocks
+            .iter()
+            .filter(|(label, _)| label.eq_ignore_ascii_case(wanted))
+            .map(|(_, inside)| *inside);
         (found.next(), found.next())
     };
     match only("json") {
@@ -78,7 +81,9 @@ fn code_blocks(text: &str) -> Vec<(&str, &str)> {
                 blocks.push((label, &text[start..at]));
                 open = None;
             }
-            None if !fence.is_empty() && !rest.contains('`') => open = Some((fence, label(rest), at + line.len())),
+            None if !fence.is_empty() && !rest.contains('`') => {
+                open = Some((fence, label(rest), at + line.len()))
+            }
             _ => {}
         }
         at += line.len();
@@ -111,7 +116,9 @@ fn between_words(text: &str) -> Result<Value, JsonError> {
                 count += 1;
                 Some(values.byte_offset())
             }
-            Some(Err(error)) if begins_as_json(&text[start..]) => return Err(JsonError::Invalid { reason: error.to_string() }),
+            Some(Err(error)) if begins_as_json(&text[start..]) => {
+                return Err(JsonError::Invalid { reason: error.to_string() });
+            }
             _ => bracketed(&text[start..]),
         };
         match length {
@@ -132,7 +139,11 @@ fn begins_as_json(bracket: &str) -> bool {
     let literal = ["true", "false", "null"].iter().any(|literal| inside.starts_with(literal));
     match bracket.as_bytes()[0] {
         b'{' => inside.is_empty() || inside.starts_with(['"', '}']),
-        _ => inside.is_empty() || literal || inside.starts_with(|c: char| "{[]\"-".contains(c) || c.is_ascii_digit()),
+        _ => {
+            inside.is_empty()
+                || literal
+                || inside.starts_with(|c: char| "{[]\"-".contains(c) || c.is_ascii_digit())
+        }
     }
 }
 
@@ -164,7 +175,10 @@ mod tests {
 
     fn fails(text: &str, expected: &str) {
         let error = json_in(text).map_err(|error| error.to_string());
-        assert!(error.as_ref().is_err_and(|error| error.starts_with(expected)), "{text}: {error:?}");
+        assert!(
+            error.as_ref().is_err_and(|error| error.starts_with(expected)),
+            "{text}: {error:?}"
+        );
     }
 
     #[test]
@@ -224,13 +238,19 @@ mod tests {
         fails("I do not know.", "there is no JSON object or array");
         fails("The answer is 42.", "there is no JSON object or array");
         fails("{\"a\": 1}\n{\"a\": 2}\n[3]", "there are 3 JSON values in it");
-        fails("```json\n{\"a\": 1}\n```\nor\n```json\n{\"a\": 2}\n```", "there are 2 JSON values in it");
+        fails(
+            "```json\n{\"a\": 1}\n```\nor\n```json\n{\"a\": 2}\n```",
+            "there are 2 JSON values in it",
+        );
         fails("```json\n{\"a\": 1}\n```\nor\n```json\n{\"a\": 2,}\n```", "it is not valid JSON");
     }
 
     #[test]
     fn hostile_replies_meet_limits() {
-        fails(&format!("\"{}\"", "x".repeat(JSON_BYTES_MAX)), "it has 1048578 bytes, more than 1048576");
+        fails(
+            &format!("\"{}\"", "x".repeat(JSON_BYTES_MAX)),
+            "it has 1048578 bytes, more than 1048576",
+        );
         let most = format!("\"{}\"", "x".repeat(JSON_BYTES_MAX - 2));
         assert!(json_in(&most).is_ok());
         fails(&"[".repeat(JSON_BYTES_MAX), "it is not valid JSON: recursion limit exceeded");

@@ -5,7 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use super::{BoxFuture, ChatReply, ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind, ToolCall, Usage};
+use super::{
+    BoxFuture, ChatReply, ChatRequest, LanguageModel, Message, ModelError, ModelErrorKind,
+    ToolCall, Usage,
+};
 
 /// Answers by the first rule that matches, else with the next reply of a queue. Records each request.
 ///
@@ -64,12 +67,14 @@ impl ScriptedModel {
             let place = format!("rule {}", number + 1);
             let known = object(rule, &place, &["contains", "text", "tool_calls", "usage"])?;
             let contained = known.get("contains").and_then(Value::as_str);
-            let contained = contained.ok_or_else(|| wrong(format!("{place} has no string `contains`")))?;
+            let contained =
+                contained.ok_or_else(|| wrong(format!("{place} has no string `contains`")))?;
             model = model.rule(contained, reply(known, &place)?);
         }
         for (number, queued) in list(fields, "replies", "the script")?.iter().enumerate() {
             let place = format!("reply {}", number + 1);
-            model = model.then(reply(object(queued, &place, &["text", "tool_calls", "usage"])?, &place)?);
+            model = model
+                .then(reply(object(queued, &place, &["text", "tool_calls", "usage"])?, &place)?);
         }
         Ok(model)
     }
@@ -84,7 +89,8 @@ impl ScriptedModel {
         lock(&self.requests).push(request.clone());
         let rule = self.rules.iter().find(|(contained, _)| is_in(contained, request));
         let reply = rule.map(|(_, reply)| reply.clone()).or_else(|| lock(&self.queue).pop_front());
-        let mut reply = reply.ok_or_else(|| wrong("the script has no reply for this request".to_owned()))?;
+        let mut reply =
+            reply.ok_or_else(|| wrong("the script has no reply for this request".to_owned()))?;
         if reply.model.is_empty() {
             reply.model = self.name().to_owned();
         }
@@ -97,7 +103,10 @@ impl LanguageModel for ScriptedModel {
         "scripted"
     }
 
-    fn complete<'a>(&'a self, request: &'a ChatRequest) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+    ) -> BoxFuture<'a, Result<ChatReply, ModelError>> {
         Box::pin(async move { self.answer(request) })
     }
 }
@@ -111,7 +120,9 @@ fn is_in(contained: &str, request: &ChatRequest) -> bool {
     let in_message = |message: &Message| match message {
         Message::User(text) | Message::ToolResult { content: text, .. } => text.contains(contained),
         Message::Assistant { text, tool_calls } => {
-            let in_call = |call: &ToolCall| call.name.contains(contained) || call.arguments.to_string().contains(contained);
+            let in_call = |call: &ToolCall| {
+                call.name.contains(contained) || call.arguments.to_string().contains(contained)
+            };
             text.contains(contained) || tool_calls.iter().any(in_call)
         }
     };
@@ -121,15 +132,21 @@ fn is_in(contained: &str, request: &ChatRequest) -> bool {
 fn reply(fields: &Map<String, Value>, place: &str) -> Result<ChatReply, ModelError> {
     let text = match fields.get("text") {
         None => "",
-        Some(text) => text.as_str().ok_or_else(|| wrong(format!("`text` of {place} is not a string")))?,
+        Some(text) => {
+            text.as_str().ok_or_else(|| wrong(format!("`text` of {place} is not a string")))?
+        }
     };
     let calls = list(fields, "tool_calls", place)?;
     let tool_calls = calls.iter().map(|call| tool_call(call, place)).collect::<Result<_, _>>()?;
     let usage = match fields.get("usage") {
         None => Usage::default(),
         Some(usage) => {
-            let known = object(usage, &format!("`usage` of {place}"), &["tokens_in", "tokens_out"])?;
-            Usage { tokens_in: count(known, "tokens_in", place)?, tokens_out: count(known, "tokens_out", place)? }
+            let known =
+                object(usage, &format!("`usage` of {place}"), &["tokens_in", "tokens_out"])?;
+            Usage {
+                tokens_in: count(known, "tokens_in", place)?,
+                tokens_out: count(known, "tokens_out", place)?,
+            }
         }
     };
     Ok(ChatReply { text: text.to_owned(), tool_calls, usage, model: String::new() })
@@ -150,7 +167,11 @@ fn count(fields: &Map<String, Value>, name: &str, place: &str) -> Result<u64, Mo
     found.ok_or_else(|| wrong(format!("`{name}` of {place} is not a number of tokens")))
 }
 
-fn list<'a>(fields: &'a Map<String, Value>, name: &str, place: &str) -> Result<&'a [Value], ModelError> {
+fn list<'a>(
+    fields: &'a Map<String, Value>,
+    name: &str,
+    place: &str,
+) -> Result<&'a [Value], ModelError> {
     match fields.get(name) {
         None => Ok(&[]),
         Some(Value::Array(items)) => Ok(items),
@@ -158,16 +179,26 @@ fn list<'a>(fields: &'a Map<String, Value>, name: &str, place: &str) -> Result<&
     }
 }
 
-fn object<'a>(value: &'a Value, place: &str, known: &[&str]) -> Result<&'a Map<String, Value>, ModelError> {
+fn object<'a>(
+    value: &'a Value,
+    place: &str,
+    known: &[&str],
+) -> Result<&'a Map<String, Value>, ModelError> {
     let fields = value.as_object().ok_or_else(|| wrong(format!("{place} is not a JSON object")))?;
     match fields.keys().find(|field| !known.contains(&field.as_str())) {
         None => Ok(fields),
-        Some(other) => Err(wrong(format!("{place} has an unknown field `{}`", other.escape_debug()))),
+        Some(other) => {
+            Err(wrong(format!("{place} has an unknown field `{}`", other.escape_debug())))
+        }
     }
 }
 
 fn wrong(message: String) -> ModelError {
-    ModelError::new(ModelErrorKind::NotConfigured, message, Some("a script has `rules` and `replies`; each rule has `contains`"))
+    ModelError::new(
+        ModelErrorKind::NotConfigured,
+        message,
+        Some("a script has `rules` and `replies`; each rule has `contains`"),
+    )
 }
 
 #[cfg(test)]
@@ -179,7 +210,11 @@ mod tests {
     use super::*;
 
     fn ask(model: &ScriptedModel, messages: Vec<Message>) -> Result<ChatReply, ModelError> {
-        block_on(model.complete(&ChatRequest { system: "Be brief.".to_owned(), messages, ..ChatRequest::default() }))
+        block_on(model.complete(&ChatRequest {
+            system: "Be brief.".to_owned(),
+            messages,
+            ..ChatRequest::default()
+        }))
     }
 
     fn user(text: &str) -> Message {
@@ -193,7 +228,8 @@ mod tests {
             .then(ChatReply::text("second"))
             .rule("port", ChatReply::text("5433"))
             .rule("staging port", ChatReply::text("never"));
-        let texts = ["hello", "which staging port", "hello", "a port"].map(|text| ask(&model, vec![user(text)]).unwrap().text);
+        let texts = ["hello", "which staging port", "hello", "a port"]
+            .map(|text| ask(&model, vec![user(text)]).unwrap().text);
         assert_eq!(texts, ["first", "5433", "second", "5433"]);
         let error = ask(&model, vec![user("hello")]).unwrap_err();
         assert_eq!(
@@ -218,18 +254,33 @@ mod tests {
         );
         assert_eq!(first.tool_calls[0].arguments, json!({"query": "port"}));
         let said = Message::Assistant { text: first.text, tool_calls: first.tool_calls };
-        let result = Message::ToolResult { id: "1".to_owned(), content: "it listens on 5433".to_owned(), is_error: false };
+        let result = Message::ToolResult {
+            id: "1".to_owned(),
+            content: "it listens on 5433".to_owned(),
+            is_error: false,
+        };
         let second = ask(&model, vec![user("which port?"), said, result]).unwrap();
-        assert_eq!((second.text.as_str(), second.usage), ("5433", Usage { tokens_in: 0, tokens_out: 3 }));
+        assert_eq!(
+            (second.text.as_str(), second.usage),
+            ("5433", Usage { tokens_in: 0, tokens_out: 3 })
+        );
     }
 
     #[test]
     fn rules_look_everywhere() {
         for contained in ["Be brief", "asked", "said", "find", "{\"query\":\"x\"}", "given", ""] {
             let model = ScriptedModel::new().rule(contained, ChatReply::text("yes"));
-            let call = ToolCall { id: "1".to_owned(), name: "find".to_owned(), arguments: json!({"query": "x"}) };
+            let call = ToolCall {
+                id: "1".to_owned(),
+                name: "find".to_owned(),
+                arguments: json!({"query": "x"}),
+            };
             let said = Message::Assistant { text: "said".to_owned(), tool_calls: vec![call] };
-            let given = Message::ToolResult { id: "1".to_owned(), content: "given".to_owned(), is_error: true };
+            let given = Message::ToolResult {
+                id: "1".to_owned(),
+                content: "given".to_owned(),
+                is_error: true,
+            };
             assert!(ask(&model, vec![user("asked"), said, given]).is_ok(), "{contained}");
         }
     }
@@ -240,15 +291,30 @@ mod tests {
             (json!([]), "the script is not a JSON object"),
             (json!({"rule": []}), "the script has an unknown field `rule`"),
             (json!({"rules": {}}), "`rules` of the script is not a list"),
-            (json!({"rules": [{"contains": "a"}, {"text": "b"}]}), "rule 2 has no string `contains`"),
+            (
+                json!({"rules": [{"contains": "a"}, {"text": "b"}]}),
+                "rule 2 has no string `contains`",
+            ),
             (json!({"replies": [{"contains": "a"}]}), "reply 1 has an unknown field `contains`"),
             (json!({"replies": [{"text": 7}]}), "`text` of reply 1 is not a string"),
-            (json!({"replies": [{"tool_calls": [{"name": "f"}]}]}), "a tool call of reply 1 has no string `id`"),
-            (json!({"replies": [{"usage": {"tokens_in": -1}}]}), "`tokens_in` of reply 1 is not a number of tokens"),
-            (json!({"replies": [{"usage": {"tokens": 1}}]}), "`usage` of reply 1 has an unknown field `tokens`"),
+            (
+                json!({"replies": [{"tool_calls": [{"name": "f"}]}]}),
+                "a tool call of reply 1 has no string `id`",
+            ),
+            (
+                json!({"replies": [{"usage": {"tokens_in": -1}}]}),
+                "`tokens_in` of reply 1 is not a number of tokens",
+            ),
+            (
+                json!({"replies": [{"usage": {"tokens": 1}}]}),
+                "`usage` of reply 1 has an unknown field `tokens`",
+            ),
         ] {
             let error = ScriptedModel::from_json(&script).unwrap_err();
-            assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::NotConfigured, expected));
+            assert_eq!(
+                (error.kind, error.message.as_str()),
+                (ModelErrorKind::NotConfigured, expected)
+            );
         }
         assert!(ScriptedModel::from_json(&json!({})).is_ok());
     }

@@ -49,7 +49,8 @@ impl Ranker for Bm25 {
         }
         self.mean_length = self.lengths.iter().sum::<f64>() / self.lengths.len().max(1) as f64;
         let list_bytes = |list: &Vec<(usize, u32)>| size_of_val(list.as_slice());
-        let bytes: usize = self.postings.iter().map(|(stem, list)| stem.len() + list_bytes(list)).sum();
+        let bytes: usize =
+            self.postings.iter().map(|(stem, list)| stem.len() + list_bytes(list)).sum();
         Ok((bytes + size_of_val(self.lengths.as_slice())) as u64)
     }
 
@@ -63,7 +64,8 @@ impl Ranker for Bm25 {
             for &(document, count) in list {
                 let count = f64::from(count);
                 let held_back = K1 * (1.0 - B + B * self.lengths[document] / self.mean_length);
-                *scores.entry(document).or_default() += weight * count * (K1 + 1.0) / (count + held_back);
+                *scores.entry(document).or_default() +=
+                    weight * count * (K1 + 1.0) / (count + held_back);
             }
         }
         Ok(best(scores.into_iter().collect(), k, |a, b| a.cmp(&b)))
@@ -86,7 +88,10 @@ mod tests {
         assert!((bm25.weight(2) - 0.470_004).abs() < 1e-6);
         assert!((bm25.weight(1) - 0.980_829).abs() < 1e-6);
         assert_eq!(bm25.rank(&scope, "boats?", 9).expect("it needs nothing"), [0, 1]);
-        assert_eq!(bm25.rank(&scope, "Is the door of the house near a boat?", 9).expect("as before"), [2, 0, 1]);
+        assert_eq!(
+            bm25.rank(&scope, "Is the door of the house near a boat?", 9).expect("as before"),
+            [2, 0, 1]
+        );
         assert_eq!(bm25.rank(&scope, "tree", 1).expect("as before"), [1], "the shorter one");
     }
 }

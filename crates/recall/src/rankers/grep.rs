@@ -28,9 +28,11 @@ impl Ranker for Grep {
         words.retain(|word| !is_common(word));
         words.sort();
         words.dedup();
-        let count = |text: &String| words.iter().filter(|word| text.contains(word.as_str())).count();
+        let count =
+            |text: &String| words.iter().filter(|word| text.contains(word.as_str())).count();
         let counts = self.texts.iter().map(count).enumerate();
-        let scored = counts.filter(|&(_, count)| count > 0).map(|(at, count)| (at, count as f64)).collect();
+        let scored =
+            counts.filter(|&(_, count)| count > 0).map(|(at, count)| (at, count as f64)).collect();
         let age = |document: usize| Reverse((scope.documents[document].time, document));
         Ok(best(scored, k, |a, b| age(a).cmp(&age(b))))
     }
@@ -44,7 +46,8 @@ mod tests {
     #[test]
     fn most_words_first_then_newest() {
         let texts = ["the red boat", "a boat", "Boats", "nothing", "the"];
-        let documents = texts.iter().enumerate().map(|(at, text)| doc(&at.to_string(), "", text)).collect();
+        let documents =
+            texts.iter().enumerate().map(|(at, text)| doc(&at.to_string(), "", text)).collect();
         let mut scope = Scope { name: String::new(), documents, questions: Vec::new() };
         scope.documents[1].time = Some(9);
         let mut grep = Grep::default();

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
 use kapsa_memory::{
-    Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri, WriteOptions, Writer, create, embed,
-    stats,
+    Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri,
+    WriteOptions, Writer, create, embed, stats,
 };
 use kapsa_model::Embedder;
 use tempfile::TempDir;
@@ -41,7 +41,12 @@ impl Kapsa {
     }
 
     fn request(&self, query: &str, k: usize) -> FindRequest {
-        FindRequest { k, mode: self.mode, time: Some(Clock { now: NOW, offset_seconds: 0 }), ..FindRequest::new(query) }
+        FindRequest {
+            k,
+            mode: self.mode,
+            time: Some(Clock { now: NOW, offset_seconds: 0 }),
+            ..FindRequest::new(query)
+        }
     }
 }
 
@@ -64,9 +69,11 @@ impl Ranker for Kapsa {
         let mut writer = Writer::open(&path, options)?;
         let mut documents = HashMap::new();
         // A record without text is refused, and nothing could find it.
-        let filled: Vec<usize> = (0..scope.documents.len()).filter(|&at| !scope.documents[at].text.is_empty()).collect();
+        let filled: Vec<usize> =
+            (0..scope.documents.len()).filter(|&at| !scope.documents[at].text.is_empty()).collect();
         for batch in filled.chunks(BATCH_RECORDS) {
-            let puts = writer.put_many(batch.iter().map(|&at| record(&scope.documents[at], at)).collect())?;
+            let puts = writer
+                .put_many(batch.iter().map(|&at| record(&scope.documents[at], at)).collect())?;
             documents.extend(puts.iter().zip(batch).map(|(put, &at)| (put.sequence, at)));
         }
         drop(writer);
@@ -75,7 +82,13 @@ impl Ranker for Kapsa {
                 self.embedder = Some(LocalEmbedder::bundled()?);
             }
             let embedder = self.embedder.as_ref().ok_or("there is no model")?;
-            embed(&path, &WriteOptions::new(|| NOW), embedder, &EmbedRequest::default(), &mut |_, _| ())?;
+            embed(
+                &path,
+                &WriteOptions::new(|| NOW),
+                embedder,
+                &EmbedRequest::default(),
+                &mut |_, _| (),
+            )?;
         }
         let reader = Reader::open(&path)?;
         let bytes = stats(&reader, false)?.size_bytes;
@@ -97,7 +110,11 @@ impl Kapsa {
         let open = self.open.as_ref().ok_or("no scope was prepared")?;
         let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
         let found = open.reader.find_with(request, embedder)?;
-        Ok(found.hits.iter().filter_map(|hit| open.documents.get(&hit.record.sequence).copied()).collect())
+        Ok(found
+            .hits
+            .iter()
+            .filter_map(|hit| open.documents.get(&hit.record.sequence).copied())
+            .collect())
     }
 }
 
@@ -123,16 +140,27 @@ mod tests {
 
     #[test]
     fn a_turn_becomes_a_record() {
-        let turn = Doc { speaker: "Ann".to_string(), time: Some(5), ..doc("session-3/D3-7", "session-3", "Hello.") };
+        let turn = Doc {
+            speaker: "Ann".to_string(),
+            time: Some(5),
+            ..doc("session-3/D3-7", "session-3", "Hello.")
+        };
         let record = record(&turn, 0);
-        assert_eq!(record.uri.map(|uri| uri.short().to_string()), Some("session-3/D3-7".to_string()));
+        assert_eq!(
+            record.uri.map(|uri| uri.short().to_string()),
+            Some("session-3/D3-7".to_string())
+        );
         assert_eq!((record.entity.as_str(), record.created_at), ("Ann", Some(5)));
         assert_eq!(record.tags.get("session").map(String::as_str), Some("session-3"));
     }
 
     #[test]
     fn finds_by_words() {
-        let documents = vec![doc("a", "a", "a red boat"), doc("b b", "b b", ""), doc("c c", "c c", "green trees")];
+        let documents = vec![
+            doc("a", "a", "a red boat"),
+            doc("b b", "b b", ""),
+            doc("c c", "c c", "green trees"),
+        ];
         let scope = Scope { name: String::new(), documents, questions: Vec::new() };
         let mut kapsa = Kapsa::new("kapsa lex", SearchMode::Words);
         assert!(kapsa.rank(&scope, "tree", 3).is_err(), "nothing was prepared");

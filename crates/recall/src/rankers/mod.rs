@@ -54,7 +54,11 @@ pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
 }
 
 /// The best `k` of scored documents, best first; of equals the one that `later` puts first.
-fn best(mut scored: Vec<(usize, f64)>, k: usize, later: impl Fn(usize, usize) -> std::cmp::Ordering) -> Vec<usize> {
+fn best(
+    mut scored: Vec<(usize, f64)>,
+    k: usize,
+    later: impl Fn(usize, usize) -> std::cmp::Ordering,
+) -> Vec<usize> {
     scored.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| later(a.0, b.0)));
     scored.into_iter().take(k).map(|(document, _)| document).collect()
 }

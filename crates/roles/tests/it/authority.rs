@@ -29,7 +29,11 @@ fn forbidden_action() {
 fn unknown_defaults_to_needs_approval() {
     assert_eq!(full().can_act("unknown_action"), Permission::NeedsApproval);
     assert_eq!(AuthorityConfig::new().can_act("anything"), Permission::NeedsApproval);
-    assert_eq!(full().can_act("Qualify_Lead"), Permission::NeedsApproval, "a name is the whole name, as it is written");
+    assert_eq!(
+        full().can_act("Qualify_Lead"),
+        Permission::NeedsApproval,
+        "a name is the whole name, as it is written"
+    );
 }
 
 #[test]
@@ -43,7 +47,10 @@ fn forbidden_takes_priority() {
 fn the_stricter_list_wins() {
     for lists in 0..8u8 {
         let listed = |bit: u8| (lists & bit != 0).then_some("act");
-        let authority = AuthorityConfig::new().autonomous(listed(1)).needs_approval(listed(2)).forbidden(listed(4));
+        let authority = AuthorityConfig::new()
+            .autonomous(listed(1))
+            .needs_approval(listed(2))
+            .forbidden(listed(4));
         let expected = match lists {
             4.. => Permission::Forbidden,
             1 => Permission::Autonomous,
@@ -55,7 +62,7 @@ fn the_stricter_list_wins() {
 
 #[test]
 fn permissions_have_the_seeds_names() {
-    let names =
-        [Permission::Autonomous, Permission::NeedsApproval, Permission::Forbidden].map(|permission| permission.to_string());
+    let names = [Permission::Autonomous, Permission::NeedsApproval, Permission::Forbidden]
+        .map(|permission| permission.to_string());
     assert_eq!(names, ["autonomous", "needs_approval", "forbidden"]);
 }

@@ -6,15 +6,20 @@ use std::sync::Arc;
 use kapsa_memory::access::Classification;
 use kapsa_model::{ChatReply, Message, ScriptedModel, ToolCall, block_on};
 use kapsa_roles::{
-    AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Permission, Role, RoleRuntime, RoleSpec, ScopeSpec, Shared, Tool,
-    function_tool,
+    AuthorityConfig, NodeKind, NodeSpec, OperatorSpec, Permission, Role, RoleRuntime, RoleSpec,
+    ScopeSpec, Shared, Tool, function_tool,
 };
 use serde_json::json;
 
 use super::{Lists, clock, shared, state};
 
 fn port() -> Arc<dyn Tool> {
-    function_tool("port", "The port of a service.", json!({"type": "object"}), |_| Ok("5433".into()))
+    function_tool(
+        "port",
+        "The port of a service.",
+        json!({"type": "object"}),
+        |_| Ok("5433".into()),
+    )
 }
 
 fn spec() -> RoleSpec {
@@ -59,8 +64,13 @@ fn a_description_becomes_a_role_that_runs() {
         assert_eq!(clearance.domains["revenue"], Classification::Confidential);
         Ok(shared(&behind))
     };
-    let sharing = Shared { model: Some(model.clone()), memories: Some(Arc::new(factory)), ..Shared::default() };
-    let runtime = RoleRuntime::new([Role::from_spec(&spec(), &[port()], clock).unwrap()], &sharing).unwrap();
+    let sharing = Shared {
+        model: Some(model.clone()),
+        memories: Some(Arc::new(factory)),
+        ..Shared::default()
+    };
+    let runtime =
+        RoleRuntime::new([Role::from_spec(&spec(), &[port()], clock).unwrap()], &sharing).unwrap();
     let role = runtime.role("cro").unwrap();
     let mut state = state(json!({"lead": "Acme", "company": "acme_corp"}));
     block_on(role.operator("ops").unwrap().run_all(&mut state)).unwrap();
@@ -70,10 +80,19 @@ fn a_description_becomes_a_role_that_runs() {
                   ## Insights\n- VP sponsors decide (confidence: 0.9)";
     assert_eq!(request.system, system);
     assert_eq!(request.messages, [Message::User("Score Acme as {\"score\": 0}".into())]);
-    assert_eq!((request.model.as_deref(), request.temperature, request.tokens_max), (Some("sonnet"), Some(0.2), Some(300)));
-    assert_eq!(model.requests()[1].messages, [Message::User("Which port has Acme, scored 85?".into())]);
+    assert_eq!(
+        (request.model.as_deref(), request.temperature, request.tokens_max),
+        (Some("sonnet"), Some(0.2), Some(300))
+    );
+    assert_eq!(
+        model.requests()[1].messages,
+        [Message::User("Which port has Acme, scored 85?".into())]
+    );
     let (scope, _) = &memory.scopes()[0];
-    assert_eq!((scope.entity.as_str(), scope.domain.as_str(), scope.query.as_str()), ("acme_corp", "revenue", "Acme"));
+    assert_eq!(
+        (scope.entity.as_str(), scope.domain.as_str(), scope.query.as_str()),
+        ("acme_corp", "revenue", "Acme")
+    );
     assert_eq!(scope.tags, ["lead-Acme", "all"]);
     assert_eq!(state["port"], "It is 5433.");
     assert_eq!(role.can_act("sign"), Permission::Forbidden);
@@ -83,13 +102,19 @@ fn a_description_becomes_a_role_that_runs() {
 #[test]
 fn a_role_of_a_soul_alone_may_do_everything_and_know_what_is_public() {
     let role = Role::from_spec(&RoleSpec::new("cro", "You are the CRO."), &[], clock).unwrap();
-    assert_eq!((role.soul(), role.can_act("anything")), ("You are the CRO.", Permission::Autonomous));
+    assert_eq!(
+        (role.soul(), role.can_act("anything")),
+        ("You are the CRO.", Permission::Autonomous)
+    );
     assert!(role.clearance().domains.is_empty());
     assert_eq!(role.goals(), [""; 0]);
     let driven = RoleSpec { goals: vec!["Grow".into()], ..RoleSpec::new("cro", "") };
     assert_eq!(Role::from_spec(&driven, &[], clock).unwrap().goals(), ["Grow"]);
     let strict = RoleSpec { authority: Some(AuthorityConfig::new()), ..RoleSpec::new("cro", "") };
-    assert_eq!(Role::from_spec(&strict, &[], clock).unwrap().can_act("anything"), Permission::NeedsApproval);
+    assert_eq!(
+        Role::from_spec(&strict, &[], clock).unwrap().can_act("anything"),
+        Permission::NeedsApproval
+    );
 }
 
 #[test]
@@ -116,11 +141,23 @@ fn what_cannot_be_is_named() {
         &|spec| spec.operators[0].nodes[0].steps_max = Some(3),
         "node `qualify` of operator `ops`: it is one request and has no limit of steps",
     );
-    check(&|spec| spec.operators[0].nodes[0].prompt = " ".into(), "node `qualify` of operator `ops`: it has no prompt");
-    check(&|spec| spec.operators[0].nodes[1].name = "qualify".into(), "operator `ops`: two of its nodes are called `qualify`");
-    check(&|spec| spec.operators.push(OperatorSpec::new("ops", [])), "role `cro`: two of its operators are called `ops`");
+    check(
+        &|spec| spec.operators[0].nodes[0].prompt = " ".into(),
+        "node `qualify` of operator `ops`: it has no prompt",
+    );
+    check(
+        &|spec| spec.operators[0].nodes[1].name = "qualify".into(),
+        "operator `ops`: two of its nodes are called `qualify`",
+    );
+    check(
+        &|spec| spec.operators.push(OperatorSpec::new("ops", [])),
+        "role `cro`: two of its operators are called `ops`",
+    );
     let error = Role::from_spec(&spec(), &[], clock).unwrap_err();
-    assert_eq!(error.to_string(), "node `look` of operator `ops`: there is no tool `port`; there is none");
+    assert_eq!(
+        error.to_string(),
+        "node `look` of operator `ops`: there is no tool `port`; there is none"
+    );
 }
 
 #[test]
@@ -135,9 +172,13 @@ fn kinds_have_names() {
 fn a_key_that_the_state_lacks_is_named_with_its_node() {
     let model = Arc::new(ScriptedModel::new());
     let sharing = Shared { model: Some(model.clone()), ..Shared::default() };
-    let runtime = RoleRuntime::new([Role::from_spec(&spec(), &[port()], clock).unwrap()], &sharing).unwrap();
+    let runtime =
+        RoleRuntime::new([Role::from_spec(&spec(), &[port()], clock).unwrap()], &sharing).unwrap();
     let operator = runtime.role("cro").unwrap().operator("ops").unwrap();
     let error = block_on(operator.run("look", &mut state(json!({"score": 1})))).unwrap_err();
-    assert_eq!(error.to_string(), "node `look` of operator `ops` failed: the state has no `lead`, `score.score`");
+    assert_eq!(
+        error.to_string(),
+        "node `look` of operator `ops` failed: the state has no `lead`, `score.score`"
+    );
     assert_eq!(model.requests().len(), 0);
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{LanguageModel, ScriptedModel, block_on};
-use kapsa_roles::{MemoryFactory, Notes, Operator, Role, RoleMemory, RoleRuntime, Shared, llm_node};
+use kapsa_roles::{
+    MemoryFactory, Notes, Operator, Role, RoleMemory, RoleRuntime, Shared, llm_node,
+};
 use serde_json::json;
 
 use super::roles::{cro, revenue_ops};
@@ -18,7 +20,11 @@ struct Memories {
 }
 
 impl MemoryFactory for Memories {
-    fn memory(&self, role_id: &str, clearance: &ClearanceProfile) -> kapsa_memory::Result<Arc<dyn RoleMemory>> {
+    fn memory(
+        &self,
+        role_id: &str,
+        clearance: &ClearanceProfile,
+    ) -> kapsa_memory::Result<Arc<dyn RoleMemory>> {
         let lists = Lists::of(&[("revenue", "VP sponsor predicts conversion")]);
         let memory = shared(&lists);
         self.given.lock().unwrap().insert(role_id.to_owned(), (clearance.clone(), lists));
@@ -36,9 +42,12 @@ fn sharing(model: &Arc<ScriptedModel>, memories: &Arc<Memories>) -> Shared {
 fn every_role_gets_a_memory_of_its_own() {
     let memories = Arc::new(Memories::default());
     let intern = Role::builder("intern", clock).operator(revenue_ops()).build().unwrap();
-    let runtime = RoleRuntime::new([cro().build().unwrap(), intern], &sharing(&saying("85"), &memories)).unwrap();
+    let runtime =
+        RoleRuntime::new([cro().build().unwrap(), intern], &sharing(&saying("85"), &memories))
+            .unwrap();
     let intern = runtime.role("intern").unwrap();
-    block_on(intern.operator("revenue_ops").unwrap().run("qualify", &mut state(json!({})))).unwrap();
+    block_on(intern.operator("revenue_ops").unwrap().run("qualify", &mut state(json!({}))))
+        .unwrap();
     let given = memories.given.lock().unwrap();
     assert_eq!(given["intern"].0, ClearanceProfile::new("intern"));
     assert_eq!(given["cro"].0.domains["revenue"], Classification::Confidential);
@@ -73,13 +82,22 @@ fn a_runtime_that_cannot_be_is_refused() {
 fn v1_backward_compat() {
     let (model, notes) = (saying("v1 output"), Notes::new());
     notes.store("simple", "m1", "V1 memory");
-    let process = llm_node("process", "process").system("You are simple.").model("haiku").output("out");
+    let process =
+        llm_node("process", "process").system("You are simple.").model("haiku").output("out");
     let operator = Operator::new("simple", [process]).unwrap();
-    let role = Role::builder("simple", clock).soul("Simple soul.").operator(operator).build().unwrap();
-    let sharing = Shared { model: Some(model.clone()), notes: Some(Arc::new(notes)), ..Shared::default() };
+    let role =
+        Role::builder("simple", clock).soul("Simple soul.").operator(operator).build().unwrap();
+    let sharing =
+        Shared { model: Some(model.clone()), notes: Some(Arc::new(notes)), ..Shared::default() };
     let runtime = RoleRuntime::new([role], &sharing).unwrap();
     let mut state = state(json!({"x": 1}));
-    block_on(runtime.role("simple").unwrap().operator("simple").unwrap().run("process", &mut state)).unwrap();
+    block_on(
+        runtime.role("simple").unwrap().operator("simple").unwrap().run("process", &mut state),
+    )
+    .unwrap();
     assert_eq!(state["out"], "v1 output");
-    assert_eq!(last(&model).system, "Simple soul.\n\nYou are simple.\n\n## Relevant Memories\n- V1 memory");
+    assert_eq!(
+        last(&model).system,
+        "Simple soul.\n\nYou are simple.\n\n## Relevant Memories\n- V1 memory"
+    );
 }

@@ -18,7 +18,10 @@ use std::sync::{Arc, Mutex};
 use kapsa_agents::{Episode, Insight, ReflectError, Reflection};
 use kapsa_memory::{Result, WriteOptions, create};
 use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ScriptedModel, Usage};
-use kapsa_roles::{Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator, Reflect};
+use kapsa_roles::{
+    Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator,
+    Reflect,
+};
 use kapsa_roles::{OperatorRuntime, RoleMemory, Scope, State, Text, llm_node, text_at};
 use serde_json::Value;
 
@@ -58,13 +61,18 @@ pub fn last(model: &ScriptedModel) -> ChatRequest {
 
 /// The seed's operator with a scope.
 pub fn qualify() -> Node {
-    let scope =
-        MemoryScope::new().domain("revenue").entity(Text::with(|state| text_at(state, "company"))).tags(["qualification"]);
-    llm_node("qualify", Text::with(|state| format!("Score: {}", text_at(state, "lead").unwrap_or_default())))
-        .system("You are a lead qualifier.")
-        .model("sonnet")
-        .output("score")
-        .scope(scope)
+    let scope = MemoryScope::new()
+        .domain("revenue")
+        .entity(Text::with(|state| text_at(state, "company")))
+        .tags(["qualification"]);
+    llm_node(
+        "qualify",
+        Text::with(|state| format!("Score: {}", text_at(state, "lead").unwrap_or_default())),
+    )
+    .system("You are a lead qualifier.")
+    .model("sonnet")
+    .output("score")
+    .scope(scope)
 }
 
 pub fn scoped() -> Operator {
@@ -98,7 +106,10 @@ impl Lists {
             confidence: 0.9,
             ..Insight::new("ins1", "cro", *content, NOW)
         };
-        Arc::new(Lists { insights: Mutex::new(insights.iter().map(insight).collect()), ..Lists::default() })
+        Arc::new(Lists {
+            insights: Mutex::new(insights.iter().map(insight).collect()),
+            ..Lists::default()
+        })
     }
 
     pub fn episodes(&self) -> Vec<Episode> {
@@ -121,10 +132,18 @@ impl ContextAssembler for Lists {
             return Err(broken());
         }
         let insights = self.insights.lock().unwrap();
-        let fitting = insights.iter().filter(|insight| scope.domain.is_empty() || insight.domain == scope.domain);
-        let lines: Vec<String> =
-            fitting.map(|insight| format!("- {} (confidence: {:.1})", insight.content, insight.confidence)).collect();
-        Ok(if lines.is_empty() { String::new() } else { format!("## Insights\n{}", lines.join("\n")) }.into())
+        let fitting = insights
+            .iter()
+            .filter(|insight| scope.domain.is_empty() || insight.domain == scope.domain);
+        let lines: Vec<String> = fitting
+            .map(|insight| format!("- {} (confidence: {:.1})", insight.content, insight.confidence))
+            .collect();
+        Ok(if lines.is_empty() {
+            String::new()
+        } else {
+            format!("## Insights\n{}", lines.join("\n"))
+        }
+        .into())
     }
 }
 
@@ -145,7 +164,12 @@ impl InsightSource for Lists {
         }
         let text = text.to_lowercase();
         let insights = self.insights.lock().unwrap();
-        Ok(insights.iter().filter(|insight| insight.content.to_lowercase().contains(&text)).take(limit).cloned().collect())
+        Ok(insights
+            .iter()
+            .filter(|insight| insight.content.to_lowercase().contains(&text))
+            .take(limit)
+            .cloned()
+            .collect())
     }
 }
 
@@ -164,7 +188,10 @@ impl Reflect for Lists {
                 Some(model) => model.complete(&ChatRequest::default()).await?.text,
                 None => "by rule".to_owned(),
             };
-            Ok(Reflection { new: vec![Insight::new("ins_1", "cro", told, NOW)], ..Reflection::default() })
+            Ok(Reflection {
+                new: vec![Insight::new("ins_1", "cro", told, NOW)],
+                ..Reflection::default()
+            })
         })
     }
 }
@@ -191,7 +218,8 @@ impl Fixture {
     }
 
     pub fn assert_whole(&self) {
-        let report = kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
+        let report =
+            kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
         assert_eq!(report.problems, []);
     }
 }

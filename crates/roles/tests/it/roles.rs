@@ -5,25 +5,35 @@ use std::sync::Arc;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{LanguageModel, block_on};
 use kapsa_roles::{
-    AuthorityConfig, MemoryScope, NoteSource, Notes, Operator, Permission, Role, RoleBuilder, Text, llm_node, text_at,
+    AuthorityConfig, MemoryScope, NoteSource, Notes, Operator, Permission, Role, RoleBuilder, Text,
+    llm_node, text_at,
 };
 use serde_json::json;
 
 use super::{Lists, clock, last, saying, shared, state};
 
 pub fn revenue_ops() -> Operator {
-    let lead = |state: &kapsa_roles::State| format!("Score: {}", text_at(state, "lead").unwrap_or_default());
-    let scope = MemoryScope::new().domain("revenue").entity(Text::with(|state| text_at(state, "company")));
-    let qualify =
-        llm_node("qualify", Text::with(lead)).system("You are a lead qualifier.").model("sonnet").output("score").scope(scope);
+    let lead = |state: &kapsa_roles::State| {
+        format!("Score: {}", text_at(state, "lead").unwrap_or_default())
+    };
+    let scope =
+        MemoryScope::new().domain("revenue").entity(Text::with(|state| text_at(state, "company")));
+    let qualify = llm_node("qualify", Text::with(lead))
+        .system("You are a lead qualifier.")
+        .model("sonnet")
+        .output("score")
+        .scope(scope);
     Operator::new("revenue_ops", [qualify]).unwrap()
 }
 
 pub fn cro() -> RoleBuilder {
-    let authority =
-        AuthorityConfig::new().autonomous(["qualify_lead"]).needs_approval(["change_pricing"]).forbidden(["sign_contracts"]);
-    let clearance =
-        ClearanceProfile::new("cro").with("revenue", Classification::Confidential).with("customer", Classification::Internal);
+    let authority = AuthorityConfig::new()
+        .autonomous(["qualify_lead"])
+        .needs_approval(["change_pricing"])
+        .forbidden(["sign_contracts"]);
+    let clearance = ClearanceProfile::new("cro")
+        .with("revenue", Classification::Confidential)
+        .with("customer", Classification::Internal);
     Role::builder("cro", clock)
         .soul("You are the CRO. Data-driven.")
         .operator(revenue_ops())
@@ -32,7 +42,10 @@ pub fn cro() -> RoleBuilder {
 }
 
 fn qualify(role: &Role) {
-    block_on(role.operator("revenue_ops").unwrap().run("qualify", &mut state(json!({"lead": "Acme"})))).unwrap();
+    block_on(
+        role.operator("revenue_ops").unwrap().run("qualify", &mut state(json!({"lead": "Acme"}))),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -49,7 +62,10 @@ fn role_can_act_forbidden() {
 
 #[test]
 fn role_can_act_no_authority() {
-    assert_eq!(Role::builder("noauth", clock).build().unwrap().can_act("anything"), Permission::Autonomous);
+    assert_eq!(
+        Role::builder("noauth", clock).build().unwrap().can_act("anything"),
+        Permission::Autonomous
+    );
 }
 
 #[test]
@@ -72,7 +88,10 @@ fn operator_gets_episode_recorder() {
 
 #[test]
 fn memory_scope_assembled_via_role() {
-    let (model, memory) = (saying("85"), Lists::of(&[("revenue", "Test insight for revenue"), ("hr", "not for this")]));
+    let (model, memory) = (
+        saying("85"),
+        Lists::of(&[("revenue", "Test insight for revenue"), ("hr", "not for this")]),
+    );
     qualify(&cro().model(model.clone()).memory(shared(&memory)).build().unwrap());
     let expected = "You are the CRO. Data-driven.\n\nYou are a lead qualifier.\n\n\
                     ## Insights\n- Test insight for revenue (confidence: 0.9)";
@@ -83,7 +102,14 @@ fn memory_scope_assembled_via_role() {
 fn role_aware_llm_soul_only_with_agent_memory() {
     let (model, notes) = (saying("85"), Notes::new());
     notes.store("cro", "m1", "Webinar leads convert 2x");
-    qualify(&cro().model(model.clone()).memory(shared(&Lists::new())).notes(Arc::new(notes)).build().unwrap());
+    qualify(
+        &cro()
+            .model(model.clone())
+            .memory(shared(&Lists::new()))
+            .notes(Arc::new(notes))
+            .build()
+            .unwrap(),
+    );
     assert_eq!(last(&model).system, "You are the CRO. Data-driven.\n\nYou are a lead qualifier.");
 }
 
@@ -104,11 +130,19 @@ fn notes_that_fit_are_the_only_ones() {
     let (model, notes) = (saying("85"), Notes::new());
     notes.store("cro", "m1", "Webinar leads convert 2x");
     notes.store("cro", "m2", "After score: acme was angry");
-    let role = cro().model(model.clone()).notes(Arc::new(notes) as Arc<dyn NoteSource>).build().unwrap();
+    let role =
+        cro().model(model.clone()).notes(Arc::new(notes) as Arc<dyn NoteSource>).build().unwrap();
     qualify(&role);
-    assert!(last(&model).system.ends_with("## Relevant Memories\n- After score: acme was angry"), "{}", last(&model).system);
+    assert!(
+        last(&model).system.ends_with("## Relevant Memories\n- After score: acme was angry"),
+        "{}",
+        last(&model).system
+    );
     block_on(role.respond("leads convert")).unwrap();
-    assert_eq!(last(&model).system, "You are the CRO. Data-driven.\n\n## Relevant Memories\n- Webinar leads convert 2x");
+    assert_eq!(
+        last(&model).system,
+        "You are the CRO. Data-driven.\n\n## Relevant Memories\n- Webinar leads convert 2x"
+    );
 }
 
 #[test]
@@ -135,18 +169,35 @@ fn a_role_without_a_model_can_be_asked_everything_else() {
 
 #[test]
 fn a_role_that_cannot_be_is_refused() {
-    let check = |role: RoleBuilder, expected: &str| assert_eq!(role.build().unwrap_err().to_string(), expected);
+    let check = |role: RoleBuilder, expected: &str| {
+        assert_eq!(role.build().unwrap_err().to_string(), expected)
+    };
     check(Role::builder("", clock), "a role: it has no id");
-    check(cro().operator(revenue_ops()), "role `cro`: two of its operators are called `revenue_ops`");
-    check(cro().clearance(ClearanceProfile::new("cfo")), "role `cro`: its clearance is that of `cfo`");
+    check(
+        cro().operator(revenue_ops()),
+        "role `cro`: two of its operators are called `revenue_ops`",
+    );
+    check(
+        cro().clearance(ClearanceProfile::new("cfo")),
+        "role `cro`: its clearance is that of `cfo`",
+    );
 }
 
 #[test]
 fn the_soul_begins_every_prompt() {
     let model = saying("85");
-    let role = cro().model(Arc::clone(&model) as Arc<dyn LanguageModel>).memory(shared(&Lists::new())).build().unwrap();
+    let role = cro()
+        .model(Arc::clone(&model) as Arc<dyn LanguageModel>)
+        .memory(shared(&Lists::new()))
+        .build()
+        .unwrap();
     qualify(&role);
     block_on(role.respond("hello")).unwrap();
-    assert!(model.requests().iter().all(|request| request.system.starts_with("You are the CRO. Data-driven.")));
+    assert!(
+        model
+            .requests()
+            .iter()
+            .all(|request| request.system.starts_with("You are the CRO. Data-driven."))
+    );
     assert_eq!(model.requests().len(), 2);
 }

@@ -7,8 +7,8 @@ use kapsa_memory::WriteOptions;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_model::{ChatReply, LanguageModel, Message, ScriptedModel, block_on};
 use kapsa_roles::{
-    AuthorityConfig, MemoryScope, Notes, Operator, OperatorRuntime, Permission, Role, RoleRuntime, Shared, TeamMemories, Text,
-    agent_node, llm_node,
+    AuthorityConfig, MemoryScope, Notes, Operator, OperatorRuntime, Permission, Role, RoleRuntime,
+    Shared, TeamMemories, Text, agent_node, llm_node,
 };
 use serde_json::json;
 
@@ -20,13 +20,23 @@ fn each(check: impl Fn(&dyn Fn() -> TeamMemories)) {
     let team = TeamMemories::new(clock);
     check(&|| team.clone());
     let f = Fixture::new();
-    check(&|| TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock));
+    check(&|| {
+        TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock)
+    });
     f.assert_whole();
 }
 
-fn runtime(roles: impl IntoIterator<Item = Role>, team: TeamMemories, model: &Arc<ScriptedModel>) -> RoleRuntime {
+fn runtime(
+    roles: impl IntoIterator<Item = Role>,
+    team: TeamMemories,
+    model: &Arc<ScriptedModel>,
+) -> RoleRuntime {
     let model = Arc::clone(model) as Arc<dyn LanguageModel>;
-    RoleRuntime::new(roles, &Shared { model: Some(model), memories: Some(Arc::new(team)), ..Shared::default() }).unwrap()
+    RoleRuntime::new(
+        roles,
+        &Shared { model: Some(model), memories: Some(Arc::new(team)), ..Shared::default() },
+    )
+    .unwrap()
 }
 
 fn of(team: &TeamMemories, agent: &str) -> AgentMemory {
@@ -34,22 +44,37 @@ fn of(team: &TeamMemories, agent: &str) -> AgentMemory {
 }
 
 fn fact(id: &str, content: &str, classification: Classification) -> Fact {
-    Fact { entity: "acme_corp".into(), domain: "revenue".into(), classification, ..Fact::new(id, content, NOW) }
+    Fact {
+        entity: "acme_corp".into(),
+        domain: "revenue".into(),
+        classification,
+        ..Fact::new(id, content, NOW)
+    }
 }
 
 fn qualify(runtime: &RoleRuntime, role: &str) {
     let mut state = state(json!({"lead": "Acme Corp", "company": "acme_corp"}));
-    block_on(runtime.role(role).unwrap().operator("revenue_ops").unwrap().run("qualify", &mut state)).unwrap();
+    block_on(
+        runtime.role(role).unwrap().operator("revenue_ops").unwrap().run("qualify", &mut state),
+    )
+    .unwrap();
 }
 
 fn intern() -> Role {
-    Role::builder("intern", clock).soul("You are the intern.").operator(revenue_ops()).build().unwrap()
+    Role::builder("intern", clock)
+        .soul("You are the intern.")
+        .operator(revenue_ops())
+        .build()
+        .unwrap()
 }
 
 #[test]
 fn full_v2_stack() {
     each(|team| {
-        team().workspace().store_fact(&fact("f1", "Acme Corp has 200 employees", Classification::Public)).unwrap();
+        team()
+            .workspace()
+            .store_fact(&fact("f1", "Acme Corp has 200 employees", Classification::Public))
+            .unwrap();
         let known = Insight {
             confidence: 0.9,
             domain: "revenue".into(),
@@ -62,7 +87,8 @@ fn full_v2_stack() {
         let runtime = runtime([cro().build().unwrap()], team(), &model);
         let role = runtime.role("cro").unwrap();
         let mut state = state(json!({"lead": "Acme Corp", "company": "acme_corp"}));
-        let run = block_on(role.operator("revenue_ops").unwrap().run("qualify", &mut state)).unwrap();
+        let run =
+            block_on(role.operator("revenue_ops").unwrap().run("qualify", &mut state)).unwrap();
         assert_eq!(state["score"], json!({"score": 85}));
         let system = "You are the CRO. Data-driven.\n\nYou are a lead qualifier.\n\n## Insights\n\
                       - VP sponsor predicts conversion (confidence: 0.9)\n\n## Context\n- Acme Corp has 200 employees";
@@ -71,9 +97,15 @@ fn full_v2_stack() {
         let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
         assert_eq!((episodes.len(), Some(&episodes[0].id)), (1, run.episode.as_ref()));
         let episode = &episodes[0];
-        assert_eq!((episode.agent_id.as_str(), episode.operator_id.as_str()), ("cro", "revenue_ops"));
+        assert_eq!(
+            (episode.agent_id.as_str(), episode.operator_id.as_str()),
+            ("cro", "revenue_ops")
+        );
         assert_eq!((episode.node_name.as_str(), episode.domain.as_str()), ("qualify", "revenue"));
-        assert_eq!((episode.entity.as_str(), episode.tokens_in, episode.tokens_out), ("acme_corp", 10, 20));
+        assert_eq!(
+            (episode.entity.as_str(), episode.tokens_in, episode.tokens_out),
+            ("acme_corp", 10, 20)
+        );
         assert_eq!(role.can_act("qualify_lead"), Permission::Autonomous);
         assert_eq!(role.can_act("sign_contracts"), Permission::Forbidden);
         drop(runtime);
@@ -86,8 +118,14 @@ fn full_v2_stack() {
 #[test]
 fn roles_share_a_workspace_behind_their_clearances() {
     each(|team| {
-        team().workspace().store_fact(&fact("f1", "Acme has 200 employees", Classification::Public)).unwrap();
-        team().workspace().store_fact(&fact("f2", "Acme pays late", Classification::Confidential)).unwrap();
+        team()
+            .workspace()
+            .store_fact(&fact("f1", "Acme has 200 employees", Classification::Public))
+            .unwrap();
+        team()
+            .workspace()
+            .store_fact(&fact("f2", "Acme pays late", Classification::Confidential))
+            .unwrap();
         let model = saying("85");
         let runtime = runtime([cro().build().unwrap(), intern()], team(), &model);
         qualify(&runtime, "intern");
@@ -109,18 +147,29 @@ fn roles_share_a_workspace_behind_their_clearances() {
 #[test]
 fn what_is_learned_from_secrets_stays_secret() {
     each(|team| {
-        team().workspace().store_fact(&fact("f2", "Acme pays late", Classification::Confidential)).unwrap();
+        team()
+            .workspace()
+            .store_fact(&fact("f2", "Acme pays late", Classification::Confidential))
+            .unwrap();
         let model = saying("85");
         let runtime = runtime([cro().build().unwrap(), intern()], team(), &model);
         for _ in 0..3 {
             qualify(&runtime, "cro");
         }
         let memory = of(&team(), "cro");
-        let rules = Role::builder("cro", clock).memory(Arc::new(of(&team(), "cro"))).build().unwrap();
+        let rules =
+            Role::builder("cro", clock).memory(Arc::new(of(&team(), "cro"))).build().unwrap();
         let learned = block_on(rules.reflect()).unwrap();
-        assert_eq!(learned.new[0].classification, Classification::Confidential, "the prompts held something confidential");
+        assert_eq!(
+            learned.new[0].classification,
+            Classification::Confidential,
+            "the prompts held something confidential"
+        );
         let published = memory.publish_to_workspace(0.5).unwrap();
-        assert_eq!((published[0].classification, published[0].domain.as_str()), (Classification::Confidential, "revenue"));
+        assert_eq!(
+            (published[0].classification, published[0].domain.as_str()),
+            (Classification::Confidential, "revenue")
+        );
         qualify(&runtime, "intern");
         assert!(!last(&model).system.contains("again and again"), "{}", last(&model).system);
         qualify(&runtime, "cro");
@@ -132,9 +181,14 @@ fn what_is_learned_from_secrets_stays_secret() {
 #[test]
 fn a_team_goes_on_after_a_restart() {
     let f = Fixture::new();
-    let team = || TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock);
+    let team =
+        || TeamMemories::in_capsule(&StoreLocation::new(&f.path, WriteOptions::new(clock)), clock);
     let insights = r#"[{"content": "Late payers churn", "confidence": 0.9, "domain": "revenue"}]"#;
-    let model = Arc::new(ScriptedModel::new().rule("reflecting", ChatReply::text(insights)).rule("", reply("85", 10, 20)));
+    let model = Arc::new(
+        ScriptedModel::new()
+            .rule("reflecting", ChatReply::text(insights))
+            .rule("", reply("85", 10, 20)),
+    );
     {
         let runtime = runtime([cro().build().unwrap()], team(), &model);
         qualify(&runtime, "cro");
@@ -146,7 +200,9 @@ fn a_team_goes_on_after_a_restart() {
     let runtime = runtime([cro().build().unwrap()], team(), &model);
     qualify(&runtime, "cro");
     let system = last(&model).system;
-    for told in ["## Insights\n- Late payers churn (confidence: 0.9)", "## Recent Activity\n- qualify: 85"] {
+    for told in
+        ["## Insights\n- Late payers churn (confidence: 0.9)", "## Recent Activity\n- qualify: 85"]
+    {
         assert!(system.contains(told), "{told}: {system}");
     }
     let memory = runtime.role("cro").unwrap().agent_memory().unwrap();
@@ -166,25 +222,38 @@ fn a_runtime_gives_every_role_a_memory() {
     let memory = |role: &str| runtime.role(role).unwrap().agent_memory().expect("it has one");
     assert_eq!(memory("cro").clearance(), &cro().build().unwrap().clearance());
     assert_eq!(memory("intern").clearance(), &ClearanceProfile::new("intern"));
-    memory("intern").workspace().unwrap().store_fact(&fact("f1", "Acme pays", Classification::Public)).unwrap();
+    memory("intern")
+        .workspace()
+        .unwrap()
+        .store_fact(&fact("f1", "Acme pays", Classification::Public))
+        .unwrap();
     qualify(&runtime, "cro");
     assert!(last(&model).system.contains("Acme pays"), "one workspace for all");
     let noted = Shared { notes: Some(Arc::new(Notes::new())), ..shared };
-    assert!(RoleRuntime::new([intern()], &noted).unwrap().role("intern").unwrap().memory().is_none());
+    assert!(
+        RoleRuntime::new([intern()], &noted).unwrap().role("intern").unwrap().memory().is_none()
+    );
 }
 
 #[test]
 fn respond_uses_the_own_insights_and_remembers() {
     each(|team| {
         of(&team(), "cro").store_insight(Insight::new("i1", "cro", "Acme pays late", NOW)).unwrap();
-        of(&team(), "cmo").store_insight(Insight::new("i1", "cmo", "Acme likes webinars", NOW)).unwrap();
+        of(&team(), "cmo")
+            .store_insight(Insight::new("i1", "cmo", "Acme likes webinars", NOW))
+            .unwrap();
         let model = saying("They pay late.");
         let runtime = runtime([cro().build().unwrap()], team(), &model);
         let said = block_on(runtime.role("cro").unwrap().respond("acme")).unwrap();
-        let system = "You are the CRO. Data-driven.\n\n## Insights\n- Acme pays late (confidence: 0.5)";
+        let system =
+            "You are the CRO. Data-driven.\n\n## Insights\n- Acme pays late (confidence: 0.5)";
         assert_eq!((last(&model).system.as_str(), said.text.as_str()), (system, "They pay late."));
-        let episode = of(&team(), "cro").episode(&said.episode.expect("recorded")).unwrap().expect("there");
-        assert_eq!((episode.action.as_str(), episode.output_summary.as_str()), ("respond", "They pay late."));
+        let episode =
+            of(&team(), "cro").episode(&said.episode.expect("recorded")).unwrap().expect("there");
+        assert_eq!(
+            (episode.action.as_str(), episode.output_summary.as_str()),
+            ("respond", "They pay late.")
+        );
     });
 }
 
@@ -196,27 +265,44 @@ fn goals_follow_the_soul_in_every_prompt() {
     let runtime = runtime([role], TeamMemories::new(clock), &model);
     qualify(&runtime, "cro");
     block_on(runtime.role("cro").unwrap().respond("hello")).unwrap();
-    let begin = "You are the CRO. Data-driven.\n\n## Goals\n- Grow revenue by a tenth\n- No surprises";
-    assert!(model.requests().iter().all(|request| request.system.starts_with(begin)), "{:?}", model.requests());
+    let begin =
+        "You are the CRO. Data-driven.\n\n## Goals\n- Grow revenue by a tenth\n- No surprises";
+    assert!(
+        model.requests().iter().all(|request| request.system.starts_with(begin)),
+        "{:?}",
+        model.requests()
+    );
 }
 
 /// A node's words of a question reach facts of which the question is no part.
 #[test]
 fn a_query_of_a_scope_is_words() {
     each(|team| {
-        for (id, content) in [("f1", "Payments of Acme come late"), ("f2", "The office is in Brno")] {
-            let known = Fact { classification: Classification::Public, importance: 0.5, ..Fact::new(id, content, NOW) };
-            team().workspace().store_fact(&Fact { importance: if id == "f2" { 1.0 } else { 0.1 }, ..known }).unwrap();
+        for (id, content) in [("f1", "Payments of Acme come late"), ("f2", "The office is in Brno")]
+        {
+            let known = Fact {
+                classification: Classification::Public,
+                importance: 0.5,
+                ..Fact::new(id, content, NOW)
+            };
+            team()
+                .workspace()
+                .store_fact(&Fact { importance: if id == "f2" { 1.0 } else { 0.1 }, ..known })
+                .unwrap();
         }
         let ask = llm_node("ask", Text::template("{question}"))
             .scope(MemoryScope::new().query(Text::template("{question}")).token_budget(15));
-        let role = Role::builder("x", clock).operator(Operator::new("o", [ask]).unwrap()).build().unwrap();
+        let role =
+            Role::builder("x", clock).operator(Operator::new("o", [ask]).unwrap()).build().unwrap();
         let model = saying("x");
         let runtime = runtime([role], team(), &model);
         let mut asked = state(json!({"question": "When does the payment of Acme come in?"}));
         block_on(runtime.role("x").unwrap().operator("o").unwrap().run("ask", &mut asked)).unwrap();
         assert_eq!(last(&model).system, "## Context\n- Payments of Acme come late");
-        assert_eq!(last(&model).messages, [Message::User("When does the payment of Acme come in?".into())]);
+        assert_eq!(
+            last(&model).messages,
+            [Message::User("When does the payment of Acme come in?".into())]
+        );
     });
 }
 
@@ -226,10 +312,15 @@ fn v2_public_api_exports() {
     let node = [llm_node("a", "x"), agent_node("b", "x", [])];
     let operator: Operator = Operator::new("o", node).unwrap();
     let _: OperatorRuntime = OperatorRuntime::new(operator.clone(), clock);
-    let role: Role = Role::builder("r", clock).operator(operator).authority(AuthorityConfig::new()).build().unwrap();
+    let role: Role = Role::builder("r", clock)
+        .operator(operator)
+        .authority(AuthorityConfig::new())
+        .build()
+        .unwrap();
     let _: RoleRuntime = RoleRuntime::new([role], &Shared::default()).unwrap();
     let _: Option<(kapsa_agents::Fact, kapsa_agents::Episode, kapsa_agents::Insight)> = None;
-    let _: (ClearanceProfile, Classification) = (ClearanceProfile::new("r"), Classification::default());
+    let _: (ClearanceProfile, Classification) =
+        (ClearanceProfile::new("r"), Classification::default());
     let _: Option<(kapsa_agents::WorkspaceMemory, kapsa_agents::AgentMemory)> = None;
     let _: Option<kapsa_agents::MemoryFilesystem> = None;
 }
@@ -238,8 +329,12 @@ fn v2_public_api_exports() {
 #[test]
 fn an_agent_node_uses_its_memory_within_its_clearance() {
     each(|team| {
-        team().workspace().store_fact(&fact("f/1", "Acme pays late\nsince 2020", Classification::Confidential)).unwrap();
-        let hidden = Fact { domain: "hr".into(), ..fact("f2", "Acme hires", Classification::Internal) };
+        team()
+            .workspace()
+            .store_fact(&fact("f/1", "Acme pays late\nsince 2020", Classification::Confidential))
+            .unwrap();
+        let hidden =
+            Fact { domain: "hr".into(), ..fact("f2", "Acme hires", Classification::Internal) };
         team().workspace().store_fact(&hidden).unwrap();
         let profile = ClearanceProfile::new("cro").with("revenue", Classification::Confidential);
         let memory = Arc::new(team().agent(&profile));
@@ -273,17 +368,34 @@ fn an_agent_node_uses_its_memory_within_its_clearance() {
                 _ => None,
             })
             .collect();
-        assert_eq!(results[0], ("## Context\n- Acme pays late since 2020 [fact/f%2F1]".into(), false));
+        assert_eq!(
+            results[0],
+            ("## Context\n- Acme pays late since 2020 [fact/f%2F1]".into(), false)
+        );
         assert_eq!(results[1], ("Acme pays late\nsince 2020\n(confidence 1.00)".into(), false));
         assert_eq!(results[2], ("there is nothing under `fact/f2`".into(), true), "hidden");
-        assert_eq!(results[3], ("there is nothing under `fact/none`".into(), true), "and never there: the same words");
+        assert_eq!(
+            results[3],
+            ("there is nothing under `fact/none`".into(), true),
+            "and never there: the same words"
+        );
         assert!(results[4].0.starts_with("kept as insight/cro/ins_"), "{results:?}");
         assert_eq!(results[5], ("`confidence` is 0 to 1".into(), true));
         let learned = of(&team(), "cro").recall_insights(&InsightQuery::of("")).unwrap();
-        assert_eq!((learned.len(), learned[0].content.as_str(), learned[0].confidence), (1, "Acme is slow", 0.9));
-        assert_eq!((learned[0].classification, learned[0].tags.len()), (Classification::Confidential, 1));
+        assert_eq!(
+            (learned.len(), learned[0].content.as_str(), learned[0].confidence),
+            (1, "Acme is slow", 0.9)
+        );
+        assert_eq!(
+            (learned[0].classification, learned[0].tags.len()),
+            (Classification::Confidential, 1)
+        );
         let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
-        assert_eq!(episodes[0].classification, Classification::Confidential, "its conversation held something confidential");
+        assert_eq!(
+            episodes[0].classification,
+            Classification::Confidential,
+            "its conversation held something confidential"
+        );
     });
 }
 
@@ -297,15 +409,24 @@ fn call(id: &str, name: &str, arguments: serde_json::Value) -> ChatReply {
 #[test]
 fn secrets_of_one_domain_are_not_told_in_another() {
     each(|team| {
-        let secret = Fact { domain: "hr".into(), ..fact("f1", "Acme lays off staff", Classification::Confidential) };
+        let secret = Fact {
+            domain: "hr".into(),
+            ..fact("f1", "Acme lays off staff", Classification::Confidential)
+        };
         team().workspace().store_fact(&secret).unwrap();
         let cleared = |who: &str, domains: &[&str]| {
             let profile = ClearanceProfile::new(who);
-            domains.iter().fold(profile, |profile, domain| profile.with(*domain, Classification::Restricted))
+            domains
+                .iter()
+                .fold(profile, |profile, domain| profile.with(*domain, Classification::Restricted))
         };
         let memory = Arc::new(team().agent(&cleared("ceo", &["", "hr", "sales"])));
         let write = |id: &str, domain: &str| {
-            call(id, "memory_write", json!({"content": format!("Acme shrinks, say {id}"), "domain": domain, "confidence": 0.9}))
+            call(
+                id,
+                "memory_write",
+                json!({"content": format!("Acme shrinks, say {id}"), "domain": domain, "confidence": 0.9}),
+            )
         };
         let model = ScriptedModel::new()
             .then(call("1", "memory_search", json!({"query": "acme"})))
@@ -314,7 +435,8 @@ fn secrets_of_one_domain_are_not_told_in_another() {
             .then(write("4", "hr"))
             .then(ChatReply::text("Acme shrinks"));
         let tools = kapsa_roles::memory_tools(&memory, clock);
-        let sell = agent_node("sell", "What is new?", tools).scope(MemoryScope::new().domain("sales"));
+        let sell =
+            agent_node("sell", "What is new?", tools).scope(MemoryScope::new().domain("sales"));
         let role = Role::builder("ceo", clock)
             .operator(Operator::new("o", [sell]).unwrap())
             .model(Arc::new(model))
@@ -324,7 +446,10 @@ fn secrets_of_one_domain_are_not_told_in_another() {
         block_on(role.operator("o").unwrap().run("sell", &mut state(json!({})))).unwrap();
 
         let episode = memory.recall_episodes(&memory.episode_query()).unwrap().remove(0);
-        assert_eq!((episode.domain.as_str(), episode.classification), ("sales", Classification::Restricted));
+        assert_eq!(
+            (episode.domain.as_str(), episode.classification),
+            ("sales", Classification::Restricted)
+        );
         let mut kept: Vec<(String, Classification)> = memory
             .recall_insights(&memory.insight_query())
             .unwrap()
@@ -333,15 +458,24 @@ fn secrets_of_one_domain_are_not_told_in_another() {
             .collect();
         kept.sort();
         let (open, shut) = (Classification::Confidential, Classification::Restricted);
-        assert_eq!(kept, [("hr".into(), open), ("hr".into(), open), ("sales".into(), shut)], "what has no domain takes hr");
+        assert_eq!(
+            kept,
+            [("hr".into(), open), ("hr".into(), open), ("sales".into(), shut)],
+            "what has no domain takes hr"
+        );
 
         memory.publish_to_workspace(0.5).unwrap();
         let known = |who: &str, domains: &[&str]| {
             let profile = cleared(who, domains);
-            let facts = team().workspace().query(&profile, &kapsa_agents::FactQuery::default()).unwrap();
+            let facts =
+                team().workspace().query(&profile, &kapsa_agents::FactQuery::default()).unwrap();
             facts.iter().filter(|fact| fact.content.starts_with("Acme shrinks")).count()
         };
-        assert_eq!(known("seller", &["", "sales"]), 0, "cleared for sales, and for what has no domain");
+        assert_eq!(
+            known("seller", &["", "sales"]),
+            0,
+            "cleared for sales, and for what has no domain"
+        );
         assert_eq!(known("hr_lead", &["hr"]), 2);
         assert_eq!(known("ceo", &["", "hr", "sales"]), 3, "the one in sales names the agent");
     });
@@ -351,8 +485,9 @@ fn secrets_of_one_domain_are_not_told_in_another() {
 #[test]
 fn a_prompt_with_secrets_gives_an_episode_in_their_domain() {
     each(|team| {
-        let profile =
-            ClearanceProfile::new("ceo").with("hr", Classification::Confidential).with("ops", Classification::Confidential);
+        let profile = ClearanceProfile::new("ceo")
+            .with("hr", Classification::Confidential)
+            .with("ops", Classification::Confidential);
         let ask = |n: usize| {
             let model = saying("x");
             let node = llm_node("ask", "?").scope(MemoryScope::new().tags(["t"]));
@@ -362,7 +497,15 @@ fn a_prompt_with_secrets_gives_an_episode_in_their_domain() {
                 .build()
                 .unwrap();
             let runtime = runtime([role], team(), &model);
-            block_on(runtime.role("ceo").unwrap().operator("o").unwrap().run("ask", &mut state(json!({})))).unwrap();
+            block_on(
+                runtime
+                    .role("ceo")
+                    .unwrap()
+                    .operator("o")
+                    .unwrap()
+                    .run("ask", &mut state(json!({}))),
+            )
+            .unwrap();
             let memory = of(&team(), "ceo");
             let episodes = memory.recall_episodes(&memory.episode_query()).unwrap();
             assert_eq!(episodes.len(), n);
@@ -371,11 +514,19 @@ fn a_prompt_with_secrets_gives_an_episode_in_their_domain() {
             told.max().unwrap()
         };
         let known = |id: &str, domain: &str, level| {
-            let known = Fact { domain: domain.into(), tags: vec!["t".into()], ..fact(id, &format!("{id} of {domain}"), level) };
+            let known = Fact {
+                domain: domain.into(),
+                tags: vec!["t".into()],
+                ..fact(id, &format!("{id} of {domain}"), level)
+            };
             team().workspace().store_fact(&known).unwrap();
         };
         known("f1", "ops", Classification::Internal);
-        assert_eq!(ask(1), (Classification::Internal, String::new()), "what is internal changes nothing");
+        assert_eq!(
+            ask(1),
+            (Classification::Internal, String::new()),
+            "what is internal changes nothing"
+        );
         known("f2", "hr", Classification::Confidential);
         assert_eq!(ask(2), (Classification::Confidential, "hr".into()));
         known("f3", "ops", Classification::Confidential);
@@ -390,10 +541,13 @@ fn an_answer_with_secrets_is_an_episode_in_their_domain() {
         let known = |id: &str, domain: &str| {
             let secret = Classification::Confidential;
             let insight = Insight::new(id, "ceo", "Acme lays off staff", NOW);
-            of(&team(), "ceo").store_insight(Insight { domain: domain.into(), classification: secret, ..insight }).unwrap();
+            of(&team(), "ceo")
+                .store_insight(Insight { domain: domain.into(), classification: secret, ..insight })
+                .unwrap();
         };
         let answer = || {
-            let runtime = runtime([Role::builder("ceo", clock).build().unwrap()], team(), &saying("x"));
+            let runtime =
+                runtime([Role::builder("ceo", clock).build().unwrap()], team(), &saying("x"));
             let said = block_on(runtime.role("ceo").unwrap().respond("acme")).unwrap();
             let episode = of(&team(), "ceo").episode(&said.episode.unwrap()).unwrap().unwrap();
             (episode.domain, episode.classification)
@@ -408,14 +562,17 @@ fn an_answer_with_secrets_is_an_episode_in_their_domain() {
 #[test]
 fn a_role_with_the_memory_of_an_agent_has_its_files() {
     let memory = AgentMemory::new("cro", clock);
-    let learned = Insight { domain: "revenue".into(), ..Insight::new("ins1", "cro", "Learned", NOW) };
+    let learned =
+        Insight { domain: "revenue".into(), ..Insight::new("ins1", "cro", "Learned", NOW) };
     memory.store_insight(learned).expect("stored");
-    let role = Role::builder("cro", clock).soul("You are the CRO.").goals(["Win ten deals", "Lose none"]);
+    let role =
+        Role::builder("cro", clock).soul("You are the CRO.").goals(["Win ten deals", "Lose none"]);
     assert!(role.clone().build().expect("a role").memory_fs().is_none());
     let role = role.memory(Arc::new(memory.clone())).build().expect("a role");
     let fs = role.memory_fs().expect("files");
-    let names =
-        |folder: &str| -> Vec<String> { fs.browse(folder).expect("listed").names().into_iter().map(str::to_string).collect() };
+    let names = |folder: &str| -> Vec<String> {
+        fs.browse(folder).expect("listed").names().into_iter().map(str::to_string).collect()
+    };
     assert_eq!(names("/"), ["identity", "goals", "knowledge", "experience", "references"]);
     assert_eq!(names("/goals"), ["1.md", "2.md"]);
     assert_eq!(fs.read("/goals/2.md").expect("read"), "Lose none");

@@ -54,7 +54,8 @@ pub(super) fn fit(lines: Vec<(Spot, Line)>, tokens_max: usize) -> (Vec<Line>, us
             line = shortened(line, room);
         }
         let is_titled = titles.0.contains(&(spot.group, line.title.clone()));
-        let needed = bytes(&line) - if is_titled && !line.title.is_empty() { line.title.len() + 2 } else { 0 };
+        let needed = bytes(&line)
+            - if is_titled && !line.title.is_empty() { line.title.len() + 2 } else { 0 };
         if needed <= room {
             room -= needed;
             titles.0.insert((spot.group, line.title.clone()));

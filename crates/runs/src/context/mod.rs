@@ -96,7 +96,8 @@ impl Line {
         for (mark, holds) in [(", failed", self.failed), (", earlier", self.earlier)] {
             from.push_str(if holds { mark } else { "" });
         }
-        if let Some(confidence) = self.confidence.filter(|confidence| *confidence < CONFIDENCE_LOW) {
+        if let Some(confidence) = self.confidence.filter(|confidence| *confidence < CONFIDENCE_LOW)
+        {
             from.push_str(&format!(", confidence {confidence:.2}"));
         }
         from
@@ -148,7 +149,13 @@ impl Context {
         self.block("## Sibling task context\n\n", lines, "", "- ")
     }
 
-    fn block(&self, begin: &str, lines: impl Iterator<Item = String>, end: &str, indent: &str) -> Option<String> {
+    fn block(
+        &self,
+        begin: &str,
+        lines: impl Iterator<Item = String>,
+        end: &str,
+        indent: &str,
+    ) -> Option<String> {
         let lines: String = lines.collect();
         if lines.is_empty() {
             return None;

@@ -41,7 +41,8 @@ pub(super) fn cut(text: &str, query: &Query, chars_max: usize) -> Vec<Passage> {
     }
     ranges.extend(open.map(|(passage, _)| passage));
     ranges.retain(|range| !text[range.clone()].trim().is_empty());
-    let passage = |range: Range<usize>| Passage { terms: terms_in(&text[range.clone()], query), range };
+    let passage =
+        |range: Range<usize>| Passage { terms: terms_in(&text[range.clone()], query), range };
     ranges.into_iter().map(passage).collect()
 }
 
@@ -70,17 +71,19 @@ fn ended<'a>(line: &'a str, most: &'a str) -> &'a str {
     let half = tokens::first_chars(most, most.chars().count() / 2).len();
     let after = |(at, c): (usize, char)| at + c.len_utf8();
     let sentence = most.char_indices().zip(most.chars().skip(1)).filter(|((_, c), next)| {
-        matches!(c, '.' | '!' | '?' | ';' | '。' | '！' | '？') && (next.is_whitespace() || !c.is_ascii())
+        matches!(c, '.' | '!' | '?' | ';' | '。' | '！' | '？')
+            && (next.is_whitespace() || !c.is_ascii())
     });
     let sentence = sentence.map(|(ending, _)| after(ending)).filter(|end| *end > half).last();
-    let word = most.char_indices().filter(|(_, c)| c.is_whitespace()).map(after).rfind(|end| *end > half);
+    let word =
+        most.char_indices().filter(|(_, c)| c.is_whitespace()).map(after).rfind(|end| *end > half);
     &most[..sentence.or(word).unwrap_or(most.len())]
 }
 
 /// Words with which agents state what others have to go by.
 const DECISION_WORDS: [&str; 14] = [
-    "decided", "decision", "must", "never", "always", "chose", "chosen", "settled", "agreed", "instead", "learned", "rejected",
-    "not done", "requires",
+    "decided", "decision", "must", "never", "always", "chose", "chosen", "settled", "agreed",
+    "instead", "learned", "rejected", "not done", "requires",
 ];
 
 /// Whether a text states a decision. Other languages than English are not looked at: for them
@@ -88,7 +91,8 @@ const DECISION_WORDS: [&str; 14] = [
 pub(super) fn decides(text: &str) -> bool {
     let lower = text.to_lowercase();
     let is_word = |at: usize, word: &str| {
-        !lower[..at].ends_with(char::is_alphanumeric) && !lower[at + word.len()..].starts_with(char::is_alphanumeric)
+        !lower[..at].ends_with(char::is_alphanumeric)
+            && !lower[at + word.len()..].starts_with(char::is_alphanumeric)
     };
     DECISION_WORDS.iter().any(|word| lower.match_indices(word).any(|(at, _)| is_word(at, word)))
 }
@@ -101,7 +105,9 @@ pub(super) fn weights<'a>(passages: impl Iterator<Item = &'a Passage>, terms: us
         all += 1;
         passage.terms.iter().for_each(|&term| have[term] += 1);
     }
-    have.into_iter().map(|have| (1.0 + ((all - have) as f32 + 0.5) / (have as f32 + 0.5)).ln()).collect()
+    have.into_iter()
+        .map(|have| (1.0 + ((all - have) as f32 + 0.5) / (have as f32 + 0.5)).ln())
+        .collect()
 }
 
 /// What a passage, and half of what the title above it, has of the query.
@@ -127,17 +133,25 @@ mod tests {
         assert_eq!(texts("one\n\n\n\ntwo", 4), ["one\n", "two"]);
         assert_eq!(texts("žluťoučký", 4), ["žluť", "oučk", "ý"]);
         assert_eq!(texts("a\nbcdefgh", 4), ["a\n", "bcde", "fgh"]);
-        assert_eq!(texts("One is this. Two goes on and on.", 20), ["One is this.", " Two goes on and on."]);
-        assert_eq!(texts("no sentence ends here at all", 12), ["no sentence ", "ends here ", "at all"]);
+        assert_eq!(
+            texts("One is this. Two goes on and on.", 20),
+            ["One is this.", " Two goes on and on."]
+        );
+        assert_eq!(
+            texts("no sentence ends here at all", 12),
+            ["no sentence ", "ends here ", "at all"]
+        );
         assert!(texts(" \n\t", 4).is_empty() && texts("", 4).is_empty());
     }
 
     #[test]
     fn rare_words_are_worth_more() {
         let query = Query::parse("service port").expect("a query");
-        let passages = ["service a", "service b", "service port"].map(|text| cut(text, &query, 99).remove(0));
+        let passages =
+            ["service a", "service b", "service port"].map(|text| cut(text, &query, 99).remove(0));
         let weights = weights(passages.iter(), query.terms().count());
-        let worths: Vec<f32> = passages.iter().map(|passage| worth(passage, &[], &weights)).collect();
+        let worths: Vec<f32> =
+            passages.iter().map(|passage| worth(passage, &[], &weights)).collect();
         assert!(worths[2] > 2.0 * worths[0], "{worths:?}");
         assert!(worth(&passages[0], &[1], &weights) > worths[0], "a word in the title counts");
     }

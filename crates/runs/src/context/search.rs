@@ -27,7 +27,12 @@ const THREADS_MAX: usize = 8;
 const TOGETHER_MAX: usize = 512;
 
 /// Gathers what [`RunStore::context`](crate::RunStore::context) is asked for.
-pub(crate) fn gather(layout: &dyn Layout, clock: fn() -> Micros, run: &RunId, request: &ContextRequest<'_>) -> Result<Context> {
+pub(crate) fn gather(
+    layout: &dyn Layout,
+    clock: fn() -> Micros,
+    run: &RunId,
+    request: &ContextRequest<'_>,
+) -> Result<Context> {
     let mut skipped = Vec::new();
     let own = own_records(layout, run, &mut skipped);
     let tasks = own.as_ref().map_or(&[][..], |(_, tasks)| tasks);
@@ -52,14 +57,18 @@ pub(crate) fn gather(layout: &dyn Layout, clock: fn() -> Micros, run: &RunId, re
     if request.past_runs {
         match layout.past(run, PAST_RUNS_MAX) {
             Ok(past) => search.all(past, false),
-            Err(error) => search.skipped.push(Skipped { store: "earlier runs".to_string(), reason: error.to_string() }),
+            Err(error) => search
+                .skipped
+                .push(Skipped { store: "earlier runs".to_string(), reason: error.to_string() }),
         }
     }
     // That is a failure only where nothing at all was found.
     match unreadable {
         Some(error) if search.findings.finds.is_empty() => Err(error),
         Some(error) => {
-            search.skipped.push(Skipped { store: layout.location(run, None), reason: error.to_string() });
+            search
+                .skipped
+                .push(Skipped { store: layout.location(run, None), reason: error.to_string() });
             Ok(search.finish())
         }
         None => Ok(search.finish()),
@@ -68,13 +77,19 @@ pub(crate) fn gather(layout: &dyn Layout, clock: fn() -> Micros, run: &RunId, re
 
 /// The run's own records and its tasks. None when there are none, or they cannot be read: the
 /// tasks' stores may be readable all the same.
-fn own_records(layout: &dyn Layout, run: &RunId, skipped: &mut Vec<Skipped>) -> Option<(Reader, Vec<TaskInfo>)> {
+fn own_records(
+    layout: &dyn Layout,
+    run: &RunId,
+    skipped: &mut Vec<Skipped>,
+) -> Option<(Reader, Vec<TaskInfo>)> {
     let read = || -> Result<Option<(Reader, Vec<TaskInfo>)>> {
         let Some(reader) = layout.run(run)? else { return Ok(None) };
         let tasks = run_in(&reader, run)?.map_or_else(Vec::new, |info| info.tasks);
         Ok(Some((reader, tasks)))
     };
-    let read = read().map_err(|error| skipped.push(Skipped { store: layout.location(run, None), reason: error.to_string() }));
+    let read = read().map_err(|error| {
+        skipped.push(Skipped { store: layout.location(run, None), reason: error.to_string() })
+    });
     read.ok().flatten()
 }
 
@@ -108,7 +123,8 @@ impl<'a> Search<'a> {
         skipped: Vec<Skipped>,
     ) -> Result<Search<'a>> {
         let (failed, groups, finds) = (HashSet::new(), Vec::new(), Vec::new());
-        let findings = Findings { run, request, query: Query::parse(&query)?, failed, groups, finds };
+        let findings =
+            Findings { run, request, query: Query::parse(&query)?, failed, groups, finds };
         let (models, by_words) = (Mutex::default(), Mutex::default());
         Ok(Search { layout, clock, findings, query, models, by_words, skipped })
     }
@@ -121,10 +137,17 @@ impl<'a> Search<'a> {
         }
         let group = self.findings.group(None, None, false);
         let is_own = |record: &Record| {
-            is_output(record) && record.label != records::PLAN && record.origin.is_none() && records::task_of(record).is_none()
+            is_output(record)
+                && record.label != records::PLAN
+                && record.origin.is_none()
+                && records::task_of(record).is_none()
         };
         let filter = Filter { kinds: vec![records::OUTPUT.to_string()], ..Filter::default() };
-        match self.find(reader, filter, self.findings.request.chunks_max.saturating_mul(OWN_LOOKED_AT)) {
+        match self.find(
+            reader,
+            filter,
+            self.findings.request.chunks_max.saturating_mul(OWN_LOOKED_AT),
+        ) {
             Ok(found) => self.take(group, found, None, true, &is_own),
             Err(error) => self.skip_own(&error),
         }
@@ -147,14 +170,21 @@ impl<'a> Search<'a> {
             let task = records::task_of(record);
             record.origin.is_none() && task.is_some() && task != own
         };
-        match self.find(reader, filter, self.findings.request.chunks_max.saturating_mul(OWN_LOOKED_AT)) {
+        match self.find(
+            reader,
+            filter,
+            self.findings.request.chunks_max.saturating_mul(OWN_LOOKED_AT),
+        ) {
             Ok(found) => self.take(group, found, None, false, &is_wanted),
             Err(error) => self.skip_own(&error),
         }
     }
 
     fn skip_own(&mut self, error: &Error) {
-        self.skipped.push(Skipped { store: self.layout.location(self.findings.run, None), reason: error.to_string() });
+        self.skipped.push(Skipped {
+            store: self.layout.location(self.findings.run, None),
+            reason: error.to_string(),
+        });
     }
 
     /// Searches stores: all at once where they lie together, and one by one those of which that
@@ -163,30 +193,46 @@ impl<'a> Search<'a> {
         let first = self.findings.groups.len();
         for sibling in siblings.all.iter().filter(|sibling| sibling.task.is_none()) {
             // An earlier run says how its tasks ended. One that cannot be read is listed below.
-            let info = sibling.reader.as_ref().ok().and_then(|reader| run_in(reader, &sibling.run).ok()?);
-            self.findings.know_failed(&sibling.run, &info.map(|info| info.tasks).unwrap_or_default());
+            let info = sibling
+                .reader
+                .as_ref()
+                .ok()
+                .and_then(|reader| run_in(reader, &sibling.run).ok()?);
+            self.findings
+                .know_failed(&sibling.run, &info.map(|info| info.tasks).unwrap_or_default());
         }
         for sibling in &siblings.all {
             let run = (sibling.run != *self.findings.run).then(|| sibling.run.clone());
             self.findings.group(run, sibling.task.clone(), false);
         }
-        let together = siblings.together.as_ref().and_then(|reader| self.find_together(reader, &siblings.all, first));
-        let enough = together.is_some() && (!fallback || self.findings.finds.len() >= self.lines_max());
+        let together = siblings
+            .together
+            .as_ref()
+            .and_then(|reader| self.find_together(reader, &siblings.all, first));
+        let enough =
+            together.is_some() && (!fallback || self.findings.finds.len() >= self.lines_max());
         let found: HashSet<usize> = self.findings.finds.iter().map(|find| find.group).collect();
-        let wanted = |(_, group): &(Sibling, usize)| !enough && (together.is_none() || !found.contains(group));
-        let alone: Vec<(Sibling, usize)> = siblings.all.into_iter().zip(first..).filter(wanted).collect();
+        let wanted = |(_, group): &(Sibling, usize)| {
+            !enough && (together.is_none() || !found.contains(group))
+        };
+        let alone: Vec<(Sibling, usize)> =
+            siblings.all.into_iter().zip(first..).filter(wanted).collect();
         for ((sibling, group), answer) in alone.iter().zip(self.each_alone(&alone)) {
             match answer {
                 Ok(found) => {
-                    let (own, run) = (self.findings.request.task.map(TaskId::as_str), sibling.run.as_str());
+                    let (own, run) =
+                        (self.findings.request.task.map(TaskId::as_str), sibling.run.as_str());
                     // A copy of another store, or of the task's own, is shown under that one's name
                     // only.
                     let is_theirs = |record: &Record| {
                         let of = records::run_of(record);
-                        let is_own = sibling.run == *self.findings.run && own.is_some() && records::task_of(record) == own;
+                        let is_own = sibling.run == *self.findings.run
+                            && own.is_some()
+                            && records::task_of(record) == own;
                         // What was merged into a run is shown under the task that it came from.
-                        let is_copy =
-                            sibling.task.is_none() && record.label != records::PLAN && records::task_of(record).is_some();
+                        let is_copy = sibling.task.is_none()
+                            && record.label != records::PLAN
+                            && records::task_of(record).is_some();
                         is_output(record) && !is_own && !is_copy && (of.is_empty() || of == run)
                     };
                     self.take(*group, found, together, fallback, &is_theirs);
@@ -199,14 +245,24 @@ impl<'a> Search<'a> {
     /// Lines that may fit into the budget, and some more for the weighing to choose from.
     fn lines_max(&self) -> usize {
         let bytes_max = self.findings.request.tokens_max.saturating_mul(tokens::TOKEN_BYTES);
-        (bytes_max / self.findings.request.chunk_chars_max.max(1)).saturating_mul(CHOICE).saturating_add(CHOICE)
+        (bytes_max / self.findings.request.chunk_chars_max.max(1))
+            .saturating_mul(CHOICE)
+            .saturating_add(CHOICE)
     }
 
     /// The best score of all; none when they cannot be searched at once.
-    fn find_together(&mut self, reader: &Reader, siblings: &[Sibling], first: usize) -> Option<f32> {
+    fn find_together(
+        &mut self,
+        reader: &Reader,
+        siblings: &[Sibling],
+        first: usize,
+    ) -> Option<f32> {
         let branch_of = |sibling: &Sibling| Some(sibling.reader.as_ref().ok()?.raw().branch());
-        let groups: HashMap<BranchId, usize> =
-            siblings.iter().zip(first..).filter_map(|(sibling, group)| Some((branch_of(sibling)?, group))).collect();
+        let groups: HashMap<BranchId, usize> = siblings
+            .iter()
+            .zip(first..)
+            .filter_map(|(sibling, group)| Some((branch_of(sibling)?, group)))
+            .collect();
         let chunks = siblings.len().saturating_mul(self.findings.request.chunks_max);
         let k = chunks.min(self.lines_max().max(siblings.len())).clamp(1, TOGETHER_MAX);
         // Why it failed comes out when the stores are searched one by one.
@@ -216,12 +272,21 @@ impl<'a> Search<'a> {
         }
         let best = found.hits.first().map_or(0.0, |hit| hit.score);
         let mut taken: HashMap<usize, usize> = HashMap::new();
-        for hit in found.hits.into_iter().filter(|hit| is_output(&hit.record) && hit.record.origin.is_none()) {
+        for hit in found
+            .hits
+            .into_iter()
+            .filter(|hit| is_output(&hit.record) && hit.record.origin.is_none())
+        {
             let Some(&group) = groups.get(&hit.record.branch) else { continue };
             let taken = taken.entry(group).or_default();
             if *taken < self.findings.request.chunks_max {
                 *taken += 1;
-                self.findings.finds.push(Find { group, share: share(hit.score, best), passage: hit.passage, record: hit.record });
+                self.findings.finds.push(Find {
+                    group,
+                    share: share(hit.score, best),
+                    passage: hit.passage,
+                    record: hit.record,
+                });
             }
         }
         Some(best)
@@ -241,19 +306,34 @@ impl<'a> Search<'a> {
         };
         std::thread::scope(|scope| {
             let shares = stores.chunks(stores.len().div_ceil(threads).max(1));
-            let all: Vec<_> = shares.map(|share| scope.spawn(move || share.iter().map(ask).collect::<Vec<_>>())).collect();
-            all.into_iter().flat_map(|thread| thread.join().expect("a search does not panic")).collect()
+            let all: Vec<_> = shares
+                .map(|share| scope.spawn(move || share.iter().map(ask).collect::<Vec<_>>()))
+                .collect();
+            all.into_iter()
+                .flat_map(|thread| thread.join().expect("a search does not panic"))
+                .collect()
         })
     }
 
     /// Takes what was found in one store.
-    fn take(&mut self, group: usize, found: Found, together: Option<f32>, fallback: bool, is_theirs: &dyn Fn(&Record) -> bool) {
+    fn take(
+        &mut self,
+        group: usize,
+        found: Found,
+        together: Option<f32>,
+        fallback: bool,
+        is_theirs: &dyn Fn(&Record) -> bool,
+    ) {
         if found.fallback && !fallback {
             return;
         }
         let best = together.unwrap_or_else(|| found.hits.first().map_or(0.0, |hit| hit.score));
         let is_fallback = found.fallback;
-        let theirs = found.hits.into_iter().filter(|hit| is_theirs(&hit.record)).take(self.findings.request.chunks_max);
+        let theirs = found
+            .hits
+            .into_iter()
+            .filter(|hit| is_theirs(&hit.record))
+            .take(self.findings.request.chunks_max);
         self.findings.finds.extend(theirs.map(|hit| {
             let share = if is_fallback { 0.0 } else { share(hit.score, best) };
             Find { group, share, passage: hit.passage, record: hit.record }
@@ -264,7 +344,14 @@ impl<'a> Search<'a> {
     /// where the model fails.
     fn find(&self, reader: &Reader, filter: Filter, k: usize) -> Result<Found> {
         let (k, mode) = (k.min(FIND_K_MAX), self.findings.request.mode);
-        let request = FindRequest { filter, k, fallback: true, mode, snippet_chars: 0, ..FindRequest::new(&self.query) };
+        let request = FindRequest {
+            filter,
+            k,
+            fallback: true,
+            mode,
+            snippet_chars: 0,
+            ..FindRequest::new(&self.query)
+        };
         let words = FindRequest { mode: SearchMode::Words, ..request.clone() };
         let Some(embedder) = self.embedder(reader)? else { return reader.find(&words) };
         match reader.find_with(&request, Some(embedder.as_ref())) {
@@ -278,7 +365,12 @@ impl<'a> Search<'a> {
     }
 
     fn embedder(&self, reader: &Reader) -> Result<Option<Arc<dyn Embedder>>> {
-        let Some(source) = self.findings.request.models.filter(|_| self.findings.request.mode != SearchMode::Words) else {
+        let Some(source) = self
+            .findings
+            .request
+            .models
+            .filter(|_| self.findings.request.mode != SearchMode::Words)
+        else {
             return Ok(None);
         };
         let Some(model) = reader.coverage()?.model else { return Ok(None) };
@@ -302,7 +394,8 @@ impl<'a> Search<'a> {
 
     /// Weighs what was found, and keeps what has room.
     fn finish(mut self) -> Context {
-        let reasons = std::mem::take(self.by_words.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let reasons =
+            std::mem::take(self.by_words.get_mut().unwrap_or_else(PoisonError::into_inner));
         let by_meaning = |reason| Skipped { store: "search by meaning".to_string(), reason };
         self.skipped.extend(reasons.into_iter().map(by_meaning));
         let findings = self.findings;
@@ -311,9 +404,11 @@ impl<'a> Search<'a> {
             sequence: findings.finds[weighed.find].record.sequence,
             start: weighed.range.start,
         };
-        let lines = findings.weighed().into_iter().map(|weighed| (spot(&weighed), findings.line(&weighed)));
+        let lines =
+            findings.weighed().into_iter().map(|weighed| (spot(&weighed), findings.line(&weighed)));
         let mut seen = HashSet::new();
-        let lines = lines.filter(|(spot, line)| seen.insert((spot.group, line.text.clone()))).collect();
+        let lines =
+            lines.filter(|(spot, line)| seen.insert((spot.group, line.text.clone()))).collect();
         let tokens_max = findings.request.tokens_max;
         let (lines, left_out) = fit(lines, tokens_max);
         Context { query: self.query, lines, left_out, tokens_max, skipped: self.skipped }

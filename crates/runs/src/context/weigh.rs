@@ -72,9 +72,19 @@ impl Findings<'_> {
     /// Every passage that may be shown, the most valuable first.
     pub(super) fn weighed(&self) -> Vec<Weighed> {
         let cut: Vec<Vec<Passage>> = self.finds.iter().map(|find| self.passages(find)).collect();
-        let fitting = self.finds.iter().zip(&cut).filter(|(find, _)| find.share > 0.0).flat_map(|(_, passages)| passages);
+        let fitting = self
+            .finds
+            .iter()
+            .zip(&cut)
+            .filter(|(find, _)| find.share > 0.0)
+            .flat_map(|(_, passages)| passages);
         let weights = passages::weights(fitting, self.query.terms().count());
-        let worths: Vec<Vec<f32>> = self.finds.iter().zip(&cut).map(|(find, cut)| self.worths(find, cut, &weights)).collect();
+        let worths: Vec<Vec<f32>> = self
+            .finds
+            .iter()
+            .zip(&cut)
+            .map(|(find, cut)| self.worths(find, cut, &weights))
+            .collect();
         let best_of = |worths: &[f32]| worths.iter().copied().fold(0.0, f32::max);
         let best = worths.iter().map(|worths| best_of(worths)).fold(0.0, f32::max);
         let mut groups: Vec<Vec<Weighed>> = Vec::new();
@@ -86,12 +96,17 @@ impl Findings<'_> {
                 // nothing for what is just the newest.
                 let mut score = match find.share > 0.0 {
                     true => 0.5 * find.share * ratio(worth, best_here) + 0.5 * ratio(worth, best),
-                    false if self.groups[find.group].is_plan => 0.5 * worth / best.max(worth).max(f32::MIN_POSITIVE),
+                    false if self.groups[find.group].is_plan => {
+                        0.5 * worth / best.max(worth).max(f32::MIN_POSITIVE)
+                    }
                     false => 0.0,
                 };
                 let earlier = self.has_later(find);
                 score *= if earlier { EARLIER_SHARE } else { 1.0 };
-                if score > 0.0 && !passage.terms.is_empty() && passages::decides(&find.record.text[passage.range.clone()]) {
+                if score > 0.0
+                    && !passage.terms.is_empty()
+                    && passages::decides(&find.record.text[passage.range.clone()])
+                {
                     score = (score + DECISION_BONUS).min(1.0);
                 }
                 groups[find.group].push(Weighed {
@@ -104,10 +119,15 @@ impl Findings<'_> {
                 });
             }
         }
-        let mut flat: Vec<Weighed> = groups.into_iter().flat_map(|group| self.ranked(group)).collect();
+        let mut flat: Vec<Weighed> =
+            groups.into_iter().flat_map(|group| self.ranked(group)).collect();
         flat.sort_by(|a, b| b.rank.total_cmp(&a.rank).then(a.group.cmp(&b.group)));
         if flat.iter().any(|weighed| weighed.score >= SCORE_MIN) {
-            flat.retain(|weighed| weighed.score >= SCORE_MIN || weighed.score == 0.0 || self.groups[weighed.group].is_plan);
+            flat.retain(|weighed| {
+                weighed.score >= SCORE_MIN
+                    || weighed.score == 0.0
+                    || self.groups[weighed.group].is_plan
+            });
         }
         flat
     }
@@ -117,7 +137,9 @@ impl Findings<'_> {
     fn has_later(&self, find: &Find) -> bool {
         self.finds.iter().any(|other| {
             let is_same = other.group == find.group && other.record.label == find.record.label;
-            is_same && other.record.label != records::PLAN && other.record.sequence > find.record.sequence
+            is_same
+                && other.record.label != records::PLAN
+                && other.record.sequence > find.record.sequence
         })
     }
 
@@ -132,8 +154,14 @@ impl Findings<'_> {
         if group.first().is_some_and(|weighed| self.groups[weighed.group].is_plan) {
             return self.ranked_plan(group);
         }
-        let newest = |weighed: &Weighed| std::cmp::Reverse(self.finds[weighed.find].record.sequence);
-        group.sort_by(|a, b| b.score.total_cmp(&a.score).then(newest(a).cmp(&newest(b))).then(a.range.start.cmp(&b.range.start)));
+        let newest =
+            |weighed: &Weighed| std::cmp::Reverse(self.finds[weighed.find].record.sequence);
+        group.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then(newest(a).cmp(&newest(b)))
+                .then(a.range.start.cmp(&b.range.start))
+        });
         group.truncate(self.request.chunks_max);
         let mut share = 1.0;
         for weighed in &mut group {
@@ -148,10 +176,12 @@ impl Findings<'_> {
     fn ranked_plan(&self, mut plan: Vec<Weighed>) -> Vec<Weighed> {
         let is_first = |weighed: &Weighed| weighed.range.start == 0;
         plan.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.score.total_cmp(&a.score)));
-        let mut room = (self.request.tokens_max.saturating_mul(tokens::TOKEN_BYTES) as f32 * PLAN_SHARE) as usize;
+        let mut room = (self.request.tokens_max.saturating_mul(tokens::TOKEN_BYTES) as f32
+            * PLAN_SHARE) as usize;
         for (nth, weighed) in plan.iter_mut().enumerate() {
             let bytes = weighed.range.len();
-            weighed.rank = if nth == 0 || bytes <= room { 2.0 + weighed.score } else { weighed.score };
+            weighed.rank =
+                if nth == 0 || bytes <= room { 2.0 + weighed.score } else { weighed.score };
             room = room.saturating_sub(bytes);
         }
         plan
@@ -164,8 +194,11 @@ impl Findings<'_> {
         if self.groups[find.group].is_plan {
             return all;
         }
-        let liked = |passage: &Passage| find.passage.as_ref().is_some_and(|liked| passage.range.contains(&liked.start));
-        let wanted = |passage: &Passage| find.share > 0.0 && (!passage.terms.is_empty() || liked(passage));
+        let liked = |passage: &Passage| {
+            find.passage.as_ref().is_some_and(|liked| passage.range.contains(&liked.start))
+        };
+        let wanted =
+            |passage: &Passage| find.share > 0.0 && (!passage.terms.is_empty() || liked(passage));
         if all.iter().any(wanted) {
             all.retain(wanted);
         } else {
@@ -178,8 +211,12 @@ impl Findings<'_> {
         let record = &self.finds[weighed.find].record;
         let Group { run, task, .. } = &self.groups[weighed.group];
         let of = run.as_ref().unwrap_or(self.run);
-        let failed = task.as_ref().is_some_and(|task| self.failed.contains(&(of.clone(), task.clone())));
-        let task = task.as_ref().map(ToString::to_string).or_else(|| records::task_of(record).map(name_of));
+        let failed =
+            task.as_ref().is_some_and(|task| self.failed.contains(&(of.clone(), task.clone())));
+        let task = task
+            .as_ref()
+            .map(ToString::to_string)
+            .or_else(|| records::task_of(record).map(name_of));
         let role = if record.label.is_empty() { &record.kind } else { &record.label };
         let title = tokens::one_line(records::bare_title(&record.title, &record.label));
         Line {
@@ -201,7 +238,12 @@ impl Findings<'_> {
         self.failed.extend(failed.map(|task| (run.clone(), task.id.clone())));
     }
 
-    pub(super) fn group(&mut self, run: Option<RunId>, task: Option<TaskId>, is_plan: bool) -> usize {
+    pub(super) fn group(
+        &mut self,
+        run: Option<RunId>,
+        task: Option<TaskId>,
+        is_plan: bool,
+    ) -> usize {
         self.groups.push(Group { run, task, is_plan });
         self.groups.len() - 1
     }
@@ -211,7 +253,9 @@ impl Findings<'_> {
 /// another one together.
 fn unmarked(text: &str) -> String {
     let mut text = text.to_string();
-    while let Some(marker) = [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker)) {
+    while let Some(marker) =
+        [MARKER_END, MARKER_BEGIN].into_iter().find(|marker| text.contains(marker))
+    {
         text = tokens::one_line(&text.replace(marker, " "));
     }
     text

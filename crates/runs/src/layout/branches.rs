@@ -39,11 +39,22 @@ impl Branches {
 
     fn merge(&self, from: String, to: String, mode: Mode, finish: &Finish) -> Result<MergedInto> {
         let exclude = match mode {
-            Mode::Curated => vec![Selector::Kind(records::RUN.to_string()), Selector::Kind(records::TASK.to_string())],
+            Mode::Curated => vec![
+                Selector::Kind(records::RUN.to_string()),
+                Selector::Kind(records::TASK.to_string()),
+            ],
             Mode::Full => Vec::new(),
         };
         let (by, note) = (finish.by.clone(), finish.note.clone());
-        let request = MergeRequest { from: from.clone(), to: to.clone(), mode, exclude, by, note, ..MergeRequest::default() };
+        let request = MergeRequest {
+            from: from.clone(),
+            to: to.clone(),
+            mode,
+            exclude,
+            by,
+            note,
+            ..MergeRequest::default()
+        };
         let mut writer = self.writer()?;
         let plan = merge::plan(&writer.reader()?, &request)?;
         let conflicts: Vec<_> = plan.conflicts().map(|item| item.uri.clone()).collect();
@@ -54,7 +65,9 @@ impl Branches {
         }
         match merge::merge(&mut writer, &request)? {
             MergeResult::Done(done) => merged.written = done.written,
-            MergeResult::Conflicts(plan) => merged.conflicts = plan.conflicts().map(|item| item.uri.clone()).collect(),
+            MergeResult::Conflicts(plan) => {
+                merged.conflicts = plan.conflicts().map(|item| item.uri.clone()).collect()
+            }
         }
         Ok(merged)
     }
@@ -111,7 +124,13 @@ impl Layout for Branches {
         Ok((writer, is_new))
     }
 
-    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
+    fn begin_task(
+        &self,
+        writer: &mut Writer,
+        run: &RunId,
+        task: &TaskId,
+        record: NewRecord,
+    ) -> Result<bool> {
         let branch = task.branch(run);
         let is_new = writer.reader()?.raw().find_branch(&branch)?.is_none();
         if is_new {
@@ -129,10 +148,13 @@ impl Layout for Branches {
         }
         let own = branch::own(&mut writer)?;
         let of_run = own.raw().known(&records::run_uri(run)?)?;
-        let of_task = task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
+        let of_task =
+            task.map(|task| own.raw().known(&records::task_uri(run, task)?)).transpose()?;
         // What has room and no record was made by hand, or by a start that was cut short; it is
         // started again.
-        let (Some(of_run), Some(of_task)) = (of_run.clone(), of_task.unwrap_or(of_run)) else { return Ok(None) };
+        let (Some(of_run), Some(of_task)) = (of_run.clone(), of_task.unwrap_or(of_run)) else {
+            return Ok(None);
+        };
         refuse_archived(run, Some(&of_run))?;
         let title = of_task.title;
         if let Some(task) = task
@@ -152,7 +174,9 @@ impl Layout for Branches {
     }
 
     fn siblings(&self, run: &RunId, own: Option<&TaskId>, known: &[TaskId]) -> Result<Siblings> {
-        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
+            return Ok(Siblings::default());
+        };
         let mut all = Vec::new();
         for task in known.iter().filter(|task| own != Some(task)) {
             if let Some(id) = reader.raw().find_branch(&task.branch(run))? {
@@ -163,13 +187,17 @@ impl Layout for Branches {
     }
 
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
-        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Siblings::default()) };
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
+            return Ok(Siblings::default());
+        };
         let mut all = Vec::new();
         let mut runs: Vec<RunId> = Vec::new();
         // A branch comes after the one that it left, so that the newest branches are not all of the
         // newest runs.
         for branch in branch::list(&reader)?.into_iter().rev() {
-            let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else { continue };
+            let Some((id, task)) = parts(&branch.name).filter(|(id, _)| id != run) else {
+                continue;
+            };
             if !runs.contains(&id) && runs.len() == runs_max {
                 continue;
             }
@@ -182,13 +210,23 @@ impl Layout for Branches {
     }
 
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>> {
-        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else { return Ok(Vec::new()) };
-        let named = |branch: Branch| Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id));
+        let Some(reader) = unless_missing(Reader::open(&self.capsule))? else {
+            return Ok(Vec::new());
+        };
+        let named = |branch: Branch| {
+            Some((parts(&branch.name).filter(|(_, task)| task.is_none())?.0, branch.id))
+        };
         let runs = branch::list(&reader)?.into_iter().filter_map(named);
         Ok(runs.map(|(run, id)| (run, Ok(reader.only([id])))).collect())
     }
 
-    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto> {
+    fn merge_task(
+        &self,
+        run: &RunId,
+        task: &TaskId,
+        mode: Mode,
+        finish: &Finish,
+    ) -> Result<MergedInto> {
         self.merge(task.branch(run), run.branch(), mode, finish)
     }
 

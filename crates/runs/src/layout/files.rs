@@ -79,7 +79,9 @@ impl Files {
         fs::create_dir_all(&tasks).map_err(|source| failed("make", &tasks, source))?;
         let ignore = self.run_folder(run).join(".gitignore");
         match OpenOptions::new().write(true).create_new(true).open(&ignore) {
-            Ok(mut file) => file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source)),
+            Ok(mut file) => {
+                file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source))
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(source) => Err(failed("make", &ignore, source)),
         }
@@ -94,9 +96,13 @@ impl Files {
             Err(error) => return Err(error),
         }
         let request = TimelineRequest { limit: 1, ..kind_request(records::RUN) };
-        let foreign = reader.timeline(&request)?.into_iter().find(|record| records::run_of(record) != run.as_str());
+        let foreign = reader
+            .timeline(&request)?
+            .into_iter()
+            .find(|record| records::run_of(record) != run.as_str());
         foreign.map_or(Ok(None), |record| {
-            let reason = format!("the folder of run {run} is that of run {}", records::run_of(&record));
+            let reason =
+                format!("the folder of run {run} is that of run {}", records::run_of(&record));
             Err(Error::InvalidOperation { reason })
         })
     }
@@ -111,22 +117,39 @@ impl Files {
 
     /// Tasks that have a store, in the order of their ids. A file of another kind of name is none.
     fn task_ids(&self, run: &RunId) -> Result<Vec<TaskId>> {
-        let named = |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
-        let mut ids: Vec<TaskId> = names_in(&self.tasks_folder(run))?.into_iter().filter_map(named).collect();
+        let named =
+            |name: String| TaskId::parse(name.strip_suffix(EXTENSION)?.strip_suffix('.')?).ok();
+        let mut ids: Vec<TaskId> =
+            names_in(&self.tasks_folder(run))?.into_iter().filter_map(named).collect();
         ids.sort();
         Ok(ids)
     }
 
     fn sibling(&self, run: &RunId, task: Option<&TaskId>) -> Sibling {
         let path = self.capsule(run, task);
-        Sibling { name: path.display().to_string(), run: run.clone(), task: task.cloned(), reader: Reader::open(&path) }
+        Sibling {
+            name: path.display().to_string(),
+            run: run.clone(),
+            task: task.cloned(),
+            reader: Reader::open(&path),
+        }
     }
 
     /// Brings what one capsule holds to another, under the same URIs. What was changed there on its
     /// own is a conflict; then nothing is brought.
-    fn merge(&self, from: &Path, to: &Path, mode: Mode, task: Option<&TaskId>) -> Result<MergedInto> {
-        let mut merged =
-            MergedInto { from: from.display().to_string(), to: to.display().to_string(), written: 0, conflicts: Vec::new() };
+    fn merge(
+        &self,
+        from: &Path,
+        to: &Path,
+        mode: Mode,
+        task: Option<&TaskId>,
+    ) -> Result<MergedInto> {
+        let mut merged = MergedInto {
+            from: from.display().to_string(),
+            to: to.display().to_string(),
+            written: 0,
+            conflicts: Vec::new(),
+        };
         let Some(source) = unless_missing(Reader::open(from))? else { return Ok(merged) };
         let request = TimelineRequest { limit: MERGE_RECORDS_MAX, ..TimelineRequest::default() };
         let wanted = |record: &Record| {
@@ -179,12 +202,17 @@ fn standing(source: &Reader, record: &Record, target: &Reader) -> Result<Standin
             Err(Error::UriNotFound { .. }) => Vec::new(),
             known => known?,
         };
-        return Ok(if known.iter().any(|known| says(known) == says(record)) { Standing::Same } else { Standing::New });
+        return Ok(if known.iter().any(|known| says(known) == says(record)) {
+            Standing::Same
+        } else {
+            Standing::New
+        });
     };
     if says(&there) == says(record) {
         return Ok(Standing::Same);
     }
-    let earlier = source.history(&record.uri)?.iter().any(|revision| says(revision) == says(&there));
+    let earlier =
+        source.history(&record.uri)?.iter().any(|revision| says(revision) == says(&there));
     Ok(if earlier { Standing::New } else { Standing::Changed })
 }
 
@@ -227,7 +255,13 @@ impl Layout for Files {
         Ok((self.writer(&path)?, is_new))
     }
 
-    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool> {
+    fn begin_task(
+        &self,
+        writer: &mut Writer,
+        run: &RunId,
+        task: &TaskId,
+        record: NewRecord,
+    ) -> Result<bool> {
         writer.put(record)?;
         let path = self.task_store(run, task);
         self.make_folders(run)?;
@@ -235,13 +269,18 @@ impl Layout for Files {
     }
 
     fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>> {
-        let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else { return Ok(None) };
+        let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else {
+            return Ok(None);
+        };
         let Some(own) = self.own_record(run, &reader)? else { return Ok(None) };
         if records::run_info(&own, run).status == Status::Archived {
             return Err(archived(run));
         }
         let Some(task) = task else {
-            return Ok(Some(OpenStore { writer: self.writer(&self.run_store(run))?, title: own.title }));
+            return Ok(Some(OpenStore {
+                writer: self.writer(&self.run_store(run))?,
+                title: own.title,
+            }));
         };
         let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
         let title = match title {
@@ -269,11 +308,15 @@ impl Layout for Files {
         let places: HashMap<&TaskId, usize> = known.iter().zip(0..).collect();
         tasks.sort_by_key(|task| places.get(task).copied().unwrap_or(usize::MAX));
         let tasks = tasks.into_iter().filter(|task| own != Some(task));
-        Ok(Siblings { all: tasks.map(|task| self.sibling(run, Some(&task))).collect(), together: None })
+        Ok(Siblings {
+            all: tasks.map(|task| self.sibling(run, Some(&task))).collect(),
+            together: None,
+        })
     }
 
     fn past(&self, run: &RunId, runs_max: usize) -> Result<Siblings> {
-        let changed = |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
+        let changed =
+            |run: &RunId| self.run_store(run).metadata().and_then(|meta| meta.modified()).ok();
         let others = self.run_ids()?.into_iter().filter(|other| other != run);
         let mut runs: Vec<_> = others.map(|other| (changed(&other), other)).collect();
         runs.sort();
@@ -281,9 +324,19 @@ impl Layout for Files {
         for (_, other) in runs.into_iter().rev().take(runs_max) {
             // A folder that is a copy of another run's, or lost its tasks, shows what it has.
             let own = self.sibling(&other, None);
-            let own = Sibling { reader: own.reader.and_then(|reader| self.own_record(&other, &reader).map(|_| reader)), ..own };
+            let own = Sibling {
+                reader: own
+                    .reader
+                    .and_then(|reader| self.own_record(&other, &reader).map(|_| reader)),
+                ..own
+            };
             if own.reader.is_ok() {
-                all.extend(self.task_ids(&other).unwrap_or_default().iter().map(|task| self.sibling(&other, Some(task))));
+                all.extend(
+                    self.task_ids(&other)
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|task| self.sibling(&other, Some(task))),
+                );
             }
             all.push(own);
         }
@@ -297,7 +350,8 @@ impl Layout for Files {
     fn publish_state(&self, info: &RunInfo) -> Result<()> {
         let path = self.meta(&info.id);
         let mut tasks = Map::new();
-        tasks.extend(info.tasks.iter().map(|task| (task.id.to_string(), task.status.name().into())));
+        tasks
+            .extend(info.tasks.iter().map(|task| (task.id.to_string(), task.status.name().into())));
         let first = info.tasks.first().map_or("", |task| task.id.as_str());
         let meta = json!({
             "run_id": info.id.as_str(),
@@ -319,7 +373,13 @@ impl Layout for Files {
         Ok(self.run_ids()?.into_iter().map(|run| (run.clone(), opened(&run))).collect())
     }
 
-    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, _finish: &Finish) -> Result<MergedInto> {
+    fn merge_task(
+        &self,
+        run: &RunId,
+        task: &TaskId,
+        mode: Mode,
+        _finish: &Finish,
+    ) -> Result<MergedInto> {
         self.merge(&self.task_store(run, task), &self.run_store(run), mode, Some(task))
     }
 
@@ -338,7 +398,9 @@ impl Layout for Files {
         path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         File::open(&path).ok()?.take(META_BYTES_MAX).read_to_string(&mut text).ok()?;
         let meta: Value = serde_json::from_str(&text).ok()?;
-        let status = |(id, status): (&String, &Value)| Some((TaskId::parse(id).ok()?, Status::named(status.as_str()?)));
+        let status = |(id, status): (&String, &Value)| {
+            Some((TaskId::parse(id).ok()?, Status::named(status.as_str()?)))
+        };
         Some(meta["tasks"].as_object()?.iter().filter_map(status).collect())
     }
 }
@@ -350,7 +412,9 @@ fn replace(path: &Path, text: &str) -> Result<()> {
     temporary.push(".new");
     let temporary = PathBuf::from(temporary);
     match fs::remove_file(&temporary) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => return Err(failed("remove", &temporary, source)),
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            return Err(failed("remove", &temporary, source));
+        }
         _ => {}
     }
     let made = OpenOptions::new().write(true).create_new(true).open(&temporary);

@@ -54,7 +54,13 @@ pub(super) trait Layout: Debug + Send + Sync {
 
     /// Puts a task's record, and makes room for the task unless it has some. `writer` is the run's.
     /// Says whether the room is new.
-    fn begin_task(&self, writer: &mut Writer, run: &RunId, task: &TaskId, record: NewRecord) -> Result<bool>;
+    fn begin_task(
+        &self,
+        writer: &mut Writer,
+        run: &RunId,
+        task: &TaskId,
+        record: NewRecord,
+    ) -> Result<bool>;
 
     /// Opens what a run's or a task's outputs go to. None when that has no room yet.
     fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>>;
@@ -85,7 +91,13 @@ pub(super) trait Layout: Debug + Send + Sync {
     fn runs(&self) -> Result<Vec<(RunId, Result<Reader>)>>;
 
     /// Brings what a task recorded to its run.
-    fn merge_task(&self, run: &RunId, task: &TaskId, mode: Mode, finish: &Finish) -> Result<MergedInto>;
+    fn merge_task(
+        &self,
+        run: &RunId,
+        task: &TaskId,
+        mode: Mode,
+        finish: &Finish,
+    ) -> Result<MergedInto>;
 
     /// Brings what a run recorded to the memory of the workspace.
     fn merge_run(&self, run: &RunId, mode: Mode, finish: &Finish) -> Result<MergedInto>;

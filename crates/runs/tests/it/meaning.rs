@@ -31,7 +31,10 @@ impl Embedder for Plain {
     fn embed(&self, texts: &[&str], _: Purpose) -> Result<Vec<Vec<f32>>, EmbedError> {
         let vector = |text: &&str| {
             if text.contains("broken") {
-                return Err(EmbedError { message: "this text breaks the model".into(), hint: None });
+                return Err(EmbedError {
+                    message: "this text breaks the model".into(),
+                    hint: None,
+                });
             }
             Ok(vec![0.5; 4])
         };
@@ -49,13 +52,24 @@ fn a_context_says_why_meaning_had_no_say() {
     let folder = tempfile::tempdir().expect("it works");
     let path = folder.path().join("a.kapsa");
     let store = RunStore::branches(&path, options());
-    let (run, task, role) = (RunId::parse("17").expect("an id"), TaskId::parse("a").expect("an id"), Role::builder());
+    let (run, task, role) =
+        (RunId::parse("17").expect("an id"), TaskId::parse("a").expect("an id"), Role::builder());
     let text = "a cat on the port".to_string();
-    let output = NewOutput { task: Some(task), role: role.clone(), text, confidence: None, agent: String::new() };
+    let output = NewOutput {
+        task: Some(task),
+        role: role.clone(),
+        text,
+        confidence: None,
+        agent: String::new(),
+    };
     store.record(&run, output).expect("recorded");
     let all = EmbedRequest::default();
     embed(&path, &options(), &Plain::new(), &all, &mut |_, _| ()).expect("embedded");
-    let memory = RunMemory::new(RunConfig::default(), RunStore::branches(&path, options()), Box::new(|_, _| {}));
+    let memory = RunMemory::new(
+        RunConfig::default(),
+        RunStore::branches(&path, options()),
+        Box::new(|_, _| {}),
+    );
     let told = |query: &str, at_hand: bool| {
         let models = |_: &Model| match at_hand {
             true => Ok(Box::new(Plain::new()) as Box<dyn Embedder>),
@@ -65,7 +79,11 @@ fn a_context_says_why_meaning_had_no_say() {
         request.query = Some(query);
         let context = store.context(&run, &request).expect("a context");
         assert_eq!(context.lines.len(), 1, "words answer: {context:?}");
-        context.skipped.iter().map(|skipped| format!("{}: {}", skipped.store, skipped.reason)).collect::<Vec<_>>()
+        context
+            .skipped
+            .iter()
+            .map(|skipped| format!("{}: {}", skipped.store, skipped.reason))
+            .collect::<Vec<_>>()
     };
     assert!(told("cat", true).is_empty());
     assert_eq!(told("broken cat", true), ["search by meaning: this text breaks the model"]);

@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use kapsa_memory::{FindRequest, Mode, NewRecord, Reader, SearchMode, WriteOptions, Writer, branch};
+use kapsa_memory::{
+    FindRequest, Mode, NewRecord, Reader, SearchMode, WriteOptions, Writer, branch,
+};
 use kapsa_runs::{
-    Context, ContextRequest, Finish, NewOutput, NewRun, NewTask, Role, RunConfig, RunId, RunMemory, RunStore, Status, TaskId,
+    Context, ContextRequest, Finish, NewOutput, NewRun, NewTask, Role, RunConfig, RunId, RunMemory,
+    RunStore, Status, TaskId,
 };
 use tempfile::TempDir;
 
@@ -49,7 +52,13 @@ impl Kept {
         self.ask(run, task, role, |_| {})
     }
 
-    fn ask(&self, run: &str, task: &str, role: &str, change: impl FnOnce(&mut ContextRequest<'_>)) -> Context {
+    fn ask(
+        &self,
+        run: &str,
+        task: &str,
+        role: &str,
+        change: impl FnOnce(&mut ContextRequest<'_>),
+    ) -> Context {
         let (task, role) = (task_id(task), Role::parse(role).expect("a role"));
         let mut request = ContextRequest {
             task: Some(&task),
@@ -71,7 +80,9 @@ impl Kept {
 fn open(folder: &Path, is_files: bool) -> RunStore {
     let workspace = folder.join("workspace.kapsa");
     match is_files {
-        true => RunStore::files(&folder.join("runs"), &workspace, options(), |at| format!("at {at}")),
+        true => {
+            RunStore::files(&folder.join("runs"), &workspace, options(), |at| format!("at {at}"))
+        }
         false => RunStore::branches(&workspace, options()),
     }
 }
@@ -101,15 +112,28 @@ fn provenances(context: &Context) -> Vec<String> {
 #[test]
 fn what_one_task_decided_reaches_the_next() {
     for kept in Kept::both() {
-        let plan = NewRun { title: "The service".into(), plan: Some("First choose the port.\nThen write the client.".into()) };
+        let plan = NewRun {
+            title: "The service".into(),
+            plan: Some("First choose the port.\nThen write the client.".into()),
+        };
         assert!(!kept.store.start(&id("17"), &plan).expect("started").existed);
         kept.start_task("17", "task-1", "Choose the port");
-        kept.record("17", Some("task-1"), "builder", "Looked around.\n\nDecided: the service listens on port 5433.");
+        kept.record(
+            "17",
+            Some("task-1"),
+            "builder",
+            "Looked around.\n\nDecided: the service listens on port 5433.",
+        );
         kept.start_task("17", "task-2", "Write the client for the service's port");
         let context = kept.context("17", "task-2", "builder");
         assert_eq!(provenances(&context), ["run plan", "task-1 builder"], "{context:?}");
         let text = context.text().expect("something to tell");
-        assert!(text.starts_with("--- Sibling Task Context ---\n  [run plan] The service: First choose the port."), "{text}");
+        assert!(
+            text.starts_with(
+                "--- Sibling Task Context ---\n  [run plan] The service: First choose the port."
+            ),
+            "{text}"
+        );
         assert!(
             text.contains("\n  [task-1 builder] Choose the port: Looked around. Decided: the service listens on port 5433.\n")
         );
@@ -125,7 +149,11 @@ fn there_is_nothing_to_tell_where_nothing_is_known() {
         kept.start_task("17", "task-1", "Choose the port");
         assert_eq!(kept.context("17", "task-1", "builder").text(), None, "no sibling");
         kept.start_task("17", "task-2", "Write the client");
-        assert_eq!(kept.context("17", "task-1", "builder").text(), None, "a sibling without output");
+        assert_eq!(
+            kept.context("17", "task-1", "builder").text(),
+            None,
+            "a sibling without output"
+        );
         assert_eq!(kept.context("17", "task-1", "builder").markdown(), None);
     }
 }
@@ -140,9 +168,15 @@ fn nothing_of_the_task_itself_is_ever_told() {
         }
         for role in ["builder", "reviewer", "planner", "tester"] {
             let context = kept.context("17", "task-1", role);
-            assert!(context.lines.iter().all(|line| line.task.as_deref() != Some("task-1")), "{role} {context:?}");
+            assert!(
+                context.lines.iter().all(|line| line.task.as_deref() != Some("task-1")),
+                "{role} {context:?}"
+            );
             for other in ["task-10 builder", "TASK-1 builder"] {
-                assert!(provenances(&context).iter().any(|from| from == other), "{role} {other} {context:?}");
+                assert!(
+                    provenances(&context).iter().any(|from| from == other),
+                    "{role} {other} {context:?}"
+                );
             }
         }
     }
@@ -151,7 +185,12 @@ fn nothing_of_the_task_itself_is_ever_told() {
 #[test]
 fn builders_get_the_plan_and_reviewers_the_tasks() {
     for kept in Kept::both() {
-        kept.store.start(&id("17"), &NewRun { title: "T".into(), plan: Some("the plan of the port".into()) }).expect("started");
+        kept.store
+            .start(
+                &id("17"),
+                &NewRun { title: "T".into(), plan: Some("the plan of the port".into()) },
+            )
+            .expect("started");
         for task in ["task-1", "task-2", "task-3"] {
             kept.start_task("17", task, "the port");
             kept.record("17", Some(task), "builder", &format!("port {task}"));
@@ -169,7 +208,10 @@ fn runs_never_leak_into_one_another_unless_past_ones_are_asked_for() {
     for kept in Kept::both() {
         for run in ["17", "18", "run_19"] {
             kept.store
-                .start(&id(run), &NewRun { title: "T".into(), plan: Some(format!("plan of {run} port")) })
+                .start(
+                    &id(run),
+                    &NewRun { title: "T".into(), plan: Some(format!("plan of {run} port")) },
+                )
                 .expect("started");
             kept.start_task(run, "task-1", "the port");
             kept.record(run, Some("task-1"), "builder", &format!("the port in {run}"));
@@ -185,7 +227,8 @@ fn runs_never_leak_into_one_another_unless_past_ones_are_asked_for() {
             request.past_runs = true;
             request.query = Some("port");
         });
-        let mut told: Vec<String> = past.lines.iter().map(|line| format!("{} {}", line.provenance(), line.text)).collect();
+        let mut told: Vec<String> =
+            past.lines.iter().map(|line| format!("{} {}", line.provenance(), line.text)).collect();
         told.sort();
         assert_eq!(
             told,
@@ -210,10 +253,17 @@ fn a_sibling_without_a_word_of_the_query_tells_its_newest() {
         kept.start_task("17", "task-3", "port");
         let context = kept.context("17", "task-3", "builder");
         let texts: Vec<&str> = context.lines.iter().map(|line| line.text.as_str()).collect();
-        assert_eq!(texts, ["The port is 5433.", "colour 8", "colour 7", "colour 6", "colour 5", "colour 4"]);
+        assert_eq!(
+            texts,
+            ["The port is 5433.", "colour 8", "colour 7", "colour 6", "colour 5", "colour 4"]
+        );
         assert!(context.lines[1].score == 0.0 && context.lines[0].score > 0.9, "{context:?}");
         kept.start_task("17", "task-4", "");
-        assert_eq!(kept.context("17", "task-4", "builder").lines.len(), 6, "without a query everything is just the newest");
+        assert_eq!(
+            kept.context("17", "task-4", "builder").lines.len(),
+            6,
+            "without a query everything is just the newest"
+        );
     }
 }
 
@@ -223,35 +273,63 @@ fn a_budget_keeps_whole_lines_and_says_what_is_missing() {
         for n in 0..40 {
             let task = format!("task-{n:02}");
             kept.start_task("17", &task, "the port");
-            kept.record("17", Some(&task), "builder", &format!("žluťoučký port number {n} {}", "ž".repeat(200)));
+            kept.record(
+                "17",
+                Some(&task),
+                "builder",
+                &format!("žluťoučký port number {n} {}", "ž".repeat(200)),
+            );
         }
         kept.start_task("17", "own", "the port");
         for tokens_max in [0, 10, 30, 100, 300, 1000, 2000, 9999] {
-            let context = kept.ask("17", "own", "builder", |request| request.tokens_max = tokens_max);
+            let context =
+                kept.ask("17", "own", "builder", |request| request.tokens_max = tokens_max);
             let Some(text) = context.text() else {
                 assert!(tokens_max <= 100, "{tokens_max}");
                 continue;
             };
-            assert!(kapsa_memory::tokens::estimate(&text) <= tokens_max, "{tokens_max}: {}", text.len());
+            assert!(
+                kapsa_memory::tokens::estimate(&text) <= tokens_max,
+                "{tokens_max}: {}",
+                text.len()
+            );
             assert!(text.ends_with("--- End Sibling Task Context ---\n"));
             assert_eq!(context.lines.len() + context.left_out, 40);
-            assert_eq!(text.contains("more left out: the budget is"), context.left_out > 0, "{text}");
-            let is_whole = |line: &kapsa_runs::Line| line.text.ends_with('ž') && line.text.chars().count() > 220;
+            assert_eq!(
+                text.contains("more left out: the budget is"),
+                context.left_out > 0,
+                "{text}"
+            );
+            let is_whole = |line: &kapsa_runs::Line| {
+                line.text.ends_with('ž') && line.text.chars().count() > 220
+            };
             let is_only_one_cut = context.lines.len() == 1 && context.lines[0].text.ends_with(" …");
-            assert!(context.lines.iter().all(is_whole) || is_only_one_cut, "whole lines, or the best one in part");
+            assert!(
+                context.lines.iter().all(is_whole) || is_only_one_cut,
+                "whole lines, or the best one in part"
+            );
         }
         let long = "ž".repeat(600);
         kept.record("17", Some("task-00"), "reviewer", &long);
-        let context = kept.ask("17", "own", "builder", |request| request.query = Some("nothing of this"));
-        assert!(context.lines.iter().any(|line| line.text == "ž".repeat(500)), "500 characters, not bytes");
+        let context =
+            kept.ask("17", "own", "builder", |request| request.query = Some("nothing of this"));
+        assert!(
+            context.lines.iter().any(|line| line.text == "ž".repeat(500)),
+            "500 characters, not bytes"
+        );
     }
 }
 
 #[test]
 fn of_a_long_text_the_passages_that_fit_are_told() {
     for kept in Kept::both() {
-        let filler = |n: usize| (0..n).map(|n| format!("Line {n} about the weather.\n")).collect::<String>();
-        let text = format!("{}Decision: the cache key holds the tenant.\n{}The tenant cache is 5 MB.\n", filler(60), filler(60));
+        let filler =
+            |n: usize| (0..n).map(|n| format!("Line {n} about the weather.\n")).collect::<String>();
+        let text = format!(
+            "{}Decision: the cache key holds the tenant.\n{}The tenant cache is 5 MB.\n",
+            filler(60),
+            filler(60)
+        );
         kept.start_task("17", "task-1", "Cache");
         kept.record("17", Some("task-1"), "builder", &text);
         kept.start_task("17", "task-2", "Which tenant cache key?");
@@ -271,8 +349,14 @@ fn a_text_cannot_leave_its_line() {
         kept.start_task("17", "task-2", "port");
         let context = kept.context("17", "task-2", "builder");
         for text in [context.text(), context.markdown()].into_iter().flatten() {
-            assert_eq!(text.matches("--- End").count(), usize::from(text.starts_with("---")), "{text}");
-            let forged = text.lines().filter(|line| line.trim_start_matches(['-', ' ']).starts_with("[task-9"));
+            assert_eq!(
+                text.matches("--- End").count(),
+                usize::from(text.starts_with("---")),
+                "{text}"
+            );
+            let forged = text
+                .lines()
+                .filter(|line| line.trim_start_matches(['-', ' ']).starts_with("[task-9"));
             assert_eq!(forged.count(), 0, "{text}");
             assert!(!text.contains(['\x1b', '\r', '\u{202e}']), "{text:?}");
         }
@@ -296,7 +380,10 @@ fn markers_cannot_be_put_together_from_parts() {
         kept.start_task("17", "t2", "port");
         let context = kept.context("17", "t2", "builder");
         assert_eq!(context.lines.len(), 4);
-        assert!(context.lines.iter().all(|line| !line.text.contains("Sibling Task Context ---")), "{context:?}");
+        assert!(
+            context.lines.iter().all(|line| !line.text.contains("Sibling Task Context ---")),
+            "{context:?}"
+        );
         assert_eq!(context.text().expect("lines").matches("Sibling Task Context ---").count(), 2);
     }
 }
@@ -307,7 +394,8 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
         let run = id("17");
         if kept.is_files {
             kept.store.start(&run, &NewRun::default()).expect("started");
-            kapsa_memory::create(&kept.folder.path().join("runs/17/tasks/t1.kapsa"), &options()).expect("made");
+            kapsa_memory::create(&kept.folder.path().join("runs/17/tasks/t1.kapsa"), &options())
+                .expect("made");
             kept.record("17", Some("t1"), "builder", "the port");
         } else {
             kapsa_memory::create(&kept.workspace(), &options()).expect("made");
@@ -315,13 +403,19 @@ fn what_was_made_by_hand_or_cut_short_is_started_by_the_next_record() {
             branch::create(&mut writer, "run/17", "main", None).expect("made");
             branch::create(&mut writer, "run/17/t1", "run/17", None).expect("made");
             // Records under the same names on main are no runs and no tasks.
-            writer.put(NewRecord { uri: Some("run/17".parse_uri()), ..NewRecord::text("no run") }).expect("put");
+            writer
+                .put(NewRecord { uri: Some("run/17".parse_uri()), ..NewRecord::text("no run") })
+                .expect("put");
             drop(writer);
             kept.record("17", Some("t1"), "builder", "the port");
         }
         kept.record("17", None, "planner", "the plan");
         let info = kept.store.status(&run).expect("read").expect("there");
-        assert_eq!((info.plans, info.tasks.len(), info.tasks[0].outputs), (1, 1, Some(1)), "{info:?}");
+        assert_eq!(
+            (info.plans, info.tasks.len(), info.tasks[0].outputs),
+            (1, 1, Some(1)),
+            "{info:?}"
+        );
         kept.start_task("17", "t2", "port");
         assert_eq!(provenances(&kept.context("17", "t2", "reviewer")), ["t1 builder"]);
         let refused = NewRun { title: "x".repeat(5000), plan: None };
@@ -338,7 +432,8 @@ fn long_titles_and_descriptions_keep_nobody_from_working() {
     for kept in Kept::both() {
         kept.start_task("17", "t1", &"port ".repeat(818));
         kept.record("17", Some("t1"), "second-opinion", "the port");
-        let new = NewTask { title: "port".into(), description: format!("icon: {}", "x".repeat(100_000)) };
+        let new =
+            NewTask { title: "port".into(), description: format!("icon: {}", "x".repeat(100_000)) };
         kept.store.start_task(&id("17"), &task_id("t2"), &new).expect("started");
         assert_eq!(provenances(&kept.context("17", "t2", "reviewer")), ["t1 second-opinion"]);
     }
@@ -349,13 +444,25 @@ fn why_a_task_failed_is_kept_and_told_to_later_runs() {
     for kept in Kept::both() {
         kept.start_task("17", "a", "Migrate the port");
         kept.record("17", Some("a"), "builder", "Changed the port to 5500.");
-        let finish =
-            Finish { failed: true, summary: Some("The firewall blocks port 5500: never use it.".into()), ..Finish::default() };
-        assert!(kept.store.finish_task(&id("17"), &task_id("a"), &finish).expect("finished").recorded.is_some());
+        let finish = Finish {
+            failed: true,
+            summary: Some("The firewall blocks port 5500: never use it.".into()),
+            ..Finish::default()
+        };
+        assert!(
+            kept.store
+                .finish_task(&id("17"), &task_id("a"), &finish)
+                .expect("finished")
+                .recorded
+                .is_some()
+        );
         kept.start_task("18", "b", "port");
         let told = provenances(&kept.ask("18", "b", "planner", |request| request.past_runs = true));
         assert_eq!(told, ["17/a summary, failed", "17/a builder, failed"]);
-        assert!(kept.store.finish_task(&id("17"), &task_id("misspelt"), &Finish::default()).is_err(), "nothing to record of it");
+        assert!(
+            kept.store.finish_task(&id("17"), &task_id("misspelt"), &Finish::default()).is_err(),
+            "nothing to record of it"
+        );
     }
 }
 
@@ -363,9 +470,16 @@ fn why_a_task_failed_is_kept_and_told_to_later_runs() {
 fn what_a_role_said_later_comes_before_what_it_said_earlier() {
     for kept in Kept::both() {
         kept.start_task("17", "a", "Choose the port");
-        let said = |confidence, text: &str| NewOutput { confidence: Some(confidence), ..output(Some("a"), "builder", text) };
-        kept.store.record(&id("17"), said(0.1, "The service listens on port 1111.")).expect("recorded");
-        kept.store.record(&id("17"), said(0.9, "The service listens on port 2222.")).expect("recorded");
+        let said = |confidence, text: &str| NewOutput {
+            confidence: Some(confidence),
+            ..output(Some("a"), "builder", text)
+        };
+        kept.store
+            .record(&id("17"), said(0.1, "The service listens on port 1111."))
+            .expect("recorded");
+        kept.store
+            .record(&id("17"), said(0.9, "The service listens on port 2222."))
+            .expect("recorded");
         kept.start_task("17", "b", "port of the service");
         let context = kept.context("17", "b", "builder");
         assert_eq!(provenances(&context), ["a builder", "a builder, earlier, confidence 0.10"]);
@@ -380,22 +494,41 @@ fn what_a_role_said_later_comes_before_what_it_said_earlier() {
 #[test]
 fn the_newest_plan_is_told_whole_and_in_order_as_long_as_it_takes_no_more_than_its_share() {
     for kept in Kept::both() {
-        let plan: String = (0..20).map(|n| format!("Step {n}: {}\n", "do this and that. ".repeat(6))).collect();
+        let plan: String =
+            (0..20).map(|n| format!("Step {n}: {}\n", "do this and that. ".repeat(6))).collect();
         kept.store
-            .start(&id("17"), &NewRun { title: "T".into(), plan: Some("an old plan of the port".into()) })
+            .start(
+                &id("17"),
+                &NewRun { title: "T".into(), plan: Some("an old plan of the port".into()) },
+            )
             .expect("started");
-        kept.store.start(&id("17"), &NewRun { title: "T".into(), plan: Some(plan.clone()) }).expect("started");
+        kept.store
+            .start(&id("17"), &NewRun { title: "T".into(), plan: Some(plan.clone()) })
+            .expect("started");
         kept.start_task("17", "a", "port");
         kept.record("17", Some("a"), "builder", "the port is 5433");
         kept.start_task("17", "b", "the port");
-        let told = |tokens_max| kept.ask("17", "b", "builder", |request| request.tokens_max = tokens_max);
+        let told =
+            |tokens_max| kept.ask("17", "b", "builder", |request| request.tokens_max = tokens_max);
         let whole = told(4000);
-        let text: String = whole.lines.iter().filter(|line| line.role == "plan").map(|line| line.text.clone() + " ").collect();
-        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), plan.split_whitespace().collect::<Vec<_>>());
+        let text: String = whole
+            .lines
+            .iter()
+            .filter(|line| line.role == "plan")
+            .map(|line| line.text.clone() + " ")
+            .collect();
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>(),
+            plan.split_whitespace().collect::<Vec<_>>()
+        );
         assert_eq!(whole.left_out, 0);
         let part = told(400);
         assert!(part.lines[0].text.starts_with("Step 0") && part.left_out > 0, "{part:?}");
-        assert_eq!(part.lines.last().map(|line| line.provenance()).as_deref(), Some("a builder"), "the others have room too");
+        assert_eq!(
+            part.lines.last().map(|line| line.provenance()).as_deref(),
+            Some("a builder"),
+            "the others have room too"
+        );
     }
 }
 
@@ -418,7 +551,8 @@ fn copies_of_stores_are_told_by_nobodys_name() {
         kept.record(run, Some("t1"), "builder", &format!("the port of {run}"));
     }
     let folder = |run: &str| kept.folder.path().join("runs").join(run);
-    let copy = |from: std::path::PathBuf, to: std::path::PathBuf| std::fs::copy(from, to).expect("copied");
+    let copy =
+        |from: std::path::PathBuf, to: std::path::PathBuf| std::fs::copy(from, to).expect("copied");
     copy(folder("17").join("tasks/t1.kapsa"), folder("17").join("tasks/t1-backup.kapsa"));
     copy(folder("18").join("tasks/t1.kapsa"), folder("17").join("tasks/t9.kapsa"));
     std::fs::create_dir_all(folder("19").join("tasks")).expect("made");
@@ -426,7 +560,11 @@ fn copies_of_stores_are_told_by_nobodys_name() {
     copy(folder("17").join("tasks/t1.kapsa"), folder("19").join("tasks/t1.kapsa"));
     let context = kept.ask("17", "t1", "reviewer", |request| request.past_runs = true);
     assert_eq!(provenances(&context), ["18/t1 builder"], "{context:?}");
-    assert!(context.skipped.iter().any(|skipped| skipped.reason.contains("is that of run 17")), "{:?}", context.skipped);
+    assert!(
+        context.skipped.iter().any(|skipped| skipped.reason.contains("is that of run 17")),
+        "{:?}",
+        context.skipped
+    );
 }
 
 #[test]
@@ -441,14 +579,26 @@ fn a_forged_task_is_none_and_one_without_a_branch_merges_nothing() {
         let metadata = serde_json::json!({ "task_id": task, "run_id": "17", "status": "done" });
         let metadata = metadata.as_object().expect("an object").clone();
         writer
-            .put(NewRecord { uri: Some(uri.parse_uri()), kind: "task".into(), metadata, ..NewRecord::text("forged") })
+            .put(NewRecord {
+                uri: Some(uri.parse_uri()),
+                kind: "task".into(),
+                metadata,
+                ..NewRecord::text("forged")
+            })
             .expect("put");
     }
     drop(writer);
     let info = kept.store.status(&id("17")).expect("read").expect("there");
     assert_eq!(info.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["t1", "ghost"]);
-    let finished = kept.store.finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() }).expect("finished");
-    assert_eq!(finished.merged.iter().map(|merged| merged.written).collect::<Vec<_>>(), [1, 1], "{finished:?}");
+    let finished = kept
+        .store
+        .finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() })
+        .expect("finished");
+    assert_eq!(
+        finished.merged.iter().map(|merged| merged.written).collect::<Vec<_>>(),
+        [1, 1],
+        "{finished:?}"
+    );
 }
 
 #[test]
@@ -457,10 +607,19 @@ fn what_was_forgotten_stays_forgotten_when_a_run_is_merged_again() {
         kept.start_task("17", "t1", "port");
         kept.record("17", Some("t1"), "builder", "the secret port");
         kept.store.finish_task(&id("17"), &task_id("t1"), &Finish::default()).expect("finished");
-        let merge =
-            || kept.store.finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() }).expect("finished");
+        let merge = || {
+            kept.store
+                .finish(&id("17"), &Finish { merge: Some(Mode::Curated), ..Finish::default() })
+                .expect("finished")
+        };
         merge();
-        let found = || Reader::open(&kept.workspace()).expect("opens").find(&FindRequest::new("secret")).expect("searched").hits;
+        let found = || {
+            Reader::open(&kept.workspace())
+                .expect("opens")
+                .find(&FindRequest::new("secret"))
+                .expect("searched")
+                .hits
+        };
         let uri = found()[0].record.uri.clone();
         Writer::open(&kept.workspace(), options()).expect("opens").forget(&uri).expect("forgotten");
         merge();
@@ -491,10 +650,19 @@ fn the_index_for_other_tools_is_never_followed_and_fails_no_step() {
 fn records_have_the_shape_that_other_tools_know() {
     for kept in Kept::both() {
         kept.start_task("17", "task-1", "Add IFoo");
-        let put = kept.store.record(&id("17"), output(Some("task-1"), "Builder", "done")).expect("recorded");
-        let plan = kept.store.record(&id("17"), output(Some("task-1"), "planner", "first this")).expect("recorded");
+        let put = kept
+            .store
+            .record(&id("17"), output(Some("task-1"), "Builder", "done"))
+            .expect("recorded");
+        let plan = kept
+            .store
+            .record(&id("17"), output(Some("task-1"), "planner", "first this"))
+            .expect("recorded");
         let records = |task: &str, run: &str| match kept.is_files {
-            true => Reader::open(&kept.folder.path().join(if task.is_empty() { run } else { task })).expect("opens"),
+            true => {
+                Reader::open(&kept.folder.path().join(if task.is_empty() { run } else { task }))
+                    .expect("opens")
+            }
             false => {
                 let branch = if task.is_empty() { "run/17" } else { "run/17/task-1" };
                 Reader::open(&kept.workspace()).expect("opens").on(branch, None).expect("there")
@@ -505,12 +673,24 @@ fn records_have_the_shape_that_other_tools_know() {
             (record.title.as_str(), record.label.as_str(), record.text.as_str()),
             ("Add IFoo — Builder", "builder", "done")
         );
-        assert_eq!((record.agent.as_str(), record.confidence, record.run.as_str()), ("ann", Some(0.9), "17"));
+        assert_eq!(
+            (record.agent.as_str(), record.confidence, record.run.as_str()),
+            ("ann", Some(0.9), "17")
+        );
         let told = |name: &str| record.metadata[name].as_str().unwrap_or_default().to_string();
-        assert_eq!([told("task_id"), told("role"), told("confidence"), told("run_id")], ["task-1", "builder", "0.90", "17"]);
+        assert_eq!(
+            [told("task_id"), told("role"), told("confidence"), told("run_id")],
+            ["task-1", "builder", "0.90", "17"]
+        );
         let record = records("", "runs/17/run.kapsa").get(&plan.uri).expect("in the run's store");
-        assert_eq!((record.title.as_str(), record.label.as_str(), record.text.as_str()), ("Add IFoo", "plan", "first this"));
-        assert_eq!((&record.metadata["task_id"], &record.metadata["run_id"]), (&"task-1".into(), &"17".into()));
+        assert_eq!(
+            (record.title.as_str(), record.label.as_str(), record.text.as_str()),
+            ("Add IFoo", "plan", "first this")
+        );
+        assert_eq!(
+            (&record.metadata["task_id"], &record.metadata["run_id"]),
+            (&"task-1".into(), &"17".into())
+        );
     }
 }
 
@@ -521,26 +701,41 @@ fn nothing_is_lost_when_nobody_started_anything() {
         kept.record("18", None, "planner", "a plan");
         kept.record("19", None, "note", "a note on the run");
         let status = |run| kept.store.status(&id(run)).expect("read").expect("there");
-        assert_eq!(status("17").tasks.iter().map(|task| task.outputs).collect::<Vec<_>>(), [Some(1)]);
+        assert_eq!(
+            status("17").tasks.iter().map(|task| task.outputs).collect::<Vec<_>>(),
+            [Some(1)]
+        );
         assert_eq!((status("18").plans, status("19").plans), (1, 0));
-        assert!(kept.store.record(&id("17"), output(Some("task-1"), "builder", "")).is_err(), "an empty text");
+        assert!(
+            kept.store.record(&id("17"), output(Some("task-1"), "builder", "")).is_err(),
+            "an empty text"
+        );
     }
 }
 
 #[test]
 fn starting_again_changes_only_what_is_new() {
     for kept in Kept::both() {
-        let plan = |title: &str, plan: &str| NewRun { title: title.into(), plan: Some(plan.into()) };
+        let plan =
+            |title: &str, plan: &str| NewRun { title: title.into(), plan: Some(plan.into()) };
         kept.store.start(&id("17"), &plan("One", "do it")).expect("started");
         let again = kept.store.start(&id("17"), &plan("", "do it")).expect("started");
         assert!(again.existed);
         kept.store.start(&id("17"), &plan("Two", "do it better")).expect("started");
         let new = NewTask { title: "T".into(), description: "what to do".into() };
         assert!(!kept.store.start_task(&id("17"), &task_id("t"), &new).expect("started").existed);
-        assert!(kept.store.start_task(&id("17"), &task_id("t"), &NewTask::default()).expect("started").existed);
+        assert!(
+            kept.store
+                .start_task(&id("17"), &task_id("t"), &NewTask::default())
+                .expect("started")
+                .existed
+        );
         let info = kept.store.status(&id("17")).expect("read").expect("there");
         assert_eq!((info.title.as_str(), info.plans, info.status), ("Two", 2, Status::Running));
-        assert_eq!((info.tasks[0].title.as_str(), info.tasks[0].description.as_str()), ("T", "what to do"));
+        assert_eq!(
+            (info.tasks[0].title.as_str(), info.tasks[0].description.as_str()),
+            ("T", "what to do")
+        );
         assert_eq!(kept.store.runs().expect("listed").len(), 1);
     }
 }
@@ -564,7 +759,11 @@ fn a_finished_task_without_output_keeps_the_best_there_is() {
         assert!(finish("told", "", "the told port").is_some());
         assert!(finish("silent", "", "").is_none() && finish("has", "not this", "").is_none());
         let context = kept.context("17", "other", "reviewer");
-        let mut told: Vec<String> = context.lines.iter().map(|line| format!("{}: {}", line.provenance(), line.text)).collect();
+        let mut told: Vec<String> = context
+            .lines
+            .iter()
+            .map(|line| format!("{}: {}", line.provenance(), line.text))
+            .collect();
         told.sort();
         assert_eq!(
             told,
@@ -589,9 +788,12 @@ fn a_finished_run_is_merged_into_the_memory_of_the_workspace() {
         kept.start_task("17", "bad", "port");
         kept.record("17", Some("bad"), "builder", "the bad port is 1");
         kept.store.finish_task(&id("17"), &task_id("good"), &Finish::default()).expect("finished");
-        kept.store.finish_task(&id("17"), &task_id("bad"), &Finish { failed: true, ..Finish::default() }).expect("finished");
+        kept.store
+            .finish_task(&id("17"), &task_id("bad"), &Finish { failed: true, ..Finish::default() })
+            .expect("finished");
         for round in 0..2 {
-            let finish = Finish { merge: Some(Mode::Curated), by: "ana".into(), ..Finish::default() };
+            let finish =
+                Finish { merge: Some(Mode::Curated), by: "ana".into(), ..Finish::default() };
             let finished = kept.store.finish(&id("17"), &finish).expect("finished");
             assert_eq!(finished.left, [(task_id("bad"), Status::Failed)]);
             let written: Vec<u64> = finished.merged.iter().map(|merged| merged.written).collect();
@@ -599,22 +801,37 @@ fn a_finished_run_is_merged_into_the_memory_of_the_workspace() {
         }
         let told = provenances(&kept.context("17", "other", "reviewer"));
         assert_eq!(told, ["good builder", "bad builder, failed"], "who fails is believed less");
-        let found = Reader::open(&kept.workspace()).expect("opens").find(&FindRequest::new("port")).expect("searched");
+        let found = Reader::open(&kept.workspace())
+            .expect("opens")
+            .find(&FindRequest::new("port"))
+            .expect("searched");
         let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
-        assert_eq!(texts, ["the good port is 5433"], "neither the failed task nor the records of run and tasks");
-        assert_eq!(kept.store.status(&id("17")).expect("read").expect("there").status, Status::Done);
+        assert_eq!(
+            texts,
+            ["the good port is 5433"],
+            "neither the failed task nor the records of run and tasks"
+        );
+        assert_eq!(
+            kept.store.status(&id("17")).expect("read").expect("there").status,
+            Status::Done
+        );
     }
 }
 
 #[test]
 fn a_conflict_is_told_and_nothing_is_merged() {
     for kept in Kept::both() {
-        let fact = |text: &str| NewRecord { uri: Some("fact/port".parse_uri()), ..NewRecord::text(text) };
+        let fact =
+            |text: &str| NewRecord { uri: Some("fact/port".parse_uri()), ..NewRecord::text(text) };
         kapsa_memory::create(&kept.workspace(), &options()).expect("made");
-        Writer::open(&kept.workspace(), options()).expect("opens").put(fact("the port is 1")).expect("put");
+        Writer::open(&kept.workspace(), options())
+            .expect("opens")
+            .put(fact("the port is 1"))
+            .expect("put");
         kept.start_task("17", "t", "port");
         let mut writer = match kept.is_files {
-            true => Writer::open(&kept.folder.path().join("runs/17/tasks/t.kapsa"), options()).expect("opens"),
+            true => Writer::open(&kept.folder.path().join("runs/17/tasks/t.kapsa"), options())
+                .expect("opens"),
             false => Writer::open(&kept.workspace(), options()).expect("opens"),
         };
         if !kept.is_files {
@@ -622,7 +839,10 @@ fn a_conflict_is_told_and_nothing_is_merged() {
         }
         writer.put(fact("the port is 2")).expect("put");
         drop(writer);
-        Writer::open(&kept.workspace(), options()).expect("opens").put(fact("the port is 3")).expect("put");
+        Writer::open(&kept.workspace(), options())
+            .expect("opens")
+            .put(fact("the port is 3"))
+            .expect("put");
         kept.store.finish_task(&id("17"), &task_id("t"), &Finish::default()).expect("finished");
         let finish = Finish { merge: Some(Mode::Full), ..Finish::default() };
         let finished = kept.store.finish(&id("17"), &finish).expect("finished");
@@ -661,7 +881,10 @@ fn an_archived_run_is_read_and_not_written() {
         for refused in refused {
             assert!(refused.expect("refused").to_string().contains("archived"));
         }
-        assert_eq!(kept.store.status(&id("17")).expect("read").expect("there").status, Status::Archived);
+        assert_eq!(
+            kept.store.status(&id("17")).expect("read").expect("there").status,
+            Status::Archived
+        );
         assert_eq!(kept.context("17", "u", "builder").lines.len(), 1, "it is read");
     }
 }
@@ -682,12 +905,18 @@ fn a_store_that_cannot_be_read_takes_nothing_from_the_others() {
     assert_eq!(context.skipped.len(), 2, "{:?}", context.skipped);
     std::fs::write(kept.folder.path().join("runs/17/run.kapsa"), "").expect("written");
     let context = kept.ask("17", "own", "builder", |request| request.query = Some("port"));
-    assert_eq!(provenances(&context), ["task-1 builder", "task-3 builder"], "not even the run's own store");
+    assert_eq!(
+        provenances(&context),
+        ["task-1 builder", "task-3 builder"],
+        "not even the run's own store"
+    );
     let late = kept.ask("17", "own", "builder", |request| request.deadline = Some(0));
     assert!(late.lines.is_empty() && late.skipped.len() == 5, "{:?}", late.skipped);
     std::fs::remove_dir_all(&tasks).expect("removed");
     std::fs::write(&tasks, "no folder").expect("written");
-    kept.store.start(&id("18"), &NewRun { title: "T".into(), plan: Some("the port".into()) }).expect("started");
+    kept.store
+        .start(&id("18"), &NewRun { title: "T".into(), plan: Some("the port".into()) })
+        .expect("started");
     std::fs::remove_dir_all(kept.folder.path().join("runs/18/tasks")).expect("removed");
     std::fs::write(kept.folder.path().join("runs/18/tasks"), "no folder").expect("written");
     let context = kept.ask("18", "own", "builder", |request| request.past_runs = true);
@@ -711,7 +940,10 @@ fn a_host_goes_on_when_every_store_becomes_unreadable() {
         let (run, task, role) = (id("17"), task_id("task-1"), Role::builder());
         let on = memory(true);
         assert!(on.start(&run, &NewRun::default()).is_some());
-        assert!(on.start_task(&run, &task, &NewTask { title: "port".into(), ..NewTask::default() }).is_some());
+        assert!(
+            on.start_task(&run, &task, &NewTask { title: "port".into(), ..NewTask::default() })
+                .is_some()
+        );
         assert!(on.record(&run, output(Some("task-1"), "builder", "the port")).is_some());
         assert!(on.context(&run, None, &role).is_some());
         assert!(told.lock().expect("whole").is_empty());
@@ -726,8 +958,13 @@ fn a_host_goes_on_when_every_store_becomes_unreadable() {
         let before = told.lock().expect("whole").len();
         assert!(before >= 7, "each failure is told: {told:?}");
         let off = memory(false);
-        assert!(off.start(&run, &NewRun::default()).is_none() && off.context(&run, None, &role).is_none());
-        assert!(off.record(&run, output(None, "builder", "x")).is_none() && off.archive(&run).is_none());
+        assert!(
+            off.start(&run, &NewRun::default()).is_none()
+                && off.context(&run, None, &role).is_none()
+        );
+        assert!(
+            off.record(&run, output(None, "builder", "x")).is_none() && off.archive(&run).is_none()
+        );
         assert_eq!(told.lock().expect("whole").len(), before, "what is off has nothing to tell");
     }
 }
@@ -757,7 +994,12 @@ fn many_that_record_at_once_lose_nothing() {
                     for n in 0..EACH {
                         // Two workers share each task, and nobody has started any.
                         let task = format!("task-{}", worker / 2);
-                        store.record(&id("17"), output(Some(&task), "builder", &format!("{worker} {n}"))).expect("recorded");
+                        store
+                            .record(
+                                &id("17"),
+                                output(Some(&task), "builder", &format!("{worker} {n}")),
+                            )
+                            .expect("recorded");
                     }
                 });
             }
@@ -774,16 +1016,41 @@ fn the_index_of_a_run_tells_other_tools_how_its_tasks_are() {
     kept.store.start(&id("17"), &NewRun { title: "T".into(), plan: None }).expect("started");
     kept.start_task("17", "task-1", "a");
     kept.start_task("17", "task-2", "b");
-    kept.store.finish_task(&id("17"), &task_id("task-1"), &Finish { failed: true, ..Finish::default() }).expect("finished");
+    kept.store
+        .finish_task(&id("17"), &task_id("task-1"), &Finish { failed: true, ..Finish::default() })
+        .expect("finished");
     let path = kept.folder.path().join("runs/17/meta.json");
-    let meta: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
+    let meta: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("there")).expect("JSON");
     assert_eq!(meta["tasks"], serde_json::json!({ "task-1": "failed", "task-2": "running" }));
-    assert_eq!([&meta["run_id"], &meta["langfuse_trace_id"], &meta["task_id"], &meta["title"]], ["17", "17", "task-1", "T"]);
+    assert_eq!(
+        [&meta["run_id"], &meta["langfuse_trace_id"], &meta["task_id"], &meta["title"]],
+        ["17", "17", "task-1", "T"]
+    );
     assert!(meta["created_at"].as_str().is_some_and(|at| at.starts_with("at ")));
-    let status = || kept.store.status(&id("17")).expect("read").expect("there").tasks.into_iter().map(|task| task.status);
+    let status = || {
+        kept.store
+            .status(&id("17"))
+            .expect("read")
+            .expect("there")
+            .tasks
+            .into_iter()
+            .map(|task| task.status)
+    };
     std::fs::write(&path, r#"{"tasks":{"task-2":"done","task-1":"failed"}}"#).expect("written");
-    assert_eq!(status().collect::<Vec<_>>(), [Status::Failed, Status::Done], "it is what the status is read from");
+    assert_eq!(
+        status().collect::<Vec<_>>(),
+        [Status::Failed, Status::Done],
+        "it is what the status is read from"
+    );
     std::fs::write(&path, "no JSON").expect("written");
-    assert_eq!(status().collect::<Vec<_>>(), [Status::Failed, Status::Running], "and the stores tell where it cannot be read");
-    assert!(kept.folder.path().join("runs/17/.gitignore").is_file() && !kept.folder.path().join("runs/.gitignore").exists());
+    assert_eq!(
+        status().collect::<Vec<_>>(),
+        [Status::Failed, Status::Running],
+        "and the stores tell where it cannot be read"
+    );
+    assert!(
+        kept.folder.path().join("runs/17/.gitignore").is_file()
+            && !kept.folder.path().join("runs/.gitignore").exists()
+    );
 }

@@ -54,7 +54,8 @@ impl Row {
 
     /// Acknowledged puts per second, the median of the rounds.
     fn rate(&self) -> f64 {
-        let micro = |counts: &Counts| (counts.acknowledged as f64 * 1e6 / counts.wall.as_secs_f64()) as u64;
+        let micro =
+            |counts: &Counts| (counts.acknowledged as f64 * 1e6 / counts.wall.as_secs_f64()) as u64;
         median(&self.rounds.iter().map(micro).collect::<Vec<_>>()).unwrap_or_default() as f64 / 1e6
     }
 
@@ -77,7 +78,15 @@ impl Table {
             ),
             format!(
                 "{:<24} {:<12} {:>12} {:>6} {:>6} {:>7} {:>7} {:>6} {:>7}  how a put is made",
-                "system", "version", "acknowledged", "kept", "lost", "doubled", "refused", "failed", "puts/s"
+                "system",
+                "version",
+                "acknowledged",
+                "kept",
+                "lost",
+                "doubled",
+                "refused",
+                "failed",
+                "puts/s"
             ),
         ];
         for row in &self.rows {
@@ -95,8 +104,12 @@ impl Table {
                 row.way,
             ));
         }
-        lines.extend(self.rows.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.note()?))));
-        lines.extend(self.skipped.iter().map(|(system, reason)| format!("{system}: skipped: {reason}")));
+        lines.extend(
+            self.rows.iter().filter_map(|row| Some(format!("{}: {}", row.system, row.note()?))),
+        );
+        lines.extend(
+            self.skipped.iter().map(|(system, reason)| format!("{system}: skipped: {reason}")),
+        );
         lines.join("\n")
     }
 
@@ -118,7 +131,8 @@ impl Table {
                 "note": row.note(),
             })
         };
-        let skipped = |(system, reason): &(String, String)| json!({"system": system, "skipped": reason});
+        let skipped =
+            |(system, reason): &(String, String)| json!({"system": system, "skipped": reason});
         json!({
             "processes": self.processes,
             "puts": self.puts,

@@ -65,11 +65,16 @@ pages! {
 }
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("two folders above").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("two folders above")
+        .to_path_buf()
 }
 
 fn read(page: &str) -> String {
-    std::fs::read_to_string(repository().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
+    std::fs::read_to_string(repository().join(page))
+        .unwrap_or_else(|error| panic!("{page}: {error}"))
 }
 
 /// All blocks of all pages, each with its page.
@@ -81,9 +86,13 @@ fn all_blocks() -> impl Iterator<Item = (&'static str, Block)> {
 #[test]
 fn every_page_is_typed() {
     let docs = std::fs::read_dir(repository().join("docs")).expect("the folder");
-    let names = docs.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
+    let names =
+        docs.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"));
     for name in names.filter(|name| name.ends_with(".md") && name != "json.md") {
-        assert!(PAGES.contains(&format!("docs/{name}").as_str()), "docs/{name} is not typed by any test");
+        assert!(
+            PAGES.contains(&format!("docs/{name}").as_str()),
+            "docs/{name} is not typed by any test"
+        );
     }
 }
 
@@ -97,8 +106,11 @@ fn every_block_has_a_known_language() {
 
 #[test]
 fn blocks_that_are_not_typed_are_few_and_known() {
-    let skipped: Vec<_> = all_blocks().filter_map(|(page, block)| Some((page.to_string(), block.not_typed?))).collect();
-    let known: Vec<_> = NOT_TYPED.iter().map(|(page, why)| (page.to_string(), why.to_string())).collect();
+    let skipped: Vec<_> = all_blocks()
+        .filter_map(|(page, block)| Some((page.to_string(), block.not_typed?)))
+        .collect();
+    let known: Vec<_> =
+        NOT_TYPED.iter().map(|(page, why)| (page.to_string(), why.to_string())).collect();
     assert_eq!(skipped, known);
 }
 
@@ -112,9 +124,14 @@ fn explanations_are_few() {
 /// `cargo test --doc` runs them, if the library includes their page.
 #[test]
 fn every_rust_block_is_compiled_and_run() {
-    let library = std::fs::read_to_string(repository().join("crates/cli/src/lib.rs")).expect("the library");
+    let library =
+        std::fs::read_to_string(repository().join("crates/cli/src/lib.rs")).expect("the library");
     for (page, block) in all_blocks().filter(|(_, block)| block.language.starts_with("rust")) {
         assert_eq!(block.language, "rust", "{page}:{}: nothing checks it", block.line);
-        assert!(library.contains(&format!("include_str!(\"../../../{page}\")")), "{page}:{}", block.line);
+        assert!(
+            library.contains(&format!("include_str!(\"../../../{page}\")")),
+            "{page}:{}",
+            block.line
+        );
     }
 }

@@ -135,7 +135,9 @@ fn a_page_is_read_block_by_block() {
     let page = "A\n\n```sh\n# why\nkapsa a \"# b\" # prints: x; exit code 1\n```\n\n```text\nx\n```\n\n\
                 <!-- not typed: needs a network -->\n```sh\nkapsa c '#' \\\n  d   # it holds\n```\n\nB\n```toml kapsa.toml\n```\n";
     let blocks = blocks(page);
-    let shape = |block: &Block| (block.line, block.language.clone(), block.follows, block.not_typed.is_some());
+    let shape = |block: &Block| {
+        (block.line, block.language.clone(), block.follows, block.not_typed.is_some())
+    };
     let shapes: Vec<_> = blocks.iter().map(shape).collect();
     let sh = |line, follows, skipped| (line, "sh".to_string(), follows, skipped);
     assert_eq!(shapes[..2], [sh(3, false, false), (8, "text".to_string(), true, false)]);

@@ -70,7 +70,9 @@ impl Session {
                 self.add_file(block);
             }
             "toml" => self.add_file(block),
-            "text" if block.follows && number > 0 => self.outputs.push((number - 1, block.text.clone())),
+            "text" if block.follows && number > 0 => {
+                self.outputs.push((number - 1, block.text.clone()))
+            }
             "sh" if block.not_typed.is_none() => {
                 for command in page::commands(block) {
                     self.add_command(command);
@@ -95,20 +97,25 @@ impl Session {
         let answers = self.answers(self.commands.len());
         self.sandbox.write(&format!("answers/{}/command", self.commands.len()), &command.text);
         let answers = answers.display().to_string();
-        self.line(format_args!("eval \"$(cat '{answers}/command')\" >'{answers}/out' 2>'{answers}/err' </dev/null"));
+        self.line(format_args!(
+            "eval \"$(cat '{answers}/command')\" >'{answers}/out' 2>'{answers}/err' </dev/null"
+        ));
         self.line(format_args!("echo $? >'{answers}/code'"));
         for (n, claim) in command.claims.iter().enumerate() {
             let Claim::Words(words) = claim else { continue };
             match self.claims.comments.remove(words) {
                 Some(check) => self.add_check(&answers, n, &check),
-                None => self.mistakes.push(format!("{}:{}: nothing checks `# {words}`", self.page, command.line)),
+                None => self
+                    .mistakes
+                    .push(format!("{}:{}: nothing checks `# {words}`", self.page, command.line)),
             }
         }
         self.commands.push(command);
     }
 
     fn add_check(&mut self, answers: &str, n: usize, check: &str) {
-        let number = Path::new(answers).file_name().expect("a number").to_str().expect("digits").to_string();
+        let number =
+            Path::new(answers).file_name().expect("a number").to_str().expect("digits").to_string();
         self.sandbox.write(&format!("answers/{number}/check{n}"), check);
         self.line(format_args!(
             "(set -eu; out=$(cat '{answers}/out'); err=$(cat '{answers}/err'); code=$(cat '{answers}/code'); \
@@ -122,14 +129,18 @@ impl Session {
         let plain = super::read(self.page).split_whitespace().collect::<Vec<_>>().join(" ");
         for (sentence, check) in std::mem::take(&mut self.claims.sentences) {
             if !plain.contains(&sentence) {
-                self.mistakes.push(format!("{} does not say `{sentence}`, which claims.sh checks", self.page));
+                self.mistakes.push(format!(
+                    "{} does not say `{sentence}`, which claims.sh checks",
+                    self.page
+                ));
             }
             self.claims.comments.insert(sentence.clone(), check);
             let claims = vec![Claim::Words(sentence)];
             self.add_command(Command { line: 0, text: ":".to_string(), claims });
         }
         for words in self.claims.comments.keys() {
-            self.mistakes.push(format!("{} has no comment `# {words}`, which claims.sh checks", self.page));
+            self.mistakes
+                .push(format!("{} has no comment `# {words}`, which claims.sh checks", self.page));
         }
     }
 
@@ -146,7 +157,8 @@ impl Session {
         let kapsa = Path::new(env!("CARGO_BIN_EXE_kapsa"));
         std::fs::create_dir_all(&home).expect("a folder");
         std::os::unix::fs::symlink(kapsa, bin.join("kapsa")).expect("a link");
-        std::fs::set_permissions(bin.join("cargo"), Permissions::from_mode(0o755)).expect("permissions");
+        std::fs::set_permissions(bin.join("cargo"), Permissions::from_mode(0o755))
+            .expect("permissions");
         let path = std::env::var("PATH").expect("a path");
         let mut shell = Process::new("sh");
         for (name, value) in self.sandbox.command().get_envs() {
@@ -157,13 +169,16 @@ impl Session {
         }
         shell.current_dir(self.sandbox.path("clone")).stdin(Stdio::null()).env("HOME", &home);
         shell.env("PATH", format!("{}:{path}", bin.display())).env_remove("KAPSA_EMBED");
-        shell.env("EXAMPLES", kapsa.with_file_name("examples")).env("REPOSITORY", super::repository());
+        shell
+            .env("EXAMPLES", kapsa.with_file_name("examples"))
+            .env("REPOSITORY", super::repository());
         shell
     }
 
     fn judge(&mut self) {
         for (number, command) in self.commands.iter().enumerate() {
-            let whole = self.outputs.iter().find(|(of, _)| *of == number).map(|(_, text)| text.as_str());
+            let whole =
+                self.outputs.iter().find(|(of, _)| *of == number).map(|(_, text)| text.as_str());
             let mistakes = judge(&self.answers(number), command, whole);
             let at = format!("{}:{}: $ {}", self.page, command.line, command.text);
             self.mistakes.extend(mistakes.into_iter().map(|mistake| format!("{at}\n{mistake}")));
@@ -192,7 +207,8 @@ fn judge(answers: &Path, command: &Command, whole: Option<&str>) -> Vec<String> 
     if code != claimed.unwrap_or(0) {
         mistakes.push(format!("exit code {code}\n{out}{err}"));
     }
-    let warned = command.claims.iter().any(|claim| matches!(claim, Claim::Warns(_) | Claim::PrintsNothing));
+    let warned =
+        command.claims.iter().any(|claim| matches!(claim, Claim::Warns(_) | Claim::PrintsNothing));
     if code == 0 && !warned && !err.is_empty() {
         mistakes.push(format!("no claim says that it warns: {err}"));
     }

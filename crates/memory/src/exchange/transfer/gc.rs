@@ -117,13 +117,17 @@ fn is_pin(path: &Path) -> bool {
 /// Whether `<name>.pin`, or the name with `.pin` for its ending, lies beside it.
 fn is_pinned(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return true };
-    let stems = EXPORT_ENDINGS.iter().chain(&[".markdown"]).filter_map(|ending| name.strip_suffix(ending));
-    stems.chain([name]).any(|stem| path.with_file_name(format!("{stem}{PIN_ENDING}")).symlink_metadata().is_ok())
+    let stems =
+        EXPORT_ENDINGS.iter().chain(&[".markdown"]).filter_map(|ending| name.strip_suffix(ending));
+    stems
+        .chain([name])
+        .any(|stem| path.with_file_name(format!("{stem}{PIN_ENDING}")).symlink_metadata().is_ok())
 }
 
 /// Removes what an export or an import left that nobody works on. Gives whether it is such a thing.
 fn leftover(entry: &DirEntry, request: &GcRequest, report: &mut GcReport) -> bool {
-    let stage = entry.file_name().to_str().is_some_and(is_stage) && entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let stage = entry.file_name().to_str().is_some_and(is_stage)
+        && entry.file_type().is_ok_and(|kind| kind.is_dir());
     if !stage {
         return false;
     }
@@ -137,7 +141,8 @@ fn leftover(entry: &DirEntry, request: &GcRequest, report: &mut GcReport) -> boo
 fn remove(path: &Path, request: &GcRequest, report: &mut GcReport) -> bool {
     let bytes = size(path);
     let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let removed = request.dry_run || if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) }.is_ok();
+    let removed = request.dry_run
+        || if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) }.is_ok();
     if removed {
         report.bytes_freed += bytes;
         report.deleted_paths.push(path.to_path_buf());

@@ -16,18 +16,27 @@ use crate::records::kinds;
 use crate::records::record::{Micros, Record};
 
 pub(super) fn write(records: &[Record], to: &Path, time: fn(Micros) -> String) -> Result<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(to).map_err(|source| failed("create", to, source))?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(to)
+        .map_err(|source| failed("create", to, source))?;
     let mut out = BufWriter::with_capacity(1 << 16, &file);
     let current = current(records);
     for record in records {
         if let Some(line) = line(record, current.contains(&record.sequence), time) {
-            writeln!(out, "{}", Value::Object(line)).map_err(|source| failed("write", to, source))?;
+            writeln!(out, "{}", Value::Object(line))
+                .map_err(|source| failed("write", to, source))?;
         }
     }
     out.flush().and_then(|()| file.sync_all()).map_err(|source| failed("write", to, source))
 }
 
-fn line(record: &Record, is_current: bool, time: fn(Micros) -> String) -> Option<Map<String, Value>> {
+fn line(
+    record: &Record,
+    is_current: bool,
+    time: fn(Micros) -> String,
+) -> Option<Map<String, Value>> {
     if record.system {
         return system(record, time);
     }
@@ -35,13 +44,17 @@ fn line(record: &Record, is_current: bool, time: fn(Micros) -> String) -> Option
         return None;
     }
     if let Some(target) = &record.alias {
-        return Some(object(json!({"system": "alias", "uri": record.uri.as_str(), "alias_of": target.as_str()})));
+        return Some(object(
+            json!({"system": "alias", "uri": record.uri.as_str(), "alias_of": target.as_str()}),
+        ));
     }
     Some(memory(record, time))
 }
 
 fn memory(record: &Record, time: fn(Micros) -> String) -> Map<String, Value> {
-    let mut line = object(json!({"uri": record.uri.as_str(), "text": record.text, "created_at": time(record.created_at)}));
+    let mut line = object(
+        json!({"uri": record.uri.as_str(), "text": record.text, "created_at": time(record.created_at)}),
+    );
     let texts = [
         ("title", &record.title),
         ("kind", &record.kind),
@@ -80,14 +93,37 @@ fn system(record: &Record, time: fn(Micros) -> String) -> Option<Map<String, Val
     let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut line = object(json!({"uri": record.uri.as_str()}));
     if record.kind == kinds::CHECKPOINT {
-        let told = [("system", "checkpoint"), ("label", &record.label), ("timestamp", &time(record.committed_at))];
+        let told = [
+            ("system", "checkpoint"),
+            ("label", &record.label),
+            ("timestamp", &time(record.committed_at)),
+        ];
         add(&mut line, told);
-        add(&mut line, [("stage", text("stage")), ("spec_id", text("spec_id")), ("git_commit", text("git_commit"))]);
+        add(
+            &mut line,
+            [
+                ("stage", text("stage")),
+                ("spec_id", text("spec_id")),
+                ("git_commit", text("git_commit")),
+            ],
+        );
         add(&mut line, [("run_id", record.run.as_str())]);
     } else if record.kind == kinds::EVENT {
-        let told = [("system", "event"), ("event_type", tag("type")), ("timestamp", &time(record.created_at))];
+        let told = [
+            ("system", "event"),
+            ("event_type", tag("type")),
+            ("timestamp", &time(record.created_at)),
+        ];
         add(&mut line, told);
-        add(&mut line, [("spec_id", tag("spec")), ("run_id", &record.run), ("stage", tag("stage")), ("agent", &record.agent)]);
+        add(
+            &mut line,
+            [
+                ("spec_id", tag("spec")),
+                ("run_id", &record.run),
+                ("stage", tag("stage")),
+                ("agent", &record.agent),
+            ],
+        );
         line.insert("payload".to_string(), Value::Object(record.metadata.clone()));
     } else {
         return None;

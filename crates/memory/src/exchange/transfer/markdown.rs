@@ -27,10 +27,13 @@ const HASH_DIGITS: usize = 12;
 /// Whether a folder holds such an export.
 pub(super) fn is_export(folder: &Path) -> bool {
     let mut start = [0; MARK.len()];
-    let mut read = |index: &Path| fs::File::open(index).and_then(|mut file| file.read_exact(&mut start));
+    let mut read =
+        |index: &Path| fs::File::open(index).and_then(|mut file| file.read_exact(&mut start));
     let real = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
     let index = folder.join(INDEX);
-    real && index.symlink_metadata().is_ok_and(|found| found.is_file()) && read(&index).is_ok() && start == *MARK.as_bytes()
+    real && index.symlink_metadata().is_ok_and(|found| found.is_file())
+        && read(&index).is_ok()
+        && start == *MARK.as_bytes()
 }
 
 /// When a folder was exported, as the file system tells.
@@ -42,26 +45,42 @@ pub(super) fn write(records: &[Record], to: &Path, time: fn(Micros) -> String) -
     let current = current(records);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     let mut index = format!("{MARK}# Memories\n\n");
-    for record in records.iter().filter(|record| current.contains(&record.sequence) && record.alias.is_none()) {
+    for record in
+        records.iter().filter(|record| current.contains(&record.sequence) && record.alias.is_none())
+    {
         let name = name_in(&files, &record.uri);
-        let title = if record.title.is_empty() { String::new() } else { format!(": {}", inline(&record.title)) };
-        let _writing_to_a_string = writeln!(index, "- [{}]({name}){title}", inline(record.uri.short()));
+        let title = if record.title.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", inline(&record.title))
+        };
+        let _writing_to_a_string =
+            writeln!(index, "- [{}]({name}){title}", inline(record.uri.short()));
         files.insert(name, page(record, time));
     }
     let aliases = records.iter().filter(|record| current.contains(&record.sequence));
-    let aliases = aliases.filter_map(|record| Some(format!("{} -> {}", record.uri.short(), record.alias.as_ref()?.short())));
+    let aliases = aliases.filter_map(|record| {
+        Some(format!("{} -> {}", record.uri.short(), record.alias.as_ref()?.short()))
+    });
     section(&mut index, "Aliases", aliases);
-    let of_kind = |kind: &'static str| records.iter().filter(move |record| record.system && record.kind == kind);
+    let of_kind = |kind: &'static str| {
+        records.iter().filter(move |record| record.system && record.kind == kind)
+    };
     section(
         &mut index,
         "Checkpoints",
-        of_kind(kinds::CHECKPOINT).map(|record| told(record, &record.label, record.committed_at, time)),
+        of_kind(kinds::CHECKPOINT)
+            .map(|record| told(record, &record.label, record.committed_at, time)),
     );
     section(
         &mut index,
         "Events",
         of_kind(kinds::EVENT).map(|record| {
-            format!("{} {}", told(record, &record.text, record.created_at, time), Value::Object(record.metadata.clone()))
+            format!(
+                "{} {}",
+                told(record, &record.text, record.created_at, time),
+                Value::Object(record.metadata.clone())
+            )
         }),
     );
     files.insert(INDEX.to_string(), index);
@@ -126,14 +145,24 @@ fn page(record: &Record, time: fn(Micros) -> String) -> String {
     };
     let quoted = |text: &str| if text.is_empty() { String::new() } else { yaml(text) };
     line("uri", &quoted(record.uri.as_str()));
-    for (name, text) in [("title", &record.title), ("kind", &record.kind), ("label", &record.label)] {
+    for (name, text) in [("title", &record.title), ("kind", &record.kind), ("label", &record.label)]
+    {
         line(name, &quoted(text));
     }
     line("created_at", &quoted(&time(record.created_at)));
     line("committed_at", &quoted(&time(record.committed_at)));
-    let tags: Vec<String> = record.tags.iter().map(|(name, value)| format!("{}: {}", yaml(name), yaml(value))).collect();
+    let tags: Vec<String> = record
+        .tags
+        .iter()
+        .map(|(name, value)| format!("{}: {}", yaml(name), yaml(value)))
+        .collect();
     line("tags", &if tags.is_empty() { String::new() } else { format!("{{{}}}", tags.join(", ")) });
-    let texts = [("entity", &record.entity), ("domain", &record.domain), ("agent", &record.agent), ("run", &record.run)];
+    let texts = [
+        ("entity", &record.entity),
+        ("domain", &record.domain),
+        ("agent", &record.agent),
+        ("run", &record.run),
+    ];
     texts.into_iter().for_each(|(name, text)| line(name, &quoted(text)));
     line("confidence", &record.confidence.map(|sure| sure.to_string()).unwrap_or_default());
     if let Some(source) = &record.source {
@@ -190,11 +219,22 @@ mod tests {
     #[test]
     fn names_are_safe_and_differ() {
         let mut files = BTreeMap::new();
-        for uri in
-            ["note/a", "note/A", "note-a", "con", "nul.txt", "x/日本", "x/本日", "mv2://other/a", "note/a", "a/...", "a/%2e%2e"]
-        {
+        for uri in [
+            "note/a",
+            "note/A",
+            "note-a",
+            "con",
+            "nul.txt",
+            "x/日本",
+            "x/本日",
+            "mv2://other/a",
+            "note/a",
+            "a/...",
+            "a/%2e%2e",
+        ] {
             let name = name_in(&files, &Uri::parse(uri).expect("valid"));
-            let safe = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+            let safe =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
             assert!(name.strip_suffix(".md").is_some_and(|stem| stem.chars().all(safe)), "{name}");
             assert!(files.insert(name, String::new()).is_none(), "{uri}");
         }

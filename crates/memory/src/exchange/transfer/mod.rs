@@ -14,7 +14,9 @@ use std::fs::{self, File};
 use std::path::Path;
 
 pub use gc::{GcReport, GcRequest, gc};
-pub use mounts::{Import, MOUNT_NAME_CHARS_MAX, Mount, Mounted, Mounts, check_mount_name, mount_path};
+pub use mounts::{
+    Import, MOUNT_NAME_CHARS_MAX, Mount, Mounted, Mounts, check_mount_name, mount_path,
+};
 pub use stage::Stage;
 
 use crate::error::Result;

@@ -110,17 +110,23 @@ impl Mounts {
         let path = self.folder.join(REGISTRY);
         let damaged = |reason: String| Error::MountsRegistry { path: path.clone(), reason };
         let text = match fs::metadata(&path).map(|found| found.len()) {
-            Ok(length) if length > REGISTRY_BYTES_MAX => return Err(damaged("it is larger than 16 MiB".to_string())),
+            Ok(length) if length > REGISTRY_BYTES_MAX => {
+                return Err(damaged("it is larger than 16 MiB".to_string()));
+            }
             Ok(_) => fs::read(&path).map_err(|source| failed("read", &path, source))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(failed("read", &path, source)),
         };
-        let registry: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        let registry: Value =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if registry["schema_version"].as_u64() != Some(SCHEMA_VERSION) {
             return Err(damaged("its schema_version is not 1".to_string()));
         }
-        let listed = registry["mounts"].as_array().ok_or_else(|| damaged("it holds no list `mounts`".to_string()))?;
-        let mut mounts = listed.iter().map(|entry| self.mount(entry)).collect::<Result<Vec<_>>>()?;
+        let listed = registry["mounts"]
+            .as_array()
+            .ok_or_else(|| damaged("it holds no list `mounts`".to_string()))?;
+        let mut mounts =
+            listed.iter().map(|entry| self.mount(entry)).collect::<Result<Vec<_>>>()?;
         mounts.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(mounts)
     }
@@ -159,7 +165,13 @@ impl Mounts {
         added
     }
 
-    fn add(&self, stage: &Stage, copy: &Path, import: &Import, progress: Progress<'_>) -> Result<Mounted> {
+    fn add(
+        &self,
+        stage: &Stage,
+        copy: &Path,
+        import: &Import,
+        progress: Progress<'_>,
+    ) -> Result<Mounted> {
         let diagnostics = examine(copy, import.strict, progress)?;
         let content_hash = hash_file(copy)?;
         let original_capsule_id = stats(&Reader::open(copy)?, false)?.capsule_id;
@@ -246,22 +258,34 @@ impl Mounts {
             .map_err(|source| failed("write", &temporary, source))?;
         let registry = self.folder.join(REGISTRY);
         fs::rename(&temporary, &registry).map_err(|source| failed("replace", &registry, source))?;
-        FileSystem.sync_folder(&registry).map_err(|source| failed("sync the folder of", &registry, source))
+        FileSystem
+            .sync_folder(&registry)
+            .map_err(|source| failed("sync the folder of", &registry, source))
     }
 }
 
 /// Looks at a copy as `doctor` and `verify` do.
 fn examine(copy: &Path, strict: bool, progress: Progress<'_>) -> Result<Vec<Diagnosis>> {
-    if let Err(kapsa_capsule::Error::NotACapsule { found, .. }) = kapsa_capsule::Snapshot::open(copy) {
-        return Err(Error::Capsule(kapsa_capsule::Error::NotACapsule { path: "the file".into(), found }));
+    if let Err(kapsa_capsule::Error::NotACapsule { found, .. }) =
+        kapsa_capsule::Snapshot::open(copy)
+    {
+        return Err(Error::Capsule(kapsa_capsule::Error::NotACapsule {
+            path: "the file".into(),
+            found,
+        }));
     }
     let diagnostics = check::doctor(copy);
     let bad = if strict { Level::Warning } else { Level::Error };
-    let mut problems: Vec<String> =
-        diagnostics.iter().filter(|found| found.level >= bad).map(|found| found.message.clone()).collect();
+    let mut problems: Vec<String> = diagnostics
+        .iter()
+        .filter(|found| found.level >= bad)
+        .map(|found| found.message.clone())
+        .collect();
     if problems.is_empty() {
         let report = check::verify(copy, progress)?;
-        problems.extend(report.problems.iter().map(|found| format!("byte {}: {}", found.offset, found.message)));
+        problems.extend(
+            report.problems.iter().map(|found| format!("byte {}: {}", found.offset, found.message)),
+        );
     }
     if problems.is_empty() {
         return Ok(diagnostics);

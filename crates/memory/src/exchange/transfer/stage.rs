@@ -45,7 +45,10 @@ impl Stage {
                 return Ok(Stage { folder, _lock: lock });
             }
         }
-        Err(misuse(&format!("{} is full of leftovers; kapsa gc removes those among the exports", parent.display())))
+        Err(misuse(&format!(
+            "{} is full of leftovers; kapsa gc removes those among the exports",
+            parent.display()
+        )))
     }
 
     /// A place in it.
@@ -66,8 +69,9 @@ impl Stage {
         let placed = match force {
             true => fs::rename(from, to),
             // Unlike a rename it takes nobody's place. Some file systems know one name for a file only.
-            false => fs::hard_link(from, to)
-                .or_else(|error| if to.symlink_metadata().is_ok() { Err(error) } else { fs::rename(from, to) }),
+            false => fs::hard_link(from, to).or_else(|error| {
+                if to.symlink_metadata().is_ok() { Err(error) } else { fs::rename(from, to) }
+            }),
         };
         match placed {
             Ok(()) => sync_folder_of(to),
@@ -85,7 +89,8 @@ impl Stage {
             if !force || !markdown::is_export(to) {
                 return Err(exists(to));
             }
-            fs::rename(to, self.path("replaced")).map_err(|source| failed("replace", to, source))?;
+            fs::rename(to, self.path("replaced"))
+                .map_err(|source| failed("replace", to, source))?;
         }
         if let Err(source) = fs::rename(from, to) {
             let _the_first_error_counts = fs::rename(self.path("replaced"), to);
@@ -104,7 +109,8 @@ impl Drop for Stage {
 
 /// Whether a name is one of a stage.
 pub(super) fn is_stage(name: &str) -> bool {
-    name.strip_prefix(PREFIX).is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix(PREFIX)
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Holds a stage, unless somebody else does; none when that is so, or it is gone.
