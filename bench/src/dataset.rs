@@ -38,13 +38,21 @@ pub struct Dataset {
 impl Place {
     /// The paragraphs to recombine.
     pub fn pool(&self) -> Result<Pool> {
-        if self.sources.is_empty() { Pool::read(&default_sources()) } else { Pool::read(&self.sources) }
+        if self.sources.is_empty() {
+            Pool::read(&default_sources())
+        } else {
+            Pool::read(&self.sources)
+        }
     }
 
     /// The data set of `n` records, made when it is not there yet.
     pub fn dataset(&self, n: u64) -> Result<Dataset> {
         let seed = self.folder.join(format!("seed-{}", self.seed));
-        let dataset = Dataset { folder: seed.join(format!("n-{n}")), work: self.folder.join("work").join(format!("n-{n}")), n };
+        let dataset = Dataset {
+            folder: seed.join(format!("n-{n}")),
+            work: self.folder.join("work").join(format!("n-{n}")),
+            n,
+        };
         if !dataset.queries_path().is_file() {
             eprintln!("making a corpus of {n} records in {}", dataset.folder.display());
             self.make(&dataset)?;
@@ -54,7 +62,8 @@ impl Place {
 
     /// The queries are written last: where they are, all is there.
     fn make(&self, dataset: &Dataset) -> Result<()> {
-        fs::create_dir_all(&dataset.folder).with_context(|| format!("failed to create {}", dataset.folder.display()))?;
+        fs::create_dir_all(&dataset.folder)
+            .with_context(|| format!("failed to create {}", dataset.folder.display()))?;
         let pool = self.pool()?;
         let generator = Generator::new(&pool, self.seed);
         generator.write(0..dataset.n, None, &dataset.corpus())?;
@@ -79,7 +88,10 @@ impl Dataset {
     /// Texts of about 1 KB that are not in the corpus, for single puts.
     pub fn extra_texts(&self) -> Result<Vec<String>> {
         let lines = fs::read_to_string(self.folder.join("extra.jsonl"))?;
-        lines.lines().map(|line| Ok(serde_json::from_str::<kapsa_bench_common::record::Record>(line)?.text)).collect()
+        lines
+            .lines()
+            .map(|line| Ok(serde_json::from_str::<kapsa_bench_common::record::Record>(line)?.text))
+            .collect()
     }
 
     /// The path of the prepared store called `name`.
@@ -94,8 +106,10 @@ impl Dataset {
             return Ok(bytes.trim().parse()?);
         }
         let mut bytes = 0;
-        for line in std::io::BufRead::lines(std::io::BufReader::new(fs::File::open(self.corpus())?)) {
-            bytes += serde_json::from_str::<kapsa_bench_common::record::Record>(&line?)?.raw_bytes();
+        for line in std::io::BufRead::lines(std::io::BufReader::new(fs::File::open(self.corpus())?))
+        {
+            bytes +=
+                serde_json::from_str::<kapsa_bench_common::record::Record>(&line?)?.raw_bytes();
         }
         fs::write(cached, bytes.to_string())?;
         Ok(bytes)

@@ -109,7 +109,9 @@ impl Engine {
     /// Makes the prepared store of a data set unless it is there (`rebuild`: make that of kapsa anew); false when it would take too long, which is said.
     pub fn prepare(self, tools: &Tools, dataset: &Dataset, rebuild: bool) -> Result<bool> {
         if self == Self::Memvid && dataset.n > MEMVID_RECORDS_MAX {
-            eprintln!("skipped: memvid above {MEMVID_RECORDS_MAX} records (it rewrites its index at every commit)");
+            eprintln!(
+                "skipped: memvid above {MEMVID_RECORDS_MAX} records (it rewrites its index at every commit)"
+            );
             return Ok(false);
         }
         let store = dataset.store(self.store_name());
@@ -134,17 +136,33 @@ impl Engine {
         let limit = if self == Self::Kapsa { Duration::MAX } else { PREPARE_TIME_MAX };
         let seconds = run_within(&mut self.load(tools, store)?, &dataset.corpus(), limit)?;
         match seconds {
-            Some(seconds) => eprintln!("prepared: {} with {} records in {seconds:.1} s", self.name(), dataset.n),
-            None => eprintln!("skipped: {} with {} records takes more than {limit:?} to prepare", self.name(), dataset.n),
+            Some(seconds) => {
+                eprintln!("prepared: {} with {} records in {seconds:.1} s", self.name(), dataset.n)
+            }
+            None => eprintln!(
+                "skipped: {} with {} records takes more than {limit:?} to prepare",
+                self.name(),
+                dataset.n
+            ),
         }
-        ensure!(store.exists(), "{} loaded the corpus but left no store at {}", self.name(), store.display());
+        ensure!(
+            store.exists(),
+            "{} loaded the corpus but left no store at {}",
+            self.name(),
+            store.display()
+        );
         Ok(seconds.is_some())
     }
 
     fn kapsa(self, tools: &Tools, store: &Path, verb: &str) -> Result<Command> {
         let mut command = Command::new(tools.require_kapsa()?);
         // Measured beside engines that know no meaning.
-        command.env("KAPSA_EMBED", "later").env("KAPSA_MODE", "lex").arg(verb).arg("--capsule").arg(store);
+        command
+            .env("KAPSA_EMBED", "later")
+            .env("KAPSA_MODE", "lex")
+            .arg(verb)
+            .arg("--capsule")
+            .arg(store);
         Ok(command)
     }
 

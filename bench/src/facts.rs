@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, ensure};
-use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_agents::{
-    AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, StoreLocation, CapsuleInsightStore, ContextOptions, Episode,
-    EpisodicStore, Fact, FactQuery, FactStore, Insight, InsightStore, Scope, WorkspaceMemory,
+    AgentMemory, CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, ContextOptions,
+    Episode, EpisodicStore, Fact, FactQuery, FactStore, Insight, InsightStore, Scope,
+    StoreLocation, WorkspaceMemory,
 };
+use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::request::FindRequest;
 use kapsa_memory::{Reader, SearchMode, WriteOptions, optimize};
 use rusqlite::{Connection, params_from_iter};
@@ -105,7 +106,8 @@ impl Facts<'_> {
     fn fact(&self, index: u64) -> Fact {
         let mut rng = Rng::new(self.seed, index);
         let domain = rng.below(DOMAINS);
-        let mut tags = vec![format!("tag-{:03}", rng.below(TAGS)), format!("tag-{:03}", rng.below(TAGS))];
+        let mut tags =
+            vec![format!("tag-{:03}", rng.below(TAGS)), format!("tag-{:03}", rng.below(TAGS))];
         tags.sort();
         tags.dedup();
         let hidden = rng.chance(0.5);
@@ -115,7 +117,11 @@ impl Facts<'_> {
             domain: format!("domain-{domain:02}"),
             tags,
             confidence: (50 + rng.below(50)) as f64 / 100.0,
-            classification: if hidden { Classification::Confidential } else { Classification::Internal },
+            classification: if hidden {
+                Classification::Confidential
+            } else {
+                Classification::Internal
+            },
             source: format!("agent-{}", rng.below(10)),
             ..Fact::new(format!("f{index:07}"), self.text(&mut rng), MICROS_PER_DAY + index as i64)
         }
@@ -124,7 +130,8 @@ impl Facts<'_> {
     /// Some words in a row of a paragraph.
     fn text(&self, rng: &mut Rng) -> String {
         loop {
-            let words: Vec<&str> = self.pool.paragraph(rng.below(self.pool.len())).split_whitespace().collect();
+            let words: Vec<&str> =
+                self.pool.paragraph(rng.below(self.pool.len())).split_whitespace().collect();
             if words.len() >= WORDS {
                 let start = rng.below(words.len() - WORDS + 1);
                 return words[start..start + WORDS].join(" ");
@@ -146,7 +153,10 @@ impl Facts<'_> {
     fn insight(&self, index: u64) -> Insight {
         let about = self.fact(index * 11 % self.n);
         let text = self.text(&mut Rng::new(self.seed ^ 0x1, index));
-        Insight { domain: about.domain, ..Insight::new(format!("ins{index}"), AGENT, text, MICROS_PER_DAY) }
+        Insight {
+            domain: about.domain,
+            ..Insight::new(format!("ins{index}"), AGENT, text, MICROS_PER_DAY)
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = Fact> + '_ {
@@ -196,7 +206,8 @@ fn in_capsule(facts: &Facts<'_>, folder: &Path) -> Result<PathBuf> {
     }
     drop(store);
     let location = StoreLocation::new(&partial, WriteOptions::new(now));
-    let (episodes, insights) = (CapsuleEpisodicStore::new(location.clone()), CapsuleInsightStore::new(location));
+    let (episodes, insights) =
+        (CapsuleEpisodicStore::new(location.clone()), CapsuleInsightStore::new(location));
     (0..EPISODES).try_for_each(|index| episodes.store(&facts.episode(index)))?;
     (0..INSIGHTS).try_for_each(|index| insights.store(&facts.insight(index)))?;
     optimize(&partial, &WriteOptions::new(now), &mut |_, _| {})?;
@@ -223,8 +234,10 @@ fn in_sqlite(facts: &Facts<'_>, folder: &Path) -> Result<PathBuf> {
     connection.execute_batch(SCHEMA)?;
     let transaction = connection.transaction()?;
     {
-        let mut put = transaction.prepare("INSERT INTO fact VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?;
-        let mut put_text = transaction.prepare("INSERT INTO trigram(rowid, content) VALUES(?1,?2)")?;
+        let mut put =
+            transaction.prepare("INSERT INTO fact VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)")?;
+        let mut put_text =
+            transaction.prepare("INSERT INTO trigram(rowid, content) VALUES(?1,?2)")?;
         let mut put_tag = transaction.prepare("INSERT INTO tag VALUES(?1,?2)")?;
         for (id, fact) in (1i64..).zip(facts.all()) {
             let (tags, level) = (fact.tags.join(" "), fact.classification.rank());
@@ -263,7 +276,8 @@ fn asks(facts: &Facts<'_>, sort: &str) -> Vec<Ask> {
         let at = rng.below(WORDS - 3);
         let phrase = words[at..at + 3].join(" ");
         let part: String = fact.content.chars().skip(rng.below(20)).take(8).collect();
-        let (entity, domain, tag) = (Some(fact.entity.clone()), Some(fact.domain.clone()), fact.tags.first().cloned());
+        let (entity, domain, tag) =
+            (Some(fact.entity.clone()), Some(fact.domain.clone()), fact.tags.first().cloned());
         match sort {
             "entity" => Ask { entity, ..Ask::default() },
             "entity, domain" => Ask { entity, domain, ..Ask::default() },
@@ -278,12 +292,33 @@ fn asks(facts: &Facts<'_>, sort: &str) -> Vec<Ask> {
     (0..QUESTIONS).map(about).collect()
 }
 
-const SORTS: [&str; 8] =
-    ["entity", "entity, domain", "domain, tag", "tag", "entity, text", "domain, three words", "three words", "eight letters"];
+const SORTS: [&str; 8] = [
+    "entity",
+    "entity, domain",
+    "domain, tag",
+    "tag",
+    "entity, text",
+    "domain, three words",
+    "three words",
+    "eight letters",
+];
 
-fn questions(facts: &Facts<'_>, location: &StoreLocation, sqlite: &Connection, profile: &ClearanceProfile) -> Result<Table> {
-    let head =
-        ["facts by", "facts", "p50 ms", "p90", "p99", "to SQLite (p50)", "half hidden, to all seen (p50)", "SQLite: the same"];
+fn questions(
+    facts: &Facts<'_>,
+    location: &StoreLocation,
+    sqlite: &Connection,
+    profile: &ClearanceProfile,
+) -> Result<Table> {
+    let head = [
+        "facts by",
+        "facts",
+        "p50 ms",
+        "p90",
+        "p99",
+        "to SQLite (p50)",
+        "half hidden, to all seen (p50)",
+        "SQLite: the same",
+    ];
     let mut table = Table::new(head);
     let store = CapsuleFactStore::new(location.clone());
     for sort in SORTS {
@@ -299,7 +334,10 @@ fn questions(facts: &Facts<'_>, location: &StoreLocation, sqlite: &Connection, p
                         samples[at].push(ms);
                         samples[at + 2].push(sql_ms);
                         // Trigrams know no text of fewer than three letters, and fold letters otherwise outside ASCII.
-                        ensure!(found == sql_found || !ask.text.is_ascii(), "{ask:?}: {found} facts, SQLite {sql_found}");
+                        ensure!(
+                            found == sql_found || !ask.text.is_ascii(),
+                            "{ask:?}: {found} facts, SQLite {sql_found}"
+                        );
                     }
                 }
             }
@@ -333,7 +371,14 @@ fn rows(sqlite: &Connection, (sql, values): &(String, Vec<String>)) -> Result<us
 
 /// The same search with and without a clearance that hides half of the records.
 fn searches(facts: &Facts<'_>, capsule: &Path, profile: &ClearanceProfile) -> Result<Table> {
-    let mut table = Table::new(["find, top 10", "facts", "p50 ms", "p90", "p99", "half hidden, to all seen (p50)"]);
+    let mut table = Table::new([
+        "find, top 10",
+        "facts",
+        "p50 ms",
+        "p90",
+        "p99",
+        "half hidden, to all seen (p50)",
+    ]);
     let reader = Reader::open(capsule)?;
     let guarded = reader.as_principal(profile.clone());
     for (name, words) in [("two words", 2), ("five words", 5)] {
@@ -353,7 +398,8 @@ fn searches(facts: &Facts<'_>, capsule: &Path, profile: &ClearanceProfile) -> Re
             }
         }
         let [all, half] = &samples;
-        let figures = [figure(all.p50()), figure(all.p90()), figure(all.p99()), ratio(half.p50(), all.p50())];
+        let figures =
+            [figure(all.p50()), figure(all.p90()), figure(all.p99()), ratio(half.p50(), all.p50())];
         table.row([name.to_owned(), count(facts.n)].into_iter().chain(figures));
     }
     Ok(table)
@@ -365,7 +411,8 @@ fn writes(facts: &Facts<'_>, location: &StoreLocation) -> Result<Table> {
     let workspace = WorkspaceMemory::in_capsule(location.clone(), now);
     let samples: Samples = (0..QUESTIONS as u64)
         .map(|index| {
-            let fact = facts.fact(Rng::new(facts.seed ^ 0xC3, index).below(facts.n as usize) as u64);
+            let fact =
+                facts.fact(Rng::new(facts.seed ^ 0xC3, index).below(facts.n as usize) as u64);
             let (ms, near) = timed(|| Ok(workspace.store().near(&fact)?))?;
             ensure!(near.iter().any(|near| near.id == fact.id), "{} is not near itself", fact.id);
             Ok(ms)
@@ -382,14 +429,28 @@ fn writes(facts: &Facts<'_>, location: &StoreLocation) -> Result<Table> {
 }
 
 /// What an agent should know: 2,000 tokens at most.
-fn contexts(facts: &Facts<'_>, location: &StoreLocation, profile: &ClearanceProfile) -> Result<Table> {
-    let mut table = Table::new(["context, 2,000 tokens at most", "facts", "p50 ms", "p90", "p99", "tokens (median)"]);
+fn contexts(
+    facts: &Facts<'_>,
+    location: &StoreLocation,
+    profile: &ClearanceProfile,
+) -> Result<Table> {
+    let mut table = Table::new([
+        "context, 2,000 tokens at most",
+        "facts",
+        "p50 ms",
+        "p90",
+        "p99",
+        "tokens (median)",
+    ]);
     let workspace = WorkspaceMemory::in_capsule(location.clone(), now);
-    let memory = AgentMemory::in_capsule(AGENT, location, now).with_workspace(Arc::new(workspace)).with_clearance(profile.clone());
+    let memory = AgentMemory::in_capsule(AGENT, location, now)
+        .with_workspace(Arc::new(workspace))
+        .with_clearance(profile.clone());
     for sort in ["domain, query", "entity, query", "query", "nothing"] {
         let (mut times, mut tokens) = (Samples::default(), Samples::default());
         for index in 0..QUESTIONS as u64 {
-            let fact = facts.fact(Rng::new(facts.seed ^ 0x77, index).below(facts.n as usize) as u64);
+            let fact =
+                facts.fact(Rng::new(facts.seed ^ 0x77, index).below(facts.n as usize) as u64);
             let query = fact.content.split(' ').take(6).collect::<Vec<_>>().join(" ");
             let scope = match sort {
                 "domain, query" => Scope { domain: fact.domain, query, ..Scope::default() },
@@ -402,7 +463,8 @@ fn contexts(facts: &Facts<'_>, location: &StoreLocation, profile: &ClearanceProf
             times.push(ms);
             tokens.push(context.tokens() as f64);
         }
-        let figures = [figure(times.p50()), figure(times.p90()), figure(times.p99()), figure(tokens.p50())];
+        let figures =
+            [figure(times.p50()), figure(times.p90()), figure(times.p99()), figure(tokens.p50())];
         table.row([sort.to_owned(), count(facts.n)].into_iter().chain(figures));
     }
     Ok(table)

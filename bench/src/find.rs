@@ -33,7 +33,13 @@ struct Row {
 }
 
 /// Times a process per query for each engine, the engines taking turns, in each mode.
-pub fn measure(tools: &Tools, dataset: &Dataset, engines: &[Engine], runs: usize, rebuild: bool) -> Result<Table> {
+pub fn measure(
+    tools: &Tools,
+    dataset: &Dataset,
+    engines: &[Engine],
+    runs: usize,
+    rebuild: bool,
+) -> Result<Table> {
     let mut ready = Vec::new();
     for &engine in engines.iter().filter(|&&engine| engine != Engine::Memvid) {
         if engine.prepare(tools, dataset, rebuild)? {
@@ -42,7 +48,17 @@ pub fn measure(tools: &Tools, dataset: &Dataset, engines: &[Engine], runs: usize
     }
     sync_all();
     let queries = dataset.queries()?;
-    let head = ["cold find", "mode", "records", "p50 ms", "p90", "max", "to unfiltered", "mean hits", "runs"];
+    let head = [
+        "cold find",
+        "mode",
+        "records",
+        "p50 ms",
+        "p90",
+        "max",
+        "to unfiltered",
+        "mean hits",
+        "runs",
+    ];
     let mut table = Table::new(head);
     let warm = pass(tools, dataset, &ready, &queries, runs, Mode::Warm)?;
     add_rows(&mut table, &warm, &warm, "warm cache", dataset.n);
@@ -57,8 +73,20 @@ pub fn measure(tools: &Tools, dataset: &Dataset, engines: &[Engine], runs: usize
     Ok(table)
 }
 
-fn pass(tools: &Tools, dataset: &Dataset, engines: &[Engine], queries: &[String], runs: usize, mode: Mode) -> Result<Vec<Row>> {
-    let row = |&engine: &Engine| Row { engine, store: dataset.store(engine.store_name()), samples: Samples::default(), hits: 0 };
+fn pass(
+    tools: &Tools,
+    dataset: &Dataset,
+    engines: &[Engine],
+    queries: &[String],
+    runs: usize,
+    mode: Mode,
+) -> Result<Vec<Row>> {
+    let row = |&engine: &Engine| Row {
+        engine,
+        store: dataset.store(engine.store_name()),
+        samples: Samples::default(),
+        hits: 0,
+    };
     let mut rows: Vec<Row> = engines.iter().map(row).collect();
     for row in rows.iter().filter(|_| mode != Mode::Cold) {
         read_through(&row.store)?;

@@ -30,7 +30,8 @@ struct Row {
 pub fn measure(tools: &Tools, dataset: &Dataset, runs: usize) -> Result<Table> {
     let kapsa = tools.kapsa().map(|_| Loader::Kapsa);
     let loaders = kapsa.into_iter().chain([Loader::Tantivy("en_stem"), Loader::Tantivy("default")]);
-    let mut rows: Vec<Row> = loaders.map(|loader| Row { loader, ms: Samples::default(), peak: 0, disk: 0 }).collect();
+    let mut rows: Vec<Row> =
+        loaders.map(|loader| Row { loader, ms: Samples::default(), peak: 0, disk: 0 }).collect();
     for _ in 0..runs {
         for row in &mut rows {
             row.run(tools, dataset)?;
@@ -68,7 +69,12 @@ impl Row {
         let command = self.loader.command(tools, &store)?;
         sync_all();
         let report = dataset.scratch("peak.txt")?;
-        let (ran, peak) = run_with_peak(&tools.peer_path("bench-launch")?, &command, &report, Some(&dataset.corpus()))?;
+        let (ran, peak) = run_with_peak(
+            &tools.peer_path("bench-launch")?,
+            &command,
+            &report,
+            Some(&dataset.corpus()),
+        )?;
         self.ms.push(ran.ms);
         self.peak = self.peak.max(peak);
         self.disk = disk_bytes(&store);
@@ -80,7 +86,16 @@ fn table(rows: &[Row], dataset: &Dataset) -> Result<Table> {
     let raw = dataset.raw_bytes()?;
     let stemmed = rows.iter().find(|row| row.loader == Loader::Tantivy("en_stem"));
     let base = stemmed.map_or(f64::NAN, |row| row.ms.p50());
-    let head = ["load", "p50 s", "records/s", "raw MB/s", "throughput to en_stem", "peak RSS MB", "disk MB", "disk to raw"];
+    let head = [
+        "load",
+        "p50 s",
+        "records/s",
+        "raw MB/s",
+        "throughput to en_stem",
+        "peak RSS MB",
+        "disk MB",
+        "disk to raw",
+    ];
     let mut table = Table::new(head);
     for row in rows {
         let seconds = row.ms.p50() / 1e3;

@@ -214,7 +214,10 @@ impl Common {
 
     fn engines(&self) -> Vec<Engine> {
         let kapsa = (!self.peers_only).then_some(Engine::Kapsa);
-        kapsa.into_iter().chain(self.peers.iter().copied().filter(|&peer| peer != Engine::Kapsa)).collect()
+        kapsa
+            .into_iter()
+            .chain(self.peers.iter().copied().filter(|&peer| peer != Engine::Kapsa))
+            .collect()
     }
 
     /// The tools are looked for first: a missing program should not cost the making of a corpus.
@@ -249,7 +252,8 @@ impl Measure {
                 Ok(vec![open::measure(&tools, &dataset, *runs, common.rebuild)?])
             }
             Self::Runs { runs, common } => {
-                let (tools, dataset) = common.prepare((runs::SIBLINGS * runs::RECORDS_EACH) as u64)?;
+                let (tools, dataset) =
+                    common.prepare((runs::SIBLINGS * runs::RECORDS_EACH) as u64)?;
                 runs::measure(&tools, &dataset, *runs)
             }
             Self::Readers { n, commits, common } => {
@@ -258,8 +262,18 @@ impl Measure {
             }
             #[cfg(feature = "library")]
             Self::Facts { n, common } => {
-                let sources = if common.source.is_empty() { default_sources() } else { common.source.clone() };
-                kapsa_bench::facts::measure(&Pool::read(&sources)?, &common.dir, common.seed, *n, common.rebuild)
+                let sources = if common.source.is_empty() {
+                    default_sources()
+                } else {
+                    common.source.clone()
+                };
+                kapsa_bench::facts::measure(
+                    &Pool::read(&sources)?,
+                    &common.dir,
+                    common.seed,
+                    *n,
+                    common.rebuild,
+                )
             }
             #[cfg(feature = "library")]
             Self::Warm { n, common } => {

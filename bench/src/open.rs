@@ -22,9 +22,15 @@ pub fn measure(tools: &Tools, dataset: &Dataset, runs: usize, rebuild: bool) -> 
             samples[at].push(run(command)?.ms);
         }
     }
-    let mut table = Table::new(["open", "records", "p50 ms", "p90", "max", "to bare", "peak RSS MB"]);
+    let mut table =
+        Table::new(["open", "records", "p50 ms", "p90", "max", "to bare", "peak RSS MB"]);
     for ((name, command), s) in rows.iter().zip(&samples) {
-        let (_, peak) = run_with_peak(&tools.peer_path("bench-launch")?, command, &dataset.scratch("peak.txt")?, None)?;
+        let (_, peak) = run_with_peak(
+            &tools.peer_path("bench-launch")?,
+            command,
+            &dataset.scratch("peak.txt")?,
+            None,
+        )?;
         let cells = [
             count(dataset.n),
             figure(s.p50()),

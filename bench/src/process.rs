@@ -34,14 +34,20 @@ pub fn run(command: &mut Command) -> Result<Ran> {
 /// Runs `command` through the launcher and also returns its peak resident set in bytes.
 ///
 /// Linux carries the peak of the process that spawned over to its child, so the one that spawns must be small: `launcher` is.
-pub fn run_with_peak(launcher: &Path, command: &Command, report: &Path, stdin: Option<&Path>) -> Result<(Ran, u64)> {
+pub fn run_with_peak(
+    launcher: &Path,
+    command: &Command,
+    report: &Path,
+    stdin: Option<&Path>,
+) -> Result<(Ran, u64)> {
     let mut launched = Command::new(launcher);
     launched.arg(report).arg(command.get_program()).args(command.get_args());
     if let Some(stdin) = stdin {
         launched.stdin(open(stdin)?);
     }
     let ran = run(&mut launched)?;
-    let kib: u64 = fs::read_to_string(report)?.trim().parse().context("the launcher's report is a number")?;
+    let kib: u64 =
+        fs::read_to_string(report)?.trim().parse().context("the launcher's report is a number")?;
     Ok((ran, kib * 1024))
 }
 
@@ -108,7 +114,8 @@ impl Tools {
 
     /// The path of `kapsa`, or the reason why there is nothing to measure.
     pub fn require_kapsa(&self) -> Result<&Path> {
-        self.kapsa().context("this benchmark measures kapsa alone: --peers-only leaves nothing to do")
+        self.kapsa()
+            .context("this benchmark measures kapsa alone: --peers-only leaves nothing to do")
     }
 
     /// A command of the peer program `name`.

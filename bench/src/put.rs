@@ -37,7 +37,13 @@ pub struct Timed {
 
 /// Times `runs` puts of each row at the size of each data set. All rows of all sizes take turns, so that a busy moment of the
 /// machine is shared by all.
-pub fn measure(tools: &Tools, datasets: &[Dataset], engines: &[Engine], runs: usize, rebuild: bool) -> Result<Vec<Timed>> {
+pub fn measure(
+    tools: &Tools,
+    datasets: &[Dataset],
+    engines: &[Engine],
+    runs: usize,
+    rebuild: bool,
+) -> Result<Vec<Timed>> {
     let texts = datasets.first().context("no size was asked for")?.extra_texts()?;
     let mut lanes = vec![Lane::new(Row::Exit, 0)];
     for dataset in datasets {
@@ -85,7 +91,11 @@ impl Lane {
             }
             Err(error) if self.row.is_peer() => {
                 self.failed = true;
-                eprintln!("stopped: {} after {} puts: {error:#}", self.row.name(), self.samples.len());
+                eprintln!(
+                    "stopped: {} after {} puts: {error:#}",
+                    self.row.name(),
+                    self.samples.len()
+                );
                 Ok(())
             }
             Err(error) => Err(error),
@@ -93,7 +103,13 @@ impl Lane {
     }
 }
 
-fn rows(tools: &Tools, dataset: &Dataset, engines: &[Engine], texts: &[String], rebuild: bool) -> Result<Vec<Row>> {
+fn rows(
+    tools: &Tools,
+    dataset: &Dataset,
+    engines: &[Engine],
+    texts: &[String],
+    rebuild: bool,
+) -> Result<Vec<Row>> {
     let mut stores = Vec::new();
     for &engine in engines {
         if engine.prepare(tools, dataset, rebuild)? {
@@ -154,12 +170,24 @@ impl Row {
 
 /// The table of all sizes: each row against (a) of the same size and against itself at the smallest size.
 pub fn table(timed: &[Timed]) -> Table {
-    let mut table = Table::new(["cold put", "records", "p50 ms", "p90", "max", "to (a)", "to smallest", "runs"]);
+    let mut table = Table::new([
+        "cold put",
+        "records",
+        "p50 ms",
+        "p90",
+        "max",
+        "to (a)",
+        "to smallest",
+        "runs",
+    ]);
     let smallest_n = timed.iter().map(|row| row.n).filter(|&n| n > 0).min().unwrap_or(0);
     for row in timed {
         let key = row_key(&row.name);
-        let bare = p50_of(timed, |other| other.n == row.n.max(smallest_n) && other.name.starts_with("(a)"));
-        let smallest = timed.iter().filter(|other| row_key(&other.name) == key).map(|other| other.n).min();
+        let bare = p50_of(timed, |other| {
+            other.n == row.n.max(smallest_n) && other.name.starts_with("(a)")
+        });
+        let smallest =
+            timed.iter().filter(|other| row_key(&other.name) == key).map(|other| other.n).min();
         let first = p50_of(timed, |other| Some(other.n) == smallest && row_key(&other.name) == key);
         let s = &row.samples;
         table.row([
@@ -194,7 +222,16 @@ pub fn long(tools: &Tools, dataset: &Dataset, runs: usize, rebuild: bool) -> Res
     for text in texts.iter().cycle().take(runs) {
         samples.push(run(&mut Engine::Kapsa.put(tools, &store, text)?)?.ms);
     }
-    let mut table = Table::new(["consecutive puts", "records", "p50 ms", "p90", "p99", "max", "max to p50", "dearest at"]);
+    let mut table = Table::new([
+        "consecutive puts",
+        "records",
+        "p50 ms",
+        "p90",
+        "p99",
+        "max",
+        "max to p50",
+        "dearest at",
+    ]);
     table.row([
         samples.len().to_string(),
         count(dataset.n),

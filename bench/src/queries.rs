@@ -21,9 +21,9 @@ const COMMON_MIN: f64 = 0.02;
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 3..=20;
 /// Words that engines may drop from a query; leaving them out keeps the engines comparable.
 const STOP_WORDS: [&str; 36] = [
-    "and", "are", "but", "for", "into", "not", "such", "that", "the", "their", "then", "there", "these", "they", "this", "was",
-    "will", "with", "all", "any", "can", "from", "has", "have", "how", "its", "may", "our", "out", "what", "when", "where",
-    "which", "who", "you", "your",
+    "and", "are", "but", "for", "into", "not", "such", "that", "the", "their", "then", "there",
+    "these", "they", "this", "was", "will", "with", "all", "any", "can", "from", "has", "have",
+    "how", "its", "may", "our", "out", "what", "when", "where", "which", "who", "you", "your",
 ];
 
 /// The distinct words of each sampled record, and in how many records a word is.
@@ -50,7 +50,8 @@ pub fn from_corpus(path: &Path, seed: u64) -> Result<Vec<String>> {
 impl Sample {
     fn read(path: &Path) -> Result<Self> {
         let lines = || -> Result<_> {
-            let file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
+            let file =
+                File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
             Ok(BufReader::with_capacity(1 << 20, file).lines())
         };
         let step = lines()?.count().div_ceil(SAMPLE_RECORDS_MAX).max(1);
@@ -109,7 +110,9 @@ impl Sample {
 
 fn words(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| WORD_BYTES.contains(&word.len()) && word.bytes().all(|b| b.is_ascii_alphabetic()))
+        .filter(|word| {
+            WORD_BYTES.contains(&word.len()) && word.bytes().all(|b| b.is_ascii_alphabetic())
+        })
         .map(str::to_ascii_lowercase)
         .filter(|word| !STOP_WORDS.contains(&word.as_str()))
         .collect()

@@ -54,7 +54,13 @@ pub fn measure(tools: &Tools, dataset: &Dataset, commits: usize, rebuild: bool) 
     report(&written?, &seen)
 }
 
-fn write(tools: &Tools, store: &Path, texts: &[String], commits: usize, shared: &Shared) -> Result<Samples> {
+fn write(
+    tools: &Tools,
+    store: &Path,
+    texts: &[String],
+    commits: usize,
+    shared: &Shared,
+) -> Result<Samples> {
     let mut samples = Samples::default();
     for text in texts.iter().cycle().take(commits) {
         let ran = run(&mut Engine::Kapsa.put(tools, store, text)?).context("the writer failed")?;
@@ -72,11 +78,17 @@ fn read(tools: &Tools, kapsa: &Path, store: &Path, queries: &[String], shared: &
         if shared.done.load(Ordering::Acquire) {
             break;
         }
-        let found = Engine::Kapsa.find(tools, store, query, false).and_then(|mut find| run(&mut find));
+        let found =
+            Engine::Kapsa.find(tools, store, query, false).and_then(|mut find| run(&mut find));
         keep(&mut seen.find, &mut seen.failures, found.map(|ran| ran.ms));
-        let uri = shared.newest_uri.lock().expect("the writer does not panic while it holds this").clone();
+        let uri = shared
+            .newest_uri
+            .lock()
+            .expect("the writer does not panic while it holds this")
+            .clone();
         if let Some(uri) = uri {
-            let got = run(Command::new(kapsa).args(["get", &uri, "--json", "--capsule"]).arg(store));
+            let got =
+                run(Command::new(kapsa).args(["get", &uri, "--json", "--capsule"]).arg(store));
             keep(&mut seen.get, &mut seen.failures, got.map(|ran| ran.ms));
         }
         seen.ask(kapsa, store);
@@ -114,7 +126,9 @@ fn sequence(info: &str) -> Result<u64> {
 /// The value called `name`, at the top or below it.
 fn lookup<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
-        Value::Object(fields) => fields.get(name).or_else(|| fields.values().find_map(|field| lookup(field, name))),
+        Value::Object(fields) => {
+            fields.get(name).or_else(|| fields.values().find_map(|field| lookup(field, name)))
+        }
         Value::Array(items) => items.iter().find_map(|item| lookup(item, name)),
         _ => None,
     }
@@ -122,17 +136,36 @@ fn lookup<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 
 fn report(written: &Samples, seen: &Seen) -> Result<Table> {
     let mut table = Table::new(["while writing", "runs", "p50 ms", "p90", "p99", "max"]);
-    for (name, s) in [("put (writer)", written), ("find", &seen.find), ("get", &seen.get), ("info", &seen.info)] {
-        let cells = [s.len().to_string(), figure(s.p50()), figure(s.p90()), figure(s.p99()), figure(s.max())];
+    for (name, s) in
+        [("put (writer)", written), ("find", &seen.find), ("get", &seen.get), ("info", &seen.info)]
+    {
+        let cells = [
+            s.len().to_string(),
+            figure(s.p50()),
+            figure(s.p90()),
+            figure(s.p99()),
+            figure(s.max()),
+        ];
         table.row([name.to_owned()].into_iter().chain(cells));
     }
     let failed = seen.failures.len();
     table.row(["reader errors".to_owned(), failed.to_string()].into_iter().chain(dashes()));
-    table.row(["sequence went back".to_owned(), seen.backwards.to_string()].into_iter().chain(dashes()));
+    table.row(
+        ["sequence went back".to_owned(), seen.backwards.to_string()].into_iter().chain(dashes()),
+    );
     if failed + seen.backwards > 0 {
         println!("{table}");
-        let shown = seen.failures.iter().take(FAILURES_SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
-        bail!("readers must not fail nor see the past: {failed} errors, {} steps back; {shown}", seen.backwards);
+        let shown = seen
+            .failures
+            .iter()
+            .take(FAILURES_SHOWN)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("; ");
+        bail!(
+            "readers must not fail nor see the past: {failed} errors, {} steps back; {shown}",
+            seen.backwards
+        );
     }
     Ok(table)
 }

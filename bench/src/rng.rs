@@ -7,13 +7,18 @@ pub struct Rng(u64);
 impl Rng {
     /// A generator for item `index` of the stream `seed`.
     pub fn new(seed: u64, index: u64) -> Self {
-        let mut rng = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ index.wrapping_mul(0xD1B5_4A32_D192_ED03));
+        let mut rng = Self(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ index.wrapping_mul(0xD1B5_4A32_D192_ED03),
+        );
         rng.next();
         rng
     }
 
     /// The next 64 random bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-    #[allow(clippy::should_implement_trait, reason = "an endless stream; an Option would only be unwrapped")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "an endless stream; an Option would only be unwrapped"
+    )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

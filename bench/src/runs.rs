@@ -40,7 +40,8 @@ struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     fn new(kapsa: &'a Path, dataset: &Dataset, layout: Layout) -> Result<Self> {
-        let root = dataset.store(if layout == Layout::Branches { "run-branches" } else { "run-files" });
+        let root =
+            dataset.store(if layout == Layout::Branches { "run-branches" } else { "run-files" });
         if root.exists() {
             fs::remove_dir_all(&root)?;
         }
@@ -63,7 +64,9 @@ impl<'a> Kept<'a> {
     fn place(&self, task: &str) -> [String; 2] {
         match self.layout {
             Layout::Branches => ["--branch".to_owned(), format!("run/{RUN}/{task}")],
-            Layout::Files => ["--capsule".to_owned(), format!(".kapsa/runs/{RUN}/tasks/{task}.kapsa")],
+            Layout::Files => {
+                ["--capsule".to_owned(), format!(".kapsa/runs/{RUN}/tasks/{task}.kapsa")]
+            }
         }
     }
 
@@ -71,14 +74,25 @@ impl<'a> Kept<'a> {
         self.run(&["start", "--run", RUN, "--title", "A run to be measured"])?;
         let tasks: Vec<String> = (0..SIBLINGS).map(|n| format!("task-{n:02}")).collect();
         for task in tasks.iter().map(String::as_str).chain(["own"]) {
-            self.run(&["task", "start", task, "--run", RUN, "--title", "How the parser reads a record from the file"])?;
+            self.run(&[
+                "task",
+                "start",
+                task,
+                "--run",
+                RUN,
+                "--title",
+                "How the parser reads a record from the file",
+            ])?;
         }
         let mut lines = lines.iter().cycle();
         for _ in 0..RECORDS_EACH / TURN_RECORDS {
             for task in &tasks {
                 let some: Vec<&str> = lines.by_ref().take(TURN_RECORDS).copied().collect();
                 fs::write(scratch, some.join("\n"))?;
-                run(self.command(&["put", "--json", "-"]).args(self.place(task)).stdin(fs::File::open(scratch)?))?;
+                run(self
+                    .command(&["put", "--json", "-"])
+                    .args(self.place(task))
+                    .stdin(fs::File::open(scratch)?))?;
             }
         }
         Ok(())
@@ -93,7 +107,8 @@ impl<'a> Kept<'a> {
         let mut ms = 0.0;
         for n in 0..SIBLINGS {
             let query = "How the parser reads a record from the file";
-            let mut command = self.command(&["find", query, "-k", CHUNKS, "--mode", "lex", "--json"]);
+            let mut command =
+                self.command(&["find", query, "-k", CHUNKS, "--mode", "lex", "--json"]);
             ms += run(command.args(self.place(&format!("task-{n:02}"))))?.ms;
         }
         Ok(ms)
@@ -112,7 +127,11 @@ pub fn measure(tools: &Tools, dataset: &Dataset, runs: usize) -> Result<Vec<Tabl
         kept.fill(&lines, &dataset.store("turn.jsonl"))?;
     }
     sync_all();
-    Ok(vec![contexts(&kept, runs)?, records(&kept, &dataset.extra_texts()?, runs)?, workers(&kept)?])
+    Ok(vec![
+        contexts(&kept, runs)?,
+        records(&kept, &dataset.extra_texts()?, runs)?,
+        workers(&kept)?,
+    ])
 }
 
 fn contexts(kept: &[Kept<'_>; 2], runs: usize) -> Result<Table> {
@@ -129,9 +148,21 @@ fn contexts(kept: &[Kept<'_>; 2], runs: usize) -> Result<Table> {
             }
         }
     }
-    let mut table =
-        Table::new(["context over 50 siblings of 200 records", "layout", "p50 ms", "p90", "max", "to one process", "runs"]);
-    let rows = [("run context", "branches"), ("run context", "files"), ("50 × find", "branches"), ("50 × find", "files")];
+    let mut table = Table::new([
+        "context over 50 siblings of 200 records",
+        "layout",
+        "p50 ms",
+        "p90",
+        "max",
+        "to one process",
+        "runs",
+    ]);
+    let rows = [
+        ("run context", "branches"),
+        ("run context", "files"),
+        ("50 × find", "branches"),
+        ("50 × find", "files"),
+    ];
     for (at, (what, layout)) in rows.into_iter().enumerate() {
         let s = &samples[at];
         let base = samples[at % 2].p50();
@@ -154,8 +185,25 @@ fn records(kept: &[Kept<'_>; 2], texts: &[String], runs: usize) -> Result<Table>
         let (mut record, mut put) = (Samples::default(), Samples::default());
         for (n, text) in texts.iter().cycle().take(runs).enumerate() {
             let task = format!("task-{:02}", n % SIBLINGS);
-            record.push(kept.run(&["record", "--run", RUN, "--task", &task, "--role", "builder", &format!("--text={text}")])?.ms);
-            put.push(run(kept.command(&["put", &format!("--text={text}"), "--json"]).args(kept.place(&task)))?.ms);
+            record.push(
+                kept.run(&[
+                    "record",
+                    "--run",
+                    RUN,
+                    "--task",
+                    &task,
+                    "--role",
+                    "builder",
+                    &format!("--text={text}"),
+                ])?
+                .ms,
+            );
+            put.push(
+                run(kept
+                    .command(&["put", &format!("--text={text}"), "--json"])
+                    .args(kept.place(&task)))?
+                .ms,
+            );
         }
         let layout = if kept.layout == Layout::Branches { "branches" } else { "files" };
         for (what, s) in [("run record", &record), ("put", &put)] {
@@ -174,27 +222,41 @@ fn records(kept: &[Kept<'_>; 2], texts: &[String], runs: usize) -> Result<Table>
 
 /// Workers that record at once, each with processes of its own.
 fn workers(kept: &[Kept<'_>; 2]) -> Result<Table> {
-    let mut table = Table::new(["16 workers at once", "layout", "recorded", "found again", "ms in all"]);
+    let mut table =
+        Table::new(["16 workers at once", "layout", "recorded", "found again", "ms in all"]);
     for kept in kept {
         let start = std::time::Instant::now();
         let worker = |worker: usize| -> Result<()> {
             for n in 0..EACH {
-                let (task, text) = (format!("crowd-{}", worker / 2), format!("worker {worker} output {n}"));
-                kept.run(&["record", "--run", RUN, "--task", &task, "--role", "builder", "--strict", "--text", &text])?;
+                let (task, text) =
+                    (format!("crowd-{}", worker / 2), format!("worker {worker} output {n}"));
+                kept.run(&[
+                    "record", "--run", RUN, "--task", &task, "--role", "builder", "--strict",
+                    "--text", &text,
+                ])?;
             }
             Ok(())
         };
         std::thread::scope(|scope| {
-            let all: Vec<_> = (0..WORKERS).map(|number| scope.spawn(move || worker(number))).collect();
+            let all: Vec<_> =
+                (0..WORKERS).map(|number| scope.spawn(move || worker(number))).collect();
             all.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
         })?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let status: serde_json::Value = serde_json::from_str(&kept.run(&["status", "--run", RUN])?.stdout)?;
+        let status: serde_json::Value =
+            serde_json::from_str(&kept.run(&["status", "--run", RUN])?.stdout)?;
         let tasks = status["tasks"].as_array().context("a run has tasks")?.iter();
-        let crowd = tasks.filter(|task| task["task"].as_str().is_some_and(|id| id.starts_with("crowd-")));
+        let crowd =
+            tasks.filter(|task| task["task"].as_str().is_some_and(|id| id.starts_with("crowd-")));
         let found: u64 = crowd.filter_map(|task| task["output_count"].as_u64()).sum();
         let layout = if kept.layout == Layout::Branches { "branches" } else { "files" };
-        table.row([String::new(), layout.to_owned(), (WORKERS * EACH).to_string(), found.to_string(), figure(ms)]);
+        table.row([
+            String::new(),
+            layout.to_owned(),
+            (WORKERS * EACH).to_string(),
+            found.to_string(),
+            figure(ms),
+        ]);
     }
     Ok(table)
 }

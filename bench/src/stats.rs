@@ -72,7 +72,10 @@ mod tests {
     #[test]
     fn quantiles_are_nearest_ranks() {
         let samples: Samples = (1..=10).rev().map(f64::from).collect();
-        assert_eq!((samples.p50(), samples.p90(), samples.p99(), samples.max()), (5.0, 9.0, 10.0, 10.0));
+        assert_eq!(
+            (samples.p50(), samples.p90(), samples.p99(), samples.max()),
+            (5.0, 9.0, 10.0, 10.0)
+        );
         assert!(Samples::default().p50().is_nan());
     }
 }

@@ -14,8 +14,16 @@ use crate::table::Table;
 const SYNC_CALLS: &str = "fsync,fdatasync,sync_file_range,msync";
 
 /// Counts the syncs of one put of each engine; fails unless that of kapsa makes exactly one.
-pub fn measure(tools: &Tools, dataset: &Dataset, engines: &[Engine], rebuild: bool) -> Result<Table> {
-    ensure!(run(Command::new("strace").arg("-V")).is_ok(), "counting syncs needs strace, which is not here");
+pub fn measure(
+    tools: &Tools,
+    dataset: &Dataset,
+    engines: &[Engine],
+    rebuild: bool,
+) -> Result<Table> {
+    ensure!(
+        run(Command::new("strace").arg("-V")).is_ok(),
+        "counting syncs needs strace, which is not here"
+    );
     let texts = dataset.extra_texts()?;
     let mut table = Table::new(["one put", "syncs", "calls"]);
     let mut kapsa = None;
@@ -50,10 +58,15 @@ fn parse(report: &str) -> Result<(u64, String)> {
     let (mut total, mut calls) = (0, Vec::new());
     for line in report.lines() {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        let Some(name) = cells.last().filter(|name| SYNC_CALLS.split(',').any(|call| call == **name)) else {
+        let Some(name) =
+            cells.last().filter(|name| SYNC_CALLS.split(',').any(|call| call == **name))
+        else {
             continue;
         };
-        let times: u64 = cells.get(3).and_then(|cell| cell.parse().ok()).context("strace prints calls in its fourth column")?;
+        let times: u64 = cells
+            .get(3)
+            .and_then(|cell| cell.parse().ok())
+            .context("strace prints calls in its fourth column")?;
         total += times;
         calls.push(format!("{name} {times}"));
     }

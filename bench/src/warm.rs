@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use kapsa_memory::stats;
 use kapsa_memory::Reader;
 use kapsa_memory::request::FindRequest;
+use kapsa_memory::stats;
 use tantivy::collector::TopDocs;
 use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
@@ -46,12 +46,30 @@ pub fn measure(tools: &Tools, dataset: &Dataset, rebuild: bool) -> Result<Vec<Ta
     let segments = stats(&reader, false)?.segment_count.max(1);
     let bare = Bare::open(&tantivy_with(tools, dataset, segments)?)?;
     let queries = dataset.queries()?;
-    Ok(vec![searches(&reader, &bare, &queries, dataset.n, segments)?, reads(&reader, &store, dataset.n)?])
+    Ok(vec![
+        searches(&reader, &bare, &queries, dataset.n, segments)?,
+        reads(&reader, &store, dataset.n)?,
+    ])
 }
 
-fn searches(reader: &Reader, bare: &Bare, queries: &[String], n: u64, segments: usize) -> Result<Table> {
+fn searches(
+    reader: &Reader,
+    bare: &Bare,
+    queries: &[String],
+    n: u64,
+    segments: usize,
+) -> Result<Table> {
     let segments = format!("{segments} segments");
-    let head = ["warm search, top 10", "records", segments.as_str(), "p50 ms", "p90", "p99", "to tantivy (p50)", "to OR (p50)"];
+    let head = [
+        "warm search, top 10",
+        "records",
+        segments.as_str(),
+        "p50 ms",
+        "p90",
+        "p99",
+        "to tantivy (p50)",
+        "to OR (p50)",
+    ];
     let mut table = Table::new(head);
     let mut or = [f64::NAN; 2];
     for (name, ask) in [("OR", Ask::Or), ("AND", Ask::And), ("OR, 1% filter", Ask::Sample)] {
@@ -60,7 +78,13 @@ fn searches(reader: &Reader, bare: &Bare, queries: &[String], n: u64, segments: 
             or = [kapsa.p50(), tantivy.p50()];
         }
         for (engine, s, or) in [("kapsa", &kapsa, or[0]), ("tantivy", &tantivy, or[1])] {
-            let figures = [figure(s.p50()), figure(s.p90()), figure(s.p99()), ratio(s.p50(), tantivy.p50()), ratio(s.p50(), or)];
+            let figures = [
+                figure(s.p50()),
+                figure(s.p90()),
+                figure(s.p99()),
+                ratio(s.p50(), tantivy.p50()),
+                ratio(s.p50(), or),
+            ];
             table.row([name.to_owned(), count(n), engine.to_owned()].into_iter().chain(figures));
         }
     }
@@ -75,7 +99,9 @@ fn alternate(reader: &Reader, bare: &Bare, queries: &[String], ask: Ask) -> Resu
             let request = request(query, ask);
             let plan = bare.plan(query, ask)?;
             let kapsa = timed(|| Ok(reader.find(&request)?))?;
-            let tantivy = timed(|| Ok(bare.searcher.search(&plan, &TopDocs::with_limit(HITS).order_by_score())?))?;
+            let tantivy = timed(|| {
+                Ok(bare.searcher.search(&plan, &TopDocs::with_limit(HITS).order_by_score())?)
+            })?;
             if round == 1 {
                 samples[0].push(kapsa);
                 samples[1].push(tantivy);
@@ -106,8 +132,10 @@ fn reads(reader: &Reader, store: &Path, n: u64) -> Result<Table> {
     for _ in 0..READS {
         uris.push(reader.record(1 + rng.below(n as usize) as u64)?.uri);
     }
-    let get: Samples = uris.iter().map(|uri| timed(|| Ok(reader.get(uri)?))).collect::<Result<_>>()?;
-    let open: Samples = (0..OPENS).map(|_| timed(|| Ok(Reader::open(store)?))).collect::<Result<_>>()?;
+    let get: Samples =
+        uris.iter().map(|uri| timed(|| Ok(reader.get(uri)?))).collect::<Result<_>>()?;
+    let open: Samples =
+        (0..OPENS).map(|_| timed(|| Ok(Reader::open(store)?))).collect::<Result<_>>()?;
     let mut table = Table::new(["warm, in process", "records", "p50 ms", "p90", "p99"]);
     for (name, s) in [("get by URI", &get), ("open", &open)] {
         table.row([name.to_owned(), count(n), figure(s.p50()), figure(s.p90()), figure(s.p99())]);
@@ -133,7 +161,10 @@ fn tantivy_with(tools: &Tools, dataset: &Dataset, segments: usize) -> Result<Pat
         let records = (dataset.n as usize).div_ceil(segments);
         command.args(["stored=no".to_owned(), format!("segment={records}")]);
         let seconds = run_within(&mut command, &dataset.corpus(), BUILD_TIME_MAX)?;
-        ensure!(seconds.is_some(), "tantivy took more than {BUILD_TIME_MAX:?} to make {segments} segments");
+        ensure!(
+            seconds.is_some(),
+            "tantivy took more than {BUILD_TIME_MAX:?} to make {segments} segments"
+        );
         std::fs::write(done, "")?;
     }
     Ok(store)
@@ -167,9 +198,11 @@ impl Bare {
         if ask != Ask::Sample {
             return Ok(words);
         }
-        let tag = TermQuery::new(Term::from_field_text(self.tag, SAMPLE_TAG), IndexRecordOption::Basic);
+        let tag =
+            TermQuery::new(Term::from_field_text(self.tag, SAMPLE_TAG), IndexRecordOption::Basic);
         let filter: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(tag), 0.0));
-        let both: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, Box::new(words)), (Occur::Must, filter)];
+        let both: Vec<(Occur, Box<dyn Query>)> =
+            vec![(Occur::Must, Box::new(words)), (Occur::Must, filter)];
         Ok(BooleanQuery::new(both))
     }
 }

@@ -15,14 +15,17 @@ const SCHEMA: &str = "
         domain TEXT, created_at TEXT);
     CREATE TABLE tag(tag TEXT, id INTEGER, PRIMARY KEY(tag, id)) WITHOUT ROWID;
     CREATE VIRTUAL TABLE lexical USING fts5(title, text, content='record', content_rowid='id', tokenize='porter unicode61');";
-const PUT_RECORD: &str = "INSERT INTO record(title, text, kind, label, agent, entity, domain, created_at)
+const PUT_RECORD: &str =
+    "INSERT INTO record(title, text, kind, label, agent, entity, domain, created_at)
     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 const PUT_LEXICAL: &str = "INSERT INTO lexical(rowid, title, text) VALUES(?1, ?2, ?3)";
 const PUT_TAG: &str = "INSERT OR IGNORE INTO tag(tag, id) VALUES(?1, ?2)";
-const FIND: &str = "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
+const FIND: &str =
+    "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
     ORDER BY rank LIMIT ?2";
 /// The plus keeps SQLite from asking the index once for each record that carries the tag, which is far slower.
-const FIND_TAGGED: &str = "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
+const FIND_TAGGED: &str =
+    "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
     AND +l.rowid IN (SELECT id FROM tag WHERE tag = ?3) ORDER BY rank LIMIT ?2";
 
 fn main() -> Result<()> {
@@ -62,7 +65,8 @@ fn put(store: &Path, record: &Record) -> Result<()> {
 }
 
 fn insert(connection: &Connection, r: &Record) -> Result<()> {
-    let fields = params![r.title, r.text, r.kind, r.label, r.agent, r.entity, r.domain, r.created_at];
+    let fields =
+        params![r.title, r.text, r.kind, r.label, r.agent, r.entity, r.domain, r.created_at];
     connection.prepare_cached(PUT_RECORD)?.execute(fields)?;
     let id = connection.last_insert_rowid();
     connection.prepare_cached(PUT_LEXICAL)?.execute(params![id, r.title, r.text])?;

@@ -11,7 +11,9 @@ use kapsa_bench_common::record::Record;
 use tantivy::collector::TopDocs;
 use tantivy::merge_policy::NoMergePolicy;
 use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery};
-use tantivy::schema::{IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value};
+use tantivy::schema::{
+    IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value,
+};
 use tantivy::{Index, IndexWriter, TantivyDocument, Term, doc};
 
 /// Memory for each indexing thread, in bytes.
@@ -36,7 +38,8 @@ struct Options {
 
 impl Options {
     fn parse(words: &[String]) -> Result<Self> {
-        let mut options = Self { threads: 2, analyser: "en_stem".to_owned(), stored: true, segment: None };
+        let mut options =
+            Self { threads: 2, analyser: "en_stem".to_owned(), stored: true, segment: None };
         for word in words {
             match word.split_once('=').context("options are key=value")? {
                 ("threads", n) => options.threads = n.parse()?,
@@ -51,8 +54,9 @@ impl Options {
 
     fn schema(&self) -> Schema {
         let mut schema = Schema::builder();
-        let indexing =
-            TextFieldIndexing::default().set_tokenizer(&self.analyser).set_index_option(IndexRecordOption::WithFreqsAndPositions);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(&self.analyser)
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions);
         schema.add_text_field("text", TextOptions::default().set_indexing_options(indexing));
         schema.add_text_field("tag", STRING);
         if self.stored {

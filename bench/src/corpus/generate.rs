@@ -62,7 +62,8 @@ impl<'a> Generator<'a> {
 
     /// Writes the records of `range` to `path` as JSON Lines; their text is of `bytes` when given.
     pub fn write(&self, range: Range<u64>, bytes: Option<usize>, path: &Path) -> Result<()> {
-        let file = File::create(path).with_context(|| format!("failed to create {}", path.display()))?;
+        let file =
+            File::create(path).with_context(|| format!("failed to create {}", path.display()))?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
         for index in range {
             let record = bytes.map_or_else(|| self.record(index), |bytes| self.sized(index, bytes));
@@ -97,7 +98,11 @@ impl<'a> Generator<'a> {
         while text.len() < bytes {
             text.push_str(self.pool.paragraph(at));
             text.push_str("\n\n");
-            at = if rng.chance(JUMP_CHANCE) { rng.below(self.pool.len()) } else { (at + 1) % self.pool.len() };
+            at = if rng.chance(JUMP_CHANCE) {
+                rng.below(self.pool.len())
+            } else {
+                (at + 1) % self.pool.len()
+            };
         }
         cut_at_word(&mut text, bytes);
         text
@@ -143,7 +148,9 @@ mod tests {
 
     fn pool() -> Pool {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let paragraph = |i: usize| format!("Paragraph {i} tells about snapshots, segments and the log. ").repeat(3);
+        let paragraph = |i: usize| {
+            format!("Paragraph {i} tells about snapshots, segments and the log. ").repeat(3)
+        };
         let body = (0..50).map(paragraph).collect::<Vec<_>>().join("\n\n");
         std::fs::write(folder.path().join("a.txt"), body).expect("written");
         Pool::read(&[folder.path().to_path_buf()]).expect("paragraphs")
@@ -154,7 +161,8 @@ mod tests {
         let pool = pool();
         let generator = Generator::new(&pool, 3);
         let records: Vec<Record> = (0..1_000).map(|i| generator.record(i)).collect();
-        let with = |key: &str| records.iter().filter(|record| record.tags.contains_key(key)).count();
+        let with =
+            |key: &str| records.iter().filter(|record| record.tags.contains_key(key)).count();
         assert_eq!((with("sample"), with("decile")), (10, 100));
         assert_eq!(records[7], Generator::new(&pool, 3).record(7));
         assert_ne!(records[7].text, Generator::new(&pool, 4).record(7).text);

@@ -87,7 +87,8 @@ pub fn default_sources() -> Vec<PathBuf> {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo = cargo.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let registry = cargo.map(|cargo| cargo.join("registry/src"));
-    let system = ["/usr/share/doc", "/usr/share/perl", "/usr/share/vim", "/usr/lib/python3"].map(PathBuf::from);
+    let system = ["/usr/share/doc", "/usr/share/perl", "/usr/share/vim", "/usr/lib/python3"]
+        .map(PathBuf::from);
     registry.into_iter().chain(system).filter(|path| path.is_dir()).collect()
 }
 
@@ -138,7 +139,8 @@ mod tests {
     #[test]
     fn paragraphs_are_split_filtered_and_kept_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let prose = "Postings of a common word are long, and a search must be able to skip most of them.";
+        let prose =
+            "Postings of a common word are long, and a search must be able to skip most of them.";
         let body = format!("{prose}\n\ntoo short\n\n{}\n\n{prose}\n", "0123456789 ".repeat(20));
         fs::write(folder.path().join("a.md"), body).expect("written");
         fs::write(folder.path().join("b.bin"), prose.repeat(3)).expect("written");

@@ -28,7 +28,9 @@ impl Request {
     /// Reads the command line.
     pub fn from_args() -> Result<Self> {
         let mut args = std::env::args().skip(1);
-        let mut next = || args.next().context("usage: load STORE | put STORE TEXT | find STORE QUERY [KEY=VALUE]");
+        let mut next = || {
+            args.next().context("usage: load STORE | put STORE TEXT | find STORE QUERY [KEY=VALUE]")
+        };
         let (verb, store) = (next()?, PathBuf::from(next()?));
         match verb.as_str() {
             "load" => Ok(Self::Load(store, args.collect())),
