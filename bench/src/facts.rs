@@ -1,8 +1,8 @@
 //! The cost of questions about facts in one process, and of hiding half of them.
 //!
-//! Beside it in the same run: SQLite with an index on each field and a trigram index of the text, which answers the same questions
-//! for parts of words. Kapsa looks before every question whether something was committed
-//! since; SQLite keeps its connection and does so too.
+//! Beside it in the same run: SQLite with an index on each field and a trigram index of the text,
+//! which answers the same questions for parts of words. Kapsa looks before every question whether
+//! something was committed since; SQLite keeps its connection and does so too.
 
 use std::fs;
 use std::hint::black_box;
@@ -333,7 +333,8 @@ fn questions(
                     if round == 1 {
                         samples[at].push(ms);
                         samples[at + 2].push(sql_ms);
-                        // Trigrams know no text of fewer than three letters, and fold letters otherwise outside ASCII.
+                        // Trigrams know no text of fewer than three letters, and fold letters
+                        // otherwise outside ASCII.
                         ensure!(
                             found == sql_found || !ask.text.is_ascii(),
                             "{ask:?}: {found} facts, SQLite {sql_found}"

@@ -1,4 +1,5 @@
-//! The cost of memory to a team of agents: the context of a role over many siblings, and of recording an output.
+//! The cost of memory to a team of agents: the context of a role over many siblings, and of
+//! recording an output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -140,7 +141,8 @@ fn contexts(kept: &[Kept<'_>; 2], runs: usize) -> Result<Table> {
         for (at, kept) in kept.iter().enumerate() {
             let context = kept.context()?;
             ensure!(context.stdout.contains("[task-"), "the context reports the siblings");
-            // One process for each sibling takes long: a tenth of the rounds say enough. The first round warms up.
+            // One process for each sibling takes long: a tenth of the rounds say enough. The first
+            // round warms up.
             let alone = if round % 10 == 0 { Some(kept.one_by_one()?) } else { None };
             if round > 0 {
                 samples[at].push(context.ms);

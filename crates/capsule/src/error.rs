@@ -1,4 +1,5 @@
-//! What can go wrong with a capsule file, told with the path, the offset and the operation at fault.
+//! What can go wrong with a capsule file, told with the path, the offset and the operation at
+//! fault.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -99,7 +100,8 @@ pub enum Error {
         /// What rule was broken.
         reason: &'static str,
     },
-    /// A write failed and could not be taken back either, so that nobody knows whether it is on disk; open the capsule anew.
+    /// A write failed and could not be taken back either, so that nobody knows whether it is on
+    /// disk; open the capsule anew.
     #[error("a write to {} failed and could not be taken back: nobody knows whether it was stored, the next writer finds out", path.display())]
     Poisoned {
         /// Path of the capsule.

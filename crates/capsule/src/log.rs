@@ -1,4 +1,5 @@
-//! Where is the newest commit? The commit pointer, then a walk over frame lengths; never a search for patterns.
+//! Where is the newest commit? The commit pointer, then a walk over frame lengths; never a search
+//! for patterns.
 
 use std::path::Path;
 
@@ -49,7 +50,8 @@ pub(crate) struct Located {
     pub(crate) head: Head,
     /// Whether a commit pointer says that the file's name is on disk.
     pub(crate) named: bool,
-    /// End of the newest commit known to be on disk; [`LOG_START`] when no commit pointer is valid.
+    /// End of the newest commit known to be on disk; [`LOG_START`] when no commit pointer is
+    /// valid.
     pub(crate) pointed_end: u64,
     pub(crate) file_len: u64,
 }
@@ -98,8 +100,9 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
     Ok(located)
 }
 
-/// Makes sure that what follows the newest commit was left by an interrupted write and is not a damaged part of the log: a
-/// frame of the commit after the next one is written only once the next one was acknowledged.
+/// Makes sure that what follows the newest commit was left by an interrupted write and is not a
+/// damaged part of the log: a frame of the commit after the next one is written only once the next
+/// one was acknowledged.
 pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located) -> Result<()> {
     let Located { header, head, file_len, .. } = located;
     assert!(head.end <= *file_len, "the newest commit lies in the file");
@@ -135,7 +138,8 @@ pub(crate) fn read_header(prefix: &[u8], path: &Path) -> Result<Header> {
         return Err(Error::NotACapsule { path: path.to_path_buf(), found });
     }
     let too_new = |found: String| Error::VersionMismatch { path: path.to_path_buf(), found };
-    // Another version may place its checksum elsewhere: the version is all that can be trusted to be where it is.
+    // Another version may place its checksum elsewhere: the version is all that can be trusted to
+    // be where it is.
     if let Some(version) = Header::version(prefix).filter(|&version| version != FORMAT_VERSION) {
         return Err(too_new(format!(
             "format version {version}, this build knows {FORMAT_VERSION}"
@@ -295,7 +299,8 @@ impl<'a> Walk<'a> {
         Ok(holds(Seeded::PayloadUnchecked, *hasher.finalize().as_bytes() == frame.digest))
     }
 
-    /// `len` bytes at `offset`, at most a window; fewer never: the caller checked the file's length.
+    /// `len` bytes at `offset`, at most a window; fewer never: the caller checked the file's
+    /// length.
     fn bytes(&mut self, offset: u64, len: usize) -> std::io::Result<&[u8]> {
         assert!(
             len <= WINDOW_BYTES && offset + len as u64 <= self.file_len,

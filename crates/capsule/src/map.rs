@@ -15,14 +15,15 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
     if len == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: a map must not change or shrink while it is read. The range mapped ends at a commit that is hinted,
-    // and no writer of this crate writes or cuts below the end of a commit that a pointer names (the pointers themselves lie in the
-    // first 12 KiB, which nobody reads through the map). A stranger that edits the file in place is outside of
-    // what memory mapping can bear, as for every engine that maps files; `docs/format.md` says so.
+    // SAFETY: a map must not change or shrink while it is read. The range mapped ends at a commit
+    // that is hinted, and no writer of this crate writes or cuts below the end of a commit that
+    // a pointer names (the pointers themselves lie in the first 12 KiB, which nobody reads
+    // through the map). A stranger that edits the file in place is outside of what memory
+    // mapping can bear, as for every engine that maps files; `docs/format.md` says so.
     let map = unsafe { MmapOptions::new().len(len).map(file)? };
     assert_eq!(map.len(), len, "a map is as long as it was asked for");
-    // Read-ahead around each random probe of an index costs more than it brings (measured: ten times on a cold cache).
-    // Advice that is refused changes the speed only.
+    // Read-ahead around each random probe of an index costs more than it brings (measured: ten
+    // times on a cold cache). Advice that is refused changes the speed only.
     let _refused_is_fine = map.advise(Advice::Random);
     Ok(Bytes::from_owner(map))
 }
@@ -30,8 +31,8 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
 /// Begins to read a part of `file` into the page cache.
 #[cfg(target_os = "linux")]
 pub(crate) fn will_read(file: &File, offset: u64, len: u64) {
-    // SAFETY: the call takes no pointer, and the descriptor is open as long as `file` is. Advice that is refused changes
-    // the speed only, so what it returns is of no interest.
+    // SAFETY: the call takes no pointer, and the descriptor is open as long as `file` is. Advice
+    // that is refused changes the speed only, so what it returns is of no interest.
     unsafe {
         libc::posix_fadvise(
             file.as_raw_fd(),
@@ -62,8 +63,9 @@ pub(crate) fn is_in_memory(part: &[u8]) -> bool {
         start.is_multiple_of(page) && pages <= present.len(),
         "the system answers for whole pages, each in a byte of its own"
     );
-    // SAFETY: the call only writes one byte for each page, and there are as many; the address is that of a page and need
-    // not even be mapped. When it fails nothing is known, and to wait is no harm.
+    // SAFETY: the call only writes one byte for each page, and there are as many; the address is
+    // that of a page and need not even be mapped. When it fails nothing is known, and to wait
+    // is no harm.
     let failed = unsafe {
         libc::mincore(start as *mut libc::c_void, pages * page, present.as_mut_ptr()) != 0
     };

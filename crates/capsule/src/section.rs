@@ -1,4 +1,5 @@
-//! Is this part of a segment, index or derived, what was written? Each block is checked once, when it is first needed.
+//! Is this part of a segment, index or derived, what was written? Each block is checked once, when
+//! it is first needed.
 
 use std::fmt;
 use std::ops::Range;
@@ -30,7 +31,8 @@ pub(crate) struct Payload {
     frame_offset: u64,
 }
 
-/// A section of a segment, index or derived,. Its bytes may be damaged until [`Section::check`] has said otherwise of the part in question.
+/// A section of a segment, index or derived,. Its bytes may be damaged until [`Section::check`] has
+/// said otherwise of the part in question.
 #[derive(Clone)]
 pub struct Section {
     payload: Arc<Payload>,
@@ -60,7 +62,8 @@ impl Section {
         self.range.is_empty()
     }
 
-    /// All its bytes, as they are on the disk: nothing of them may be believed before it was checked.
+    /// All its bytes, as they are on the disk: nothing of them may be believed before it was
+    /// checked.
     #[must_use]
     pub fn unchecked(&self) -> Bytes {
         self.payload.bytes.slice(self.range.clone())
@@ -116,7 +119,8 @@ impl Section {
 }
 
 impl Payload {
-    /// Checks the head of a segment's payload; `bytes` is all of it, `on_disk` where they come from if not from memory.
+    /// Checks the head of a segment's payload; `bytes` is all of it, `on_disk` where they come from
+    /// if not from memory.
     pub(crate) fn open(
         bytes: Bytes,
         payload_offset: u64,
@@ -193,7 +197,8 @@ impl Payload {
         self.first_unchecked(&blocks).is_some_and(|first| self.read_ahead(first..blocks.end))
     }
 
-    /// Asks for many pages at once, unless they are in memory: without it each is a page fault that waits for the disk.
+    /// Asks for many pages at once, unless they are in memory: without it each is a page fault that
+    /// waits for the disk.
     fn read_ahead(&self, blocks: Range<u64>) -> bool {
         let Some(storage) = &self.on_disk else { return false };
         debug_assert!(
@@ -210,7 +215,8 @@ impl Payload {
     }
 
     fn is_checked(&self, block: u64) -> bool {
-        // Nothing depends on the order: the bytes never change, and checking one twice is only slower.
+        // Nothing depends on the order: the bytes never change, and checking one twice is only
+        // slower.
         self.checked[(block / 64) as usize].load(Ordering::Relaxed) & (1 << (block % 64)) != 0
     }
 

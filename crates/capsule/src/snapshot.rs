@@ -1,4 +1,5 @@
-//! What does the capsule hold at one moment? A reader's view: takes no lock, never changes, waits for nobody.
+//! What does the capsule hold at one moment? A reader's view: takes no lock, never changes, waits
+//! for nobody.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -74,7 +75,8 @@ struct Inner {
     manifest: Manifest,
     /// Of the index segments, then of the derived ones.
     payloads: Vec<OnceLock<Arc<Payload>>>,
-    /// Whether a mapped segment, index or derived, is on the disk and not in memory: asked once, by its first pages.
+    /// Whether a mapped segment, index or derived, is on the disk and not in memory: asked once,
+    /// by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
     tail: OnceLock<Vec<Arc<Block>>>,
@@ -118,7 +120,8 @@ impl Snapshot {
     /// Opens the capsule at `path` for reading.
     ///
     /// # Errors
-    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system
+    /// says.
     pub fn open(path: &Path) -> Result<Snapshot> {
         Snapshot::open_in(&FileSystem, path)
     }
@@ -162,8 +165,9 @@ impl Snapshot {
         Ok(Snapshot { inner: Arc::new(inner) })
     }
 
-    /// Whether both are one snapshot, so that what was read through one is known to the other. A commit without records, such
-    /// as one of derived segments, makes another snapshot with the same [`CommitInfo`].
+    /// Whether both are one snapshot, so that what was read through one is known to the other. A
+    /// commit without records, such as one of derived segments, makes another snapshot with the
+    /// same [`CommitInfo`].
     #[must_use]
     pub fn is_same(&self, other: &Snapshot) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
@@ -176,8 +180,8 @@ impl Snapshot {
             == (&located.header, &located.head, located.pointed_end, located.head.end)
     }
 
-    /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when nothing was committed since; else a
-    /// new one. It looks at the file's ends only.
+    /// The capsule as it is now: this snapshot itself, with all that it has read and checked, when
+    /// nothing was committed since; else a new one. It looks at the file's ends only.
     ///
     /// # Errors
     /// As [`Snapshot::open`].
@@ -233,7 +237,8 @@ impl Snapshot {
         }
     }
 
-    /// The index segments in force, ascending, without gaps from sequence 1 to [`Snapshot::indexed`].
+    /// The index segments in force, ascending, without gaps from sequence 1 to
+    /// [`Snapshot::indexed`].
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
         &self.inner.manifest.segments
@@ -263,8 +268,9 @@ impl Snapshot {
         self.inner.head.commit.tail_bytes
     }
 
-    /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the file can be mapped. Only
-    /// the segment's head is checked; the section checks its parts when asked.
+    /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the
+    /// file can be mapped. Only the segment's head is checked; the section checks its parts
+    /// when asked.
     ///
     /// # Errors
     /// `Corrupt` when the head's checksum fails; what the system says.
@@ -276,7 +282,8 @@ impl Snapshot {
         Ok(self.inner.segment(index)?.section(tag))
     }
 
-    /// A section of the derived segment at `index` of [`Snapshot::derived`], as [`Snapshot::section`] gives those of segments.
+    /// A section of the derived segment at `index` of [`Snapshot::derived`], as
+    /// [`Snapshot::section`] gives those of segments.
     ///
     /// # Errors
     /// As [`Snapshot::section`].
@@ -287,7 +294,8 @@ impl Snapshot {
         Ok(self.inner.segment(self.segments().len() + index)?.section(tag))
     }
 
-    /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be read. Only a hint.
+    /// Says that the segment at `index`, and of its sections the first `bytes`, is about to be
+    /// read. Only a hint.
     pub fn will_read_segment(&self, index: usize, bytes: u64) {
         self.inner.will_read(index, bytes);
     }
@@ -614,9 +622,10 @@ impl Inner {
         Ok(map.map(|map| map.slice(start as usize..(start + meta.payload_len) as usize)))
     }
 
-    /// Asks, the first time, for the head and so many bytes of the content of a segment that is mapped as `payload`, unless
-    /// they are in memory. Whether they are decides if anything else of the segment will be asked for: a request costs
-    /// microseconds even when there is nothing to do.
+    /// Asks, the first time, for the head and so many bytes of the content of a segment that is
+    /// mapped as `payload`, unless they are in memory. Whether they are decides if anything
+    /// else of the segment will be asked for: a request costs microseconds even when there is
+    /// nothing to do.
     fn read_ahead(&self, index: usize, payload: &[u8], content_bytes: u64) -> bool {
         *self.on_disk[index].get_or_init(|| {
             let meta = self.meta(index);
@@ -686,7 +695,8 @@ impl Inner {
         range: Range<u64>,
         each: &mut dyn FnMut(u64, Bytes) -> Result<()>,
     ) -> Result<()> {
-        // One read serves a whole tail: it is bounded, and frames that are not records are skipped by their length.
+        // One read serves a whole tail: it is bounded, and frames that are not records are skipped
+        // by their length.
         let window = self.read_window(&range)?;
         let mut offset = range.start;
         while offset < range.end {

@@ -1,4 +1,5 @@
-//! How does a record become durable? Frames and commit frame in one write past the end, one sync, then the commit pointer.
+//! How does a record become durable? Frames and commit frame in one write past the end, one sync,
+//! then the commit pointer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,14 +107,15 @@ impl Writer {
         Ok(Writer { core: Core::new(path, storage, &located), volume, lock })
     }
 
-    /// Whether a failure could not be undone, so that nobody knows what is on disk: the next writer finds out.
+    /// Whether a failure could not be undone, so that nobody knows what is on disk: the next writer
+    /// finds out.
     #[must_use]
     pub fn is_poisoned(&self) -> bool {
         self.core.poisoned
     }
 
-    /// From now on nothing is durable before [`Writer::sync`]: for a new file that nobody knows yet. After a crash such
-    /// a file may be damaged.
+    /// From now on nothing is durable before [`Writer::sync`]: for a new file that nobody knows
+    /// yet. After a crash such a file may be damaged.
     pub fn defer_syncs(&mut self) {
         self.core.deferred = true;
     }
@@ -121,7 +123,8 @@ impl Writer {
     /// Makes everything committed durable, and every later commit by itself again.
     ///
     /// # Errors
-    /// What the system says; then the file must be given up: a second sync would succeed and prove nothing.
+    /// What the system says; then the file must be given up: a second sync would succeed and prove
+    /// nothing.
     pub fn sync(&mut self) -> Result<()> {
         self.core.expect_usable()?;
         let synced = self.core.storage.sync().map_err(Error::io("sync", &self.core.path));
@@ -164,7 +167,8 @@ impl Writer {
         Ok(Transaction { core: &mut self.core, draft, published: false })
     }
 
-    /// What is written to a file that lost its name is lost, and a file put in another one's place destroys that one.
+    /// What is written to a file that lost its name is lost, and a file put in another one's place
+    /// destroys that one.
     fn expect_same_file(&self) -> Result<()> {
         if self.core.storage.identity() == self.volume.identity(&self.core.path) {
             return Ok(());
@@ -172,7 +176,8 @@ impl Writer {
         Err(Error::Replaced { path: self.core.path.clone() })
     }
 
-    /// Begins a new file beside this one that is to take its place: every record must be appended again, in order.
+    /// Begins a new file beside this one that is to take its place: every record must be appended
+    /// again, in order.
     ///
     /// # Errors
     /// As [`Writer::begin`]; `Misuse` for a file with several names.
@@ -185,7 +190,8 @@ impl Writer {
         }
         self.core.prepare(&*self.volume)?;
         let old = self.core.snapshot()?;
-        // A file without commits stays of its generation: in a later one it is damage when no commit can be read.
+        // A file without commits stays of its generation: in a later one it is damage when no
+        // commit can be read.
         let generation =
             self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
         let header = Header { generation, ..self.core.header };
@@ -216,14 +222,15 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if self.lock.is_some() {
-            // Snapshots may keep the file open for long. Closing it is what is left when this fails.
+            // Snapshots may keep the file open for long. Closing it is what is left when this
+            // fails.
             let _closing_gives_it_back = self.core.storage.unlock();
         }
     }
 }
 
-/// A capsule whose file is open for writing and whose lock is not taken yet: what is to be written can be worked out from
-/// what it holds while others still write to it.
+/// A capsule whose file is open for writing and whose lock is not taken yet: what is to be written
+/// can be worked out from what it holds while others still write to it.
 #[derive(Debug)]
 pub struct Unlocked {
     volume: Arc<dyn Volume>,
@@ -252,8 +259,9 @@ impl Unlocked {
         &self.snapshot
     }
 
-    /// Takes the lock, waiting for another writer up to the timeout. The file is not opened again unless it was replaced in
-    /// the meantime; the writer goes on with what the snapshot has read when nothing was committed since.
+    /// Takes the lock, waiting for another writer up to the timeout. The file is not opened again
+    /// unless it was replaced in the meantime; the writer goes on with what the snapshot has
+    /// read when nothing was committed since.
     ///
     /// # Errors
     /// As [`Writer::open`].
@@ -269,7 +277,8 @@ impl Unlocked {
     }
 }
 
-/// Locks the file that has the name now: the one that was opened may have been replaced, by compaction for one.
+/// Locks the file that has the name now: the one that was opened may have been replaced, by
+/// compaction for one.
 fn lock_file_itself(
     volume: &dyn Volume,
     path: &Path,
@@ -370,7 +379,8 @@ impl Core {
             volume.sync_folder(&self.path).map_err(Error::io("sync the folder of", &self.path))?;
             self.named = true;
         }
-        // A commit pointer that names the head already is not written again: a torn one would name nothing.
+        // A commit pointer that names the head already is not written again: a torn one would name
+        // nothing.
         if self.pointed_end < self.head.end {
             self.write_pointer();
         }
@@ -382,9 +392,10 @@ impl Core {
         Ok(())
     }
 
-    /// Writes those commits after the commit pointer again that are in the cache only: whoever wrote them may have died after a sync
-    /// that failed and left pages that only seem clean. What is on the medium is left alone: writing it again would put
-    /// records that were acknowledged at the risk of a torn sector. Returns whether anything was written.
+    /// Writes those commits after the commit pointer again that are in the cache only: whoever
+    /// wrote them may have died after a sync that failed and left pages that only seem clean.
+    /// What is on the medium is left alone: writing it again would put records that were
+    /// acknowledged at the risk of a torn sector. Returns whether anything was written.
     fn rewrite_missing(&self) -> Result<bool> {
         let mut offset = self.pointed_end;
         let mut written = false;
@@ -407,7 +418,8 @@ impl Core {
         Ok(written)
     }
 
-    /// Names the head, whose sync has returned. A commit pointer that is not written costs the next open a longer walk, no more.
+    /// Names the head, whose sync has returned. A commit pointer that is not written costs the next
+    /// open a longer walk, no more.
     fn write_pointer(&mut self) {
         let Head { commit, offset, end, digest } = self.head;
         if commit.serial == 0 {
@@ -456,15 +468,17 @@ impl Core {
         if self.deferred { Ok(()) } else { self.storage.sync() }
     }
 
-    /// After a failed write or sync: back to the last acknowledged end, durably, or never write again.
+    /// After a failed write or sync: back to the last acknowledged end, durably, or never write
+    /// again.
     fn cut_back(&mut self) {
         let cut = self.storage.set_len(self.head.end).and_then(|()| self.storage.sync());
         self.clean = cut.is_ok();
         self.poisoned = cut.is_err();
     }
 
-    /// Takes back what a transaction that was not published changed here: the packer knows no dictionary that may be cut
-    /// away, and what was spilled past the head is cut before anything is built on it.
+    /// Takes back what a transaction that was not published changed here: the packer knows no
+    /// dictionary that may be cut away, and what was spilled past the head is cut before
+    /// anything is built on it.
     fn undo(&mut self, spilled: bool) {
         if !seeded::on(Seeded::DictionaryKept) {
             self.packer.reset();
@@ -558,8 +572,8 @@ fn stored_len(stored: Stored<'_>) -> u32 {
 
 /// Records, segments and derived segments that will exist together or not at all.
 ///
-/// It is the guard of what it changes in the writer: unless it was published, dropping it takes that back, however it
-/// ends: given up, failed at any step, or unwound by a panic.
+/// It is the guard of what it changes in the writer: unless it was published, dropping it takes
+/// that back, however it ends: given up, failed at any step, or unwound by a panic.
 #[derive(Debug)]
 #[must_use = "a transaction leaves nothing unless it is committed"]
 pub struct Transaction<'w> {
@@ -591,7 +605,8 @@ impl Transaction<'_> {
     /// Adds a record and returns its sequence.
     ///
     /// # Errors
-    /// `TooLarge` for a body above [`crate::RECORD_BYTES_MAX`] or more than [`COMMIT_RECORDS_MAX`] records; what the system says.
+    /// `TooLarge` for a body above [`crate::RECORD_BYTES_MAX`] or more than [`COMMIT_RECORDS_MAX`]
+    /// records; what the system says.
     pub fn append(&mut self, body: &[u8]) -> Result<u64> {
         self.append_stored(Stored::Body(body))
     }
@@ -618,12 +633,13 @@ impl Transaction<'_> {
         self.core.add_segment(&mut self.draft, segment)
     }
 
-    /// Adds a derived segment in place of those with the ids `replaces`, which may be none. It may cover any records up to the ones
-    /// of this transaction, whatever the others cover.
+    /// Adds a derived segment in place of those with the ids `replaces`, which may be none. It may
+    /// cover any records up to the ones of this transaction, whatever the others cover.
     ///
     /// # Errors
-    /// `Misuse` when it covers a record that does not exist, when no derived segment in force has one of the ids, when there would be
-    /// more than [`crate::DERIVED_SEGMENTS_MAX`], or when its sections are too many or one is `recdir  `; what the system says.
+    /// `Misuse` when it covers a record that does not exist, when no derived segment in force has
+    /// one of the ids, when there would be more than [`crate::DERIVED_SEGMENTS_MAX`], or when
+    /// its sections are too many or one is `recdir  `; what the system says.
     pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         self.core.add_derived(&mut self.draft, derived, replaces)
     }
@@ -636,7 +652,8 @@ impl Transaction<'_> {
         self.draft.drop_derived(ids)
     }
 
-    /// Makes everything durable with one sync. When it returns an error, nothing of the transaction exists.
+    /// Makes everything durable with one sync. When it returns an error, nothing of the transaction
+    /// exists.
     ///
     /// # Errors
     /// What the system says; `Misuse` when an earlier call of this transaction failed to write.
@@ -646,12 +663,12 @@ impl Transaction<'_> {
         Ok(info)
     }
 
-    /// Repeats a commit of another capsule: as [`Transaction::commit`], if the chain after it comes out as
-    /// `expected_chain`. Then it and all before it are the same as there.
+    /// Repeats a commit of another capsule: as [`Transaction::commit`], if the chain after it comes
+    /// out as `expected_chain`. Then it and all before it are the same as there.
     ///
     /// # Errors
-    /// `ChainMismatch` when it would be another commit: nothing of the transaction exists, as if it had been dropped.
-    /// Otherwise what the system says.
+    /// `ChainMismatch` when it would be another commit: nothing of the transaction exists, as if it
+    /// had been dropped. Otherwise what the system says.
     pub fn commit_as(self, time_us: i64, expected_chain: &Hash) -> Result<CommitInfo> {
         if self.draft.chain(time_us) != *expected_chain {
             return Err(Error::ChainMismatch { number: self.draft.number() });
@@ -708,7 +725,8 @@ impl Rewrite<'_> {
         core.add_segment(draft, segment)
     }
 
-    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force here.
+    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force
+    /// here.
     ///
     /// # Errors
     /// As [`Transaction::add_derived`], the records being those that were appended.
@@ -720,7 +738,8 @@ impl Rewrite<'_> {
     /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.
     ///
     /// # Errors
-    /// `Misuse` when records are missing; what the system says. Either file is whole whatever happens.
+    /// `Misuse` when records are missing; what the system says. Either file is whole whatever
+    /// happens.
     pub fn finish(mut self) -> Result<CommitInfo> {
         let history = crate::history::past_commits(&self.old)?;
         let base = self.old.head().commit;

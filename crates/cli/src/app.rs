@@ -123,7 +123,8 @@ impl AnyWriter {
         }
     }
 
-    /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one commit.
+    /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one
+    /// commit.
     pub(crate) fn put_embedded(
         &mut self,
         records: Vec<NewRecord>,
@@ -240,7 +241,8 @@ impl App {
         Ok(reader.on(branch, when.as_of.as_deref().map(moment::as_of).as_ref())?)
     }
 
-    /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for in what was imported.
+    /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for
+    /// in what was imported.
     pub(crate) fn record(&mut self, uri: &Uri, when: &When) -> Result<(AnyReader, Record)> {
         let reader = self.reader_when(when)?;
         let missing = match reader.get(uri) {
@@ -262,7 +264,8 @@ impl App {
         Err(missing.into())
     }
 
-    /// Looks for a URI in what was imported. A mount that cannot be read is told of, and passed over.
+    /// Looks for a URI in what was imported. A mount that cannot be read is told of, and passed
+    /// over.
     fn in_mounts(&mut self, uri: &Uri) -> Option<(String, Reader, Record)> {
         let mounts = Mounts::of(&self.capsule().ok()?)
             .list()
@@ -313,7 +316,8 @@ impl App {
         self.acting(writer, branch)
     }
 
-    /// The capsule at `path`, opened for the writer of the branch that is meant before its turn has come.
+    /// The capsule at `path`, opened for the writer of the branch that is meant before its turn has
+    /// come.
     pub(crate) fn unlocked(&self, path: &Path, run: Option<&str>) -> Result<UnlockedWriter> {
         let branch = self.branch(path)?;
         Ok(UnlockedWriter::open(path, self.branch_options(run, branch.as_deref()))?)
@@ -358,7 +362,8 @@ impl App {
         Ok(Writer::open(path, self.write_options(None))?)
     }
 
-    /// The branch that is meant: the one asked for, else the capsule's current one; none for `main`.
+    /// The branch that is meant: the one asked for, else the capsule's current one; none for
+    /// `main`.
     pub(crate) fn branch(&self, capsule: &Path) -> Result<Option<String>> {
         let asked = self.global.branch.as_deref().filter(|name| !name.trim().is_empty());
         let name = match asked {
@@ -368,7 +373,8 @@ impl App {
         Ok(name.filter(|name| name != MAIN))
     }
 
-    /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as they are for who acts.
+    /// The capsule and the branch that are meant, for stores of facts, episodes and insights, as
+    /// they are for who acts.
     pub(crate) fn location(&self) -> Result<StoreLocation> {
         let path = self.capsule()?;
         let branch = self.branch(&path)?;
@@ -376,7 +382,8 @@ impl App {
         options.holder.branch.clone_from(&branch);
         let location =
             StoreLocation::new(&path, options).on(branch.unwrap_or_else(|| MAIN.to_string()));
-        // Stores take a capsule that is not there for an empty one; who names one by mistake is told.
+        // Stores take a capsule that is not there for an empty one; who names one by mistake is
+        // told.
         let reader = Reader::open(&path)?;
         let Some(principal) = self.principal() else { return Ok(location) };
         Ok(location.as_principal(reader.clearance(principal)?))

@@ -1,7 +1,8 @@
 //! What may follow on a command line of bash, zsh, fish, elvish or PowerShell?
 //!
-//! `kapsa completions SHELL` prints a short script; at each Tab it calls kapsa itself with [`VARIABLE`] set, so that branches,
-//! labels, runs and URIs are those of the capsule that the line names. Knows nothing of `kapsa shell`.
+//! `kapsa completions SHELL` prints a short script; at each Tab it calls kapsa itself with
+//! [`VARIABLE`] set, so that branches, labels, runs and URIs are those of the capsule that the line
+//! names. Knows nothing of `kapsa shell`.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -1,5 +1,6 @@
-//! Where is `kapsa.toml`, and what does it say? Looked for in this folder and above, up to the repository's root, and then at the root
-//! that all working trees share. Each reader takes the tables that it knows; what they mean is not known here.
+//! Where is `kapsa.toml`, and what does it say? Looked for in this folder and above, up to the
+//! repository's root, and then at the root that all working trees share. Each reader takes the
+//! tables that it knows; what they mean is not known here.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -52,7 +53,8 @@ impl ConfigFile {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
-    /// The tables that `T` knows; one that is wrong is told with its line and the table that it stands in.
+    /// The tables that `T` knows; one that is wrong is told with its line and the table that it
+    /// stands in.
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T> {
         toml::from_str(&self.text).map_err(|error| {
             let before = error.span().map(|span| &self.text[..span.start.min(self.text.len())]);
@@ -73,7 +75,8 @@ impl ConfigFile {
     }
 }
 
-/// The text of a regular file of at most so many bytes. Nothing else is opened to wait for what comes.
+/// The text of a regular file of at most so many bytes. Nothing else is opened to wait for what
+/// comes.
 pub(crate) fn read_text(path: &Path, bytes_max: u64) -> Result<String> {
     let mut text = String::new();
     let failed = |error| CliError::io(&format!("read {}", path.display()), &error);

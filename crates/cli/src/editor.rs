@@ -1,4 +1,5 @@
-//! How does a person edit a text? In the editor that VISUAL or EDITOR names, on a temporary file that only they can read.
+//! How does a person edit a text? In the editor that VISUAL or EDITOR names, on a temporary file
+//! that only they can read.
 
 use std::env;
 use std::io::{self, Write};
@@ -11,7 +12,8 @@ const EDITOR_DEFAULT: &str = "vi";
 /// Largest text that is taken back, in bytes.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// Opens a text in the editor. Returns what was saved, without the newline that editors put at the end.
+/// Opens a text in the editor. Returns what was saved, without the newline that editors put at the
+/// end.
 pub(crate) fn edit(text: &str) -> Result<String> {
     let failed = |error: io::Error| CliError::io("edit a temporary file", &error);
     let mut file =

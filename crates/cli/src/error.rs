@@ -1,4 +1,5 @@
-//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable code, its message and how to fix it?
+//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable
+//! code, its message and how to fix it?
 
 use std::io;
 use std::path::Path;

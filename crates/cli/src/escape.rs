@@ -1,6 +1,7 @@
 //! How is stored text shown without letting it act on a terminal or hide in a log?
 //!
-//! Stored bytes are never changed; only what is printed is. Control characters (C0, DEL, C1), bidi controls and characters that are drawn as nothing become visible escapes.
+//! Stored bytes are never changed; only what is printed is. Control characters (C0, DEL, C1), bidi
+//! controls and characters that are drawn as nothing become visible escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +10,8 @@ use std::io;
 use kapsa_memory::uri::is_invisible;
 use serde_json::ser::Formatter;
 
-/// Text of several lines: newlines and tabs stay, everything else that is not plain is made visible.
+/// Text of several lines: newlines and tabs stay, everything else that is not plain is made
+/// visible.
 pub(crate) fn body(text: &str) -> Cow<'_, str> {
     escape(text, |c| hidden(c) && c != '\n' && c != '\t')
 }
@@ -49,7 +51,8 @@ fn push_visible(out: &mut String, c: char) {
     written.expect("writing to a String cannot fail");
 }
 
-/// Compact JSON in which the same characters are written by their number, as `\u001b`: the same value to a parser, harmless to a terminal.
+/// Compact JSON in which the same characters are written by their number, as `\u001b`: the same
+/// value to a parser, harmless to a terminal.
 pub(crate) struct SafeJson;
 
 impl Formatter for SafeJson {

@@ -1,4 +1,5 @@
-//! What may tests outside of this crate see of it? How JSON that somebody else wrote becomes records, as `put` does it.
+//! What may tests outside of this crate see of it? How JSON that somebody else wrote becomes
+//! records, as `put` does it.
 
 use kapsa_memory::NewRecord;
 

@@ -1,5 +1,6 @@
-//! How does git leave alone what lies beside a capsule? By a line in `info/exclude` of the repository, which belongs to this
-//! machine: no file that the project versions is touched. Knows nothing of `.kapsa` folders, which ignore themselves.
+//! How does git leave alone what lies beside a capsule? By a line in `info/exclude` of the
+//! repository, which belongs to this machine: no file that the project versions is touched. Knows
+//! nothing of `.kapsa` folders, which ignore themselves.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! Who holds the writer's lock, is it still alive, and what is to be done? For the message only: the lock itself decides.
+//! Who holds the writer's lock, is it still alive, and what is to be done? For the message only:
+//! the lock itself decides.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -94,7 +95,8 @@ fn openers(file: &Path) -> Vec<u32> {
         std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (wanted.dev(), wanted.ino()))
     };
     let has_open = |pid: &u32| {
-        // A process that ended meanwhile, or is another user's, is passed over: the list only helps.
+        // A process that ended meanwhile, or is another user's, is passed over: the list only
+        // helps.
         let Ok(opened) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
         *pid != std::process::id() && opened.flatten().any(|entry| same(&entry.path()))
     };

@@ -1,4 +1,5 @@
-//! How does JSON that somebody else wrote become a record? Strict, with limits, and with errors that name the place.
+//! How does JSON that somebody else wrote become a record? Strict, with limits, and with errors
+//! that name the place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -93,7 +94,8 @@ pub(crate) fn record(bytes: &[u8]) -> Result<NewRecord, Fault> {
     wire.into_record()
 }
 
-/// Whether a piece is one of those lines of an export that no put can take: `{"system":"event", …}` and the like.
+/// Whether a piece is one of those lines of an export that no put can take: `{"system":"event", …}`
+/// and the like.
 pub(crate) fn is_system(bytes: &[u8]) -> bool {
     let map = serde_json::from_slice::<Map<String, Value>>(bytes).unwrap_or_default();
     map.get("system").and_then(Value::as_str).is_some_and(|what| SYSTEM_LINES.contains(&what))
@@ -174,7 +176,8 @@ fn too_deep() -> Fault {
     Fault::new("invalid_json", format!("the JSON is nested deeper than {JSON_DEPTH_MAX} levels"))
 }
 
-/// Finds the words for what the parser refused. Only ever runs after a failure, so it may look twice.
+/// Finds the words for what the parser refused. Only ever runs after a failure, so it may look
+/// twice.
 fn explain(bytes: &[u8], error: &serde_json::Error) -> Fault {
     let unknown = serde_json::from_slice::<Map<String, Value>>(bytes).ok().and_then(|map| {
         map.into_iter().map(|(key, _)| key).find(|key| !FIELDS.contains(&key.as_str()))
@@ -253,7 +256,8 @@ struct RecordIn {
     named: Option<Vec<String>>,
 }
 
-/// Where a passage was read, as `get --json` prints it; so that what one capsule printed another can take.
+/// Where a passage was read, as `get --json` prints it; so that what one capsule printed another
+/// can take.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SourceIn {

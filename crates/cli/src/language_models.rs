@@ -1,5 +1,5 @@
-//! Which language model answers a role? The one that was asked for, or declared, or set in the environment; keys come from the
-//! environment alone, and are never shown.
+//! Which language model answers a role? The one that was asked for, or declared, or set in the
+//! environment; keys come from the environment alone, and are never shown.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -72,7 +72,8 @@ fn has_provider(name: &str) -> bool {
     provider.is_some_and(|known| known == SCRIPTED || Provider::named(known).is_some())
 }
 
-/// A model by its name. A script that a file names lies below that file: what came with a download reads nothing else.
+/// A model by its name. A script that a file names lies below that file: what came with a download
+/// reads nothing else.
 fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
     if let Some((SCRIPTED, path)) = name.split_once(':') {
         let path = Path::new(path);

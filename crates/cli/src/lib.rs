@@ -1,11 +1,12 @@
 //! `kapsa`, a memory for AI agents in one file, from the command line.
-//! The only crate that knows the terminal, the environment, the clock and JSON shapes; knows nothing of the bytes of a file
-//! or of ranking, which belong to the libraries.
+//! The only crate that knows the terminal, the environment, the clock and JSON shapes; knows
+//! nothing of the bytes of a file or of ranking, which belong to the libraries.
 //!
-//! A call goes: `args` says what was typed, one module under `commands` does it through the library, `output` prints it,
-//! `error` decides the exit code.
+//! A call goes: `args` says what was typed, one module under `commands` does it through the
+//! library, `output` prints it, `error` decides the exit code.
 //!
-//! A library, so that its readers of foreign bytes can be tested from outside; the program is [`main`] and nothing else.
+//! A library, so that its readers of foreign bytes can be tested from outside; the program is
+//! [`main`] and nothing else.
 
 mod app;
 mod args;
@@ -96,14 +97,16 @@ fn parse(typed: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(cli) = parse_frequent(typed) {
         return Ok(cli);
     }
-    // Taking the tree of commands apart would cost a short call as much as reading the arguments does; the process ends soon anyway.
+    // Taking the tree of commands apart would cost a short call as much as reading the arguments
+    // does; the process ends soon anyway.
     let mut command = ManuallyDrop::new(args::command());
     let mut matches = command.try_get_matches_from_mut(typed)?;
     Cli::from_arg_matches_mut(&mut matches)
 }
 
-/// Reads a well-formed call of a verb that agents call all the time, without the tree of all verbs, which would cost more
-/// than the put itself. Whatever is odd about the call, help included, is left to the whole tree.
+/// Reads a well-formed call of a verb that agents call all the time, without the tree of all verbs,
+/// which would cost more than the put itself. Whatever is odd about the call, help included, is
+/// left to the whole tree.
 fn parse_frequent(typed: &[OsString]) -> Option<Cli> {
     let (verb, arguments) = typed.get(1..)?.split_first()?;
     match verb.to_str()? {
@@ -145,7 +148,8 @@ fn run(cli: Cli) -> Result<Status> {
     Ok(status)
 }
 
-/// What was typed, with `-m <module> …` turned into `svc …`: a client made for a Python module runs unchanged.
+/// What was typed, with `-m <module> …` turned into `svc …`: a client made for a Python module runs
+/// unchanged.
 fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut rest = typed.peekable();
     let mut all = vec![OsString::from("kapsa")];
@@ -266,7 +270,8 @@ mod tests {
         }
     }
 
-    /// The short way and the whole tree read the same calls alike, and the short way leaves the odd ones alone.
+    /// The short way and the whole tree read the same calls alike, and the short way leaves the odd
+    /// ones alone.
     #[test]
     fn frequent_calls_are_read_as_the_whole_tree_reads_them() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();

@@ -1,6 +1,8 @@
 //! How is a stream cut into JSON records, one at a time, in bounded memory?
 //!
-//! Two forms are told apart by the first line: an object that is whole there is the first of many, one per line (JSON Lines); an object that is not goes on over the following lines and is the only one.
+//! Two forms are told apart by the first line: an object that is whole there is the first of many,
+//! one per line (JSON Lines); an object that is not goes on over the following lines and is the
+//! only one.
 
 use std::io::{self, BufRead, Read};
 

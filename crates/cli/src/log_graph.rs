@@ -1,8 +1,10 @@
-//! How do branches look beside a log? One column for each branch that is under way, newest record first.
+//! How do branches look beside a log? One column for each branch that is under way, newest record
+//! first.
 
 use kapsa_memory::Record;
 
-/// What stands before each line. A column begins where a branch has its newest record and ends where the branch was made.
+/// What stands before each line. A column begins where a branch has its newest record and ends
+/// where the branch was made.
 pub(crate) fn lanes(lines: &[(String, Record)]) -> Vec<String> {
     let mut columns: Vec<Option<&str>> = Vec::new();
     let mut drawn = Vec::with_capacity(lines.len());

@@ -1,4 +1,5 @@
-//! Which model turns texts into vectors? The one that made the capsule's, or the one that is asked for.
+//! Which model turns texts into vectors? The one that made the capsule's, or the one that is asked
+//! for.
 
 use std::env;
 use std::path::PathBuf;
@@ -52,7 +53,8 @@ pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
         .hint("kapsa reembed --model NAME makes new vectors"))
 }
 
-/// A model by the name that a person gives it: `bundled`, `local:NAME`, `openai:MODEL` or `ollama:MODEL`.
+/// A model by the name that a person gives it: `bundled`, `local:NAME`, `openai:MODEL` or
+/// `ollama:MODEL`.
 pub(crate) fn named(name: &str) -> Result<Box<dyn Embedder>> {
     match name.split_once(':') {
         None if name == BUNDLED => Ok(Box::new(LocalEmbedder::bundled().map_err(failed)?)),

@@ -15,7 +15,8 @@ pub(crate) fn now() -> Micros {
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// RFC 3339 in UTC, such as `2026-11-27T09:30:00.25Z`. A moment outside the calendar is given as a number.
+/// RFC 3339 in UTC, such as `2026-11-27T09:30:00.25Z`. A moment outside the calendar is given as a
+/// number.
 pub(crate) fn rfc3339(at: Micros) -> String {
     Timestamp::from_microsecond(at).map_or_else(|_| format!("{at}us"), |stamp| stamp.to_string())
 }
@@ -45,7 +46,8 @@ pub(crate) fn parse_arg(text: &str) -> Result<Micros, String> {
     parse(text, now())
 }
 
-/// Reads RFC 3339 (`2026-11-01T10:00:00Z`), a date (its first moment, UTC) or a span back from `now` (`90s`, `30m`, `12h`, `7d`, `2w`).
+/// Reads RFC 3339 (`2026-11-01T10:00:00Z`), a date (its first moment, UTC) or a span back from
+/// `now` (`90s`, `30m`, `12h`, `7d`, `2w`).
 pub(crate) fn parse(text: &str, now: Micros) -> Result<Micros, String> {
     if let Ok(stamp) = text.parse::<Timestamp>() {
         return Ok(stamp.as_microsecond());

@@ -1,6 +1,7 @@
 //! The only place that prints. Data goes to standard output, everything else to standard error.
 //!
-//! Invariant: no byte of stored or typed text reaches a terminal except through [`crate::escape`]. Every method here escapes what it is given; callers cannot forget to.
+//! Invariant: no byte of stored or typed text reaches a terminal except through [`crate::escape`].
+//! Every method here escapes what it is given; callers cannot forget to.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
@@ -15,8 +16,9 @@ use crate::error::{CliError, Result};
 use crate::escape::{self, SafeJson};
 use crate::wire::ErrorOut;
 
-/// Most bytes of a message for programs, or of a usage text: a caller may well read standard error only when standard
-/// output has ended, so all of it must fit a pipe, even when every byte of it is written as an escape.
+/// Most bytes of a message for programs, or of a usage text: a caller may well read standard error
+/// only when standard output has ended, so all of it must fit a pipe, even when every byte of it is
+/// written as an escape.
 const MESSAGE_BYTES_MAX: usize = 8 << 10;
 
 /// Narrowest terminal that lines are fitted to, in columns; a narrower one breaks them itself.
@@ -96,7 +98,8 @@ impl Output {
         self.json
     }
 
-    /// Whether styles may be used: as asked, else on a terminal unless NO_COLOR is set. Looked up once, on demand.
+    /// Whether styles may be used: as asked, else on a terminal unless NO_COLOR is set. Looked up
+    /// once, on demand.
     fn styled(&mut self) -> bool {
         let color = self.color;
         *self.styled.get_or_insert_with(|| match color {
@@ -142,7 +145,8 @@ impl Output {
         self.bytes(styled.as_bytes())
     }
 
-    /// Prints pieces as one line. On a terminal it is broken between words, and what follows is indented.
+    /// Prints pieces as one line. On a terminal it is broken between words, and what follows is
+    /// indented.
     pub(crate) fn pieces(&mut self, pieces: &[Piece<'_>], indent: usize) -> Result<()> {
         let mut line = String::new();
         for piece in pieces {
@@ -156,7 +160,8 @@ impl Output {
         self.bytes(b"\n")
     }
 
-    /// Prints stored text of several lines, and ends the last one. On a terminal long lines are broken between words.
+    /// Prints stored text of several lines, and ends the last one. On a terminal long lines are
+    /// broken between words.
     pub(crate) fn body(&mut self, text: &str) -> Result<()> {
         let text = escape::body(text.strip_suffix('\n').unwrap_or(text));
         let Some(columns) = self.columns() else {
@@ -177,8 +182,8 @@ impl Output {
         if self.styled() { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 
-    /// Prints bytes exactly, for a file or a pipe; a terminal gets them escaped, and their last line ended: a prompt that follows
-    /// on the same line may take its place.
+    /// Prints bytes exactly, for a file or a pipe; a terminal gets them escaped, and their last
+    /// line ended: a prompt that follows on the same line may take its place.
     pub(crate) fn exact(&mut self, text: &str) -> Result<()> {
         match text {
             _ if !io::stdout().is_terminal() => self.bytes(text.as_bytes()),
@@ -294,7 +299,8 @@ pub(crate) fn usage(text: &str) {
     complain(&escape::body(&shortened(text)));
 }
 
-/// A text without its middle where it is too long: what is wrong stands at its beginning or at its end, what was typed between them.
+/// A text without its middle where it is too long: what is wrong stands at its beginning or at its
+/// end, what was typed between them.
 fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= MESSAGE_BYTES_MAX {
         return Cow::Borrowed(text);

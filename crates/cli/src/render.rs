@@ -41,7 +41,8 @@ pub(crate) fn record(out: &mut Output, record: &Record) -> Result<()> {
     out.body(&record.text)
 }
 
-/// Prints a record that contests the one shown before it: which it is, by whom and on which branch, then its text.
+/// Prints a record that contests the one shown before it: which it is, by whom and on which branch,
+/// then its text.
 pub(crate) fn rival(out: &mut Output, record: &Record, branch: &str) -> Result<()> {
     let by = if record.agent.is_empty() { String::new() } else { format!(" by {}", record.agent) };
     let about = format!(
@@ -161,7 +162,8 @@ pub(crate) fn list_line(out: &mut Output, record: &Record, sequence_width: usize
     named_line(out, &before, record, &created.unwrap_or_default())
 }
 
-/// Prints a line about a record: what stands before its URI, the URI, a remark and as much of its headline as fits.
+/// Prints a line about a record: what stands before its URI, the URI, a remark and as much of its
+/// headline as fits.
 pub(crate) fn named_line(
     out: &mut Output,
     before: &str,
@@ -192,7 +194,8 @@ pub(crate) fn named_line(
 /// Characters of a day, such as 2026-11-28.
 const DAY_CHARS: usize = 10;
 
-/// How a URI is shown in lists: without the names that stand for no spec and no run. Its sequence, shown beside it, finds it.
+/// How a URI is shown in lists: without the names that stand for no spec and no run. Its sequence,
+/// shown beside it, finds it.
 pub(crate) fn listed_uri(record: &Record) -> &str {
     let uri = record.uri.short();
     if !record.system {
@@ -244,7 +247,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) branch: &'a str,
 }
 
-/// Prints a hit: where it is, what it is, and the passage with the matched words marked. `branch` is the one it was written to.
+/// Prints a hit: where it is, what it is, and the passage with the matched words marked. `branch`
+/// is the one it was written to.
 pub(crate) fn hit(
     out: &mut Output,
     rank: usize,
@@ -286,7 +290,8 @@ const HIT_INDENT: usize = 4;
 /// Kind of a record that was given none.
 const KIND_DEFAULT: &str = "note";
 
-/// The day that a record is from: of its creation where that differs from its commit, and then it says so.
+/// The day that a record is from: of its creation where that differs from its commit, and then it
+/// says so.
 fn day_of(record: &Record) -> String {
     let day = |at: Micros| readable(at).chars().take(DAY_CHARS).collect::<String>();
     match day(record.committed_at) {

@@ -1,6 +1,8 @@
-//! Which roles does `kapsa.toml` declare? The tables `[role.ID]` as plain descriptions, checked when a role is made of one.
+//! Which roles does `kapsa.toml` declare? The tables `[role.ID]` as plain descriptions, checked
+//! when a role is made of one.
 //!
-//! A declaration never opens anything: where the capsule has a clearance for the role, what both allow holds.
+//! A declaration never opens anything: where the capsule has a clearance for the role, what both
+//! allow holds.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -242,8 +244,8 @@ impl Declared {
         Ok(Some(role.clearance()))
     }
 
-    /// What a role or another agent may know: what the capsule says of it, what the file declares where the capsule says nothing, and
-    /// where both say something what both allow.
+    /// What a role or another agent may know: what the capsule says of it, what the file declares
+    /// where the capsule says nothing, and where both say something what both allow.
     pub(crate) fn effective(&self, app: &App, id: &str) -> Result<ClearanceProfile> {
         let reader = Reader::open(&app.capsule()?)?;
         let stored = match reader.get(&ClearanceProfile::uri(id)?) {

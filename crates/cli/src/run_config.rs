@@ -1,6 +1,8 @@
-//! How is run memory set up here? By flags, then the environment, then `kapsa.toml`, then the defaults.
+//! How is run memory set up here? By flags, then the environment, then `kapsa.toml`, then the
+//! defaults.
 //!
-//! Only the table `run` of the file is read here; a key that is not known there is an error, so that a misspelt one is noticed.
+//! Only the table `run` of the file is read here; a key that is not known there is an error, so
+//! that a misspelt one is noticed.
 
 use std::env;
 use std::path::{Component, Path, PathBuf};
@@ -50,8 +52,8 @@ struct Document {
 }
 
 impl Setup {
-    /// Finds the settings. To type `kapsa run` is to want run memory, so that it is on here unless the file or the environment says
-    /// otherwise.
+    /// Finds the settings. To type `kapsa run` is to want run memory, so that it is on here unless
+    /// the file or the environment says otherwise.
     pub(crate) fn find(place: &RunPlace) -> Result<Setup> {
         let here =
             env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
@@ -168,7 +170,8 @@ impl Table {
     }
 }
 
-/// Refuses a path in the file that leads out of its folder: a file that came with a download decides nothing about other folders.
+/// Refuses a path in the file that leads out of its folder: a file that came with a download
+/// decides nothing about other folders.
 fn inside(key: &str, path: &Path) -> Result<()> {
     let plain =
         path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));

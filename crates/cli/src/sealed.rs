@@ -1,6 +1,8 @@
-//! How is a file sealed with a passphrase, and opened again? In the format of `age`, so that the tool of that name opens it too.
+//! How is a file sealed with a passphrase, and opened again? In the format of `age`, so that the
+//! tool of that name opens it too.
 //!
-//! Both ways stream: memory is bounded by one block, whatever the size of the file, and by what the key derivation takes.
+//! Both ways stream: memory is bounded by one block, whatever the size of the file, and by what the
+//! key derivation takes.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,12 +19,15 @@ use crate::error::{CliError, Result};
 const VARIABLE: &str = "KAPSA_PASSPHRASE";
 /// The first line of every file in this format, up to its version.
 const MAGIC: &[u8] = b"age-encryption.org/";
-/// Binary logarithm of the work that a new seal asks of whoever guesses the passphrase: 128 MiB of memory and about half a second.
-/// Fixed, not measured as `age` does it: a file that was sealed on a slow or busy machine is not easier to open by force.
+/// Binary logarithm of the work that a new seal asks of whoever guesses the passphrase: 128 MiB of
+/// memory and about half a second. Fixed, not measured as `age` does it: a file that was sealed on
+/// a slow or busy machine is not easier to open by force.
 const WORK: u8 = 17;
-/// Most work that a file may ask for: 1 GiB of memory and some seconds. A file from a stranger could ask for hours.
+/// Most work that a file may ask for: 1 GiB of memory and some seconds. A file from a stranger
+/// could ask for hours.
 const WORK_MAX: u8 = 20;
-/// Longest header of a sealed file, in bytes; one for a passphrase takes some 150. The format itself knows no limit.
+/// Longest header of a sealed file, in bytes; one for a passphrase takes some 150. The format
+/// itself knows no limit.
 const HEADER_BYTES_MAX: u64 = 4096;
 /// What the last line of a header begins with.
 const HEADER_END: &[u8] = b"\n---";
@@ -39,7 +44,8 @@ impl fmt::Debug for Passphrase {
 }
 
 impl Passphrase {
-    /// The passphrase that the environment names, else the one typed on the terminal when `prompt` allows to ask; typed twice when `confirm`.
+    /// The passphrase that the environment names, else the one typed on the terminal when `prompt`
+    /// allows to ask; typed twice when `confirm`.
     pub(crate) fn find(prompt: bool, confirm: bool) -> Result<Passphrase> {
         if let Some(named) = Passphrase::named(std::env::var_os(VARIABLE))? {
             return Ok(named);
@@ -85,8 +91,8 @@ pub(crate) fn is_sealed(first: &[u8]) -> bool {
 
 /// Seals all of `plain`. Gives how many bytes that were.
 ///
-/// After an error `sealed` holds a part that nobody can open as a whole. Whoever calls this writes to a temporary file and
-/// renames it at the end.
+/// After an error `sealed` holds a part that nobody can open as a whole. Whoever calls this writes
+/// to a temporary file and renames it at the end.
 pub(crate) fn seal(passphrase: &Passphrase, plain: impl Read, sealed: impl Write) -> Result<u64> {
     seal_with_work(WORK, passphrase, plain, sealed)
 }
@@ -110,9 +116,9 @@ fn seal_with_work(
 
 /// Opens all of `sealed`. Gives how many bytes were in it.
 ///
-/// Each block is checked before it is written, but only the last one proves that none is missing: after an error `plain` may
-/// hold a true beginning of the file. Whoever calls this writes to a temporary file, renames it at the end, and removes it
-/// after an error.
+/// Each block is checked before it is written, but only the last one proves that none is missing:
+/// after an error `plain` may hold a true beginning of the file. Whoever calls this writes to a
+/// temporary file, renames it at the end, and removes it after an error.
 pub(crate) fn open(passphrase: &Passphrase, sealed: impl Read, plain: impl Write) -> Result<u64> {
     let decryptor = Decryptor::new_buffered(bounded(sealed)?).map_err(refused)?;
     if !decryptor.is_scrypt() {

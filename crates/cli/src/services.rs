@@ -32,7 +32,8 @@ fn key(name: &str) -> Result<Option<Key>> {
     variable(name)?.map(|text| Key::new(&text)).transpose().map_err(language_models::failed)
 }
 
-/// A variable of the environment that is set to something. Its content is never shown: it may be a key.
+/// A variable of the environment that is set to something. Its content is never shown: it may be a
+/// key.
 pub(crate) fn variable(name: &str) -> Result<Option<String>> {
     match env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.trim().is_empty())),

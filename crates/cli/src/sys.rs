@@ -23,14 +23,16 @@ pub(crate) fn host_name() -> String {
 pub(crate) struct Process {
     /// One letter: `R` running, `S` sleeping, `T` stopped, …
     pub(crate) state: char,
-    /// When it started, in the system's own clock ticks: with the pid it names one process for good.
+    /// When it started, in the system's own clock ticks: with the pid it names one process for
+    /// good.
     pub(crate) start: String,
 }
 
 /// Looks up a process by its pid; none when there is none, or the system does not tell.
 pub(crate) fn process(pid: u32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the fields after it are the 3rd and on (proc_pid_stat(5)).
+    // The name in parentheses may hold anything; the fields after it are the 3rd and on
+    // (proc_pid_stat(5)).
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let start = fields.get(19)?.to_string();
     fields

@@ -1,7 +1,8 @@
 //! The encoder of BERT (Devlin et al., 2019): token numbers in, one vector out.
 //!
-//! Matrices are multiplied in integers, the rest is 32-bit floating point in a fixed order and without the system's
-//! mathematics library: the same text gives the same vector, to the last bit, on every machine.
+//! Matrices are multiplied in integers, the rest is 32-bit floating point in a fixed order and
+//! without the system's mathematics library: the same text gives the same vector, to the last bit,
+//! on every machine.
 
 use kapsa_model::Pooling;
 
@@ -135,7 +136,8 @@ fn attend(
     let (count, size) = (query.len() / width, width / heads);
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
-    // Keys have a row for each number, values one for each position; both are padded with zeros to whole blocks.
+    // Keys have a row for each number, values one for each position; both are padded with zeros to
+    // whole blocks.
     let (mut keys, mut values) = (vec![0.0f32; size * places], vec![0.0f32; count * parts]);
     let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
     for head in 0..heads {
@@ -185,7 +187,8 @@ fn softmax(scores: &mut [f32]) {
     }
 }
 
-/// e to the power of `x`, for `x` of at most 88: 2^n times a polynomial for 2^f (Cephes, `expf`); error below 1e-7 of the value.
+/// e to the power of `x`, for `x` of at most 88: 2^n times a polynomial for 2^f (Cephes, `expf`);
+/// error below 1e-7 of the value.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     let x = if x < -87.0 { -87.0 } else { x };
@@ -199,7 +202,8 @@ fn exp(x: f32) -> f32 {
     value * f32::from_bits(((power + 127) << 23) as u32)
 }
 
-/// x times the share of a normal distribution below x; the error function by Abramowitz and Stegun, 7.1.26 (error below 1.5e-7).
+/// x times the share of a normal distribution below x; the error function by Abramowitz and Stegun,
+/// 7.1.26 (error below 1.5e-7).
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;

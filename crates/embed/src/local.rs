@@ -14,7 +14,8 @@ use crate::wordpiece::{self, Special};
 static BUNDLED: &[u8] = include_bytes!("../assets/paraphrase-MiniLM-L3-v2.kmodel");
 /// Its BLAKE3 hash: hashing 18 MB at each start would take longer than a question.
 const BUNDLED_HASH: &str = "06f3c3e966de4a63461e805d602eeebb4638719aa2888d6e6324e8798c11e880";
-/// Most tokens of a passage: these models were trained on as many, and the time grows with the square.
+/// Most tokens of a passage: these models were trained on as many, and the time grows with the
+/// square.
 const PASSAGE_TOKENS_MAX: usize = 126;
 /// Tokens that a passage shares with the previous one.
 const OVERLAP_TOKENS: usize = 24;
@@ -52,8 +53,8 @@ impl LocalEmbedder {
     /// When it is damaged.
     pub fn from_bytes(bytes: Arc<[u8]>) -> Result<LocalEmbedder, EmbedError> {
         let hash = *blake3::hash(&bytes).as_bytes();
-        // SAFETY: `bytes` lives in the same struct as what borrows from it, never changes, and is on the heap, so it does
-        // not move.
+        // SAFETY: `bytes` lives in the same struct as what borrows from it, never changes, and is
+        // on the heap, so it does not move.
         #[allow(unsafe_code)]
         let kept: &'static [u8] =
             unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) };
@@ -69,7 +70,8 @@ impl LocalEmbedder {
         Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })
     }
 
-    /// The same, with at most `threads` threads for a call with many texts. Default: one for each processor.
+    /// The same, with at most `threads` threads for a call with many texts. Default: one for each
+    /// processor.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> LocalEmbedder {
         LocalEmbedder { threads: threads.max(1), ..self }

@@ -9,7 +9,8 @@ use std::fmt;
 use crate::analyser::{Progress, Term, is_unspaced, with_analyser};
 use crate::spelling::lone_character;
 
-/// Words at positions relative to each other, ascending from 0: at least two, or one character of a script without spaces.
+/// Words at positions relative to each other, ascending from 0: at least two, or one character of a
+/// script without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phrase {
     words: Vec<(u32, String)>,
@@ -130,7 +131,8 @@ impl<'a> Finder<'a> {
 
     fn see(&mut self, term: &Term<'_>) {
         self.see_word(term.text, term.position);
-        // Both characters at the one position of the pair: either may touch the next word of the phrase.
+        // Both characters at the one position of the pair: either may touch the next word of the
+        // phrase.
         if self.characters && term.text.starts_with(is_unspaced) {
             term.text
                 .chars()

@@ -1,7 +1,8 @@
 //! How else may a word of a query be spelt in a text?
 //!
-//! The index keeps words without case and Latin accents. What it keeps apart all the same, and people do not, is bridged here:
-//! a query looks for the other spellings too. Only for ranking: a required word is taken as it is written.
+//! The index keeps words without case and Latin accents. What it keeps apart all the same, and
+//! people do not, is bridged here: a query looks for the other spellings too. Only for ranking: a
+//! required word is taken as it is written.
 
 use crate::analyser::{TOKEN_BYTES_MAX, is_unspaced};
 use crate::fold::is_combining;
@@ -63,7 +64,8 @@ const COMPOSED: [(char, char, char); 32] = [
     ('ウ', '\u{3099}', 'ヴ'),
 ];
 
-/// Other spellings of the words of `text`, a piece of a query without blanks; `full_width` asks for full-width ones of ASCII words.
+/// Other spellings of the words of `text`, a piece of a query without blanks; `full_width` asks for
+/// full-width ones of ASCII words.
 pub(crate) fn spellings(text: &str, full_width: bool) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(joined(text));
@@ -204,7 +206,8 @@ fn accented_greek(c: char) -> Option<char> {
     pairs.into_iter().find(|&(plain, _)| plain == c).map(|(_, accented)| accented)
 }
 
-/// As in capitals, without an accent, and, if there is none, with one on each vowel. `σ` at the end of a word in capitals stays one.
+/// As in capitals, without an accent, and, if there is none, with one on each vowel. `σ` at the end
+/// of a word in capitals stays one.
 fn greek(lower: &str, found: &mut Vec<String>) {
     let lower = lower.strip_suffix('σ').map_or_else(|| lower.to_owned(), |rest| format!("{rest}ς"));
     let plain: String = lower.chars().map(unaccented_greek).collect();
@@ -245,7 +248,8 @@ fn hebrew(word: &str, found: &mut Vec<String>) {
     with_articles(&plain, &["ה"], found);
 }
 
-/// Without vowel signs, with the letters that are often written for others, with and without the article.
+/// Without vowel signs, with the letters that are often written for others, with and without the
+/// article.
 fn arabic(word: &str, found: &mut Vec<String>) {
     let plain: String = word.chars().filter(|&c| !is_mark(c)).collect();
     let alef = |c| matches!(c, 'أ' | 'إ' | 'آ' | 'ٱ');
@@ -286,7 +290,8 @@ fn widened(c: char) -> char {
     wide.unwrap_or(c)
 }
 
-/// `text` with letters and their marks as one character, as nearly everybody writes them outside Latin; Latin marks do not matter.
+/// `text` with letters and their marks as one character, as nearly everybody writes them outside
+/// Latin; Latin marks do not matter.
 fn composed(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

@@ -182,7 +182,8 @@ mod tests {
     fn every_level_is_measured() {
         let outcome =
             run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"])).expect("it cannot fail");
-        // Third turn; its session is the second, but `Fixed` puts the whole session `y`, document 1, second as well.
+        // Third turn; its session is the second, but `Fixed` puts the whole session `y`, document
+        // 1, second as well.
         assert_eq!(ranks(&outcome), [1.0 / 3.0, 0.5, 0.5, 0.5]);
         assert_eq!((outcome.index_bytes, outcome.times.len()), (7, 1));
     }

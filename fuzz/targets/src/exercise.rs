@@ -58,7 +58,8 @@ pub(crate) fn exercise(file: &[u8], sums: Sums) {
     if let Some(sequence) = put {
         let snapshot = Snapshot::open_in(&disk, path()).expect("a capsule that took a put opens");
         let record = settled(snapshot.record(sequence));
-        // A put does not read what was there: behind a damaged tail, what it put cannot be read either.
+        // A put does not read what was there: behind a damaged tail, what it put cannot be read
+        // either.
         assert!(record.is_some() || !whole || !sound, "an acknowledged record cannot be read");
         assert!(
             record.is_none_or(|record| record.stored() == Stored::Body(BODY)),

@@ -30,7 +30,8 @@ const RECORDS: [(&str, &str); 12] = [
 ];
 const FIRST_SEQUENCE: u64 = 1;
 
-/// The first byte says how many hits are wanted, the second whose records are refused; the rest is the query.
+/// The first byte says how many hits are wanted, the second whose records are refused; the rest is
+/// the query.
 pub fn query(data: &[u8]) {
     let mut input = Input::new(data);
     let k = usize::from(input.byte() % 16);
@@ -72,7 +73,8 @@ fn check_terms(query: &Query, bytes: usize) {
         assert!((1..=TOKEN_BYTES_MAX).contains(&term.len()), "the term {term:?}");
         assert!(seen.insert(term), "the term {term:?} twice");
     }
-    // A word gives itself, the parts that it is made of, and its other spellings while there is room for them.
+    // A word gives itself, the parts that it is made of, and its other spellings while there is
+    // room for them.
     assert!(seen.len() <= QUERY_TERMS_MAX + 2 * bytes, "{} terms from {bytes} bytes", seen.len());
 }
 

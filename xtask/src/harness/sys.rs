@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on an interrupt only sets a flag, so that the run ends by itself and cleans up after itself.
+/// From now on an interrupt only sets a flag, so that the run ends by itself and cleans up after
+/// itself.
 #[cfg(unix)]
 pub(crate) fn catch_interrupts() {
     extern "C" fn note(_signal: libc::c_int) {
@@ -46,8 +47,8 @@ pub(crate) fn is_root() -> bool {
     false
 }
 
-/// Stops the file system that `folder` is the mount point of, as a power cut does: nothing that it still holds in memory,
-/// its log included, reaches the device any more.
+/// Stops the file system that `folder` is the mount point of, as a power cut does: nothing that it
+/// still holds in memory, its log included, reaches the device any more.
 #[cfg(target_os = "linux")]
 pub(crate) fn cut_power(folder: &std::fs::File) -> std::io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -55,7 +56,8 @@ pub(crate) fn cut_power(folder: &std::fs::File) -> std::io::Result<()> {
     const GOING_DOWN: u64 = 0x8004_587d;
     let without_log_flush: u32 = 2;
     let request = libc::Ioctl::try_from(GOING_DOWN).map_err(std::io::Error::other)?;
-    // SAFETY: the descriptor is open for the call, and the argument points to the `u32` that this request reads.
+    // SAFETY: the descriptor is open for the call, and the argument points to the `u32` that this
+    // request reads.
     let done = unsafe { libc::ioctl(folder.as_raw_fd(), request, &raw const without_log_flush) };
     if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

@@ -8,10 +8,8 @@ use super::ratchet::{Allowance, Measured, Ratchet};
 /// Columns of a line of prose at most.
 const PROSE_COLUMNS_MAX: usize = 120;
 /// Documents with wider lines, and how many.
-const PROSE_ALLOWED: [Allowance; 7] = [
-    Allowance::of("CHANGELOG.md", 1),
+const PROSE_ALLOWED: [Allowance; 5] = [
     Allowance::of("crates/embed/assets/README.md", 3),
-    Allowance::of("docs/format.md", 50),
     Allowance::of("examples/team/tasks/task-1.md", 1),
     Allowance::of("examples/team/tasks/task-2.md", 2),
     Allowance::of("examples/team/tasks/task-3.md", 1),
@@ -19,6 +17,30 @@ const PROSE_ALLOWED: [Allowance; 7] = [
 ];
 /// Columns of a line of code at most.
 const CODE_COLUMNS_MAX: usize = 100;
+/// Files with lines of code that are still wider: attributes and macros, which rustfmt does not break.
+const CODE_ALLOWED: [Allowance; 21] = [
+    Allowance::of("crates/capsule/src/error.rs", 2),
+    Allowance::of("crates/cli/src/args/fs.rs", 1),
+    Allowance::of("crates/cli/src/args/mod.rs", 16),
+    Allowance::of("crates/cli/src/args/run.rs", 4),
+    Allowance::of("crates/cli/src/commands/merge.rs", 1),
+    Allowance::of("crates/cli/src/commands/role.rs", 1),
+    Allowance::of("crates/cli/src/error.rs", 1),
+    Allowance::of("crates/cli/src/models.rs", 2),
+    Allowance::of("crates/cli/src/wire/knowledge.rs", 1),
+    Allowance::of("crates/cli/tests/it/meaning.rs", 1),
+    Allowance::of("crates/cli/tests/it/svc_client.rs", 1),
+    Allowance::of("crates/http/src/language/ollama.rs", 1),
+    Allowance::of("crates/http/tests/it/protocols.rs", 1),
+    Allowance::of("crates/http/tests/it/samples.rs", 3),
+    Allowance::of("crates/index/src/spelling.rs", 1),
+    Allowance::of("crates/memory/src/exchange/transfer/jsonl.rs", 1),
+    Allowance::of("crates/memory/src/exchange/transfer/mounts.rs", 1),
+    Allowance::of("crates/memory/src/records/uri.rs", 1),
+    Allowance::of("crates/memory/src/view/vectors.rs", 1),
+    Allowance::of("xtask/src/torture/peers/table.rs", 1),
+    Allowance::of("xtask/src/torture/report.rs", 1),
+];
 
 /// Lines that are too wide.
 pub(super) fn too_wide(texts: &[Text]) -> Vec<Problem> {
@@ -43,7 +65,7 @@ fn too_wide_code(texts: &[Text]) -> Vec<Problem> {
     let code = texts.iter().filter(|text| text.name.ends_with(".rs"));
     let code = code.map(|text| wide(text, wide_code(&text.content))).collect();
     let rule = format!("lines of code wider than {CODE_COLUMNS_MAX} columns");
-    Ratchet { rule: &rule, limit: 0, allowed: &[] }.check(code, file!())
+    Ratchet { rule: &rule, limit: 0, allowed: &CODE_ALLOWED }.check(code, file!())
 }
 
 fn wide(text: &Text, lines: Vec<usize>) -> Measured {
@@ -61,7 +83,8 @@ fn columns(line: &str) -> usize {
     line.chars().count()
 }
 
-/// Lines of a document that are too wide; tables, blocks of code, and lines whose one long word cannot be broken are free.
+/// Lines of a document that are too wide; tables, blocks of code, and lines whose one long word
+/// cannot be broken are free.
 fn wide_prose(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut fence = false;
@@ -84,7 +107,8 @@ fn is_one_word(line: &str) -> bool {
     columns(line).saturating_sub(longest) < PROSE_COLUMNS_MAX / 4
 }
 
-/// Lines of a source that are too wide, except for those that a string makes so, which rustfmt cannot break.
+/// Lines of a source that are too wide, except for those that a string makes so, which rustfmt
+/// cannot break.
 fn wide_code(text: &str) -> Vec<usize> {
     let mut strings = Vec::new();
     if let Ok(tokens) = text.parse() {

@@ -77,7 +77,8 @@ fn white_space(name: &str, text: &str) -> Vec<Problem> {
     problems
 }
 
-/// What follows `folder` in `line` where a path begins with it; a folder of that name inside another path is fine.
+/// What follows `folder` in `line` where a path begins with it; a folder of that name inside
+/// another path is fine.
 fn absolute<'a>(line: &'a str, folder: &str) -> Option<&'a str> {
     let inside = |c: char| c.is_alphanumeric() || "/._-}>~*".contains(c);
     let mut places = line.match_indices(folder);

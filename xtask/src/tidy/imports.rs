@@ -1,7 +1,8 @@
 //! Which file of a package uses which other.
 //!
-//! A name is followed through re-exports to the file that defines it, so that a facade such as `lib.rs` neither hides an
-//! edge nor adds one. Methods are not followed: that takes the compiler. Knows nothing of what is allowed.
+//! A name is followed through re-exports to the file that defines it, so that a facade such as
+//! `lib.rs` neither hides an edge nor adds one. Methods are not followed: that takes the compiler.
+//! Knows nothing of what is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

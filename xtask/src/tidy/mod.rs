@@ -1,7 +1,8 @@
 //! The rules of the repository that a machine can check, without compiling anything.
 //!
-//! Each rule is a function from text to problems, so that its test shows it firing. A file is checked when git tracks it or
-//! would: a new file must be tidy before it is added, not after. What clippy can check, clippy checks (`clippy.toml`).
+//! Each rule is a function from text to problems, so that its test shows it firing. A file is
+//! checked when git tracks it or would: a new file must be tidy before it is added, not after. What
+//! clippy can check, clippy checks (`clippy.toml`).
 
 mod assertions;
 mod columns;
@@ -28,8 +29,8 @@ use packages::Package;
 use problem::{Problem, Text};
 use types::{Definition, Methods};
 
-/// Checks all files and prints what was measured; the error lists every problem as `file:line: message`. With `--fix`, the
-/// line counts of `docs/architecture.md` are set right.
+/// Checks all files and prints what was measured; the error lists every problem as `file:line:
+/// message`. With `--fix`, the line counts of `docs/architecture.md` are set right.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let fix = match args {
         [] => false,
@@ -135,7 +136,8 @@ impl fmt::Display for Shape<'_> {
 /// All files that are text.
 fn texts(repository: &Path) -> Result<Vec<Text>, String> {
     let names = file_names(repository)?;
-    // Tracked files may be deleted and not committed yet, and samples are not text: neither breaks a rule about text.
+    // Tracked files may be deleted and not committed yet, and samples are not text: neither breaks
+    // a rule about text.
     let read = |name: String| {
         Some(Text { content: fs::read_to_string(repository.join(&name)).ok()?, name })
     };

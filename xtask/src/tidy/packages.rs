@@ -1,6 +1,7 @@
 //! The sources of each package as syntax trees, with test code removed.
 //!
-//! Knows nothing of any rule: what may import what is the business of `layers`, `imports` and `types`.
+//! Knows nothing of any rule: what may import what is the business of `layers`, `imports` and
+//! `types`.
 
 use super::problem::{Problem, Text};
 
@@ -20,7 +21,8 @@ pub(super) struct Source {
     pub(super) syntax: syn::File,
 }
 
-/// Folders of packages whose sources are not checked: a workspace of their own, or nothing but `main`.
+/// Folders of packages whose sources are not checked: a workspace of their own, or nothing but
+/// `main`.
 const UNCHECKED: [&str; 2] = ["bench", "fuzz"];
 
 /// All packages with sources, and a problem for each file that does not parse.

@@ -1,8 +1,8 @@
-//! The files from a command to the disk that a newcomer reads in one sitting, as `docs/architecture.md` lists them: each
-//! line count must be true, and the path short enough.
+//! The files from a command to the disk that a newcomer reads in one sitting, as
+//! `docs/architecture.md` lists them: each line count must be true, and the path short enough.
 //!
-//! A list is a table right below its marker (`<!-- write-path -->`); its first column has the file in backticks, its second
-//! the lines.
+//! A list is a table right below its marker (`<!-- write-path -->`); its first column has the file
+//! in backticks, its second the lines.
 
 use super::problem::{Problem, Text};
 

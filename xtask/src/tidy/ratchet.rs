@@ -1,4 +1,5 @@
-//! Numbers that have a limit, and what still exceeds it: an allowance may shrink, never grow, and goes when it is not needed.
+//! Numbers that have a limit, and what still exceeds it: an allowance may shrink, never grow, and
+//! goes when it is not needed.
 
 use super::problem::Problem;
 
@@ -35,7 +36,8 @@ pub(super) struct Ratchet<'a> {
 }
 
 impl Ratchet<'_> {
-    /// What exceeds the limit or its allowance, and which allowances in `source` are larger than needed.
+    /// What exceeds the limit or its allowance, and which allowances in `source` are larger than
+    /// needed.
     pub(super) fn check(&self, measured: Vec<Measured>, source: &str) -> Vec<Problem> {
         let number = |what: &str| {
             measured.iter().filter(|m| m.what == what).map(|m| m.number).max().unwrap_or_default()

@@ -1,4 +1,5 @@
-//! What only stores in a capsule do: survive, keep a history, branch, and stay out of the way of other memories.
+//! What only stores in a capsule do: survive, keep a history, branch, and stay out of the way of
+//! other memories.
 
 use std::time::Duration;
 
@@ -272,7 +273,8 @@ fn threads_and_stores_share_one_capsule() {
 fn more_that_have_the_words_than_are_put_in_order() {
     let f = Fixture::new();
     let facts = CapsuleFactStore::new(location(&f));
-    // The first ones are long: a search by words, which puts the short ones first, does not come to them.
+    // The first ones are long: a search by words, which puts the short ones first, does not come to
+    // them.
     let long = |n: usize| {
         fact(&format!("f{n}"), &format!("What all have in common is {}", "much ".repeat(50)))
     };
@@ -290,7 +292,8 @@ fn more_that_have_the_words_than_are_put_in_order() {
     assert_eq!(fact_ids(&facts.query(&last).expect("asked")), ["f4199"]);
 }
 
-/// What facts, episodes and insights are to principals is decided by the capsule, whichever way they ask.
+/// What facts, episodes and insights are to principals is decided by the capsule, whichever way
+/// they ask.
 #[test]
 fn levels_of_facts_are_those_of_records() {
     let f = Fixture::new();

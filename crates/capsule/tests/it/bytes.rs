@@ -1,5 +1,5 @@
-//! Hostile and damaged bytes: every bit flipped, every sector zeroed, swapped or doubled, every length cut. All of it is
-//! found by `verify`; a read gives what was stored, or an error.
+//! Hostile and damaged bytes: every bit flipped, every sector zeroed, swapped or doubled, every
+//! length cut. All of it is found by `verify`; a read gives what was stored, or an error.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ pub struct Counts {
     /// Records that salvage brought back, and those that it could not.
     pub salvaged: u64,
     pub lost: u64,
-    /// A full read gave everything, or an older state: the damage lies where such a read does not look.
+    /// A full read gave everything, or an older state: the damage lies where such a read does not
+    /// look.
     pub read: u64,
 }
 
@@ -175,8 +176,9 @@ pub fn damage_every_sector(bytes: &[u8]) -> Verdict<Counts> {
     Ok(judge.counts)
 }
 
-/// Two copies of one capsule go their own ways, in transactions of equal length; the second transaction of one is put
-/// after the first of the other. Every byte has its right sum, and yet this history never was.
+/// Two copies of one capsule go their own ways, in transactions of equal length; the second
+/// transaction of one is put after the first of the other. Every byte has its right sum, and yet
+/// this history never was.
 pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     let whole = capsule(steps)?;
     let files = Files::from([(path().to_path_buf(), whole.clone())]);
@@ -195,7 +197,8 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     let (first_end, mut one) = fork(1).map_err(|e| e.to_string())?;
     let (_, other) = fork(2).map_err(|e| e.to_string())?;
     one.splice(first_end.., other[first_end..].iter().copied());
-    // The newer commit pointer is the other's too: each commit pointer names a commit that is there.
+    // The newer commit pointer is the other's too: each commit pointer names a commit that is
+    // there.
     let serial = |slot: &usize| {
         u64::from_le_bytes(other[slot + 8..slot + 16].try_into().expect("eight bytes"))
     };
@@ -210,7 +213,8 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     }
 }
 
-/// Cuts the file to every length: it says so, or there is an older whole state where no commit pointer promises more.
+/// Cuts the file to every length: it says so, or there is an older whole state where no commit
+/// pointer promises more.
 pub fn cut_everywhere(bytes: &[u8]) -> Verdict<u64> {
     for len in 0..bytes.len() {
         let files = Files::from([(path().to_path_buf(), bytes[..len].to_vec())]);
@@ -261,7 +265,8 @@ fn every_cut_is_found() {
     }
 }
 
-/// Without commit pointers a damaged commit in the middle looks like a torn end, were it not for what follows it.
+/// Without commit pointers a damaged commit in the middle looks like a torn end, were it not for
+/// what follows it.
 #[test]
 fn without_commit_pointers_damage_before_the_newest_commit_is_not_taken_for_a_torn_end() {
     for (name, steps) in CAPSULES {

@@ -138,7 +138,8 @@ pub(crate) struct FactValue {
 pub(crate) struct FactGet {
     /// Id of the fact
     pub(crate) id: String,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
 }
@@ -173,7 +174,8 @@ pub(crate) struct FactFilters {
     /// Only facts valid at this time
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) valid_at: Option<Micros>,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Only contested facts
@@ -305,7 +307,8 @@ pub(crate) struct EpisodeList {
     /// Only since: RFC 3339, a date, or an age such as 7d
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of episodes
@@ -386,7 +389,8 @@ pub(crate) struct InsightList {
     /// Include retired insights
     #[arg(long)]
     pub(crate) all: bool,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of insights

@@ -21,7 +21,8 @@ pub(crate) struct ContextArgs {
     /// End each line with its URI
     #[arg(long)]
     pub(crate) uris: bool,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
 }

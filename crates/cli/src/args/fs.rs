@@ -83,7 +83,8 @@ pub(crate) enum FsVerb {
 pub(crate) struct FsOf {
     #[command(flatten)]
     pub(crate) owner: Owner,
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Show what was read, and how many tokens were returned

@@ -1,6 +1,7 @@
 //! Under which heading does `kapsa --help` list each verb? The verbs a newcomer needs come first.
 //!
-//! The list is written from the tree of arguments, so a summary has one source. Knows nothing of what the verbs do.
+//! The list is written from the tree of arguments, so a summary has one source. Knows nothing of
+//! what the verbs do.
 
 use std::fmt::Write as _;
 

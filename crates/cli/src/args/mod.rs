@@ -1,6 +1,7 @@
 //! What can be typed: every verb, its flags and its examples. Knows nothing of what the verbs do.
 //!
-//! Help, shell completions and manual pages are all made from these types. The arguments of a verb are built only when that verb is called (`defer`), which keeps a short call short.
+//! Help, shell completions and manual pages are all made from these types. The arguments of a verb
+//! are built only when that verb is called (`defer`), which keeps a short call short.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,7 +78,8 @@ pub(crate) struct Cli {
     pub(crate) verb: Option<Verb>,
 }
 
-// Flags that every verb takes. A documentation comment here would take the place of a verb's description, as in the other flattened groups below.
+// Flags that every verb takes. A documentation comment here would take the place of a verb's
+// description, as in the other flattened groups below.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
@@ -412,7 +414,8 @@ pub(crate) struct Timeline {
     pub(crate) when: When,
 }
 
-// Which records to show at all. A flag given twice allows either value; a tag given twice asks for both.
+// Which records to show at all. A flag given twice allows either value; a tag given twice asks for
+// both.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
@@ -528,7 +531,8 @@ pub(crate) enum SvcVerb {
     /// Search one or several stores
     #[command(after_help = examples::SVC_FIND)]
     Find {
-        /// Paths of the stores; `*` and `?` match several, whose scores are relative to the best hit of all
+        /// Paths of the stores; `*` and `?` match several, whose scores are relative to the best
+        /// hit of all
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
         /// Query

@@ -49,7 +49,8 @@ pub(crate) struct OneRole {
 // Who answers, and what becomes of what is written.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Asking {
-    /// Language model: anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE [default: as declared, else KAPSA_LLM]
+    /// Language model: anthropic:MODEL, openai:MODEL, ollama:MODEL or scripted:FILE [default: as
+    /// declared, else KAPSA_LLM]
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// When to embed what is written
@@ -64,7 +65,8 @@ pub(crate) struct RoleRun {
     /// A node (NODE or OPERATOR.NODE), or an operator (OPERATOR or OPERATOR.*)
     #[arg(value_name = "NODE")]
     pub(crate) target: String,
-    /// State that the nodes read and write: a file with a JSON object, `-` for standard input [default: {}]
+    /// State that the nodes read and write: a file with a JSON object, `-` for standard input
+    /// [default: {}]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
     /// Write the final state to this file

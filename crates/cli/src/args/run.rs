@@ -65,7 +65,8 @@ pub(crate) enum ContextFormat {
     Json,
     /// A section of Markdown
     Markdown,
-    /// A whole prompt: the role, the task and the layers of --layer, with this context as the last one
+    /// A whole prompt: the role, the task and the layers of --layer, with this context as the last
+    /// one
     Prompt,
 }
 
@@ -99,7 +100,8 @@ pub(crate) struct RunPlace {
     /// Layout [default: branches, or as set in kapsa.toml]
     #[arg(long, value_enum, env = "KAPSA_RUN_LAYOUT", hide_env_values = true)]
     pub(crate) layout: Option<RunLayout>,
-    /// Folder of runs kept as files [default: .kapsa/runs at the repository root, or as set in kapsa.toml]
+    /// Folder of runs kept as files [default: .kapsa/runs at the repository root, or as set in
+    /// kapsa.toml]
     #[arg(long, value_name = "DIR", env = "KAPSA_RUN_DIR", hide_env_values = true)]
     pub(crate) dir: Option<PathBuf>,
     /// Root folder [default: that of the repository, shared by its working trees]
@@ -171,7 +173,8 @@ pub(crate) struct RunRecord {
     /// Id of the task [default: the run as a whole]
     #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
     pub(crate) task: Named<TaskId>,
-    /// Role of the agent: planner, builder, reviewer or any other; a planner records plans of the run
+    /// Role of the agent: planner, builder, reviewer or any other; a planner records plans of the
+    /// run
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
     pub(crate) role: Named<Role>,
     /// What was done
@@ -201,7 +204,8 @@ pub(crate) struct RunContext {
     /// Query [default: the title and description of the task]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) query: Option<String>,
-    /// Maximum number of tokens, counted as a quarter of the bytes [default: 2000, or as set in kapsa.toml]
+    /// Maximum number of tokens, counted as a quarter of the bytes [default: 2000, or as set in
+    /// kapsa.toml]
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// Output format; --json means json
@@ -271,7 +275,8 @@ pub(crate) struct RunConfigArgs {
     pub(crate) place: RunPlace,
 }
 
-/// A name that may be missing: an empty one, as an empty variable of the environment has it, is none.
+/// A name that may be missing: an empty one, as an empty variable of the environment has it, is
+/// none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named<T>(pub(crate) Option<T>);
 

@@ -97,7 +97,8 @@ pub(crate) enum ModelVerb {
     /// Add a model from a folder
     #[command(after_help = examples::MODEL)]
     Add {
-        /// Folder with config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file
+        /// Folder with config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX
+        /// file
         path: PathBuf,
         /// Name [default: that of the folder]
         #[arg(long)]

@@ -21,7 +21,8 @@ pub(crate) struct Export {
     /// Only what belongs to this run: written in it, on its branch, or under its URIs
     #[arg(long)]
     pub(crate) run: Option<String>,
-    /// Target [default: exports/SPEC_RUN.EXTENSION or exports/capsule.EXTENSION beside the capsule]
+    /// Target [default: exports/SPEC_RUN.EXTENSION or exports/capsule.EXTENSION beside the
+    /// capsule]
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an existing target

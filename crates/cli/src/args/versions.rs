@@ -12,7 +12,8 @@ use crate::examples;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Which memory")]
 pub(crate) struct When {
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
+    /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Read the capsule mounted under this name
@@ -323,7 +324,8 @@ pub(crate) struct CloneArgs {
 pub(crate) struct Exchange {
     /// Path of the other capsule
     pub(crate) path: PathBuf,
-    /// Prefix of the branches made where the histories diverge [default: the source's folder or file name]
+    /// Prefix of the branches made where the histories diverge [default: the source's folder or
+    /// file name]
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What was denied to whom? A record of kind `audit` for each denial, known to the owner alone.
 //!
-//! A denial that cannot be recorded is a denial all the same, and looks the same to whoever it was denied to.
+//! A denial that cannot be recorded is a denial all the same, and looks the same to whoever it was
+//! denied to.
 
 use kapsa_memory::access::{Access, Classification};
 use kapsa_memory::{NewRecord, Reader, Uri};
@@ -17,7 +18,8 @@ pub(super) fn is_hidden(app: &App, error: &CliError, asked: Option<&str>) -> boo
     if !matches!(error.code, "uri_not_found" | "fact_not_found" | "file_not_found") {
         return false;
     }
-    // A capsule that cannot be read is what the caller was told of already; there is nothing to record of it.
+    // A capsule that cannot be read is what the caller was told of already; there is nothing to
+    // record of it.
     let there = || -> Option<bool> {
         let reader = Reader::open(&app.capsule().ok()?).ok()?;
         Some(

@@ -1,5 +1,6 @@
-//! A stream of JSON records: parsed ahead of the disk, stored batch by batch. Each batch is one commit, so that an error loses
-//! at most the batch it is in, and says where to go on. Memory is bounded by one batch and one record.
+//! A stream of JSON records: parsed ahead of the disk, stored batch by batch. Each batch is one
+//! commit, so that an error loses at most the batch it is in, and says where to go on. Memory is
+//! bounded by one batch and one record.
 
 use std::io::{self, BufReader};
 use std::path::PathBuf;
@@ -26,20 +27,21 @@ use crate::wire::Tally;
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// After so long a bulk put gives the lock back between two commits, for so long: more than the pause between two tries of one
-/// that waits.
+/// After so long a bulk put gives the lock back between two commits, for so long: more than the
+/// pause between two tries of one that waits.
 const LOCK_HELD_MAX: Duration = Duration::from_millis(500);
 const LOCK_FREE: Duration = Duration::from_millis(8);
 
 /// Records with the lines they begin on.
 type Parsed = Vec<(u64, NewRecord)>;
-/// Most records that are handed on together; never more than a batch, so that a small batch is stored as it comes.
+/// Most records that are handed on together; never more than a batch, so that a small batch is
+/// stored as it comes.
 const PARSED_RECORDS: usize = 256;
 /// Runs of records that may wait to be stored.
 const PARSED_RUNS_MAX: usize = 64;
 
-/// Parses standard input in a thread of its own, so that the next batch is ready when this one is on disk. The thread is
-/// not waited for: after an error it may sit in a read that never returns.
+/// Parses standard input in a thread of its own, so that the next batch is ready when this one is
+/// on disk. The thread is not waited for: after an error it may sit in a read that never returns.
 fn parse_ahead(defaults: Arc<Defaults>, run_records: usize) -> Receiver<Result<Parsed>> {
     let (sender, receiver) = sync_channel(PARSED_RUNS_MAX);
     thread::spawn(move || {
@@ -196,7 +198,8 @@ impl<'a> Bulk<'a> {
         if full { self.commit() } else { Ok(()) }
     }
 
-    /// Commits what is left. When that is all there is and little, it gets its vectors in the same commit.
+    /// Commits what is left. When that is all there is and little, it gets its vectors in the same
+    /// commit.
     fn commit_last(&mut self) -> Result<()> {
         let is_all = self.tally.record_count == 0 && self.writer.is_none();
         let is_small = is_small_put(self.batch.iter().map(|record| record.text.as_str()));
@@ -229,7 +232,8 @@ impl<'a> Bulk<'a> {
         self.progress.set(self.tally.record_count, None);
         if self.each {
             puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
-            // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is full.
+            // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is
+            // full.
             self.app.out.flush()?;
         }
         if self.first.is_none() {
@@ -266,7 +270,8 @@ impl<'a> Bulk<'a> {
         }
     }
 
-    /// Adds what is stored and where to go on. `batch_line` is still that of the batch that was lost.
+    /// Adds what is stored and where to go on. `batch_line` is still that of the batch that was
+    /// lost.
     fn where_to_go_on(&self, error: CliError) -> CliError {
         let failed_line = error.fields.get("line").and_then(serde_json::Value::as_u64);
         let resume = match failed_line {

@@ -1,4 +1,5 @@
-//! `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize` and `purge`: the capsule as a thing to be cared for.
+//! `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize` and `purge`: the capsule as a
+//! thing to be cared for.
 
 use std::path::Path;
 
@@ -154,7 +155,8 @@ pub(crate) fn doctor(app: &mut App) -> Result<Status> {
     Ok(if unwell { Status::Unwell } else { Status::Done })
 }
 
-/// Records that search by meaning does not see yet. A capsule that cannot be read is diagnosed elsewhere.
+/// Records that search by meaning does not see yet. A capsule that cannot be read is diagnosed
+/// elsewhere.
 fn lacking_vectors(path: &Path) -> Option<Diagnosis> {
     let coverage = Reader::open(path).ok()?.coverage().ok()?;
     if coverage.missing == 0 {

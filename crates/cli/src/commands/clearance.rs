@@ -44,7 +44,8 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
             tell(app, &profiles)
         }
         ClearanceVerb::Remove { name: principal } => {
-            // A profile without a domain, not none: that would leave it to what kapsa.toml declares.
+            // A profile without a domain, not none: that would leave it to what kapsa.toml
+            // declares.
             let nothing = ClearanceProfile::new(principal);
             app.keeper(&path)?.put(nothing.record()?)?;
             tell(app, &[nothing])

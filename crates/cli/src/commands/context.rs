@@ -39,7 +39,8 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
     tell(app, agent.as_deref(), &told, args.budget)
 }
 
-/// When a moment was: the time that is named, else when the last record was written that counts there.
+/// When a moment was: the time that is named, else when the last record was written that counts
+/// there.
 fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
     if let Ok(time) = moment::parse_arg(as_of) {
         return Ok(Some(time));

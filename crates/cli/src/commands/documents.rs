@@ -1,6 +1,7 @@
 //! Documents: which files are meant, what they are called, and what is in them.
 //!
-//! A named file must be text; in a folder, what is no text is passed over with a notice. Symbolic links in folders are not followed, and nothing but regular files is ever opened.
+//! A named file must be text; in a folder, what is no text is passed over with a notice. Symbolic
+//! links in folders are not followed, and nothing but regular files is ever opened.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -200,7 +201,8 @@ fn outside_base(here: &Path, folder: &Path) -> Option<PathBuf> {
     if whole.starts_with(here) { None } else { whole.parent().map(Path::to_path_buf) }
 }
 
-/// What a file is called: its path from the current folder or from `base`, else its name alone. Never absolute, no `..`.
+/// What a file is called: its path from the current folder or from `base`, else its name alone.
+/// Never absolute, no `..`.
 fn name(here: &Path, base: Option<&Path>, path: &Path) -> String {
     let whole = lexical(path);
     let relative = whole.strip_prefix(here).ok().or_else(|| whole.strip_prefix(base?).ok());

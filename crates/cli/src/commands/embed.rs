@@ -65,7 +65,8 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
     Ok(())
 }
 
-/// The vectors of records that are about to be put: made before the lock is taken, so that nobody waits for them.
+/// The vectors of records that are about to be put: made before the lock is taken, so that nobody
+/// waits for them.
 pub(crate) struct Ahead {
     vectors: Option<NewVectors>,
     state: AheadState,
@@ -129,15 +130,16 @@ fn without_vectors(app: &mut App, error: &CliError) -> String {
     format!("failed: {}", error.message)
 }
 
-/// Records without vectors before those of a put are given some as well when they are as old as this, in microseconds: whoever wrote
-/// younger ones is still at it.
+/// Records without vectors before those of a put are given some as well when they are as old as
+/// this, in microseconds: whoever wrote younger ones is still at it.
 const LEFT_AFTER: i64 = 30_000_000;
 
 /// The records of a capsule, before and after a put.
 pub(crate) struct New {
     when: Option<EmbedWhen>,
     before: u64,
-    /// The last record of the put, where that is known: what others put at the same time is theirs to embed.
+    /// The last record of the put, where that is known: what others put at the same time is theirs
+    /// to embed.
     last: Option<u64>,
 }
 
@@ -159,8 +161,9 @@ impl New {
         New { last: Some(sequence), ..New::since(when, sequence) }
     }
 
-    /// After it: the new records get vectors, if they are few or it is wanted. What they were put for is done; nothing here undoes it.
-    /// Returns what failed, for programs; people are told here.
+    /// After it: the new records get vectors, if they are few or it is wanted. What they were put
+    /// for is done; nothing here undoes it. Returns what failed, for programs; people are told
+    /// here.
     pub(crate) fn end(self, app: &mut App) -> Option<String> {
         if self.when == Some(EmbedWhen::Later) {
             return None;
@@ -180,7 +183,8 @@ impl New {
             app.out.note(WORDS_ONLY);
             return Ok(());
         }
-        // Branches, tasks and the like were written without; where they are few they get theirs along with the rest.
+        // Branches, tasks and the like were written without; where they are few they get theirs
+        // along with the rest.
         let stretch = uncovered_since(&reader, new.start)?..new.end;
         let is_left = stretch.start < new.start
             && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;

@@ -5,7 +5,7 @@ use kapsa_agents::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id
 use crate::app::App;
 use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};
 use crate::commands::embed::New;
-use crate::commands::put::typed_text;
+use crate::commands::text::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};

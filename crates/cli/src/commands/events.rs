@@ -50,7 +50,8 @@ pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     for (name, value) in
         [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)]
     {
-        // A name with `_` before it stands for none; the stage of a merge only marks that it is over.
+        // A name with `_` before it stands for none; the stage of a merge only marks that it is
+        // over.
         let says_nothing = value.starts_with('_') || (name == "stage" && words.is_some());
         if !value.is_empty() && !says_nothing {
             rest.push_str(&format!("  {name} {}", escape::line(value)));

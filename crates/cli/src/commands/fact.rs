@@ -9,7 +9,7 @@ use kapsa_memory::access::Classification;
 use crate::app::App;
 use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
-use crate::commands::put::typed_text;
+use crate::commands::text::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::{self, readable};

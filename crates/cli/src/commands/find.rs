@@ -47,7 +47,8 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     show(app, &reader, &found, explain)
 }
 
-/// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says so.
+/// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says
+/// so.
 fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Found> {
     match by_meaning(&mut Asked::default(), reader, request) {
         // Vectors can be made again; words are always there.
@@ -60,7 +61,8 @@ fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Fo
     }
 }
 
-/// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an error.
+/// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an
+/// error.
 pub(crate) fn by_meaning(
     asked: &mut Asked,
     reader: &AnyReader,
@@ -72,8 +74,9 @@ pub(crate) fn by_meaning(
     Ok(reader.find_with(request, Some(question))?)
 }
 
-/// The models that one query is put to, in however many capsules: each is opened once and asked once, and one that failed is left
-/// alone, since a service that does not answer is waited for long.
+/// The models that one query is put to, in however many capsules: each is opened once and asked
+/// once, and one that failed is left alone, since a service that does not answer is waited for
+/// long.
 #[derive(Default)]
 pub(crate) struct Asked(Vec<(Model, Result<Question>)>);
 

@@ -13,8 +13,8 @@ use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
 use crate::args::{FsOf, FsVerb, FsWrite, Level};
 use crate::commands::embed::New;
-use crate::commands::put::plain_text;
 use crate::commands::run::text_of;
+use crate::commands::text::plain_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::render::{counted, shortened};
@@ -55,7 +55,8 @@ pub(crate) fn run(app: &mut App, verb: FsVerb) -> Result<()> {
     }
 }
 
-/// The URI of the record behind a file that a call wants to read, as it would be if all names in it were plain.
+/// The URI of the record behind a file that a call wants to read, as it would be if all names in it
+/// were plain.
 pub(super) fn named(app: &App, verb: &FsVerb) -> Option<String> {
     let FsVerb::Cat { path, of } = verb else { return None };
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();

@@ -56,8 +56,8 @@ pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
     tell(app, &made)
 }
 
-/// Keeps the lock beside a new capsule out of `git status`. The folder of a workspace ignores itself; what fails elsewhere is
-/// reported and spoils nothing.
+/// Keeps the lock beside a new capsule out of `git status`. The folder of a workspace ignores
+/// itself; what fails elsewhere is reported and spoils nothing.
 fn exclude(app: &mut App, path: &Path) {
     if path.parent().is_some_and(|folder| folder.ends_with(locate::WORKSPACE_FOLDER)) {
         return;
@@ -111,7 +111,8 @@ pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
     }
 }
 
-/// Renames an existing capsule out of the way, unless somebody writes to it. Holds the lock while it does.
+/// Renames an existing capsule out of the way, unless somebody writes to it. Holds the lock while
+/// it does.
 fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
@@ -151,7 +152,8 @@ fn refuse_if_locked<T>(path: &Path) -> Result<Option<T>> {
     }
 }
 
-/// Takes a name that no older backup has: `.bak`, then `.bak.1` and so on. The empty file made here is what the rename replaces.
+/// Takes a name that no older backup has: `.bak`, then `.bak.1` and so on. The empty file made here
+/// is what the rename replaces.
 fn claim_backup(path: &Path) -> Result<PathBuf> {
     for number in 0..BACKUPS_MAX {
         let mut name = path.as_os_str().to_owned();

@@ -11,7 +11,7 @@ use super::episode::{agent, memory, writing_agent};
 use crate::app::App;
 use crate::args::{InsightAdd, InsightList, InsightVerb, Level, OneInsight, Publish};
 use crate::commands::embed::New;
-use crate::commands::put::typed_text;
+use crate::commands::text::typed_text;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment;

@@ -1,8 +1,9 @@
 //! `merge`: by rule, by a review file, or by asking about each conflict on the terminal.
 //!
 //! A review file is a JSON object that `merge --plan` writes and `merge --apply` reads:
-//! `{"kapsa_merge_plan":1,"from","to","mode","by"?,"note"?,"items":[{"uri","outcome","decision","text"?,"note"?,"theirs","ours"?,"base"?}]}`.
-//! `decision` is one of `take` (not for conflicts), `ours`, `theirs`, `contested`, `edited` (with `text`), `skip`, or null while it is open.
+//! `{"kapsa_merge_plan":1,"from","to","mode","by"?,"note"?,"items":[{"uri","outcome","decision","
+//! text"?,"note"?,"theirs","ours"?,"base"?}]}`. `decision` is one of `take` (not for conflicts),
+//! `ours`, `theirs`, `contested`, `edited` (with `text`), `skip`, or null while it is open.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -212,7 +213,8 @@ fn ask(item: &MergeItem) -> Result<Option<Choice>> {
     }
 }
 
-/// Opens both texts in the editor. None when it gave no text that could be taken; the reason is printed.
+/// Opens both texts in the editor. None when it gave no text that could be taken; the reason is
+/// printed.
 fn edit(item: &MergeItem) -> Result<Option<String>> {
     let ours = item.ours.as_ref().map_or("", |ours| &ours.text);
     let both = conflict::marked(ours, &item.theirs.text);

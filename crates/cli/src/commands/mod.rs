@@ -1,4 +1,5 @@
-//! One module per verb or small family of verbs. Each is wiring: read the arguments, call the library, print.
+//! One module per verb or small family of verbs. Each is wiring: read the arguments, call the
+//! library, print.
 
 mod audit;
 mod bulk;
@@ -23,6 +24,7 @@ mod run;
 mod shell;
 mod svc;
 mod sync;
+mod text;
 mod tour;
 mod transfer;
 mod versions;

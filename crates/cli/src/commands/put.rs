@@ -1,19 +1,19 @@
 //! `put`: one text, a stream of JSON records, or documents.
 //!
-//! Input is read and checked before the lock is taken, and so are the vectors of a small put: they are published with its
-//! records in one commit.
+//! Input is read and checked before the lock is taken, and so are the vectors of a small put: they
+//! are published with its records in one commit.
 
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use kapsa_memory::access::Access;
-use kapsa_memory::record::TEXT_BYTES_MAX;
 use kapsa_memory::request::Put;
 use kapsa_memory::{NewRecord, Uri};
 
 use super::bulk::Bulk;
+use super::text::plain_text;
 use crate::app::{self, AnyWriter, App};
 use crate::args::{self, EmbedWhen, Fields};
 use crate::commands::documents;
@@ -93,7 +93,8 @@ fn one(
     Ok(Stored { answer: Answer::One(puts.remove(0)), embedding: ahead.report(app) })
 }
 
-/// Puts records that are all there: their vectors are made before the lock is taken, and published with them in one commit.
+/// Puts records that are all there: their vectors are made before the lock is taken, and published
+/// with them in one commit.
 pub(super) fn put_small(
     app: &App,
     path: &Path,
@@ -147,36 +148,6 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
         counted(tally.record_count, "record"),
         counted(tally.commit_count, "commit")
     ))
-}
-
-/// Standard input as one text; more of it than a record may hold is left for the record's own check to refuse.
-pub(crate) fn plain_text() -> Result<String> {
-    let mut bytes = Vec::new();
-    let limit = TEXT_BYTES_MAX as u64 + 1;
-    io::stdin()
-        .lock()
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(|error| CliError::io("read standard input", &error))?;
-    utf8(bytes, "standard input")
-}
-
-/// The text that was typed in words; `-` alone is standard input.
-pub(crate) fn typed_text(words: &[String]) -> Result<String> {
-    let text = if words == ["-"] { plain_text()?.trim_end().to_string() } else { words.join(" ") };
-    if text.trim().is_empty() {
-        return Err(CliError::usage("the text is empty"));
-    }
-    Ok(text)
-}
-
-/// The bytes of `name` as text.
-pub(crate) fn utf8(bytes: Vec<u8>, name: &str) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        CliError::user("invalid_utf8", format!("{name} is not UTF-8 text: invalid byte at {at}"))
-            .field("offset", at)
-    })
 }
 
 /// What the flags say about every record of a call.
@@ -240,7 +211,8 @@ impl Defaults {
         record
     }
 
-    /// Fills in what a document's passage does not bring; a kind that was asked for replaces the cutter's.
+    /// Fills in what a document's passage does not bring; a kind that was asked for replaces the
+    /// cutter's.
     pub(crate) fn fill_passage(&self, mut passage: NewRecord) -> NewRecord {
         if let Some(kind) = &self.fields.kind {
             passage.kind.clone_from(kind);

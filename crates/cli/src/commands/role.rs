@@ -18,7 +18,7 @@ use super::insight::{tell_learned, tell_published};
 use crate::app::{App, Status};
 use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
 use crate::commands::embed::New;
-use crate::commands::put::plain_text;
+use crate::commands::text::plain_text;
 use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::language_models::{self, Choice};
@@ -358,7 +358,8 @@ fn state(path: &Path) -> Result<State> {
     })
 }
 
-/// Where a state is written: a file that is not there yet, or a regular one, which is replaced all at once.
+/// Where a state is written: a file that is not there yet, or a regular one, which is replaced all
+/// at once.
 struct StateFile {
     /// As it was named.
     shown: PathBuf,
@@ -423,7 +424,8 @@ impl StateFile {
     }
 }
 
-/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins with its.
+/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins with
+/// its.
 fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> bool {
     let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     let is_same = |a: &Path, b: &Path| matches!((fs::metadata(a), fs::metadata(b)), (Ok(a), Ok(b)) if same(&a, &b));

@@ -1,8 +1,10 @@
 //! `run`: the memory of a team of agents.
 //!
-//! Steps of a run (start, task start, record, context, finish, archive) never fail it: what goes wrong is told on standard error, `"ok"` is
-//! false in the JSON, and the exit code is 0, unless `--strict` asks otherwise. A call that makes no sense is an error all the same, as
-//! is a merge that needs somebody to decide. Questions of people (status, list, config) fail as all other verbs do.
+//! Steps of a run (start, task start, record, context, finish, archive) never fail it: what goes
+//! wrong is told on standard error, `"ok"` is false in the JSON, and the exit code is 0, unless
+//! `--strict` asks otherwise. A call that makes no sense is an error all the same, as is a merge
+//! that needs somebody to decide. Questions of people (status, list, config) fail as all other
+//! verbs do.
 
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -27,7 +29,8 @@ use crate::args::{
 };
 use crate::commands::embed::New;
 use crate::commands::init;
-use crate::commands::put::{plain_text, utf8};
+use crate::commands::text::plain_text;
+use crate::commands::text::utf8;
 use crate::error::{CliError, Kind, Result};
 use crate::output::{self, ErrorStyle};
 use crate::render::counted;
@@ -66,7 +69,8 @@ pub(crate) fn run(app: &mut App, verb: RunVerb) -> Result<Status> {
 struct Runs {
     setup: Setup,
     store: RunStore,
-    /// The capsule of the workspace: that of all runs, or the one that runs kept as files are merged into.
+    /// The capsule of the workspace: that of all runs, or the one that runs kept as files are
+    /// merged into.
     workspace: PathBuf,
 }
 
@@ -91,7 +95,8 @@ impl Runs {
         if let Some(run) = which.run.get() {
             return Ok(run.clone());
         }
-        // A variable that is set to nothing comes from a start that failed: another run is not what was meant.
+        // A variable that is set to nothing comes from a start that failed: another run is not what
+        // was meant.
         if env::var_os(RUN_VARIABLE).is_some_and(|value| value.is_empty()) {
             return Err(CliError::user(
                 "no_run",
@@ -208,7 +213,8 @@ fn start(app: &mut App, runs: &Runs, args: &RunStart) -> Result<Status> {
     match make_folder(runs).and_then(|()| Ok(runs.store.start(&run, &new)?)) {
         Ok(started) => tell_started(app, runs, &run, None, &started),
         Err(error) => {
-            // Later steps are of this run, whether or not its memory works; another run's must not get them.
+            // Later steps are of this run, whether or not its memory works; another run's must not
+            // get them.
             if !app.out.is_json() && !args.place.strict {
                 app.out.line(run.as_str())?;
             }
@@ -225,7 +231,8 @@ fn fresh_id() -> Result<RunId> {
     Ok(RunId::parse(&format!("{day}-{time}-{:08x}", random() as u32))?)
 }
 
-/// A number that no other process has: the standard library seeds its maps from the system's source of randomness.
+/// A number that no other process has: the standard library seeds its maps from the system's source
+/// of randomness.
 fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
@@ -372,7 +379,8 @@ fn print_context(
     text.map_or(Ok(()), |text| app.out.text(&text))
 }
 
-/// The prompt of a role: who it is, its task, the layers that were given, and what siblings found out.
+/// The prompt of a role: who it is, its task, the layers that were given, and what siblings found
+/// out.
 fn prompt(
     runs: &Runs,
     run: &RunId,

@@ -1,6 +1,8 @@
 //! `svc`: the subprocess interface for programs that keep one store per run and task.
 //!
-//! Each call prints one JSON line. A failure is `{"error": message}` on standard error with nothing on standard output. Reading is lenient: unknown keys are passed over, other values than strings in `metadata` are taken as their JSON text.
+//! Each call prints one JSON line. A failure is `{"error": message}` on standard error with nothing
+//! on standard output. Reading is lenient: unknown keys are passed over, other values than strings
+//! in `metadata` are taken as their JSON text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -172,8 +174,8 @@ fn find(app: &mut App, paths: &[PathBuf], request: &FindRequest) -> Result<()> {
     app.out.json(&out)
 }
 
-/// What one store answers, and what kept meaning from having a say. Words answer where meaning has nothing, and the newest entries
-/// where words have nothing either.
+/// What one store answers, and what kept meaning from having a say. Words answer where meaning has
+/// nothing, and the newest entries where words have nothing either.
 fn search(
     asked: &mut Asked,
     store: &Path,
@@ -227,9 +229,10 @@ fn of_several(mut answers: Vec<(&Path, Found)>, k: usize) -> Vec<ResultOut> {
 
 /// What hits of several stores are measured by.
 ///
-/// Their scores are of different kinds: of words alone, without a bound; of meaning alone, at most 1; of both, a sum of shares of
-/// what is best in that store, however poor that is. BM25 and the cosine, which all of them are made of, can be compared. So a hit
-/// counts by its share of the best BM25 and of the best cosine of all stores: the mean of both, or the one that its store can know.
+/// Their scores are of different kinds: of words alone, without a bound; of meaning alone, at most
+/// 1; of both, a sum of shares of what is best in that store, however poor that is. BM25 and the
+/// cosine, which all of them are made of, can be compared. So a hit counts by its share of the best
+/// BM25 and of the best cosine of all stores: the mean of both, or the one that its store can know.
 struct Best {
     words: f32,
     /// By model: their cosines differ in size.
@@ -251,7 +254,8 @@ impl Best {
         best
     }
 
-    /// Scores of what a store found, never rising: the store knows more of its own hits than is compared here, so its order stays.
+    /// Scores of what a store found, never rising: the store knows more of its own hits than is
+    /// compared here, so its order stays.
     fn scores<'a>(&self, means: &Means, whys: impl Iterator<Item = &'a Why>) -> Vec<f32> {
         let mut least = f32::INFINITY;
         let next = |why| {
@@ -267,7 +271,8 @@ impl Best {
         let by_meaning = why.cosine.zip(best).map(|(cosine, best)| cosine.max(0.0) / best);
         let shares = [by_words, by_meaning];
         let known = shares.iter().flatten().count().max(1) as f32;
-        // An identifier that was asked for and is there is worth more than any share: fuzziness never overrules it.
+        // An identifier that was asked for and is there is worth more than any share: fuzziness
+        // never overrules it.
         let exact =
             why.points.iter().find(|(what, _)| *what == "exact").map_or(0.0, |(_, points)| *points);
         shares.into_iter().flatten().sum::<f32>() / known + exact
@@ -291,7 +296,8 @@ fn result(hit: &Hit, score: f32, fallback: bool) -> ResultOut {
     }
 }
 
-/// The stores meant by paths that may hold `*` and `?` in their last part. A path that exists is never taken for a pattern.
+/// The stores meant by paths that may hold `*` and `?` in their last part. A path that exists is
+/// never taken for a pattern.
 fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut stores = Vec::new();
     for path in paths {

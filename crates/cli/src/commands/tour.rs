@@ -1,6 +1,7 @@
 //! `tour`: the main job from end to end, on real documents, in a temporary folder.
 //!
-//! It uses nothing that the other verbs do not; what it shows can be typed again afterwards, since the capsule is kept.
+//! It uses nothing that the other verbs do not; what it shows can be typed again afterwards, since
+//! the capsule is kept.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,5 @@
-//! `export`, `import`, `mounts` and `gc`: what leaves a capsule, what comes beside it, and what is thrown away.
+//! `export`, `import`, `mounts` and `gc`: what leaves a capsule, what comes beside it, and what is
+//! thrown away.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -219,7 +220,8 @@ fn event(event_type: EventType, payload: Value) -> NewEvent {
     NewEvent { payload, ..NewEvent::new(event_type) }
 }
 
-/// Tells the capsule what was done, if that is possible: what was done counts without it. Gives a warning when it was not.
+/// Tells the capsule what was done, if that is possible: what was done counts without it. Gives a
+/// warning when it was not.
 fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> {
     let mut options = app.write_options(None);
     options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);

@@ -1,4 +1,5 @@
-//! `branch`, `checkpoint`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias` and `resolve-uri`: the history of a memory.
+//! `branch`, `checkpoint`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias`
+//! and `resolve-uri`: the history of a memory.
 
 use std::fs;
 use std::time::Duration;
@@ -192,7 +193,8 @@ pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
     found.iter().try_for_each(|difference| difference_for_people(app, difference, args.names))
 }
 
-/// The view that a side of a comparison names: `BRANCH`, `MOMENT` on the current branch, or `BRANCH@MOMENT`.
+/// The view that a side of a comparison names: `BRANCH`, `MOMENT` on the current branch, or
+/// `BRANCH@MOMENT`.
 fn view_of(reader: &Reader, text: &str, current: &str) -> Result<Reader> {
     let at = |branch: &str, moment: &str| Ok(reader.on(branch, Some(&moment::as_of(moment)))?);
     match text.split_once('@') {

@@ -1,4 +1,5 @@
-//! What may follow here? Verbs and flags of the tree of arguments; branches, checkpoints, labels, runs and URIs of the capsule.
+//! What may follow here? Verbs and flags of the tree of arguments; branches, checkpoints, labels,
+//! runs and URIs of the capsule.
 
 use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
@@ -95,7 +96,8 @@ impl<N: Names> Completion<N> {
     }
 }
 
-/// Where the word begins that the cursor is at the end of; none inside of quotes, where a word is not offered.
+/// Where the word begins that the cursor is at the end of; none inside of quotes, where a word is
+/// not offered.
 fn last_word(before: &str) -> Option<usize> {
     let start = before.rfind([' ', '\t']).map_or(0, |at| at + 1);
     let quoted =

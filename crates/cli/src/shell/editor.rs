@@ -1,4 +1,5 @@
-//! Lines typed on a terminal: the prompt, the keys, the history. Nothing that fails here ends the shell but the terminal itself.
+//! Lines typed on a terminal: the prompt, the keys, the history. Nothing that fails here ends the
+//! shell but the terminal itself.
 
 use std::borrow::Cow;
 use std::io;
@@ -35,14 +36,16 @@ pub(super) fn run(app: &mut App) -> Result<Status> {
 
 /// `kapsa workspace (run/x)> `: the capsule's name and, off `main`, its branch.
 fn prompt(app: &App) -> String {
-    // Where there is no capsule, the verb that is typed next says why; a prompt that failed would keep people from `init`.
+    // Where there is no capsule, the verb that is typed next says why; a prompt that failed would
+    // keep people from `init`.
     let Ok(capsule) = app.capsule() else { return "kapsa> ".to_string() };
     let name = capsule.file_stem().map(|name| format!(" {}", name.to_string_lossy()));
     let shown = [name, current_branch(app, &capsule).map(|branch| format!(" ({branch})"))];
     format!("kapsa{}> ", escape::line(&shown.into_iter().flatten().collect::<String>()))
 }
 
-/// The branch that lines work on; none on `main`, or where it cannot be told: the verb that needs it says why.
+/// The branch that lines work on; none on `main`, or where it cannot be told: the verb that needs
+/// it says why.
 fn current_branch(app: &App, capsule: &Path) -> Option<String> {
     app.branch(capsule).unwrap_or_default()
 }
@@ -143,7 +146,8 @@ impl Completer for Keys {
     }
 }
 
-/// The words as the editor takes them. After the only one that fits, the next word may begin at once.
+/// The words as the editor takes them. After the only one that fits, the next word may begin at
+/// once.
 fn candidates(words: Vec<String>, at_the_end: bool) -> Vec<Pair> {
     let space = if at_the_end && words.len() == 1 { " " } else { "" };
     words

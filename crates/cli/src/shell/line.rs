@@ -42,7 +42,8 @@ pub(super) fn run(line: &str, held: &Global, place: Place) -> Ended {
         Err(error) => Ended::Code(crate::refuse(&error, style, &typed, place)),
         Ok(cli) => tell(call(cli), style, place),
     };
-    // Whatever was printed is out before the next line runs. When it cannot be, the next line says so.
+    // Whatever was printed is out before the next line runs. When it cannot be, the next line says
+    // so.
     io::stdout().flush().ok();
     ended
 }

@@ -1,6 +1,8 @@
-//! `shell`: one process in which every verb is typed without `kapsa` before it, on a terminal or as a script.
+//! `shell`: one process in which every verb is typed without `kapsa` before it, on a terminal or as
+//! a script.
 //!
-//! A line goes the way a call goes: the same tree of arguments, the same commands, the same errors. A failing line never ends the shell.
+//! A line goes the way a call goes: the same tree of arguments, the same commands, the same errors.
+//! A failing line never ends the shell.
 
 mod complete;
 mod editor;

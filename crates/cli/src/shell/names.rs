@@ -58,7 +58,8 @@ pub(crate) trait Names {
     fn beginning(&self, what: Named, prefix: &str) -> Vec<String>;
 }
 
-/// The capsule that is worked on, opened anew for each question: it may have grown or been switched since.
+/// The capsule that is worked on, opened anew for each question: it may have grown or been switched
+/// since.
 pub(crate) struct CapsuleNames {
     held: Global,
 }

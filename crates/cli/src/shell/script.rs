@@ -8,7 +8,8 @@ use crate::error::{CliError, Place, Result};
 use crate::lines::LINE_BYTES_MAX;
 use crate::output::ErrorStyle;
 
-/// Runs all lines, or those up to the first that fails. The exit code is that of the first that failed.
+/// Runs all lines, or those up to the first that fails. The exit code is that of the first that
+/// failed.
 pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
     let mut failed = None;
     let mut number = 0;
@@ -17,7 +18,8 @@ pub(super) fn run(app: &App, stop: bool) -> Result<Status> {
             Ok(Some(bytes)) => bytes,
             Ok(None) => break,
             Err(error) if failed.is_none() => return Err(error),
-            // What failed first decides the exit code; that the rest cannot be read is told all the same.
+            // What failed first decides the exit code; that the rest cannot be read is told all the
+            // same.
             Err(error) => {
                 crate::fail(
                     &error,
@@ -51,7 +53,8 @@ fn run_line(bytes: &[u8], app: &App, place: Place) -> Ended {
     if text.starts_with('#') { Ended::Code(0) } else { line::run(text, &app.global, place) }
 }
 
-/// The next line. Standard input is let go of between two lines: a verb may ask whether it is a terminal.
+/// The next line. Standard input is let go of between two lines: a verb may ask whether it is a
+/// terminal.
 fn next_line(number: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let limit = LINE_BYTES_MAX as u64 + 1;

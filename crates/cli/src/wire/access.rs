@@ -14,7 +14,8 @@ use super::Extent;
 pub(crate) struct ClearanceOut<'a> {
     /// The principal.
     principal: &'a str,
-    /// The highest classification that it may read in each domain; the empty name stands for records without a domain.
+    /// The highest classification that it may read in each domain; the empty name stands for
+    /// records without a domain.
     domains: BTreeMap<&'a str, &'static str>,
 }
 

@@ -117,7 +117,8 @@ impl<'a> FactsOut<'a> {
 /// What became of a fact that was added.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RememberedOut<'a> {
-    /// How it relates to what was known: `stored` if it was not compared, `revised` if its id was known.
+    /// How it relates to what was known: `stored` if it was not compared, `revised` if its id was
+    /// known.
     #[schemars(extend("enum" = ["new", "same", "restated", "supersedes", "contests", "revised", "stored"]))]
     pub(crate) verdict: &'static str,
     /// Why.
@@ -265,7 +266,8 @@ pub(crate) struct InsightOut<'a> {
     confidence: f64,
     /// How often it was seen.
     evidence_count: u64,
-    /// Whether it counts: evidence against it makes it weakening, and a retired one does not count.
+    /// Whether it counts: evidence against it makes it weakening, and a retired one does not
+    /// count.
     #[schemars(extend("enum" = ["active", "weakening", "retired"]))]
     status: &'static str,
     /// Ids of the episodes that it comes from.

@@ -1,4 +1,5 @@
-//! The JSON of caring for a capsule: `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize` and `purge`.
+//! The JSON of caring for a capsule: `stats`, `verify`, `doctor`, `salvage`, `compact`, `optimize`
+//! and `purge`.
 
 use std::path::Path;
 

@@ -76,8 +76,8 @@ struct Fields {
     /// `invalid_record`: the field of the record that is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
-    /// `locked_by_writer`: state of the process that holds the lock: `running`, `stopped`, `ended`, `other_host`,
-    /// `other_namespace` or `unknown`.
+    /// `locked_by_writer`: state of the process that holds the lock: `running`, `stopped`,
+    /// `ended`, `other_host`, `other_namespace` or `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<String>,
     /// `locked_by_writer`: the host of that process.

@@ -18,7 +18,8 @@ pub(crate) enum MergeAnswer<'a> {
     Plan(PlanOut),
 }
 
-/// What a merge did, or would do. With conflicts nothing is merged, the exit code is 1, and the error is on standard error, too.
+/// What a merge did, or would do. With conflicts nothing is merged, the exit code is 1, and the
+/// error is on standard error, too.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Merge")]
 pub(crate) struct MergeOut<'a> {

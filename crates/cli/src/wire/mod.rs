@@ -1,10 +1,12 @@
-//! The JSON that programs read: every answer of `--json`, as a type. Knows nothing of how an answer comes about.
+//! The JSON that programs read: every answer of `--json`, as a type. Knows nothing of how an answer
+//! comes about.
 //!
-//! The shapes here are a contract; the types of the memory are not. Their documentation comments are published: `cargo xtask schema`
-//! turns them into `docs/json.md` and `docs/schema/`.
+//! The shapes here are a contract; the types of the memory are not. Their documentation comments
+//! are published: `cargo xtask schema` turns them into `docs/json.md` and `docs/schema/`.
 //!
-//! Names: a thing has one name everywhere, listed at the top of `docs/json.md`; a plural names a list, and how many there are ends
-//! in `_count`. An empty or unknown field is left out. Characters that could act on a terminal are escaped, as in `\u001b`.
+//! Names: a thing has one name everywhere, listed at the top of `docs/json.md`; a plural names a
+//! list, and how many there are ends in `_count`. An empty or unknown field is left out. Characters
+//! that could act on a terminal are escaped, as in `\u001b`.
 
 pub(crate) mod access;
 pub(crate) mod agent;

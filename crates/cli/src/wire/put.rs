@@ -48,7 +48,8 @@ impl<'a> From<&'a Put> for PutOut<'a> {
     }
 }
 
-/// What `put` prints: one record's change for `--text`, `--plain` and each record of `--each`; the totals for everything else.
+/// What `put` prints: one record's change for `--text`, `--plain` and each record of `--each`; the
+/// totals for everything else.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "the two are printed on their own; together they describe the verb")]

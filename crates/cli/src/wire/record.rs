@@ -87,7 +87,8 @@ pub(crate) struct RecordOut<'a> {
     /// Branch that the revision was written on.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
-    /// Sequences of revisions of the same URI that hold as much as this one: a merge left the conflict open.
+    /// Sequences of revisions of the same URI that hold as much as this one: a merge left the
+    /// conflict open.
     #[serde(skip_serializing_if = "<[u64]>::is_empty")]
     conflicts_with: &'a [u64],
     /// Where the revision comes from, if it was not simply put.
@@ -201,7 +202,8 @@ impl<'a> HistoryOut<'a> {
     }
 }
 
-/// What a search found, the best first. `more` says that as many hits as asked for were found, so that there may be others.
+/// What a search found, the best first. `more` says that as many hits as asked for were found, so
+/// that there may be others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FoundOut<'a> {
     /// The query.
@@ -333,7 +335,8 @@ struct WordsOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ByMeaning")]
 struct MeaningOut {
-    /// Rank among all hits by meaning, from 1; left out where meaning alone would not have found it.
+    /// Rank among all hits by meaning, from 1; left out where meaning alone would not have found
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<usize>,
     /// Cosine of query and passage.

@@ -43,7 +43,8 @@ pub(crate) struct RoleOut<'a> {
     /// Model that answers for it, where one is declared; `role list` leaves it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
-    /// The highest classification that it may read in each domain of this capsule; `role list` leaves it out.
+    /// The highest classification that it may read in each domain of this capsule; `role list`
+    /// leaves it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     clearance: Option<BTreeMap<&'a str, &'static str>>,
     /// What it may do; left out where it may do everything on its own.

@@ -13,7 +13,8 @@ use serde::Serialize;
 use super::error::ErrorBody;
 use super::{Extent, Time, given};
 
-/// What a step of a run prints. A step never fails the run: unless `--strict` is given, a failure has `"ok": false` and the exit code 0.
+/// What a step of a run prints. A step never fails the run: unless `--strict` is given, a failure
+/// has `"ok": false` and the exit code 0.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "each is printed on its own; together they describe the verb")]
@@ -415,7 +416,8 @@ impl<'a> From<&'a RunInfo> for ListedOut<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RunFinished")]
 pub(crate) struct FinishedOut<'a> {
-    /// False if there are conflicts: then the exit code is 1, and the error is on standard error, too.
+    /// False if there are conflicts: then the exit code is 1, and the error is on standard error,
+    /// too.
     ok: bool,
     /// The run.
     run: &'a str,

@@ -1,5 +1,5 @@
-//! How is the JSON of each verb described? As a JSON Schema for programs and as a reference for people, both generated from the
-//! types of this folder. Knows nothing of what the verbs do.
+//! How is the JSON of each verb described? As a JSON Schema for programs and as a reference for
+//! people, both generated from the types of this folder. Knows nothing of what the verbs do.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -184,7 +184,8 @@ that could act on a terminal are escaped, as in `\\u001b`.
 
 ";
 
-/// The schema of a type, as it is printed: no other fields than those described, and what is left out is never null.
+/// The schema of a type, as it is printed: no other fields than those described, and what is left
+/// out is never null.
 fn of<T: JsonSchema>() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut schema = generator.root_schema_for::<T>().to_value();
@@ -266,7 +267,8 @@ fn leaves(command: &Command, before: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The schema of what each verb prints, by the verb as it is typed; and that of failures, under `error`.
+/// The schema of what each verb prints, by the verb as it is typed; and that of failures, under
+/// `error`.
 #[must_use]
 pub fn schemas() -> BTreeMap<String, Value> {
     let answers = ANSWERS.iter().map(|(verb, make)| (*verb, make()));
@@ -298,7 +300,8 @@ fn file_name(name: &str) -> String {
     format!("schema/{}.json", name.replace(' ', "-"))
 }
 
-/// The reference for people: a section for each verb, then one for each object that they have in common.
+/// The reference for people: a section for each verb, then one for each object that they have in
+/// common.
 fn reference(schemas: &BTreeMap<String, Value>) -> String {
     let mut text = String::new();
     INTRODUCTION.split('\n').for_each(|line| wrapped(&mut text, "", line));
@@ -336,7 +339,8 @@ fn described(text: &mut String, schema: &Value) {
     fields(text, schema);
 }
 
-/// The fields of an object, those that are always there first; or those of each object that it can be.
+/// The fields of an object, those that are always there first; or those of each object that it can
+/// be.
 fn fields(text: &mut String, schema: &Value) {
     let choices = ["anyOf", "oneOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten();
     let (named, inline): (Vec<&Value>, Vec<&Value>) =

@@ -1,4 +1,5 @@
-//! The JSON of `svc`: one line per call. Names and shapes are those that its clients know, and not those of the other verbs.
+//! The JSON of `svc`: one line per call. Names and shapes are those that its clients know, and not
+//! those of the other verbs.
 
 use kapsa_memory::Record;
 use schemars::JsonSchema;

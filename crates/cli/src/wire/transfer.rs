@@ -29,7 +29,8 @@ pub(crate) struct ExportOut {
     pub(crate) checkpoint_count: u64,
     /// Number of events.
     pub(crate) event_count: u64,
-    /// BLAKE3 of the file before it was sealed; of a folder, of a list with a line `<hash>  <name>` for each file.
+    /// BLAKE3 of the file before it was sealed; of a folder, of a list with a line `<hash>
+    /// <name>` for each file.
     pub(crate) content_hash: String,
     /// Whether it was sealed with a passphrase.
     pub(crate) encrypted: bool,

@@ -99,7 +99,8 @@ fn a_stopped_holder_is_called_stopped_and_goes_on_when_it_is_told_to() {
     assert_eq!(sandbox.count(), 3);
 }
 
-/// Runs `script` in a shell that holds the lock by descriptor 9, with `state` as what the lock file says.
+/// Runs `script` in a shell that holds the lock by descriptor 9, with `state` as what the lock file
+/// says.
 #[cfg(target_os = "linux")]
 fn hold_by_shell(sandbox: &Sandbox, script: &str) -> std::process::Child {
     let lock = format!("{}.lock", sandbox.capsule().display());
@@ -124,7 +125,8 @@ fn a_lock_that_an_ended_holder_left_to_its_child_names_the_child() {
     let sandbox = Sandbox::new();
     let mut writer = sandbox.hold_lock();
     writer.kill().and_then(|()| writer.wait()).expect("it can be ended");
-    // As if that writer had started the shell, which has its descriptor: the record in the lock file is still the writer's.
+    // As if that writer had started the shell, which has its descriptor: the record in the lock
+    // file is still the writer's.
     let mut shell = hold_by_shell(
         &sandbox,
         "sleep 60 & echo $! > \"$HELD.new\"; mv \"$HELD.new\" \"$HELD\"; wait",
@@ -195,7 +197,8 @@ fn a_lock_file_that_is_taken_away_lets_nobody_write_beside_the_writer() {
     let mut writer = sandbox.hold_lock();
     let lock = sandbox.path(".kapsa/workspace.kapsa.lock");
     std::fs::remove_file(&lock).expect("removed");
-    // Somebody took the lock file away, which no program of ours does: the capsule itself is locked as well.
+    // Somebody took the lock file away, which no program of ours does: the capsule itself is locked
+    // as well.
     sandbox.fails(&["put", "--text", "beside", "--lock-timeout", "0"], 2, "locked_by_writer");
     drop(writer.stdin.take());
     assert!(writer.wait().expect("it ends").success());

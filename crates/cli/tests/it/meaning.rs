@@ -1,4 +1,5 @@
-//! Search by meaning as its user meets it: with the model that comes with the program, and with one from a folder.
+//! Search by meaning as its user meets it: with the model that comes with the program, and with one
+//! from a folder.
 
 use std::net::TcpListener;
 
@@ -172,7 +173,8 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     assert_eq!(call(&["model", "info"])["name"], "tiny");
     assert_eq!(call(&["model", "info", "tiny"])["dimension"], 32);
     call(&["model", "remove", "local:tiny"]);
-    // What was stored is stored, and words find it; only vectors lack, and both people and programs are told why.
+    // What was stored is stored, and words find it; only vectors lack, and both people and programs
+    // are told why.
     let put = call(&["put", "--text", "the dogs"]);
     assert_eq!(put["change"], "added");
     assert!(

@@ -305,7 +305,8 @@ fn item_6_a_model_is_opened_and_asked_once_for_all_stores() {
     assert_eq!(requests("t*.mv2"), one);
 }
 
-/// Scores as one store gives them would put every store's best in the same place, however poor it is.
+/// Scores as one store gives them would put every store's best in the same place, however poor it
+/// is.
 #[test]
 fn item_11_hits_of_several_stores_are_put_in_one_order() {
     let sandbox = Sandbox::empty();
@@ -353,7 +354,8 @@ fn item_11_hits_of_several_stores_are_put_in_one_order() {
 #[test]
 fn item_11_an_identifier_that_was_asked_for_comes_first_in_whichever_store_it_is() {
     let sandbox = Sandbox::empty();
-    // Where there is little else, its rarity says little: BM25 is far lower than in the other store.
+    // Where there is little else, its rarity says little: BM25 is far lower than in the other
+    // store.
     embedded(
         &sandbox,
         "small.mv2",

@@ -1,7 +1,9 @@
-//! Does a client that behaves as the contract says get along with the program, whatever comes between them?
+//! Does a client that behaves as the contract says get along with the program, whatever comes
+//! between them?
 //!
-//! The client below does what items 14 to 21 of the contract ask for: one process for each call, an argument vector without a
-//! shell, both outputs drained at once, a timeout that is kept. It is tested first, against scripts; then it is the witness.
+//! The client below does what items 14 to 21 of the contract ask for: one process for each call, an
+//! argument vector without a shell, both outputs drained at once, a timeout that is kept. It is
+//! tested first, against scripts; then it is the witness.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -223,7 +225,8 @@ fn drain(mut pipe: impl Read, event: fn(Vec<u8>) -> Event, events: &Sender<Event
 }
 
 impl Running {
-    /// Writes standard input and closes it, beside everything else. What the program does not want to read is its business.
+    /// Writes standard input and closes it, beside everything else. What the program does not want
+    /// to read is its business.
     fn feed(&mut self, bytes: Vec<u8>) {
         let mut pipe = self.stdin.take().expect("it was not fed before");
         thread::spawn(move || pipe.write_all(&bytes).ok());
@@ -247,7 +250,8 @@ impl Running {
         Err(Failure(format!("no answer within {} ms", timeout.as_millis())))
     }
 
-    /// Comes back when the process has the lock file open, which it has from its first try until it has the lock and is done.
+    /// Comes back when the process has the lock file open, which it has from its first try until it
+    /// has the lock and is done.
     #[cfg(target_os = "linux")]
     fn waits_for_lock(&self) {
         let opened = || {
@@ -469,7 +473,8 @@ fn misuses(call: &'static [&'static str]) -> Step {
     Step { call, stdin: None, code: 2, out: None, err: Told::Usage }
 }
 
-/// Whether a value is like a shape: the same, save that `<integer>` and the like stand for any of their kind.
+/// Whether a value is like a shape: the same, save that `<integer>` and the like stand for any of
+/// their kind.
 fn fits(shape: &Value, value: &Value) -> bool {
     match (shape, value) {
         (Value::String(kind), value) if kind.starts_with('<') => match kind.as_str() {
@@ -712,7 +717,8 @@ fn a_text_of_ten_mebibytes_goes_in_and_comes_out() {
     assert!(client.timeline("t.mv2", 1).expect("listed")[0].text == text);
     assert!(client.find("t.mv2", "writer", 1, "auto").expect("found")[0].text == text);
     let before = bytes(&sandbox.path("t.mv2"));
-    // One that is longer than a record may be, and one that is longer than what is read at all: nobody takes the rest of it.
+    // One that is longer than a record may be, and one that is longer than what is read at all:
+    // nobody takes the rest of it.
     for mebibytes in [17, 65] {
         let refused = client.put("t.mv2", &document("Too long", &long_text(mebibytes * MIB)));
         let told = refused.expect_err("it is too long").0;
@@ -815,7 +821,8 @@ fn a_put_that_waits_for_its_document_holds_nothing_and_leaves_nothing() {
     client.create("t.mv2").expect("made");
     let mut endless = client.start("put", &["t.mv2"]);
     let mut pipe = endless.stdin.take().expect("a pipe");
-    // More than a pipe holds: once it is written, the program has read most of it and waits for more.
+    // More than a pipe holds: once it is written, the program has read most of it and waits for
+    // more.
     pipe.write_all(format!("{{\"text\":\"{}", "x".repeat(MIB)).as_bytes())
         .expect("the program reads");
     let at_once = ["t.mv2", "--lock-timeout", "0"];

@@ -132,7 +132,8 @@ pub(crate) fn on_a_terminal(sandbox: &Sandbox, args: &[&str], no_color: bool) ->
 pub(crate) fn on_a_terminal_of(sandbox: &Sandbox, args: &[&str], columns: u16) -> String {
     let (master, slave) = open_terminal();
     let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the descriptor is open, and the pointer is to a live structure of the type that the call reads.
+    // SAFETY: the descriptor is open, and the pointer is to a live structure of the type that the
+    // call reads.
     let set = unsafe {
         libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&slave), libc::TIOCSWINSZ, &raw const size)
     };

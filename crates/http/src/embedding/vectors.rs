@@ -61,7 +61,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The vectors of `asked` texts in the order of the texts; an answer without places is taken to be in order.
+    /// The vectors of `asked` texts in the order of the texts; an answer without places is taken to
+    /// be in order.
     pub(super) fn for_texts(self, asked: usize) -> Result<Vec<Numbers>, String> {
         if self.count != asked {
             return Err(format!("answers with {} vectors for {asked} texts", self.count));
@@ -93,7 +94,8 @@ pub(super) fn unit(numbers: &Numbers, dimension: Option<u32>) -> Result<Vec<f32>
         _ => Err(format!("has no finite number at position {}", at + 1)),
     });
     let values = values.collect::<Result<Vec<f64>, String>>()?;
-    // Divided by the largest first: the squares of very large and very small numbers overflow or vanish.
+    // Divided by the largest first: the squares of very large and very small numbers overflow or
+    // vanish.
     let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     if largest == 0.0 {
         let problem =

@@ -84,8 +84,8 @@ struct OllamaFunction {
     arguments: Value,
 }
 
-/// The answer in the body of a reply, or what is wrong with it. Calls have no id in this protocol: they are numbered
-/// through the conversation.
+/// The answer in the body of a reply, or what is wrong with it. Calls have no id in this protocol:
+/// they are numbered through the conversation.
 pub(super) fn answer(body: &[u8], request: &ChatRequest) -> Result<Completion, String> {
     let parsed: OllamaReply = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let first = calls(&request.messages).count() + 1;

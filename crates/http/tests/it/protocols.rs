@@ -137,7 +137,8 @@ fn ollama_is_asked_as_it_wants() {
     assert_eq!(request.header("authorization"), None);
 }
 
-/// A question, the calls that answer it, their results, and the answer to those: what the stub was asked the second time.
+/// A question, the calls that answer it, their results, and the answer to those: what the stub was
+/// asked the second time.
 fn round_trip(provider: &'static str, ids: [&str; 2], text: &str) -> Value {
     let stub = Stub::start(move |number, _| match number {
         0 => Reply::json(&calls(provider)),

@@ -45,7 +45,8 @@ fn no_log_shows_a_key() {
     let heard = HEARD.0.lock().unwrap();
     assert!(heard.iter().any(|(_, line)| line.starts_with("ureq")), "the log is listened to");
     for (level, line) in heard.iter() {
-        // What is sent is logged at this level in rows of a few bytes, in which a whole key would not be found.
+        // What is sent is logged at this level in rows of a few bytes, in which a whole key would
+        // not be found.
         assert!(*level < Level::Trace, "{line}");
         assert!(!line.contains(KEY), "{line}");
     }

@@ -1,4 +1,5 @@
-//! What can still be read of a damaged capsule goes into a new one, every record under the sequence that it had.
+//! What can still be read of a damaged capsule goes into a new one, every record under the sequence
+//! that it had.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,11 +20,13 @@ const LOST_RANGES_MAX: usize = 1000;
 /// Stands for the hash of a record that is gone for good.
 const UNKNOWN_HASH: [u8; 32] = [0; 32];
 
-/// Copies every readable record of the capsule at `from` into a new capsule at `to`, commit by commit. A record that is lost leaves
-/// an erased one in its place, so that sequences keep their meaning. `from` is not touched.
+/// Copies every readable record of the capsule at `from` into a new capsule at `to`, commit by
+/// commit. A record that is lost leaves an erased one in its place, so that sequences keep their
+/// meaning. `from` is not touched.
 ///
 /// # Errors
-/// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk says. Then nothing is left at `to`.
+/// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk
+/// says. Then nothing is left at `to`.
 pub fn salvage(
     from: &Path,
     to: &Path,
@@ -39,7 +42,8 @@ pub fn salvage(
     name.push(".salvage");
     let temporary = PathBuf::from(name);
     let copied = copy(&found, &temporary, options).and_then(|report| {
-        // A new name for the file, not a rename: that would take the place of whatever has come to `to` meanwhile.
+        // A new name for the file, not a rename: that would take the place of whatever has come to
+        // `to` meanwhile.
         match std::fs::hard_link(&temporary, to) {
             Ok(()) => Ok(report),
             Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => Err(taken(to)),
@@ -156,7 +160,8 @@ impl Copy {
         self.keep(kept)
     }
 
-    /// Adds a record to the commit that is being copied, which is cut in two when it outgrows what one may hold.
+    /// Adds a record to the commit that is being copied, which is cut in two when it outgrows what
+    /// one may hold.
     fn keep(&mut self, kept: Kept) -> Result<()> {
         self.pending_bytes += kept.len();
         self.pending.push(kept);
@@ -174,7 +179,8 @@ impl Copy {
         }
     }
 
-    /// Commits what is pending; with a segment over everything since the last one when that is much, or when this is the end.
+    /// Commits what is pending; with a segment over everything since the last one when that is
+    /// much, or when this is the end.
     fn commit(&mut self, time_us: i64, last: bool) -> Result<()> {
         if self.pending.is_empty() && self.batch.records.is_empty() {
             return Ok(());

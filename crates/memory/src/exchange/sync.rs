@@ -1,7 +1,8 @@
 //! How do two capsules exchange what one misses? By path, without a service.
 //!
-//! Equal chains prove equal histories. Whoever is merely behind gets the missing commits as they are, and is the same capsule again. Where
-//! both went on, the other's records come as branches named after it, which left where the two parted; merging is up to people.
+//! Equal chains prove equal histories. Whoever is merely behind gets the missing commits as they
+//! are, and is the same capsule again. Where both went on, the other's records come as branches
+//! named after it, which left where the two parted; merging is up to people.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -54,10 +55,12 @@ pub struct Pulled {
     pub branches: Vec<String>,
 }
 
-/// Copies a capsule, while others may write to it. `to` must not exist. The copy has the same id and history.
+/// Copies a capsule, while others may write to it. `to` must not exist. The copy has the same id
+/// and history.
 ///
 /// # Errors
-/// `InvalidOperation` when something is at `to`; when `from` is no capsule or damaged; what the disk says. Then nothing is left at `to`.
+/// `InvalidOperation` when something is at `to`; when `from` is no capsule or damaged; what the
+/// disk says. Then nothing is left at `to`.
 pub fn clone(from: &Path, to: &Path, progress: Progress<'_>) -> Result<()> {
     Snapshot::open(from)?;
     if to.symlink_metadata().is_ok() {
@@ -82,7 +85,8 @@ pub(crate) fn failed(operation: &'static str, path: &Path, source: io::Error) ->
     Error::Capsule(kapsa_capsule::Error::Io { operation, path: path.to_path_buf(), source })
 }
 
-/// Copies from the start on: the hints come before what they name, and what a hint names is never cut away.
+/// Copies from the start on: the hints come before what they name, and what a hint names is never
+/// cut away.
 fn copy(from: &Path, to: &Path, progress: Progress<'_>) -> Result<()> {
     let read = |source| failed("read", from, source);
     let write = |source| failed("write", to, source);
@@ -126,10 +130,12 @@ fn place(temporary: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Brings what the capsule at `from` has and this one misses. Where both have gone on, it comes as branches `<name>/<branch>`.
+/// Brings what the capsule at `from` has and this one misses. Where both have gone on, it comes as
+/// branches `<name>/<branch>`.
 ///
 /// # Errors
-/// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under this name before; what the disks say.
+/// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under
+/// this name before; what the disks say.
 pub fn pull(
     writer: &mut Writer,
     from: &Path,
@@ -350,7 +356,8 @@ impl<'a> Fork<'a> {
         let what = match (body.operation, &record.alias) {
             (_, Some(target)) => What::Alias(target.clone()),
             (Operation::Put | Operation::Alias, None) => What::Put(Box::new(as_new(&record))),
-            // What was purged there is forgotten on its branch; whether it is erased here is for the owner of this capsule to say.
+            // What was purged there is forgotten on its branch; whether it is erased here is for
+            // the owner of this capsule to say.
             (Operation::Tombstone | Operation::Purge, None) => What::Bury(Operation::Tombstone),
         };
         self.push(first, Some(there), Pending { name: Name::Given(record.uri), what, envelope });

@@ -33,7 +33,8 @@ impl Made {
         let number = |name: &str| record.metadata.get(name).and_then(Value::as_u64);
         let id = number("id").unwrap_or(record.sequence);
         let (parent, fork) = (number("parent")?, number("fork")?);
-        // A branch comes after its parent and sees nothing later than itself, so that lineage of branches always end.
+        // A branch comes after its parent and sees nothing later than itself, so that lineage of
+        // branches always end.
         let sound = parent < id && fork <= id && id <= record.sequence;
         let archived = record.metadata.get("archived").and_then(Value::as_bool).unwrap_or(false);
         sound.then_some(Made { id: BranchId(id), parent: BranchId(parent), fork, archived })
@@ -98,7 +99,8 @@ pub fn branch_name(text: &str) -> Result<String> {
 /// `InvalidOperation` when nothing is left.
 pub fn run_id(text: &str) -> Result<&str> {
     let mut bare = text.trim();
-    // Until none is left: what comes out once must come out of itself, or two runs would share a name.
+    // Until none is left: what comes out once must come out of itself, or two runs would share a
+    // name.
     while let Some(rest) = bare.strip_prefix(RUN_PREFIX).or_else(|| bare.strip_prefix("run_")) {
         bare = rest;
     }

@@ -1,9 +1,10 @@
 //! What is a logical URI, and how is it read and printed? The only module that knows the syntax.
 //!
-//! Canonical form: `mv2://<workspace>/<path>`, path of one or more segments. The contract's run-scoped
-//! shape `mv2://<workspace>/<spec>/<run>/<type>/<path>` is one family of paths, `mv2://default/note/<id>`
-//! another. Everywhere a URI is read, `note/abc` stands for `mv2://default/note/abc`.
-//! A URI is a key: it never changes once returned and is never a path on any disk.
+//! Canonical form: `mv2://<workspace>/<path>`, path of one or more segments. The contract's
+//! run-scoped shape `mv2://<workspace>/<spec>/<run>/<type>/<path>` is one family of paths,
+//! `mv2://default/note/<id>` another. Everywhere a URI is read, `note/abc` stands for
+//! `mv2://default/note/abc`. A URI is a key: it never changes once returned and is never a path on
+//! any disk.
 
 use std::fmt;
 
@@ -94,8 +95,8 @@ impl Uri {
     /// Reads a URI, canonical or short.
     ///
     /// # Errors
-    /// [`Error::InvalidUri`] for an empty or too long URI, an empty, `.` or `..` segment, a backslash, or a
-    /// control, white-space, bidi or zero-width character.
+    /// [`Error::InvalidUri`] for an empty or too long URI, an empty, `.` or `..` segment, a
+    /// backslash, or a control, white-space, bidi or zero-width character.
     pub fn parse(text: &str) -> Result<Uri> {
         let canonical = match text.strip_prefix(SCHEME) {
             Some(rest) if rest.contains('/') => text.to_string(),
@@ -128,7 +129,8 @@ impl Uri {
         Uri::from_segments([CHECKPOINT, id])
     }
 
-    /// `mv2://<workspace>/<spec>/<run>/event/<sequence>`; spec and run are [checked](check_component).
+    /// `mv2://<workspace>/<spec>/<run>/event/<sequence>`; spec and run are
+    /// [checked](check_component).
     pub(crate) fn event(spec: &str, run: &str, sequence: u64) -> Uri {
         Uri(format!(
             "{SCHEME}{DEFAULT_WORKSPACE}/{spec}/{run}/{}/{sequence}",
@@ -148,7 +150,8 @@ impl Uri {
     /// `mv2://<workspace>/<spec>/<run>/<type>/<path>`.
     ///
     /// # Errors
-    /// [`Error::InvalidUri`] when a part is empty, holds a slash (the path may), or breaks another rule of [`Uri::parse`].
+    /// [`Error::InvalidUri`] when a part is empty, holds a slash (the path may), or breaks another
+    /// rule of [`Uri::parse`].
     pub fn of_run(spec: &str, run: &str, kind: UriType, path: &str) -> Result<Uri> {
         check_component(spec)?;
         check_component(run)?;
@@ -209,7 +212,8 @@ impl Uri {
             .unwrap_or(&self.0)
     }
 
-    /// Hash that stands for the URI in indexes: 64 bits, collisions are told apart by the stored URI.
+    /// Hash that stands for the URI in indexes: 64 bits, collisions are told apart by the stored
+    /// URI.
     #[must_use]
     pub fn hash(&self) -> u64 {
         hash_bytes(self.0.as_bytes())
@@ -227,8 +231,9 @@ pub(crate) fn hash_bytes(canonical: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(canonical)
 }
 
-/// One path segment made of `text`: lower-cased letters and digits of any script kept, `.`, `_` and `-`
-/// kept, everything else turned into single dashes, at most [`SLUG_CHARS_MAX`] characters, never empty.
+/// One path segment made of `text`: lower-cased letters and digits of any script kept, `.`, `_` and
+/// `-` kept, everything else turned into single dashes, at most [`SLUG_CHARS_MAX`] characters,
+/// never empty.
 #[must_use]
 pub fn slug(text: &str) -> String {
     let mut out = String::new();
@@ -276,8 +281,9 @@ fn forbidden(c: char) -> bool {
     c == '\\' || c.is_control() || c.is_whitespace() || is_invisible(c)
 }
 
-/// Whether `c` is drawn as nothing or reorders the text around it (bidi controls, zero-width characters,
-/// tags, variation-free joiners): such a character can make two different texts look alike.
+/// Whether `c` is drawn as nothing or reorders the text around it (bidi controls, zero-width
+/// characters, tags, variation-free joiners): such a character can make two different texts look
+/// alike.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(c,

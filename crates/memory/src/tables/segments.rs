@@ -1,4 +1,5 @@
-//! How do records become an index segment? Their words, their URIs, and which older revisions they replace.
+//! How do records become an index segment? Their words, their URIs, and which older revisions they
+//! replace.
 
 use std::ops::Range;
 
@@ -178,7 +179,8 @@ impl Terms {
         }
     }
 
-    /// A URI made for one record is looked up in the URI table only; a given one can be filtered by as well.
+    /// A URI made for one record is looked up in the URI table only; a given one can be filtered by
+    /// as well.
     fn origin(&mut self, uri: &Uri, fresh: bool, source: Option<&str>) {
         if !fresh {
             self.add("uri", uri.short());
@@ -198,7 +200,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it will hold.
+    /// Begins a segment with the record `first_sequence`; `text_bytes` is about how much text it
+    /// will hold.
     pub(crate) fn new(first_sequence: u64, text_bytes: usize) -> Result<Part> {
         let builder = SegmentBuilder::new(text_bytes.max(BUILDER_BYTES))?;
         let (keys, replaced, branch_table, access) =
@@ -210,8 +213,8 @@ impl Part {
         self.first_sequence + u64::from(self.builder.len())
     }
 
-    /// Adds the next record. `replaced` are the revisions that nobody is to see any more because of it, among them itself when it is a
-    /// tombstone or an alias.
+    /// Adds the next record. `replaced` are the revisions that nobody is to see any more because of
+    /// it, among them itself when it is a tombstone or an alias.
     pub(crate) fn add(
         &mut self,
         indexed: &Indexed,
@@ -273,7 +276,8 @@ struct Tables {
 
 impl Tables {
     fn draft(self, sequences: Range<u64>, lexical: Vec<u8>) -> SegmentDraft {
-        // The words come first: what a search reads in any case then lies beside the segment's head.
+        // The words come first: what a search reads in any case then lies beside the segment's
+        // head.
         let mut sections = vec![(LEXICAL, lexical), (URIS, encode_keys(self.keys))];
         if !self.replaced.is_empty() {
             sections.push((REPLACED, encode_replacements(self.replaced)));

@@ -14,7 +14,8 @@ pub enum AsOf {
     Sequence(u64),
     /// After everything committed at this time or before.
     Time(Micros),
-    /// At the checkpoint with this id, URI or label; or else, when it can be read as a time as well, at that time.
+    /// At the checkpoint with this id, URI or label; or else, when it can be read as a time as
+    /// well, at that time.
     Named {
         /// Id, URI or label.
         name: String,
@@ -64,7 +65,8 @@ fn unknown(view: &View, text: &str, reason: String) -> Error {
     Error::UnknownAsOf { text: text.to_string(), branch, reason }
 }
 
-/// The checkpoint with this id, URI or label that the view sees; of several with one label the newest.
+/// The checkpoint with this id, URI or label that the view sees; of several with one label the
+/// newest.
 ///
 /// # Errors
 /// `UnknownAsOf` when there is one, but this view does not see it.
@@ -96,7 +98,8 @@ pub(crate) fn checkpoint_named(view: &View, name: &str) -> Result<Option<Checkpo
     }
 }
 
-/// First sequence that was committed after `time`. Where clocks ran backwards, one of the places where they passed it.
+/// First sequence that was committed after `time`. Where clocks ran backwards, one of the places
+/// where they passed it.
 fn at_time(view: &View, time: Micros, text: &str) -> Result<u64> {
     let end = view.store().snapshot().commit().next_sequence;
     let (mut low, mut high) = (1, end);

@@ -1,4 +1,5 @@
-//! Who looks? A principal's profile, and what it may know of each segment. Knows nothing of branches and revisions.
+//! Who looks? A principal's profile, and what it may know of each segment. Knows nothing of
+//! branches and revisions.
 
 use std::sync::OnceLock;
 
@@ -7,7 +8,8 @@ use crate::error::Result;
 use crate::records::access::{self, ClearanceProfile, Term};
 use crate::tables::access_table::Allowed;
 
-/// A principal who may know less than this part of all records is answered by searching for those records.
+/// A principal who may know less than this part of all records is answered by searching for those
+/// records.
 const NARROW_DIVISOR: u64 = 16;
 
 /// A principal who looks: its profile, and the terms of which a record must have one.
@@ -45,8 +47,8 @@ impl Guard {
         }
     }
 
-    /// The exact terms that narrow a search to what the principal may know, where that is so little that searching for it
-    /// pays; none where it is enough to check each candidate.
+    /// The exact terms that narrow a search to what the principal may know, where that is so little
+    /// that searching for it pays; none where it is enough to check each candidate.
     pub(super) fn narrowing_terms(&self, store: &Store) -> Result<Option<Vec<String>>> {
         let mut known = 0;
         for index in 0..self.allowed.len() {

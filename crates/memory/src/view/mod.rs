@@ -1,4 +1,5 @@
-//! What is visible? The one place that decides which revision of a URI counts, for a branch, as of a moment, for whoever looks.
+//! What is visible? The one place that decides which revision of a URI counts, for a branch, as of
+//! a moment, for whoever looks.
 
 use std::sync::{Arc, OnceLock};
 
@@ -111,7 +112,8 @@ impl View {
             .is_none_or(|guard| guard.profile.allows("", Classification::Internal, &[]))
     }
 
-    /// The exact terms that narrow a search to what whoever looks may know; none where it is enough to check each candidate.
+    /// The exact terms that narrow a search to what whoever looks may know; none where it is enough
+    /// to check each candidate.
     pub(crate) fn narrowing_terms(&self) -> Result<Option<Vec<String>>> {
         self.guard.as_ref().map_or(Ok(None), |guard| guard.narrowing_terms(&self.store))
     }
@@ -124,7 +126,8 @@ impl View {
         }
         let head = self.store.newest_under(uri, &self.lineage)?;
         match &head {
-            // Whoever purges leaves a marker on every branch that wrote the URI, but not on those that only inherit it.
+            // Whoever purges leaves a marker on every branch that wrote the URI, but not on those
+            // that only inherit it.
             Some(newest)
                 if self.lineage != Lineage::main()
                     && self.store.is_purged(uri, newest.sequence)? =>
@@ -167,8 +170,8 @@ impl View {
         Ok(Some(self.store.body(head.sequence)?).filter(|body| !body.record.tombstone))
     }
 
-    /// What counts under exactly this URI, the newest last: all that contest each other, an alias included; nothing when it
-    /// is forgotten or purged.
+    /// What counts under exactly this URI, the newest last: all that contest each other, an alias
+    /// included; nothing when it is forgotten or purged.
     pub(crate) fn counting(&self, uri: &Uri) -> Result<Vec<Body>> {
         let Some(head) = self.newest(uri)? else { return Ok(Vec::new()) };
         self.store.counting_with(&self.store.body(head.sequence)?)
@@ -179,7 +182,8 @@ impl View {
         self.store.revisions_under(uri, &self.lineage)
     }
 
-    /// Sequences of the memories that this view sees, replaced ones included; none when that is all of them.
+    /// Sequences of the memories that this view sees, replaced ones included; none when that is all
+    /// of them.
     pub(crate) fn memories(&self) -> Result<Option<&Sequences>> {
         if let Some(known) = self.memories.get() {
             return Ok(known.as_ref());
@@ -190,8 +194,8 @@ impl View {
         Ok(self.memories.get_or_init(|| memories).as_ref())
     }
 
-    /// Whether a memory that this view sees is a newest revision of its URI, not a tombstone, and may be known to
-    /// whoever looks.
+    /// Whether a memory that this view sees is a newest revision of its URI, not a tombstone, and
+    /// may be known to whoever looks.
     pub(crate) fn is_visible(&self, candidate: &Candidate<'_>) -> Result<bool> {
         let sequence = candidate.seq();
         let tail = self.store.tail()?;

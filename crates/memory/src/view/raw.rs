@@ -1,8 +1,9 @@
-//! What does a reader see as it is stored? For crates that keep kinds of records of their own. Knows nothing of what they mean.
+//! What does a reader see as it is stored? For crates that keep kinds of records of their own.
+//! Knows nothing of what they mean.
 //!
-//! [`crate::Reader`] shows records to people and programs: it follows aliases and leaves out of a fact what its reader may not
-//! know. A store of facts does that itself, after it has added its counts, so it reads here. What the principal who looks may
-//! not know is not here either.
+//! [`crate::Reader`] shows records to people and programs: it follows aliases and leaves out of a
+//! fact what its reader may not know. A store of facts does that itself, after it has added its
+//! counts, so it reads here. What the principal who looks may not know is not here either.
 
 use kapsa_index::{Candidate, Query, Searcher};
 
@@ -13,7 +14,8 @@ use crate::records::record::{BranchId, Micros, Record};
 use crate::records::request::{Filter, LIMIT_NONE};
 use crate::records::uri::Uri;
 
-/// What the index can answer by itself. Each clause lets through all that fits it; empty ones let through everything.
+/// What the index can answer by itself. Each clause lets through all that fits it; empty ones let
+/// through everything.
 #[derive(Clone, Debug, Default)]
 pub struct ScanFilter {
     /// Of each group, one of its terms: `kind:fact`, `entity:acme`, `tag:name=value`.
@@ -54,7 +56,8 @@ impl<'a> RawView<'a> {
         Ok(self.noted(uri)?.filter(|record| self.view.may_know(record)))
     }
 
-    /// As [`RawView::known`], whoever looks: for what a crate itself notes beside a memory, such as how often it was read.
+    /// As [`RawView::known`], whoever looks: for what a crate itself notes beside a memory, such as
+    /// how often it was read.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.
@@ -78,7 +81,8 @@ impl<'a> RawView<'a> {
         Ok(Some(self.record(sequence)?).filter(|record| self.view.may_know(record)))
     }
 
-    /// Whether no later revision of its URI is visible. Of revisions that contest each other the last one speaks for its URI.
+    /// Whether no later revision of its URI is visible. Of revisions that contest each other the
+    /// last one speaks for its URI.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.

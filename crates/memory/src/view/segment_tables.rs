@@ -1,4 +1,5 @@
-//! The tables of a snapshot's segments, each read when it is first needed. Knows nothing of the records that no segment covers.
+//! The tables of a snapshot's segments, each read when it is first needed. Knows nothing of the
+//! records that no segment covers.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -124,8 +125,8 @@ impl SegmentTables {
         Ok(None)
     }
 
-    /// What a search reads of every segment. The heads are asked for at once: the disk answers many requests sooner than
-    /// one after the other.
+    /// What a search reads of every segment. The heads are asked for at once: the disk answers many
+    /// requests sooner than one after the other.
     pub(super) fn lexical_segments(&self) -> Result<Vec<Segment>> {
         let all = self.snapshot.segments();
         for (index, meta) in all.iter().enumerate() {

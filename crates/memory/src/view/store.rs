@@ -1,4 +1,5 @@
-//! What does a snapshot hold? Its records and tables, each read when it is first needed. Knows nothing of who looks.
+//! What does a snapshot hold? Its records and tables, each read when it is first needed. Knows
+//! nothing of who looks.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -32,7 +33,8 @@ impl Head {
     }
 }
 
-/// A snapshot with its tables, each read when it is first needed. Knows every record, and nothing of who sees it.
+/// A snapshot with its tables, each read when it is first needed. Knows every record, and nothing
+/// of who sees it.
 pub(crate) struct Store {
     snapshot: Snapshot,
     tables: SegmentTables,
@@ -77,8 +79,8 @@ impl Store {
         Ok(self.body(sequence)?.record)
     }
 
-    /// What counts when `newest` is the newest revision: those that it conflicts with, then itself; nothing when it is a
-    /// tombstone.
+    /// What counts when `newest` is the newest revision: those that it conflicts with, then itself;
+    /// nothing when it is a tombstone.
     pub(crate) fn counting_with(&self, newest: &Body) -> Result<Vec<Body>> {
         if newest.record.tombstone {
             return Ok(Vec::new());

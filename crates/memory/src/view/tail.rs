@@ -1,4 +1,5 @@
-//! What do the records say that no index segment covers yet? They are decoded once and searched directly.
+//! What do the records say that no index segment covers yet? They are decoded once and searched
+//! directly.
 
 use std::collections::HashMap;
 

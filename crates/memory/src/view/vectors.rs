@@ -1,6 +1,8 @@
-//! Which vectors does a memory have? They lie in derived segments of the capsule, outside its history.
+//! Which vectors does a memory have? They lie in derived segments of the capsule, outside its
+//! history.
 //!
-//! All of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a higher one is on its way to replace it.
+//! All of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a
+//! higher one is on its way to replace it.
 
 use std::sync::Arc;
 
@@ -36,7 +38,8 @@ pub struct Coverage {
     pub vectors: u64,
     /// Bytes that they take in the file.
     pub bytes: u64,
-    /// A model that is on its way to replace the one in force, and the records that have its vectors.
+    /// A model that is on its way to replace the one in force, and the records that have its
+    /// vectors.
     pub next: Option<(Model, u64)>,
 }
 
@@ -135,7 +138,8 @@ fn needing_none(store: &Store, covered: &Sequences) -> Result<u64> {
     Ok(needs_none.count() as u64)
 }
 
-/// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
+/// First sequence of the stretch without vectors that ends before `sequence`; that itself when
+/// there is none.
 pub(crate) fn uncovered_since(view: &View, sequence: u64) -> Result<u64> {
     let blocks = view.store().vector_blocks()?;
     let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();

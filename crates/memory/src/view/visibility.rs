@@ -1,4 +1,5 @@
-//! Which candidates of a search may be shown, and which records does a filter leave? Asked before anything is ranked, counted or cut.
+//! Which candidates of a search may be shown, and which records does a filter leave? Asked before
+//! anything is ranked, counted or cut.
 
 use kapsa_index::{Candidate, Query};
 
@@ -28,7 +29,8 @@ pub(crate) fn list(
     Ok(sequences)
 }
 
-/// The rule that the search asks of each candidate; keeps the first error for when the search is over.
+/// The rule that the search asks of each candidate; keeps the first error for when the search is
+/// over.
 pub(crate) struct Visibility<'a> {
     view: &'a View,
     error: Option<Error>,
@@ -39,7 +41,8 @@ impl<'a> Visibility<'a> {
         Visibility { view, error: None }
     }
 
-    /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part in a search.
+    /// Before anything is ranked, counted or cut: what is replaced or may not be known has no part
+    /// in a search.
     pub(crate) fn accepts(&mut self, candidate: &Candidate<'_>) -> bool {
         let visible = self.view.is_visible(candidate);
         self.unless_failed(visible)

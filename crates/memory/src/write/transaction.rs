@@ -1,7 +1,9 @@
-//! A write and its life: opened, filled, prepared, published. One commit, durable when it is published.
+//! A write and its life: opened, filled, prepared, published. One commit, durable when it is
+//! published.
 //!
-//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full (`index_batch`) → commit (one sync).
-//! Nothing is on the disk until [`Unpublished::publish`]; what is dropped before was never there.
+//! check → name (`pending`) → encode (`codec`) → append → index when the tail is full
+//! (`index_batch`) → commit (one sync). Nothing is on the disk until [`Unpublished::publish`]; what
+//! is dropped before was never there.
 
 use std::collections::HashMap;
 
@@ -23,13 +25,15 @@ use crate::write::pending::{self, Name, Pending, What};
 
 /// Records that the tail may hold: the next one brings a segment with it.
 pub const TAIL_RECORDS_MAX: u64 = 128;
-/// Records that the tail may hold while several threads put at once: an index segment costs milliseconds whatever its size,
-/// so that building one for every few shared commits would be most of the work.
+/// Records that the tail may hold while several threads put at once: an index segment costs
+/// milliseconds whatever its size, so that building one for every few shared commits would be most
+/// of the work.
 pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
 /// Bytes that the tail may hold.
 pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 
-/// What is to be written in one commit, on the branch of its writer. Made by [`Writer::transaction`].
+/// What is to be written in one commit, on the branch of its writer. Made by
+/// [`Writer::transaction`].
 #[derive(Debug)]
 #[must_use = "nothing is written before it is prepared and published"]
 pub struct Transaction<'w> {
@@ -61,7 +65,8 @@ impl<'w> Transaction<'w> {
     /// Forgets a URI: a tombstone; history stays.
     ///
     /// # Errors
-    /// `UriNotFound` when nothing is visible under it, nor put by this transaction; what the disk reports.
+    /// `UriNotFound` when nothing is visible under it, nor put by this transaction; what the disk
+    /// reports.
     pub fn forget(&mut self, uri: &Uri) -> Result<()> {
         refuse_reserved(uri)?;
         let here = self.pending.iter().rev().find(|pending| pending.is_about(uri));
@@ -79,8 +84,8 @@ impl<'w> Transaction<'w> {
     /// Lets `old` stand for `new`: whoever asks for the one gets the other.
     ///
     /// # Errors
-    /// `UriNotFound` when nothing was visible under `new` before this transaction; `InvalidOperation` when `new` leads back
-    /// to `old`.
+    /// `UriNotFound` when nothing was visible under `new` before this transaction;
+    /// `InvalidOperation` when `new` leads back to `old`.
     pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<()> {
         refuse_reserved(old)?;
         let target = self.view()?.resolve(new)?.ok_or_else(|| not_found(new))?;
@@ -96,8 +101,9 @@ impl<'w> Transaction<'w> {
         Ok(())
     }
 
-    /// Adds what the memory notes of its own beside the records: how often a fact was read. No search and no list of
-    /// memories shows it, and since it is nobody's record, a principal's clearance does not apply to it.
+    /// Adds what the memory notes of its own beside the records: how often a fact was read. No
+    /// search and no list of memories shows it, and since it is nobody's record, a principal's
+    /// clearance does not apply to it.
     ///
     /// # Errors
     /// `InvalidOperation` for any other kind of record.
@@ -124,7 +130,8 @@ impl<'w> Transaction<'w> {
         Ok(())
     }
 
-    /// Adds what was checked elsewhere: merges, events, branches and whatever else the crate itself writes.
+    /// Adds what was checked elsewhere: merges, events, branches and whatever else the crate itself
+    /// writes.
     pub(crate) fn add(&mut self, pending: impl IntoIterator<Item = Pending>) {
         self.pending.extend(pending);
     }
@@ -183,7 +190,8 @@ impl<'w> Transaction<'w> {
     }
 }
 
-/// Derived segments that a commit publishes with its records, and the ids of those that it takes the place of.
+/// Derived segments that a commit publishes with its records, and the ids of those that it takes
+/// the place of.
 #[derive(Debug)]
 pub(crate) struct DerivedSegments {
     pub(crate) draft: DerivedDraft,
@@ -221,8 +229,9 @@ impl Unpublished<'_> {
         self.publish_with(Vec::new())
     }
 
-    /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those that were made for them before
-    /// the lock was taken. Where the capsule is not what it was then, the records go alone and lack vectors.
+    /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those
+    /// that were made for them before the lock was taken. Where the capsule is not what it was
+    /// then, the records go alone and lack vectors.
     ///
     /// # Errors
     /// As [`Unpublished::publish`].
@@ -236,7 +245,8 @@ impl Unpublished<'_> {
         self.publish_with(placed.into_iter().collect())
     }
 
-    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the same commit.
+    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the
+    /// same commit.
     ///
     /// # Errors
     /// As there.
@@ -256,8 +266,8 @@ impl Unpublished<'_> {
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it, then the derived
-/// segments; one commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it,
+/// then the derived segments; one commit, one sync. The one place where records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
@@ -311,7 +321,8 @@ fn append_indexed(
     index_batch(view, entries, || append(transaction, entries))
 }
 
-/// What each will change, once it is written. A record put under an alias goes to what that stands for.
+/// What each will change, once it is written. A record put under an alias goes to what that stands
+/// for.
 fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
     let mut known: HashMap<Uri, bool> = HashMap::new();
     let mut changes = Vec::with_capacity(all.len());
@@ -325,7 +336,8 @@ fn changes(view: &View, all: &mut [Pending]) -> Result<Vec<Change>> {
                 None if looked_up => view.look_up(uri)?,
                 None => (uri.clone(), false),
             };
-            // What is merged, picked or brought back goes where it came from: an alias there is what it replaces.
+            // What is merged, picked or brought back goes where it came from: an alias there is
+            // what it replaces.
             if matches!(pending.what, What::Put(_)) && pending.envelope.origin.is_none() {
                 *uri = found.0;
             }

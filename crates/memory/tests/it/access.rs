@@ -1,5 +1,6 @@
-//! Who may know what, against an oracle: a plain list of what was written and the rule as the contract has it. Every public read of a
-//! principal is asked about every record, in every layout of the capsule, and nothing may tell of what is hidden.
+//! Who may know what, against an oracle: a plain list of what was written and the rule as the
+//! contract has it. Every public read of a principal is asked about every record, in every layout
+//! of the capsule, and nothing may tell of what is hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -128,7 +129,8 @@ fn sequences<'a>(records: impl IntoIterator<Item = &'a Record>) -> BTreeSet<u64>
     records.into_iter().map(|record| record.sequence).collect()
 }
 
-/// Asks a principal's reader everything, and counts the (principal, record, operation) triples that were compared.
+/// Asks a principal's reader everything, and counts the (principal, record, operation) triples that
+/// were compared.
 fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u64) -> u64 {
     let reader = reader.as_principal(profile.clone());
     let last = all.last().map_or(0, |written| written.sequence);
@@ -269,14 +271,15 @@ fn nothing_tells_of_what_is_hidden() {
     eprintln!("{triples} triples");
 }
 
-/// Every public method of [`PrincipalReader`] and [`PrincipalWriter`], named here so that a new one is thought of: a read is
-/// compared above, a write is checked below. What belongs to the owner is not there to be called.
+/// Every public method of [`PrincipalReader`] and [`PrincipalWriter`], named here so that a new one
+/// is thought of: a read is compared above, a write is checked below. What belongs to the owner is
+/// not there to be called.
 #[test]
 fn every_method_of_a_principal_is_compared() {
     const COMPARED: [&str; 8] =
         ["find", "find_with", "timeline", "get", "history", "record", "on", "branch"];
-    // Names of branches are known to whoever was given a record of them; of vectors only the model is shown (below); what the
-    // stores of `kapsa-agents` read is compared by their tests.
+    // Names of branches are known to whoever was given a record of them; of vectors only the model
+    // is shown (below); what the stores of `kapsa-agents` read is compared by their tests.
     const HARMLESS: [&str; 3] = ["branch_of", "coverage", "raw"];
     const CHECKED: [&str; 7] =
         ["path", "switch", "transaction", "put", "put_many", "forget", "change"];
@@ -319,7 +322,8 @@ fn every_method_of_a_principal_is_compared() {
     assert!(matches!(reader.on("run/secret", None), Err(Error::BranchNotFound { .. })));
 }
 
-/// A transaction of a principal checks what is added to it, and what is refused leaves nothing behind.
+/// A transaction of a principal checks what is added to it, and what is refused leaves nothing
+/// behind.
 #[test]
 fn a_principals_transaction_is_checked_as_it_is_filled() {
     let fixture = Fixture::new();
@@ -516,7 +520,8 @@ fn who_knows_next_to_nothing_finds_that() {
     assert!(stats(&fixture.reader(), false).expect("counted").segment_count > 0);
 }
 
-/// What a principal is told of its hits is the same whatever is hidden beside them, as long as they come in the same order.
+/// What a principal is told of its hits is the same whatever is hidden beside them, as long as they
+/// come in the same order.
 #[test]
 fn scores_do_not_tell_of_hidden_records() {
     let told = |hidden: usize| {

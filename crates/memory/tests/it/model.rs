@@ -1,4 +1,5 @@
-//! Random operations against a plain map: whatever the layout, whenever the power fails, the same answers.
+//! Random operations against a plain map: whatever the layout, whenever the power fails, the same
+//! answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -170,7 +171,8 @@ impl World {
                 let operations = self.disk.operations();
                 let done = from + random.below((operations.len() - from) as u64 + 1) as usize;
                 self.power_fails(&operations[..done], random);
-                // Whole or not at all. Compaction erases what was purged, which the number of records does not tell.
+                // Whole or not at all. Compaction erases what was purged, which the number of
+                // records does not tell.
                 let reader = self.reader();
                 if !answers_like(&reader, &self.model) {
                     self.model = before;

@@ -1,7 +1,8 @@
-//! What does a memory look like as lines of JSON? As records that can be put again, and marked lines for what cannot.
+//! What does a memory look like as lines of JSON? As records that can be put again, and marked
+//! lines for what cannot.
 //!
-//! A record has the fields that a put takes. `{"system":"alias"|"checkpoint"|"event", …}` marks what only a capsule itself writes:
-//! whoever puts the file passes over such lines.
+//! A record has the fields that a put takes. `{"system":"alias"|"checkpoint"|"event", …}` marks
+//! what only a capsule itself writes: whoever puts the file passes over such lines.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};

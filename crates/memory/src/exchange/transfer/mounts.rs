@@ -1,7 +1,8 @@
-//! How is a foreign capsule at hand without being mixed in? As a mount: a checked, read-only copy under a name, in a folder of its own.
+//! How is a foreign capsule at hand without being mixed in? As a mount: a checked, read-only copy
+//! under a name, in a folder of its own.
 //!
-//! `mounts/<name>.kapsa` beside the capsule, and `mounts/mounts.json` that lists them. The file comes first and the list after, so that
-//! what is listed is there.
+//! `mounts/<name>.kapsa` beside the capsule, and `mounts/mounts.json` that lists them. The file
+//! comes first and the list after, so that what is listed is there.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -141,11 +142,12 @@ impl Mounts {
         found.ok_or_else(|| Error::MountNotFound { name: name.to_string() })
     }
 
-    /// Mounts a capsule that `fill` writes to the path it is given, after a check of every byte of it. Nothing is left behind by a
-    /// failure. The same capsule again changes nothing.
+    /// Mounts a capsule that `fill` writes to the path it is given, after a check of every byte of
+    /// it. Nothing is left behind by a failure. The same capsule again changes nothing.
     ///
     /// # Errors
-    /// `InvalidMountName`; `NotACapsule`; `VerificationFailed`; `MountHashConflict` when something else has this name; what `fill` or the disk says.
+    /// `InvalidMountName`; `NotACapsule`; `VerificationFailed`; `MountHashConflict` when something
+    /// else has this name; what `fill` or the disk says.
     pub fn import<E: From<Error>>(
         &self,
         import: &Import,

@@ -1,4 +1,5 @@
-//! How does something large appear all at once? It is made in a folder beside its place, and gets its name when it is whole.
+//! How does something large appear all at once? It is made in a folder beside its place, and gets
+//! its name when it is whole.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -18,8 +19,8 @@ const FOLDER_MODE: u32 = 0o700;
 /// Most of them in one folder: some of those who made them were killed, the others are at work.
 const STAGES_MAX: u32 = 1000;
 
-/// A temporary folder beside the place of what is being made. Whoever makes it holds a lock on it, so that it is known whether it is
-/// still wanted; removed on drop.
+/// A temporary folder beside the place of what is being made. Whoever makes it holds a lock on it,
+/// so that it is known whether it is still wanted; removed on drop.
 #[derive(Debug)]
 pub struct Stage {
     folder: PathBuf,
@@ -57,7 +58,8 @@ impl Stage {
         self.folder.join(name)
     }
 
-    /// Gives a file of this stage its name, durably. What is there is replaced when `force`d, unless it is a folder.
+    /// Gives a file of this stage its name, durably. What is there is replaced when `force`d,
+    /// unless it is a folder.
     ///
     /// # Errors
     /// `TargetExists`; what the disk says.
@@ -68,7 +70,8 @@ impl Stage {
         }
         let placed = match force {
             true => fs::rename(from, to),
-            // Unlike a rename it takes nobody's place. Some file systems know one name for a file only.
+            // Unlike a rename it takes nobody's place. Some file systems know one name for a file
+            // only.
             false => fs::hard_link(from, to).or_else(|error| {
                 if to.symlink_metadata().is_ok() { Err(error) } else { fs::rename(from, to) }
             }),
@@ -80,7 +83,8 @@ impl Stage {
         }
     }
 
-    /// Gives a folder of this stage its name, durably. What is there is replaced when `force`d, if it is an export itself.
+    /// Gives a folder of this stage its name, durably. What is there is replaced when `force`d, if
+    /// it is an export itself.
     ///
     /// # Errors
     /// `TargetExists`; what the disk says.
@@ -118,7 +122,8 @@ pub(super) fn hold(folder: &Path) -> Option<File> {
     let lock = File::open(folder).ok()?;
     match lock.try_lock() {
         Err(TryLockError::WouldBlock) => None,
-        // A file system without locks: then age alone would have to tell, and nothing here is worth guessing.
+        // A file system without locks: then age alone would have to tell, and nothing here is worth
+        // guessing.
         Err(TryLockError::Error(_)) | Ok(()) => folder.symlink_metadata().is_ok().then_some(lock),
     }
 }
