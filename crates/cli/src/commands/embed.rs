@@ -141,6 +141,8 @@ pub(crate) struct New {
     /// The last record of the put, where that is known: what others put at the same time is theirs
     /// to embed.
     last: Option<u64>,
+    /// Whether records before it that lack vectors get some however young they are.
+    with_left: bool,
 }
 
 impl New {
@@ -148,12 +150,17 @@ impl New {
     pub(crate) fn begin(app: &App, when: Option<EmbedWhen>) -> Result<New> {
         let before =
             if when == Some(EmbedWhen::Later) { 0 } else { last(&Reader::open(&app.capsule()?)?)? };
-        Ok(New { when, before, last: None })
+        Ok(New { when, before, last: None, with_left: false })
     }
 
     /// Of a put that was done already: it wrote the records from `first` on.
     pub(crate) fn since(when: Option<EmbedWhen>, first: u64) -> New {
-        New { when, before: first.saturating_sub(1), last: None }
+        New { when, before: first.saturating_sub(1), last: None, with_left: false }
+    }
+
+    /// Whoever merges or finishes is not in the middle of something: what was left without vectors gets some.
+    pub(crate) fn with_left(self) -> New {
+        New { with_left: true, ..self }
     }
 
     /// Of a put that was one record.
@@ -186,8 +193,10 @@ impl New {
         // Branches, tasks and the like were written without; where they are few they get theirs
         // along with the rest.
         let stretch = uncovered_since(&reader, new.start)?..new.end;
-        let is_left = stretch.start < new.start
-            && moment::now() - reader.record(new.start - 1)?.committed_at > LEFT_AFTER;
+        let is_old = |sequence| -> Result<bool> {
+            Ok(moment::now() - reader.record(sequence)?.committed_at > LEFT_AFTER)
+        };
+        let is_left = stretch.start < new.start && (self.with_left || is_old(new.start - 1)?);
         if is_left && are_few(&reader, stretch.clone())? {
             new = stretch;
         }

@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::args::{Merge, MergeMode};
+use crate::commands::embed::New;
 use crate::error::{CliError, Result};
 use crate::escape;
 use crate::output::ErrorStyle;
@@ -53,9 +54,11 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
         };
     }
     loop {
+        let new = New::begin(app, None)?;
         let result = merge::merge(&mut app.keeper(&path)?, &request)?;
         let plan = match result {
             MergeResult::Done(merged) => {
+                new.with_left().end(app);
                 if app.out.is_json() {
                     return app.out.json(&MergeOut::done(&merged));
                 }

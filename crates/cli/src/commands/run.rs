@@ -428,7 +428,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
     };
     if finished.merged.iter().any(|merged| merged.written > 0) && runs.workspace.exists() {
         // What failed is told there; what was merged is merged.
-        new.end(app);
+        new.with_left().end(app);
     }
     tell_finished(app, runs, &run, args.task.as_ref(), &finished)?;
     match finished.merged.last().filter(|merged| !merged.conflicts.is_empty()) {

@@ -342,7 +342,7 @@ fn prove(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
 }
 
 fn verdict(report: &VerifyReport) -> String {
-    let word = if report.problems.is_empty() { "whole" } else { "damaged" };
+    let word = if report.problems.is_empty() { "intact" } else { "damaged" };
     format!(
         "{word}: {}, {}, {}",
         counted(report.commits, "commit"),

@@ -343,11 +343,7 @@ fn a_declaration_that_cannot_be_is_told_with_its_place() {
             "scripted:../cro.json",
             "must be a relative path without `..`",
         ),
-        (
-            "scripted:models/cro.json",
-            "oracle:1",
-            "no provider of language models is called `oracle`",
-        ),
+        ("scripted:models/cro.json", "oracle:1", "`oracle` is not a known provider"),
         ("price = {", "price = { per_token = 1,", "unknown field `per_token`"),
         (
             "[role.intern]",

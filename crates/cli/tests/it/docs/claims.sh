@@ -67,7 +67,7 @@ shows 'port 5433' kapsa history fact/staging-port
 #? reports problems and how to fix them
 contains "$out" ok
 cp .kapsa/workspace.kapsa broken.kapsa
-printf x | dd of=broken.kapsa bs=1 seek=12400 conv=notrunc 2>/dev/null
+printf x | dd of=broken.kapsa bs=1 seek=30 conv=notrunc 2>/dev/null
 found=$(kapsa --capsule broken.kapsa doctor) || :
 contains "$found" 'hint: '
 rm -f broken.kapsa*
