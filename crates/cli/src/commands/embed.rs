@@ -179,6 +179,20 @@ impl New {
         Some(without_vectors(app, &error))
     }
 
+    /// First of the records before the new ones that get vectors along with them: branches, tasks and the like are written
+    /// without.
+    fn left_before(&self, reader: &Reader, new: Range<u64>) -> Result<u64> {
+        if self.with_left && reader.coverage()?.missing <= SMALL_PUT_RECORDS_MAX as u64 {
+            return Ok(1);
+        }
+        let stretch = uncovered_since(reader, new.start)?..new.end;
+        let is_old = |sequence| -> Result<bool> {
+            Ok(moment::now() - reader.record(sequence)?.committed_at > LEFT_AFTER)
+        };
+        let is_left = stretch.start < new.start && is_old(new.start - 1)?;
+        Ok(if is_left && are_few(reader, stretch.clone())? { stretch.start } else { new.start })
+    }
+
     fn embed(self, app: &mut App) -> Result<()> {
         let reader = Reader::open(&app.capsule()?)?;
         let mut new: Range<u64> = self.before + 1..self.last.map_or_else(|| last(&reader), Ok)? + 1;
@@ -190,16 +204,7 @@ impl New {
             app.out.note(WORDS_ONLY);
             return Ok(());
         }
-        // Branches, tasks and the like were written without; where they are few they get theirs
-        // along with the rest.
-        let stretch = uncovered_since(&reader, new.start)?..new.end;
-        let is_old = |sequence| -> Result<bool> {
-            Ok(moment::now() - reader.record(sequence)?.committed_at > LEFT_AFTER)
-        };
-        let is_left = stretch.start < new.start && (self.with_left || is_old(new.start - 1)?);
-        if is_left && are_few(&reader, stretch.clone())? {
-            new = stretch;
-        }
+        new.start = self.left_before(&reader, new.clone())?;
         let embedder = models::for_capsule(&reader.coverage()?)?;
         drop(reader);
         run(

@@ -13,7 +13,7 @@ fn check(sandbox: &Sandbox) {
         "6. ",
         "#",
         "revised",
-        "whole: ",
+        "intact: ",
         "chain ",
         "kapsa init",
     ] {
