@@ -195,3 +195,18 @@ fn each_tells_of_a_commit_while_the_input_goes_on() {
     drop(input);
     assert!(child.wait().is_ok());
 }
+
+#[test]
+fn a_small_put_and_its_vectors_are_one_commit() {
+    let sandbox = Sandbox::new();
+    let counted = |sandbox: &Sandbox| {
+        let stats = sandbox.json(&["stats"]);
+        (stats["commit_count"].as_u64(), stats["vectors"]["missing"].as_u64())
+    };
+    sandbox.ok(&["put", "--text", "The cat sleeps on the sofa."]);
+    assert_eq!(counted(&sandbox), (Some(1), Some(0)));
+    sandbox.json_with(&["put", "-"], b"{\"text\":\"first\"}\n{\"text\":\"second\"}\n");
+    assert_eq!(counted(&sandbox), (Some(2), Some(0)));
+    sandbox.ok(&["put", "--text", "found by words", "--embed", "later"]);
+    assert_eq!(counted(&sandbox), (Some(3), Some(1)));
+}
