@@ -403,14 +403,29 @@ impl World {
                 self.note(ledger);
             }
             // The writer has cut back to what it saw, durably.
-            Err(_) if !writer.is_poisoned() => {
+            Err(_) if !writer.is_poisoned() && self.is_synced() => {
                 ledger.may = vec![seen];
                 ledger.covered = vec![covered_before];
+                self.note(ledger);
+            }
+            // It failed before anything was published: what it saw is not cut yet, and what an earlier writer left in doubt
+            // still is.
+            Err(_) if !writer.is_poisoned() => {
+                ledger.may.pop();
+                ledger.may.push(seen);
                 self.note(ledger);
             }
             Err(_) => {}
         }
         committed
+    }
+
+    /// Whether everything that was done to the disk so far is on it.
+    fn is_synced(&self) -> bool {
+        let operations = self.disk.operations();
+        let last =
+            operations.iter().rev().find(|operation| !matches!(operation, Operation::Mark(_)));
+        matches!(last, Some(Operation::Sync { .. }))
     }
 
     /// Drops the oldest derived segment, or puts one over everything in place of all.
