@@ -123,7 +123,7 @@ fn check_visible(reader: &Reader, visible: &[Record]) {
     for record in visible {
         assert_eq!(reader.get(&record.uri).expect("it is visible").sequence, record.sequence);
     }
-    let stats = stats(&reader, true).expect("a timeline was read");
+    let stats = stats(reader, true).expect("a timeline was read");
     assert_eq!(stats.uri_count, Some(visible.len() as u64), "{stats:?}");
     let request =
         TimelineRequest { limit: usize::MAX, reverse: true, ..TimelineRequest::default() };

@@ -1,4 +1,6 @@
 //! Memories of agents: every kind of store against one suite, and the contract's own tests.
+
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod capsule;

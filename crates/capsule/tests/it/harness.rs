@@ -408,8 +408,8 @@ impl World {
                 ledger.covered = vec![covered_before];
                 self.note(ledger);
             }
-            // It failed before anything was published: what it saw is not cut yet, and what an earlier writer left in doubt
-            // still is.
+            // It failed before anything was published: what it saw is not cut yet, and what an
+            // earlier writer left in doubt still is.
             Err(_) if !writer.is_poisoned() => {
                 ledger.may.pop();
                 ledger.may.push(seen);

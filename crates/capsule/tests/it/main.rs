@@ -1,4 +1,6 @@
 //! The capsule as its users see it: real files in a temporary folder.
+
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod basics;

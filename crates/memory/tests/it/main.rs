@@ -1,4 +1,6 @@
 //! A memory as its users see it: real capsules in a temporary folder.
+
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod access;

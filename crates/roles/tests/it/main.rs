@@ -1,4 +1,6 @@
 //! Roles as their users see them: a scripted model, and a memory that is nothing but lists.
+
+#![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::new_without_default)]
 
 mod agent;
