@@ -40,7 +40,7 @@ fn searches(lie: Lie) -> [Search; 2] {
 fn found(searches: &[Search], lie: Option<Lie>) -> Option<String> {
     let failure = |(name, search): &Search| {
         let what = guarded(|| search(lie)).err()?;
-        Some(format!("{name}: {}", &what[..what.floor_char_boundary(300)]))
+        Some(format!("{name}: {}", what.chars().take(300).collect::<String>()))
     };
     searches.iter().find_map(failure)
 }
