@@ -193,7 +193,7 @@ impl World {
 }
 
 fn answers_like(reader: &Reader, model: &Model) -> bool {
-    let count = stats(&reader, false).expect("counted").record_count;
+    let count = stats(reader, false).expect("counted").record_count;
     let erased = |s: &u64| reader.record(*s).expect("readable").purged;
     count == model.revisions.len() as u64 && model.erased.iter().all(erased)
 }
@@ -269,7 +269,7 @@ fn check(reader: &Reader, model: &Model) {
     let mut hits: Vec<u64> = found.hits.iter().map(|h| h.record.sequence).collect();
     hits.sort_unstable();
     assert_eq!(hits, sequences);
-    let stats = stats(&reader, true).expect("counted");
+    let stats = stats(reader, true).expect("counted");
     assert_eq!(
         (stats.uri_count, stats.record_count),
         (Some(visible.len() as u64), model.revisions.len() as u64)

@@ -485,7 +485,7 @@ impl World {
                 self.copy(*to, *key, &counting);
             }
             Operation::Optimize => {
-                drop(self.writer(0).optimize(&mut |_, _| {}).expect("optimises"))
+                self.writer(0).optimize(&mut |_, _| {}).expect("optimises");
             }
             Operation::Compact => {
                 self.writer(0).compact(&mut |_, _| {}).expect("compacts");
@@ -766,7 +766,7 @@ impl World {
         assert_eq!(hits, sequences, "{}", context());
         let keys: BTreeSet<u8> = visible.values().map(|(key, _)| *key).collect();
         assert_eq!(
-            stats(&view, true).expect("counted").uri_count,
+            stats(view, true).expect("counted").uri_count,
             Some(keys.len() as u64),
             "{}",
             context()

@@ -35,7 +35,7 @@ fn the_newest_revision_counts_and_the_others_stay_readable() {
             [second.sequence]
         );
         assert_eq!(reader.timeline(&TimelineRequest::default()).expect("listed").len(), 1);
-        assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(1));
+        assert_eq!(stats(reader, true).expect("counted").uri_count, Some(1));
     });
 }
 
@@ -51,13 +51,13 @@ fn forgetting_hides_everywhere_and_remembering_again_shows() {
         assert!(matches!(reader.get(&uri("a")), Err(Error::UriNotFound { .. })));
         assert_eq!(reader.find(&FindRequest::new("apples")).expect("found").hits.len(), 1);
         assert_eq!(reader.history(&uri("a")).expect("kept").len(), 2);
-        assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(1));
+        assert_eq!(stats(reader, true).expect("counted").uri_count, Some(1));
     });
     assert_eq!(f.writer().put(named("a", "apples again")).expect("put").change, Change::Added);
     in_every_layout(&f, |reader| {
         assert_eq!(reader.get(&uri("a")).expect("there").text, "apples again");
         assert_eq!(reader.find(&FindRequest::new("apples")).expect("found").hits.len(), 2);
-        assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(2));
+        assert_eq!(stats(reader, true).expect("counted").uri_count, Some(2));
     });
 }
 
@@ -149,7 +149,7 @@ fn one_batch_may_revise_what_it_adds() {
     let puts = f.writer().put_many(batch).expect("put");
     assert_eq!(puts.iter().filter(|p| p.change == Change::Added).count(), 7000);
     in_every_layout(&f, |reader| {
-        assert_eq!(stats(&reader, true).expect("counted").uri_count, Some(7000));
+        assert_eq!(stats(reader, true).expect("counted").uri_count, Some(7000));
         assert_eq!(reader.get(&uri("k/5")).expect("there").text, "value 14005");
         assert_eq!(reader.history(&uri("k/5")).expect("there").len(), 3);
         assert_eq!(reader.find(&FindRequest::new("+value +14005")).expect("found").hits.len(), 1);

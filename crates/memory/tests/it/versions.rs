@@ -16,7 +16,7 @@ fn texts(reader: &Reader) -> Vec<String> {
     let listed = reader.timeline(&all).expect("listed");
     let uris: HashSet<&str> = listed.iter().map(|record| record.uri.as_str()).collect();
     assert_eq!(
-        stats(&reader, true).expect("counted").uri_count,
+        stats(reader, true).expect("counted").uri_count,
         Some(uris.len() as u64),
         "contested URIs count once"
     );
@@ -127,7 +127,7 @@ fn a_branch_name_is_never_used_again_and_an_archived_one_is_closed() {
     drop(w);
     assert!(matches!(fixture.writer().switch("run/7"), Err(Error::InvalidOperation { .. })));
     in_every_layout(&fixture, |reader| {
-        let branches = branch::list(&reader).expect("listed");
+        let branches = branch::list(reader).expect("listed");
         let run = branches.iter().find(|branch| branch.name == "run/7").expect("listed");
         assert!(run.archived && run.parent.as_deref() == Some("main"));
         assert_eq!(texts(&reader.on("run/7", None).expect("readable")), ["fact x"]);
@@ -212,9 +212,9 @@ fn label_uniqueness_is_scoped_to_the_branch() {
     checkpoint::make(&mut w, &label("release")).expect("another branch");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        assert_eq!(checkpoint::list(&reader, false).expect("listed").len(), 2);
-        assert_eq!(checkpoint::list(&reader, true).expect("listed").len(), 3);
-        assert_eq!(checkpoint::named(&reader, "release").expect("the newest").id, forced.id);
+        assert_eq!(checkpoint::list(reader, false).expect("listed").len(), 2);
+        assert_eq!(checkpoint::list(reader, true).expect("listed").len(), 3);
+        assert_eq!(checkpoint::named(reader, "release").expect("the newest").id, forced.id);
         assert_eq!(
             checkpoint::list(&reader.on("run/1", None).expect("a branch"), false)
                 .expect("listed")
@@ -240,7 +240,7 @@ fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
     checkpoint::make(&mut w, &stage("tasks")).expect("made");
     drop(w);
     in_every_layout(&fixture, |reader| {
-        let listed = checkpoint::list(&reader, false).expect("listed");
+        let listed = checkpoint::list(reader, false).expect("listed");
         assert_eq!(
             listed.iter().map(|c| c.label.as_str()).collect::<Vec<_>>(),
             ["stage:plan", "stage:plan", "stage:tasks"]
@@ -251,7 +251,7 @@ fn a_stage_commit_leaves_a_checkpoint_and_a_stage_transition() {
             ("S-1", "7", "abc", false)
         );
         let events = event::list(
-            &reader,
+            reader,
             &EventRequest { stage: Some("plan".to_string()), ..EventRequest::default() },
         )
         .expect("listed");
@@ -309,11 +309,8 @@ fn a_merge_brings_what_only_one_side_changed_and_uris_stay() {
             texts(&reader.on("main", Some(&AsOf::Sequence(2))).expect("known")),
             ["fact: old", "fact: the port is 1"]
         );
-        let labels: Vec<String> = checkpoint::list(&reader, false)
-            .expect("listed")
-            .into_iter()
-            .map(|c| c.label)
-            .collect();
+        let labels: Vec<String> =
+            checkpoint::list(reader, false).expect("listed").into_iter().map(|c| c.label).collect();
         assert_eq!(labels, ["merge:run/1", "merge:run/1"]);
     });
     let full = MergeRequest { mode: Mode::Full, ..merge("run/1") };
@@ -357,7 +354,7 @@ fn a_conflict_is_data_until_a_rule_or_a_reviewer_decides() {
             let port: Vec<String> =
                 texts(reader).into_iter().filter(|text| text.contains("port")).collect();
             assert_eq!(port, expected);
-            let blame = history::blame(&reader, &uri("port")).expect("known");
+            let blame = history::blame(reader, &uri("port")).expect("known");
             let last = blame.last().expect("revisions");
             let origin = last.record.origin.as_ref().expect("merged");
             assert_eq!((origin.note.as_str(), last.current), ("asked the owner", true));
@@ -426,7 +423,7 @@ fn curated_merges_show_the_events_of_a_run_without_its_debris() {
     .expect("told");
     drop(w);
     let types = |reader: &Reader, request: &EventRequest| {
-        event::list(&reader, request)
+        event::list(reader, request)
             .expect("listed")
             .into_iter()
             .map(|event| event.event_type)
@@ -738,7 +735,7 @@ fn picking_an_older_revision_does_not_move_the_base_back() {
     drop(w);
     in_every_layout(&fixture, |reader| {
         assert_eq!(
-            merge::plan(&reader, &merge("b")).expect("planned").conflicts().count(),
+            merge::plan(reader, &merge("b")).expect("planned").conflicts().count(),
             1,
             "both say something else than two"
         );
@@ -756,7 +753,7 @@ fn a_pick_brings_all_that_is_contested() {
         assert_eq!(texts(&picked), ["fact k on b", "fact k on main"]);
         let newest = picked.get(&uri("k")).expect("there");
         assert_eq!((newest.sequence, newest.text.as_str()), (put.sequence, "fact k on b"));
-        assert!(history::differences(&reader, &picked).expect("told").is_empty());
+        assert!(history::differences(reader, &picked).expect("told").is_empty());
     });
     let missing = merge::cherry_pick(&mut on(&fixture, "c"), &uri("nothing"), "main", "", "");
     assert!(matches!(missing, Err(Error::UriNotFound { .. })));
@@ -884,7 +881,7 @@ fn differences_tell_of_contested_revisions_that_differ_only_in_an_older_one() {
 fn contested_uris_are_counted_once() {
     let fixture = contested();
     fixture.writer().put(named("other", "fact other")).expect("put");
-    let count = |reader: &Reader| stats(&reader, true).expect("counted").uri_count;
+    let count = |reader: &Reader| stats(reader, true).expect("counted").uri_count;
     in_every_layout(&fixture, |reader| {
         assert_eq!(texts(reader).len(), 3);
         assert_eq!(count(reader), Some(2));
