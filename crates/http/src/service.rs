@@ -203,8 +203,8 @@ impl Service {
         } else {
             let mut said = Vec::new();
             let mut reader = response.body_mut().as_reader().take(REFUSAL_BYTES_MAX as u64);
-            // The status counts; words that break off are words.
-            let _ = reader.read_to_end(&mut said);
+            // The status is the error that is reported; its text is shown as far as it came.
+            let _the_status_counts = reader.read_to_end(&mut said);
             said
         };
         Ok(Response { status, body, retry_after, location })

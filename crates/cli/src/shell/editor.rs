@@ -63,7 +63,7 @@ impl Lines {
         let history = history::file();
         // Without a history of earlier sessions, this one begins its own.
         if let Some(file) = &history {
-            editor.load_history(file).ok();
+            let _begins_without_it = editor.load_history(file);
         }
         Ok(Lines { editor, history })
     }
@@ -87,7 +87,7 @@ impl Lines {
     fn keep(&mut self, line: &str) {
         let kept = self.editor.add_history_entry(line).unwrap_or(false);
         if let Some(file) = self.history.as_ref().filter(|_| kept) {
-            self.editor.append_history(file).ok();
+            let _runs_all_the_same = self.editor.append_history(file);
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn run(line: &str, held: &Global, place: Place) -> Ended {
     };
     // Whatever was printed is out before the next line runs. When it cannot be, the next line says
     // so.
-    io::stdout().flush().ok();
+    let _the_next_line_says_so = io::stdout().flush();
     ended
 }
 
