@@ -115,7 +115,8 @@ impl Dataset {
         Ok(bytes)
     }
 
-    /// A path in the folder for things that last no longer than a benchmark, with whatever was there removed.
+    /// A path in the folder for things that last no longer than a benchmark, with whatever was
+    /// there removed.
     pub fn scratch(&self, name: &str) -> Result<PathBuf> {
         fs::create_dir_all(&self.work)?;
         let path = self.work.join(name);

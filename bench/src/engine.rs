@@ -51,7 +51,8 @@ impl Engine {
         }
     }
 
-    /// Loads the JSON Lines of stdin into a store that is not there yet (for kapsa: that [`Engine::create`] made).
+    /// Loads the JSON Lines of stdin into a store that is not there yet (for kapsa: that
+    /// [`Engine::create`] made).
     pub fn load(self, tools: &Tools, store: &Path) -> Result<Command> {
         match self {
             Self::Kapsa => {
@@ -106,7 +107,8 @@ impl Engine {
         }
     }
 
-    /// Makes the prepared store of a data set unless it is there (`rebuild`: make that of kapsa anew); false when it would take too long, which is said.
+    /// Makes the prepared store of a data set unless it is there (`rebuild`: make that of kapsa
+    /// anew); false when it would take too long, which is said.
     pub fn prepare(self, tools: &Tools, dataset: &Dataset, rebuild: bool) -> Result<bool> {
         if self == Self::Memvid && dataset.n > MEMVID_RECORDS_MAX {
             eprintln!(

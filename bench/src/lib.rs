@@ -1,7 +1,8 @@
 //! Benchmarks of Kapsa: the measuring side, used by the `bench` command.
 //!
-//! Every figure of a cold process is the wall time of a whole process, measured from its parent. Peers are programs of their
-//! own (`src/bin`, packages in `peers`), so that each links only what it needs.
+//! Every figure of a cold process is the wall time of a whole process, measured from its parent.
+//! Peers are programs of their own (`src/bin`, packages in `peers`), so that each links only what
+//! it needs.
 
 pub mod corpus;
 pub mod dataset;

@@ -11,7 +11,8 @@ use crate::process::{Tools, disk_bytes, run_with_peak, sync_all};
 use crate::stats::Samples;
 use crate::table::{Table, figure, megabytes, ratio};
 
-/// Who loads: kapsa (all of a record), or tantivy alone (its index of the same text, nothing stored).
+/// Who loads: kapsa (all of a record), or tantivy alone (its index of the same text, nothing
+/// stored).
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Loader {
     Kapsa,

@@ -1,4 +1,5 @@
-//! `bench`: corpora, queries and the benchmarks over them. Each prints a Markdown table under the command line that made it.
+//! `bench`: corpora, queries and the benchmarks over them. Each prints a Markdown table under the
+//! command line that made it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -89,7 +90,8 @@ enum Measure {
         #[command(flatten)]
         common: Common,
     },
-    /// Questions about facts, and what it costs that half are hidden; inside one process, through the library, against SQLite.
+    /// Questions about facts, and what it costs that half are hidden; inside one process, through
+    /// the library, against SQLite.
     #[cfg(feature = "library")]
     Facts {
         /// Facts in the store.

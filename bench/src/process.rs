@@ -33,7 +33,8 @@ pub fn run(command: &mut Command) -> Result<Ran> {
 
 /// Runs `command` through the launcher and also returns its peak resident set in bytes.
 ///
-/// Linux carries the peak of the process that spawned over to its child, so the one that spawns must be small: `launcher` is.
+/// Linux carries the peak of the process that spawned over to its child, so the one that spawns
+/// must be small: `launcher` is.
 pub fn run_with_peak(
     launcher: &Path,
     command: &Command,
@@ -51,7 +52,8 @@ pub fn run_with_peak(
     Ok((ran, kib * 1024))
 }
 
-/// Runs `command` with `stdin` read from a file, stopping it when it takes longer than `limit`; `None` means it did.
+/// Runs `command` with `stdin` read from a file, stopping it when it takes longer than `limit`;
+/// `None` means it did.
 pub fn run_within(command: &mut Command, stdin: &Path, limit: Duration) -> Result<Option<f64>> {
     let start = Instant::now();
     let child = command.stdin(open(stdin)?).stdout(Stdio::null()).spawn();
@@ -94,7 +96,8 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds the peer programs beside this one and `kapsa` at its path (`None`: measure the peers alone).
+    /// Finds the peer programs beside this one and `kapsa` at its path (`None`: measure the peers
+    /// alone).
     pub fn find(kapsa: Option<PathBuf>) -> Result<Self> {
         let own = std::env::current_exe()?;
         let folder = own.parent().context("a program lies in a folder")?.to_path_buf();

@@ -1,4 +1,5 @@
-//! The cost of starting a process, putting one record durably and exiting, at any size of the store.
+//! The cost of starting a process, putting one record durably and exiting, at any size of the
+//! store.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,8 +22,13 @@ const APPEND_BYTES: u64 = 1_500;
 /// What is put: by an engine into its store, or bare bytes at the end of a file, or nothing.
 enum Row {
     Exit,
-    Append { file: PathBuf, bytes: u64 },
+    Append {
+        file: PathBuf,
+        bytes: u64,
+    },
     Engine(Engine, PathBuf),
+    /// By kapsa, with the vectors of what is put.
+    Embedded(PathBuf),
 }
 
 /// The timings of one row at one size.
@@ -35,8 +41,8 @@ pub struct Timed {
     pub samples: Samples,
 }
 
-/// Times `runs` puts of each row at the size of each data set. All rows of all sizes take turns, so that a busy moment of the
-/// machine is shared by all.
+/// Times `runs` puts of each row at the size of each data set. All rows of all sizes take turns, so
+/// that a busy moment of the machine is shared by all.
 pub fn measure(
     tools: &Tools,
     datasets: &[Dataset],
@@ -76,7 +82,8 @@ impl Lane {
         Self { row, n, samples: Samples::default(), spent_ms: 0.0, failed: false }
     }
 
-    /// One more put, unless the row has had its time; a peer that fails is out from there on, which is said.
+    /// One more put, unless the row has had its time; a peer that fails is out from there on, which
+    /// is said.
     fn put(&mut self, tools: &Tools, text: &str, counts: bool) -> Result<()> {
         if self.failed || self.spent_ms > ROW_MS_MAX {
             return Ok(());
@@ -117,6 +124,11 @@ fn rows(
         }
     }
     let mut rows = vec![append(tools, dataset, &stores, texts)?];
+    if stores.iter().any(|row| matches!(row, Row::Engine(Engine::Kapsa, _))) {
+        let store = dataset.scratch("embedded.kapsa")?;
+        std::fs::copy(dataset.store(Engine::Kapsa.store_name()), &store)?;
+        stores.push(Row::Embedded(store));
+    }
     rows.append(&mut stores);
     Ok(rows)
 }
@@ -152,6 +164,7 @@ impl Row {
             Self::Exit => "process start and exit".to_owned(),
             Self::Append { bytes, .. } => format!("(a) bare append of {bytes} bytes + fdatasync"),
             Self::Engine(engine, _) => engine.name().to_owned(),
+            Self::Embedded(_) => "kapsa, with vectors".to_owned(),
         }
     }
 
@@ -164,11 +177,17 @@ impl Row {
                 Ok(command)
             }
             Self::Engine(engine, store) => engine.put(tools, store, text),
+            Self::Embedded(store) => {
+                let mut command = Engine::Kapsa.put(tools, store, text)?;
+                command.env("KAPSA_EMBED", "now");
+                Ok(command)
+            }
         }
     }
 }
 
-/// The table of all sizes: each row against (a) of the same size and against itself at the smallest size.
+/// The table of all sizes: each row against (a) of the same size and against itself at the smallest
+/// size.
 pub fn table(timed: &[Timed]) -> Table {
     let mut table = Table::new([
         "cold put",
@@ -206,14 +225,15 @@ pub fn table(timed: &[Timed]) -> Table {
 
 /// Rows of one kind share their first words; the bytes appended differ between sizes.
 fn row_key(name: &str) -> &str {
-    name.get(..3).unwrap_or(name)
+    if name.starts_with("(a)") { "(a)" } else { name }
 }
 
 fn p50_of(timed: &[Timed], wanted: impl Fn(&Timed) -> bool) -> f64 {
     timed.iter().find(|row| wanted(row)).map_or(f64::NAN, |row| row.samples.p50())
 }
 
-/// Puts `runs` records one after the other, a process each: how much dearer is the put that builds a segment?
+/// Puts `runs` records one after the other, a process each: how much dearer is the put that builds
+/// a segment?
 pub fn long(tools: &Tools, dataset: &Dataset, runs: usize, rebuild: bool) -> Result<Table> {
     Engine::Kapsa.prepare(tools, dataset, rebuild)?;
     let store = dataset.working_copy(Engine::Kapsa.store_name())?;

@@ -1,4 +1,5 @@
-//! The queries: two to five words of one record each, rare and common ones mixed, so that every query has an answer.
+//! The queries: two to five words of one record each, rare and common ones mixed, so that every
+//! query has an answer.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -32,7 +33,8 @@ struct Sample {
     df: HashMap<String, usize>,
 }
 
-/// Makes [`QUERIES`] queries from the corpus at `path`; the same corpus and seed give the same queries.
+/// Makes [`QUERIES`] queries from the corpus at `path`; the same corpus and seed give the same
+/// queries.
 pub fn from_corpus(path: &Path, seed: u64) -> Result<Vec<String>> {
     let sample = Sample::read(path)?;
     let mut rng = Rng::new(seed, u64::MAX);
@@ -87,7 +89,8 @@ impl Sample {
         Some(chosen.join(" "))
     }
 
-    /// A word of the wanted class (a fifth rare, two fifths common), or any when the record has none of it.
+    /// A word of the wanted class (a fifth rare, two fifths common), or any when the record has
+    /// none of it.
     fn choose<'a>(&self, words: &'a [String], rng: &mut Rng) -> &'a str {
         let class = rng.unit();
         let wanted = |share: f64| match class {

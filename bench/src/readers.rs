@@ -1,4 +1,5 @@
-//! Readers beside a committing writer. One thread puts, a process each; another finds, gets and asks for info.
+//! Readers beside a committing writer. One thread puts, a process each; another finds, gets and
+//! asks for info.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +38,8 @@ struct Seen {
     backwards: usize,
 }
 
-/// Runs `commits` puts and reads all the while; fails when a reader failed or saw the sequence go back.
+/// Runs `commits` puts and reads all the while; fails when a reader failed or saw the sequence go
+/// back.
 pub fn measure(tools: &Tools, dataset: &Dataset, commits: usize, rebuild: bool) -> Result<Table> {
     let kapsa = tools.require_kapsa()?;
     Engine::Kapsa.prepare(tools, dataset, rebuild)?;

@@ -1,6 +1,7 @@
 //! Random choices: a small seeded generator (SplitMix64), the same on every machine.
 
-/// A seeded generator. Cheap enough to make one per record, which keeps a record independent of the ones before it.
+/// A seeded generator. Cheap enough to make one per record, which keeps a record independent of the
+/// ones before it.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
@@ -14,7 +15,8 @@ impl Rng {
         rng
     }
 
-    /// The next 64 random bits (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+    /// The next 64 random bits (Steele, Lea and Flood, "Fast splittable pseudorandom number
+    /// generators", 2014).
     #[allow(
         clippy::should_implement_trait,
         reason = "an endless stream; an Option would only be unwrapped"

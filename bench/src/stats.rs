@@ -30,7 +30,8 @@ impl Samples {
         &self.0
     }
 
-    /// The smallest timing that at least `fraction` of all do not exceed (nearest rank); NaN when there is none.
+    /// The smallest timing that at least `fraction` of all do not exceed (nearest rank); NaN when
+    /// there is none.
     pub fn quantile(&self, fraction: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

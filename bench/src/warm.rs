@@ -1,7 +1,7 @@
 //! The cost of searches and reads inside one process, against tantivy on as many segments.
 //!
-//! Kapsa is called through its library here; this is the only module that depends on it. Its searches return whole records with
-//! snippets, tantivy's only addresses.
+//! Kapsa is called through its library here; this is the only module that depends on it. Its
+//! searches return whole records with snippets, tantivy's only addresses.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Copies the repository's own documents to where the tour can embed them, so that a binary without its repository still
-//! has something to remember; and links the program at a fixed address on Linux.
+//! Copies the repository's own documents to where the tour can embed them, so that a binary without
+//! its repository still has something to remember; and links the program at a fixed address on
+//! Linux.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -23,8 +24,9 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// A program that runs for a millisecond spends a third of it being relocated: 22,000 entries, each page of them copied.
-/// At a fixed address there is nothing to relocate. Heap, stack and libraries stay at random addresses.
+/// A program that runs for a millisecond spends a third of it being relocated: 22,000 entries, each
+/// page of them copied. At a fixed address there is nothing to relocate. Heap, stack and libraries
+/// stay at random addresses.
 fn link_at_fixed_address() {
     let target = |key: &str| env::var(key).unwrap_or_default();
     if target("CARGO_CFG_TARGET_OS") == "linux" && target("CARGO_CFG_TARGET_ENV") == "gnu" {

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Builds `bench/` and runs it with `args`. Heavy parts are built only for those that name them: `warm` and `facts` need the
-/// library, `memvid` its crate.
+/// Builds `bench/` and runs it with `args`. Heavy parts are built only for those that name them:
+/// `warm` and `facts` need the library, `memvid` its crate.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let features = features(args);
     cargo(repository, "build", &features, &["--bins"])?;

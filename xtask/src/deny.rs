@@ -1,9 +1,11 @@
-//! Licences, sources, bans and known vulnerabilities of dependencies, by cargo-deny and the policy in `deny.toml`.
+//! Licences, sources, bans and known vulnerabilities of dependencies, by cargo-deny and the policy
+//! in `deny.toml`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Checks the policy; `args` name the checks, all four where there are none. Installs cargo-deny where it is missing.
+/// Checks the policy; `args` name the checks, all four where there are none. Installs cargo-deny
+/// where it is missing.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     if !is_installed() {
         println!("cargo-deny is missing and takes a few minutes to install");

@@ -1,10 +1,12 @@
-//! The program as it is handed to people: one static file that runs on any Linux of its processor, and starts faster.
+//! The program as it is handed to people: one static file that runs on any Linux of its processor,
+//! and starts faster.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Links everything into the file and at a fixed address; only the last step differs from the release build.
+/// Links everything into the file and at a fixed address; only the last step differs from the
+/// release build.
 const FLAGS: [&str; 4] = ["-C", "target-feature=+crt-static", "-C", "relocation-model=static"];
 
 /// Builds `target/dist/kapsa`.

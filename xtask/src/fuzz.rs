@@ -1,5 +1,5 @@
-//! Runs the fuzz targets, each for a while under libFuzzer, from the inputs kept; what it adds stays out
-//! of the repository.
+//! Runs the fuzz targets, each for a while under libFuzzer, from the inputs kept; what it adds
+//! stays out of the repository.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use std::{fs, io};
 const SECONDS_DEFAULT: u64 = 60;
 /// libFuzzer's limits: memory of the process, and seconds for one input.
 const LIMITS: [&str; 2] = ["-rss_limit_mb=512", "-timeout=1"];
-/// No sanitizer: what is fuzzed is safe Rust, and the address sanitizer's quarantine alone takes half of the memory allowed.
+/// No sanitizer: what is fuzzed is safe Rust, and the address sanitizer's quarantine alone takes
+/// half of the memory allowed.
 const SANITIZER: [&str; 2] = ["--sanitizer", "none"];
 
 /// What to run.

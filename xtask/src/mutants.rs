@@ -1,5 +1,5 @@
-//! Mutations of the capsule that no test notices, by cargo-mutants. Each is killed by a new test, or explained in
-//! `docs/mutants.md`: what is neither fails the check.
+//! Mutations of the capsule that no test notices, by cargo-mutants. Each is killed by a new test,
+//! or explained in `docs/mutants.md`: what is neither fails the check.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +16,8 @@ const TIMEOUT_SECONDS: &str = "900";
 /// What cargo-mutants ends with when a mutation was missed (2) or took too long (3).
 const LISTED: [i32; 2] = [2, 3];
 
-/// Mutates the files that `args` choose (`--file GLOB`), or all. Installs cargo-mutants where it is missing.
+/// Mutates the files that `args` choose (`--file GLOB`), or all. Installs cargo-mutants where it is
+/// missing.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     if !is_installed() {
         println!("cargo-mutants is missing and takes a few minutes to install");

@@ -1,9 +1,11 @@
-//! Measures recall with a program of its own, so that xtask stays light; see `cargo xtask recall --help`.
+//! Measures recall with a program of its own, so that xtask stays light; see `cargo xtask recall
+//! --help`.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Builds `crates/recall` and runs it with `args`; paths among them are relative to where the command was given.
+/// Builds `crates/recall` and runs it with `args`; paths among them are relative to where the
+/// command was given.
 pub(crate) fn run(repository: &Path, args: &[String]) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command

@@ -1,4 +1,5 @@
-//! How is the description of the JSON that verbs print made again? By the test that compares it, which writes it when told to.
+//! Regenerates the description of the JSON that verbs print, by the test that compares it, which
+//! writes it on request.
 
 use std::path::Path;
 use std::process::Command;

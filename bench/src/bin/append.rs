@@ -1,4 +1,5 @@
-//! The least that a durable put can cost: open a file, append bytes, one fdatasync, exit: `bench-append FILE BYTES`.
+//! The least that a durable put can cost: open a file, append bytes, one fdatasync, exit:
+//! `bench-append FILE BYTES`.
 
 use std::fs::OpenOptions;
 use std::io::{self, Error, Write};

@@ -23,7 +23,8 @@ const PUT_TAG: &str = "INSERT OR IGNORE INTO tag(tag, id) VALUES(?1, ?2)";
 const FIND: &str =
     "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
     ORDER BY rank LIMIT ?2";
-/// The plus keeps SQLite from asking the index once for each record that carries the tag, which is far slower.
+/// The plus keeps SQLite from asking the index once for each record that carries the tag, which is
+/// far slower.
 const FIND_TAGGED: &str =
     "SELECT r.id, r.title FROM lexical l JOIN record r ON r.id = l.rowid WHERE lexical MATCH ?1
     AND +l.rowid IN (SELECT id FROM tag WHERE tag = ?3) ORDER BY rank LIMIT ?2";

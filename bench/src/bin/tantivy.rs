@@ -1,7 +1,8 @@
 //! The peer tantivy: an index in a directory, a commit per put, merges waited for.
 //!
-//! `load` takes options: `threads=N` (default 2), `analyser=en_stem|default`, `stored=yes|no` (whether bodies are kept), and
-//! `segment=N` (one thread, a segment for every N records, nothing merged).
+//! `load` takes options: `threads=N` (default 2), `analyser=en_stem|default`, `stored=yes|no`
+//! (whether bodies are kept), and `segment=N` (one thread, a segment for every N records, nothing
+//! merged).
 
 use std::path::Path;
 

@@ -13,7 +13,8 @@ use super::time::rfc3339;
 use crate::rng::Rng;
 use kapsa_bench_common::record::Record;
 
-/// Bytes of a record's text: median, spread of the logarithm (which gives a mean of 1 KB), and the bounds.
+/// Bytes of a record's text: median, spread of the logarithm (which gives a mean of 1 KB), and the
+/// bounds.
 const TEXT_BYTES_MEDIAN: f64 = 700.0;
 const TEXT_BYTES_SIGMA: f64 = 0.845;
 const TEXT_BYTES_MIN: f64 = 200.0;

@@ -26,7 +26,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Reads paragraphs from the text files below `sources`, in an order that depends on their names alone.
+    /// Reads paragraphs from the text files below `sources`, in an order that depends on their
+    /// names alone.
     pub fn read(sources: &[PathBuf]) -> Result<Self> {
         let mut files = Vec::new();
         for source in sources {

@@ -1,6 +1,7 @@
 //! Seconds of the Unix epoch in RFC 3339.
 
-/// `seconds` since 1970 as `YYYY-MM-DDThh:mm:ssZ` (days to civil date after Howard Hinnant's `civil_from_days`).
+/// `seconds` since 1970 as `YYYY-MM-DDThh:mm:ssZ` (days to civil date after Howard Hinnant's
+/// `civil_from_days`).
 pub(super) fn rfc3339(seconds: u64) -> String {
     let (year, month, day) = civil(seconds / 86_400);
     let second = seconds % 86_400;

@@ -1,5 +1,5 @@
-//! Who reads and writes a capsule's stores, its owner or a principal? The one place of this crate
-//! that tells the two apart.
+//! Who reads and writes a capsule's stores: its owner or a principal. The one place of this crate
+//! that distinguishes the two.
 
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::{

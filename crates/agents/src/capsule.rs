@@ -178,11 +178,12 @@ impl FactStore for CapsuleFactStore {
         let rule = Rule::<FactQuery>::of(query);
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
-            // Another revision of it counts as well, which says otherwise.
+            // Another revision of it counts as well, which says otherwise; so does one that cannot
+            // be read.
             let is_contested = record
                 .conflicts_with
                 .iter()
-                .any(|&other| view.known_record(other).is_ok_and(|other| other.is_some()));
+                .any(|&other| view.known_record(other).map_or(true, |other| other.is_some()));
             fact.contested_with.extend(is_contested.then(|| fact.id.clone()));
             Some(fact)
         };
@@ -190,7 +191,7 @@ impl FactStore for CapsuleFactStore {
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
-        // An id that is none names nothing.
+        // An impossible id names nothing.
         let (Ok(uri), Some((reader, unsaved))) = (records::fact_uri(id), self.now()?) else {
             return Ok(None);
         };

@@ -247,19 +247,17 @@ impl Preset {
         let is_about_the_same = new.entity == old.entity && new.attribute == old.attribute;
         let is_about_the_same =
             is_about_the_same && hold_alike(new, old) && ours.marks == theirs.marks;
-        let (verdict, reason) = if is_about_the_same
-            && ours.order == theirs.order
-            && !ours.is_empty()
-        {
-            (Verdict::Same, "it says the same in the same words")
-        } else if is_about_the_same && likeness >= self.restated_min && ours.restates(&theirs) {
-            (
-                Verdict::Restated,
-                "it says about the same, with the same numbers and nothing in the place of another",
-            )
-        } else {
-            change(new, old)
-        };
+        let (verdict, reason) =
+            if is_about_the_same && ours.order == theirs.order && !ours.is_empty() {
+                (Verdict::Same, "it has the same words")
+            } else if is_about_the_same && likeness >= self.restated_min && ours.restates(&theirs) {
+                (
+                    Verdict::Restated,
+                    "it says nearly the same: the same numbers, and no word replaced by another",
+                )
+            } else {
+                change(new, old)
+            };
         let other =
             (verdict != Verdict::New || likeness >= self.related_min).then(|| old.id.clone());
         Comparison { verdict, other, likeness, reason }
@@ -293,7 +291,7 @@ fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
         return (Verdict::New, NOTHING_LIKE_IT);
     }
     if !hold_at_once(new, old) {
-        return (Verdict::New, "it holds at another time than the value that is known");
+        return (Verdict::New, "it is valid at another time than the known value");
     }
     if new.valid_from > old.valid_from {
         return (

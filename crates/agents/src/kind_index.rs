@@ -204,7 +204,7 @@ impl KindIndex<'_> {
     /// A visible record, if it is wanted. Of revisions that contest each other the newest speaks
     /// for its URI, as it does for whoever asks by id.
     fn wanted<T>(&self, sequence: u64, read: Read<'_, T>) -> Result<Option<Placed<T>>> {
-        let record = self.view.record(sequence)?;
+        let Some(record) = self.view.known_record(sequence)? else { return Ok(None) };
         let Some(thing) = read(&record) else { return Ok(None) };
         Ok(self.view.is_newest(&record)?.then(|| Placed { place: place(&record), thing }))
     }

@@ -117,7 +117,7 @@ impl StoreLocation {
     ) -> Result<()> {
         if self.as_of.is_some() {
             return Err(Error::InvalidOperation {
-                reason: "nothing can be written to a moment that is past".to_string(),
+                reason: "a past state cannot be written to".to_string(),
             });
         }
         if let Some((_, writer)) =

@@ -37,11 +37,17 @@ pub const PUBLISH_CONFIDENCE_MIN: f64 = 0.5;
 /// let workspace = Arc::new(WorkspaceMemory::new(clock));
 /// let memory = AgentMemory::new("cro", clock).with_workspace(workspace);
 /// for n in 0..3 {
-///     let done = Episode { action: "qualify_lead".into(), entity: "acme".into(), output_summary: "score 85".into(), ..Episode::new(format!("ep{n}"), "cro", n) };
+///     let done = Episode {
+///         action: "qualify_lead".into(),
+///         entity: "acme".into(),
+///         output_summary: "score 85".into(),
+///         ..Episode::new(format!("ep{n}"), "cro", n)
+///     };
 ///     memory.record_episode(done)?;
 /// }
 /// let learned = block_on(memory.reflect(None, ""))?;
-/// assert_eq!(learned.new[0].content, "qualify_lead for acme came to the same result again and again: score 85");
+/// let lesson = "qualify_lead for acme came to the same result again and again: score 85";
+/// assert_eq!(learned.new[0].content, lesson);
 /// assert_eq!(memory.publish_to_workspace(0.5)?[0].source, "cro");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -98,14 +98,11 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     more.tags(&fact.tags);
     more.count("evidence_count", fact.evidence_count, 1);
     more.float("importance", fact.importance);
-    more.position_after("last_accessed", fact.last_accessed);
+    more.moment("last_accessed", fact.last_accessed);
     more.count("access_count", fact.access_count, 0);
-    more.position_after("valid_from", fact.valid_from);
-    more.position_after("valid_to", fact.valid_to);
-    more.position_after(
-        "updated_at",
-        (fact.updated_at != fact.created_at).then_some(fact.updated_at),
-    );
+    more.moment("valid_from", fact.valid_from);
+    more.moment("valid_to", fact.valid_to);
+    more.moment("updated_at", (fact.updated_at != fact.created_at).then_some(fact.updated_at));
     more.option("supersedes", fact.supersedes.as_deref());
     more.option("superseded_by", fact.superseded_by.as_deref());
     more.texts("contested_with", &fact.contested_with);
@@ -224,7 +221,7 @@ pub(super) fn of_insight(insight: &Insight, place: Option<u64>) -> Result<NewRec
     more.tags(&insight.tags);
     more.count("evidence_count", insight.evidence_count, 1);
     more.texts("source_episode_ids", &insight.source_episode_ids);
-    more.position_after("last_confirmed", insight.last_confirmed);
+    more.moment("last_confirmed", insight.last_confirmed);
     if insight.status != InsightStatus::Active {
         more.text("status", insight.status.name());
     }
@@ -279,7 +276,7 @@ impl Reads {
 pub(super) fn of_access(id: &str, access: Reads) -> Result<NewRecord> {
     let mut more = Metadata::default();
     more.count("access_count", access.count, 0);
-    more.position_after("last_accessed", access.last);
+    more.moment("last_accessed", access.last);
     let text = access.count.to_string();
     Ok(NewRecord {
         uri: Some(access_uri(id)?),
@@ -347,7 +344,7 @@ impl Metadata {
         }
     }
 
-    fn position_after(&mut self, name: &str, value: Option<Micros>) {
+    fn moment(&mut self, name: &str, value: Option<Micros>) {
         self.0.extend(value.map(|value| (name.to_string(), value.into())));
     }
 

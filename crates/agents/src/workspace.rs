@@ -203,12 +203,12 @@ impl WorkspaceMemory {
     fn supersede_now(&self, old: &str, fact: Fact) -> Result<Fact> {
         let mut old = self.there(old)?;
         if old.id != fact.id && self.facts.get(&fact.id)?.is_some() {
-            return Err(misuse(format!("there is a fact {} already", fact.id)));
+            return Err(misuse(format!("fact {} already exists", fact.id)));
         }
         if let Some(by) = &old.superseded_by
             && self.facts.get(by)?.is_some()
         {
-            return Err(misuse(format!("fact {} was superseded by {by} already", old.id)));
+            return Err(misuse(format!("fact {} was already superseded by {by}", old.id)));
         }
         let mut new = Fact {
             entity: old.entity.clone(),
@@ -274,7 +274,7 @@ impl WorkspaceMemory {
     fn resolve_now(&self, id: &str, resolution: Resolution) -> Result<Vec<Fact>> {
         let mut fact = self.there(id)?;
         if fact.contested_with.is_empty() {
-            return Err(misuse(format!("fact {id} contests no other")));
+            return Err(misuse(format!("fact {id} is not contested")));
         }
         let now = (self.clock)();
         let with = std::mem::take(&mut fact.contested_with);
@@ -315,7 +315,7 @@ impl WorkspaceMemory {
 
     fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
         if a.id == b.id {
-            Err(misuse(format!("fact {} cannot be set against itself", a.id)))
+            Err(misuse(format!("fact {} cannot contest itself", a.id)))
         } else {
             Ok(())
         }

@@ -1,5 +1,6 @@
-//! Writes the sample capsule that `tests/it/golden.rs` opens for ever. Run once for each new format version:
-//! `cargo run -p kapsa-capsule --example make_sample -- crates/capsule/tests/samples/v1.kapsa`
+//! Writes the sample capsule that `tests/it/golden.rs` opens for ever. Run once for each new format
+//! version: `cargo run -p kapsa-capsule --example make_sample --
+//! crates/capsule/tests/samples/v1.kapsa`
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Is every byte of this file what was written? Reads all of it and recomputes everything that can be recomputed.
+//! Checks that every byte of a file is what was written: reads all of it and recomputes everything
+//! that can be recomputed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,14 +13,17 @@ use crate::format::commit_pointer::{CommitPointer, POINTER_BYTES, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::segment::{Layout, decode_sections};
-use crate::format::{Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, sum};
+use crate::format::segment::{FIXED_BYTES, Layout, decode_sections};
+use crate::format::{
+    FRAME_ALIGN, Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, sum,
+};
 use crate::history::{FoldedChains, folded_spans};
-use crate::log::{Head, expect_torn, follows, locate, read_header};
+use crate::lenient::{Lenient, PAGE_BYTES};
+use crate::log::{Head, expect_torn, find_frame, follows, locate, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_up_to};
 
-/// Most problems that are listed; more are only counted by their absence.
+/// Most problems that are listed; further ones are left out.
 pub const PROBLEMS_MAX: usize = 1000;
 
 /// Blocks of a segment that are read at once.
@@ -53,8 +57,8 @@ pub struct Problem {
     pub what: String,
 }
 
-/// Checks the capsule at `path`. Damage is in the report; an error means that there was nothing to check.
-/// `progress` is told the bytes read and the file's length.
+/// Checks the capsule at `path`. Damage is in the report; an error means that there was nothing to
+/// check. `progress` is told the bytes read and the file's length.
 ///
 /// # Errors
 /// `NotFound`, `NotACapsule`, `VersionMismatch`, or what the system says.
@@ -71,8 +75,10 @@ pub fn verify_in(
     path: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Report> {
-    let storage = open_storage(volume, path, false)?;
-    let prefix = read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+    let file = Lenient::over(open_storage(volume, path, false)?);
+    let storage: Arc<dyn Storage> = file.clone();
+    let prefix =
+        read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::unreadable(path, 0))?;
     let mut report = Report { bytes: prefix.len() as u64, ..Report::default() };
     let header = match read_header(&prefix, path) {
         Ok(header) => header,
@@ -89,6 +95,9 @@ pub fn verify_in(
     checker.pointers = pointers.collect();
     checker.check_log(progress)?;
     checker.check_pointers(&prefix);
+    for page in file.unreadable() {
+        checker.problem(page, None, format!("the disk does not give back {PAGE_BYTES} bytes"));
+    }
     checker.report.problems.sort_by_key(|problem| problem.offset);
     Ok(checker.report)
 }
@@ -150,9 +159,11 @@ impl<'a> Checker<'a> {
         };
         match located {
             Ok(located) => match expect_torn(&*checker.storage, path, &located) {
+                // A writer may have gone on since the length was asked for.
                 Ok(()) => {
+                    checker.file_len = located.file_len;
                     checker.end = located.head.end;
-                    checker.report.torn_bytes = file_len - located.head.end;
+                    checker.report.torn_bytes = located.file_len - located.head.end;
                 }
                 Err(Error::Corrupt { offset, what, .. }) => checker.problem(offset, None, what),
                 Err(error) => return Err(error),
@@ -177,7 +188,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A commit's pointer goes to the disk with the next commit at the latest, so a slot can be unused only until then.
+    /// A commit's pointer goes to the disk with the next commit at the latest, so a slot can be
+    /// unused only until then.
     fn check_pointers(&mut self, prefix: &[u8]) {
         for pointer in std::mem::take(&mut self.pointers) {
             self.problem(
@@ -224,7 +236,8 @@ impl<'a> Checker<'a> {
     }
 
     fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        read_up_to(&*self.storage, offset, len as usize).map_err(Error::io("read", self.path))
+        read_up_to(&*self.storage, offset, len as usize)
+            .map_err(Error::unreadable(self.path, offset))
     }
 
     fn frame_at(&self, offset: u64) -> Result<Result<Frame, &'static str>> {
@@ -235,20 +248,11 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// The next place where a frame header checks out: its sum and its own offset make a chance match impossible.
+    /// The next place where a frame header checks out.
     fn resume_after(&self, offset: u64) -> Result<u64> {
-        let mut at = offset + 8;
-        while at < self.end {
-            let window = self.read(at, (1 << 20).min(self.end - at))?;
-            for step in (0..window.len()).step_by(8) {
-                let here = at + step as u64;
-                if window[step..].starts_with(b"KFRM") && self.frame_at(here)?.is_ok() {
-                    return Ok(here);
-                }
-            }
-            at += window.len().max(8) as u64;
-        }
-        Ok(self.end)
+        let rest = offset + FRAME_ALIGN..self.end;
+        let found = find_frame(&*self.storage, &self.header, rest, |f| f.end() <= self.end);
+        Ok(found.map_err(Error::unreadable(self.path, offset))?.unwrap_or(self.end))
     }
 
     fn check_frame(&mut self, frame: &Frame) -> Result<()> {
@@ -418,7 +422,8 @@ impl<'a> Checker<'a> {
         Ok(self.expect_parts(&manifest))
     }
 
-    /// Whether the segments that a manifest names, index and derived, are there, as it says or damaged.
+    /// Whether the segments that a manifest names, index and derived, are there, as it says or
+    /// damaged.
     fn expect_parts(&self, manifest: &Manifest) -> Result<(), String> {
         let missing = |meta: &&SegmentMeta| {
             let as_named =
@@ -436,7 +441,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Only the manifest distinguishes derived segments from index segments: names the damaged ones among those met so far.
+    /// Only the manifest distinguishes derived segments from index segments: names the damaged ones
+    /// among those met so far.
     fn name_derived(&mut self, derived: &[SegmentMeta]) {
         for problem in &mut self.report.problems {
             if let Some(what) = problem.what.strip_prefix("segment frame: ")
@@ -451,7 +457,7 @@ impl<'a> Checker<'a> {
     /// Streams a segment: its hash, and the sum of each of its blocks.
     fn check_segment(&mut self, frame: &Frame) -> Result<Result<(), String>> {
         let start = frame.payload_offset();
-        let fixed = self.read(start, frame.payload_len.min(64))?;
+        let fixed = self.read(start, frame.payload_len.min(FIXED_BYTES as u64))?;
         let layout = match Layout::decode(&fixed, start, frame.payload_len) {
             Ok(layout) => layout,
             Err(what) => return Ok(Err(what.to_string())),

@@ -1,6 +1,6 @@
-//! How does a capsule come to be? Written beside its place, synced, then renamed into it.
+//! Creates a capsule: writes it beside its place, syncs it, then renames it into place.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -9,6 +9,7 @@ use crate::format::header::{HEADER_BYTES, Header};
 use crate::lock::{Lock, WriterOptions};
 use crate::snapshot::Snapshot;
 use crate::storage::{FileSystem, Storage, Volume, write_all_at};
+use crate::temporary;
 
 /// What a new capsule is made of.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +20,14 @@ pub struct NewCapsule {
     pub created_us: i64,
 }
 
-/// Makes an empty capsule at `path`. Returns whether it did: an existing capsule that opens is left as it is.
+/// Makes an empty capsule at `path`. Returns whether it did: an existing capsule that opens is left
+/// as it is.
 ///
 /// # Errors
-/// `NotACapsule` and the like when something else is there (it is not touched); `LockedByWriter`; what the system reports.
+/// `NotACapsule` and the like when something else is there (it is not touched); `LockedByWriter`;
+/// what the system reports.
 pub fn create(path: &Path, new: NewCapsule, options: &WriterOptions) -> Result<bool> {
+    expect_finished(path)?;
     let lock = |path: &Path| Lock::acquire(path, &options.holder, options.lock_timeout).map(Some);
     create_in(&FileSystem, path, new, &lock)
 }
@@ -55,7 +59,8 @@ fn create_in(
         return Ok(false);
     }
     let header = Header::new(new.capsule_id, new.created_us, 1);
-    let temporary = temporary_path(path);
+    volume.sweep(path).map_err(Error::io("remove what was left beside", path))?;
+    let temporary = volume.temporary(path);
     let storage = start_file(volume, &temporary, &header)?;
     storage.sync().map_err(Error::io("sync", &temporary))?;
     give_name(volume, &temporary, path)?;
@@ -68,7 +73,6 @@ pub(crate) fn start_file(
     path: &Path,
     header: &Header,
 ) -> Result<Arc<dyn Storage>> {
-    volume.remove(path).map_err(Error::io("remove", path))?;
     let storage = volume.create_new(path).map_err(Error::io("create", path))?;
     let mut bytes = header.encode();
     assert_eq!(bytes.len(), HEADER_BYTES, "the header fills its page");
@@ -81,16 +85,17 @@ pub(crate) fn start_file(
     Ok(storage)
 }
 
+/// Refuses a file in the making: it is another capsule's, and about to go.
+pub(crate) fn expect_finished(path: &Path) -> Result<()> {
+    if !temporary::is_one(path) {
+        return Ok(());
+    }
+    let found = "it has the name of a file that Kapsa is making".to_string();
+    Err(Error::NotACapsule { path: path.to_path_buf(), found })
+}
+
 /// Gives a finished, synced file its name.
 pub(crate) fn give_name(volume: &dyn Volume, from: &Path, to: &Path) -> Result<()> {
     volume.rename(from, to).map_err(Error::io("rename", from))?;
     volume.sync_folder(to).map_err(Error::io("sync the folder of", to))
-}
-
-/// Path of the file that creation and compaction write before it takes the capsule's place.
-#[must_use]
-pub fn temporary_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_os_string();
-    name.push(".tmp");
-    PathBuf::from(name)
 }

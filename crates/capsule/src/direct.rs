@@ -1,4 +1,5 @@
-//! What is on the medium, whatever the page cache says? Direct reads, where the system has them.
+//! Reads what is on the medium, whatever the page cache holds: direct reads, where the system has
+//! them.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +8,8 @@ use std::io;
 #[cfg(target_os = "linux")]
 const ALIGN: usize = 4096;
 
-/// Up to `len` bytes of `file` at `offset`, past the page cache; none where the file system cannot do that.
+/// Up to `len` bytes of `file` at `offset`, past the page cache; none where the file system cannot
+/// do that.
 #[cfg(target_os = "linux")]
 pub(crate) fn read(file: &File, offset: u64, len: usize) -> io::Result<Option<Vec<u8>>> {
     use std::fs::OpenOptions;

@@ -1,14 +1,15 @@
-//! How is a transaction put together before it is published? In memory, and past the newest commit where nobody looks.
+//! A transaction before it is published: put together in memory, and past the newest commit where
+//! nobody looks.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
-use crate::format::frame::{FRAME_HEADER_BYTES, Kind, header_bytes, push_frame};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Coding, RecordsHead, Stored, encode_plain};
+use crate::format::records::{Coding, HEAD_BYTES, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{
     Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory,
 };
@@ -49,7 +50,8 @@ pub struct SegmentDraft {
     pub sections: Vec<(Tag, Vec<u8>)>,
 }
 
-/// A new derived segment, to be appended by a transaction: data derived from a range of records, which other derived segments may cover too.
+/// A new derived segment, to be appended by a transaction: data derived from a range of records,
+/// which other derived segments may cover too.
 #[derive(Clone, Debug)]
 pub struct DerivedDraft {
     /// First record it covers.
@@ -79,7 +81,8 @@ pub(crate) struct Draft {
     next_sequence: u64,
     manifest: Manifest,
     manifest_changed: bool,
-    /// Offset of the dictionary that this transaction learned, or of the one in force before it; 0 for none.
+    /// Offset of the dictionary that this transaction learned, or of the one in force before it; 0
+    /// for none.
     dictionary_offset: u64,
     pub(crate) history_offset: u64,
     buffers: Buffers,
@@ -174,8 +177,9 @@ impl Draft {
         &self.manifest
     }
 
-    /// Whether the transaction can go on. A failed write lost records that are counted; and a commit that counts beyond
-    /// the limit could never be read, so none is built on one that a stranger made to be near it.
+    /// Whether the transaction can go on. A failed write lost records that are counted; and a
+    /// commit that counts beyond the limit could never be read, so none is built on one that a
+    /// stranger made to be near it.
     pub(crate) fn expect_usable(&self) -> Result<()> {
         if self.incomplete {
             return Err(Error::Misuse {
@@ -203,13 +207,13 @@ impl Draft {
         packer: &mut Packer,
         storage: &dyn Storage,
     ) -> Result<u64> {
-        let (bytes, purged) = match record {
-            Stored::Body(body) => (body, false),
-            Stored::Purged(hash) => (hash.as_slice(), true),
-        };
+        let (bytes, purged) = (record.bytes(), matches!(record, Stored::Purged(_)));
         self.expect_usable()?;
         if bytes.len() > RECORD_BYTES_MAX {
-            return Err(Error::TooLarge { what: "a record", limit: RECORD_BYTES_MAX as u64 });
+            return Err(Error::TooLarge {
+                what: "the length of a record in bytes",
+                limit: RECORD_BYTES_MAX as u64,
+            });
         }
         self.hashes.push(record.hash());
         self.lengths.push(bytes.len() as u32);
@@ -252,7 +256,7 @@ impl Draft {
     fn push_dictionary(&mut self, pending: &[Pending], packer: &mut Packer) {
         let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
         if let Some(dictionary) = packer.train(&samples) {
-            let offset = self.push(Kind::Dictionary, &dictionary);
+            let offset = self.push(Kind::Dictionary, &dictionary).offset;
             packer.adopt(offset, &dictionary);
             self.dictionary_offset = offset;
         }
@@ -283,10 +287,11 @@ impl Draft {
             dictionary: if packed.is_some() { packer.dictionary_used(total) } else { 0 },
             plain_len: plain.len() as u64,
         };
-        let mut payload = Vec::with_capacity(64 + packed.as_ref().map_or(plain.len(), Vec::len));
+        let mut payload =
+            Vec::with_capacity(HEAD_BYTES + packed.as_ref().map_or(plain.len(), Vec::len));
         head.encode(&mut payload);
         payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
-        let frame_offset = self.push(Kind::Records, &payload);
+        let frame_offset = self.push(Kind::Records, &payload).offset;
         let ascends = self
             .places
             .last()
@@ -295,8 +300,8 @@ impl Draft {
         self.places.push(RecordsPlace { first_sequence, frame_offset });
     }
 
-    /// Appends a frame and returns its offset.
-    pub(crate) fn push(&mut self, kind: Kind, payload: &[u8]) -> u64 {
+    /// Appends a frame.
+    pub(crate) fn push(&mut self, kind: Kind, payload: &[u8]) -> Frame {
         let serial = self.base.commit.serial + 1;
         let frame =
             push_frame(&mut self.buffer, self.buffer_offset, kind, serial, &self.header, payload);
@@ -307,7 +312,7 @@ impl Draft {
             self.buffer_offset + self.buffer.len() as u64,
             "the buffer ends with its last frame"
         );
-        frame.offset
+        frame
     }
 
     /// Writes the buffer out when it is full. Nothing of it exists before the commit frame does.
@@ -325,7 +330,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds a segment. `committed` are the places of its records that earlier transactions wrote, ascending.
+    /// Adds a segment. `committed` are the places of its records that earlier transactions wrote,
+    /// ascending.
     pub(crate) fn add_segment(
         &mut self,
         draft: SegmentDraft,
@@ -337,6 +343,8 @@ impl Draft {
         if range.is_empty() || range.end > self.next_sequence {
             return Err(misuse("a segment covers records that do not exist"));
         }
+        // The record directory is one more.
+        expect_few_sections(&draft.sections, SECTIONS_MAX - 1)?;
         let replaced = self.manifest.replaced(&range).map_err(misuse)?;
         let mut places = committed;
         places.extend_from_slice(&self.places);
@@ -359,12 +367,7 @@ impl Draft {
         if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
             return misuse("a derived segment covers records that do not exist");
         }
-        if draft.sections.len() > SECTIONS_MAX {
-            return misuse("a derived segment has too many sections");
-        }
-        if draft.sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
-            return misuse("a derived segment has a section that is the capsule's own");
-        }
+        expect_few_sections(&draft.sections, SECTIONS_MAX)?;
         let mut derived =
             self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
         if derived.len() >= DERIVED_SEGMENTS_MAX {
@@ -391,21 +394,11 @@ impl Draft {
         Ok(())
     }
 
-    /// Appends the frame of a segment, index or derived,, whose id is the frame's offset.
+    /// Appends the frame of a segment, index or derived, whose id is the frame's offset.
     fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
         let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
         let Encoded { payload, head_sum } = encode(sections, payload_offset);
-        let serial = self.base.commit.serial + 1;
-        let frame = push_frame(
-            &mut self.buffer,
-            self.buffer_offset,
-            Kind::Segment,
-            serial,
-            &self.header,
-            &payload,
-        );
-        self.frames.update(&header_bytes(&frame, &self.header));
-        self.frame_count += 1;
+        let frame = self.push(Kind::Segment, &payload);
         assert_eq!(
             frame.payload_offset(),
             payload_offset,
@@ -437,7 +430,7 @@ impl Draft {
         commit.dictionary_offset = self.dictionary_offset;
         if self.manifest_changed {
             let manifest = self.manifest.encode();
-            commit.manifest_offset = self.push(Kind::Manifest, &manifest);
+            commit.manifest_offset = self.push(Kind::Manifest, &manifest).offset;
             let read = Manifest::decode(&manifest, &commit);
             debug_assert_eq!(
                 read.as_ref(),
@@ -545,6 +538,17 @@ impl Draft {
     }
 }
 
+/// Refuses too many sections, and one in the place of the capsule's own.
+fn expect_few_sections(sections: &[(Tag, Vec<u8>)], most: usize) -> Result<()> {
+    if sections.len() > most {
+        return Err(Error::Misuse { reason: "a segment has too many sections" });
+    }
+    if sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
+        return Err(Error::Misuse { reason: "a segment has a section that is the capsule's own" });
+    }
+    Ok(())
+}
+
 /// How a transaction ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending {
@@ -554,7 +558,8 @@ pub(crate) enum Ending {
     Base { number: u64, time_us: i64, chain: Hash },
 }
 
-/// What a commit needs to know of the tail that earlier commits left; only when it indexes a part of it.
+/// What a commit needs to know of the tail that earlier commits left; only when it indexes a part
+/// of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Tail<'a> {
     pub(crate) places: &'a [RecordsPlace],
@@ -569,7 +574,8 @@ impl Tail<'_> {
     }
 }
 
-/// The places that hold the records `first..next`: from the last one that begins at or before `first`.
+/// The places that hold the records `first..next`: from the last one that begins at or before
+/// `first`.
 fn select(places: &[RecordsPlace], first: u64, next: u64) -> &[RecordsPlace] {
     let from = places.partition_point(|p| p.first_sequence <= first).saturating_sub(1);
     let to = places.partition_point(|p| p.first_sequence < next);

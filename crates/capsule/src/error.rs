@@ -1,5 +1,4 @@
-//! What can go wrong with a capsule file, told with the path, the offset and the operation at
-//! fault.
+//! The errors of this crate, each with the path, the offset and the operation at fault.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +45,14 @@ pub enum Error {
         /// How long was waited for it.
         waited: Duration,
     },
+    /// Something else lies where the lock file belongs; it was not touched.
+    #[error("{} is in the place of a lock file: {found}", path.display())]
+    ForeignLock {
+        /// Path of the lock file.
+        path: PathBuf,
+        /// What lies there.
+        found: &'static str,
+    },
     /// The file ends before its newest commit known to be on disk: it was cut or replaced.
     #[error("{} is truncated: it ends at byte {len}, its newest known commit at {expected}", path.display())]
     Truncated {
@@ -66,6 +73,16 @@ pub enum Error {
         /// What was being read and what is wrong with it.
         what: String,
     },
+    /// Bytes that the disk does not give back, or that are gone from the file since it was opened.
+    #[error("cannot read {} at byte {offset}: {source}", path.display())]
+    Unreadable {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// Offset of what was to be read.
+        offset: u64,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// A record number outside the snapshot.
     #[error("no record {sequence}")]
     NoSuchRecord {
@@ -73,11 +90,11 @@ pub enum Error {
         sequence: u64,
     },
     /// Something to be written exceeds a named limit.
-    #[error("{what} is larger than {limit} bytes")]
+    #[error("{what} exceeds {limit}")]
     TooLarge {
         /// What is too large.
         what: &'static str,
-        /// The limit, in bytes.
+        /// The limit.
         limit: u64,
     },
     /// The path names another file than the one that was opened: somebody moved or replaced it.
@@ -88,7 +105,7 @@ pub enum Error {
     },
     /// A commit that was to repeat one of another capsule would not be the same; it was not made.
     #[error(
-        "commit {number} would not be the one it repeats: its records, its time or what comes before it differ"
+        "commit {number} would differ from the one that it repeats: in its records, its time or its history"
     )]
     ChainMismatch {
         /// Number it would have.
@@ -102,7 +119,7 @@ pub enum Error {
     },
     /// A write failed and could not be taken back either, so that nobody knows whether it is on
     /// disk; open the capsule anew.
-    #[error("a write to {} failed and could not be taken back: nobody knows whether it was stored, the next writer finds out", path.display())]
+    #[error("a write to {} failed and could not be undone: it is unknown whether it was stored; the next writer finds out", path.display())]
     Poisoned {
         /// Path of the capsule.
         path: PathBuf,
@@ -123,6 +140,11 @@ impl Error {
     pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_path_buf();
         move |source| Error::Io { operation, path, source }
+    }
+
+    pub(crate) fn unreadable(path: &Path, offset: u64) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_path_buf();
+        move |source| Error::Unreadable { path, offset, source }
     }
 
     /// Whether the cause is a full disk or an exhausted quota.

@@ -1,5 +1,5 @@
-//! Which commits has the capsule seen, and which of them has another capsule seen as well? The folded ones from the history
-//! frame and the records, the others from their frames.
+//! The commits that the capsule has seen, and which of them another capsule has seen as well: the
+//! folded ones from the history frame and the records, the others from their frames.
 
 use crate::error::Result;
 use crate::format::commit::{ChainHasher, Commit};
@@ -31,7 +31,8 @@ impl CommitSpan {
 }
 
 impl Snapshot {
-    /// Every commit with records, oldest first, those that compaction folded away included. Reads no record.
+    /// Every commit with records, oldest first, those that compaction folded away included. Reads
+    /// no record.
     ///
     /// # Errors
     /// `Corrupt` when the commits do not continue each other; what the system says.
@@ -55,17 +56,20 @@ impl Snapshot {
         Ok(commits)
     }
 
-    /// The chain after commit `number`: zeros for 0, none beyond the newest. The commit's frame has it. Where compaction
-    /// folded the commit away, the records of all folded ones are read, once for this view.
+    /// The chain after commit `number`: zeros for 0, none beyond the newest. The commit's frame has
+    /// it. Where compaction folded the commit away, the records of all folded ones are read,
+    /// once for this view.
     ///
     /// # Errors
-    /// `Corrupt` when the commits do not continue each other, or the records do not give the chain; what the system says.
+    /// `Corrupt` when the commits do not continue each other, or the records do not give the chain;
+    /// what the system says.
     pub fn chain_of(&self, number: u64) -> Result<Option<Hash>> {
         let exists = number <= self.commit().number;
         exists.then(|| Descent::new(self).chain(number)).transpose()
     }
 
-    /// The chains after the commits from number `from` to the newest, in this order, for the price of the first.
+    /// The chains after the commits from number `from` to the newest, in this order, for the price
+    /// of the first.
     ///
     /// # Errors
     /// As [`Snapshot::chain_of`].
@@ -84,11 +88,12 @@ impl Snapshot {
 
 /// Number of the newest commit that two capsules have in common; 0 when they have none.
 ///
-/// All commits up to it are the same in both: the same records, by their hashes, in the same order under the same sequences,
-/// made at the same times; whatever was compacted or purged since, and whatever the ids of the capsules. That rests on
-/// BLAKE3, and for commits that were not folded away on the chains in their frames, which `verify` holds against the records.
-/// The work grows with the commits that are not in common; records are read only where such a one, or the newest common
-/// one, was folded away.
+/// All commits up to it are the same in both: the same records, by their hashes, in the same order
+/// under the same sequences, made at the same times; whatever was compacted or purged since, and
+/// whatever the ids of the capsules. That rests on BLAKE3, and for commits that were not folded
+/// away on the chains in their frames, which `verify` holds against the records. The work grows
+/// with the commits that are not in common; records are read only where such a one, or the newest
+/// common one, was folded away.
 ///
 /// # Errors
 /// As [`Snapshot::chain_of`].
@@ -214,7 +219,8 @@ fn folded_chains<'a>(snapshot: &'a Snapshot, base: &Head) -> Result<&'a [Hash]> 
     Ok(snapshot.folded_chains().get_or_init(|| chains))
 }
 
-/// Computes the chains of folded commits from the hashes of their records, which it is given in order.
+/// Computes the chains of folded commits from the hashes of their records, which it is given in
+/// order.
 pub(crate) struct FoldedChains<'a> {
     /// The commits not yet done.
     rest: &'a [CommitSpan],

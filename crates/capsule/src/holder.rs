@@ -1,4 +1,5 @@
-//! Who writes to a capsule? What the lock file says of its holder, and errors repeat; it decides nothing.
+//! The holder of a capsule's lock: what the lock file says of it, and errors repeat; it decides
+//! nothing.
 
 /// Who holds, or last held, the writer's lock. Written for people; never used to decide anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub struct Holder {
     pub started_at: String,
     /// Pid namespace that the pid belongs to, where the system has such things.
     pub pid_namespace: Option<String>,
-    /// When that process started, in a form that only this system understands: pids are used again.
+    /// When that process started, in a form that only this system understands: pids are used
+    /// again.
     pub process_start: Option<String>,
     /// Run the writer works for.
     pub run_id: Option<String>,

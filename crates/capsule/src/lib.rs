@@ -1,9 +1,10 @@
-//! One append-only, crash-safe file of records, and the index segments and derived segments that belong to them.
-//! Knows nothing of text, JSON, search or branches: what a record or a segment says is the caller's business.
+//! One append-only, crash-safe file of records, and the index segments and derived segments that
+//! belong to them. Knows nothing of text, JSON, search or branches: what a record or a segment says
+//! is the caller's business.
 //!
-//! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its commit returns, and
-//! leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes no lock and is never blocked.
-//! `docs/format.md` describes every byte.
+//! A [`Writer`] appends records in transactions; a transaction is durable, with one sync, when its
+//! commit returns, and leaves nothing before that. A [`Snapshot`] is a view of one moment: it takes
+//! no lock and is never blocked. `docs/format.md` describes every byte.
 //!
 //! ```
 //! use kapsa_capsule::{NewCapsule, Snapshot, Stored, Writer, WriterOptions, create};
@@ -38,20 +39,23 @@ mod error;
 mod format;
 mod history;
 mod holder;
+mod lenient;
 mod lock;
 mod log;
 mod map;
 mod pack;
 mod salvage;
+mod sample;
 mod section;
 #[cfg_attr(not(feature = "seeded-faults"), allow(dead_code, unreachable_pub))]
 mod seeded;
 mod snapshot;
 mod storage;
+mod temporary;
 mod writer;
 
 pub use check::{PROBLEMS_MAX, Problem, Report, verify, verify_in};
-pub use create::{NewCapsule, create, create_unlocked, temporary_path};
+pub use create::{NewCapsule, create, create_unlocked};
 pub use draft::{Buffers, COMMIT_RECORDS_MAX, DerivedDraft, SegmentDraft};
 pub use error::{Error, Result};
 pub use format::{
@@ -63,6 +67,7 @@ pub use history::{CommitSpan, common};
 pub use holder::Holder;
 pub use lock::{LockState, WriterOptions, lock_path, lock_state};
 pub use salvage::{Salvage, Salvaged};
+pub use sample::sample;
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};

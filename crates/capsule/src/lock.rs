@@ -1,7 +1,9 @@
-//! Who may write? The operating system's lock on `<capsule>.lock` is the truth; the JSON in it only informs.
+//! The writer's lock: the operating system's lock on `<capsule>.lock` is the truth; the JSON in it
+//! only informs.
 //!
-//! The lock file is never deleted, so that two writers can never lock two different files of one name. It is opened
-//! without following a link, readable for its owner only, and checked to be still the file of that name once locked.
+//! The lock file is never deleted, so that two writers can never lock two different files of one
+//! name. It is opened without following a link, readable for its owner only, and checked to be
+//! still the file of that name once locked.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -22,13 +24,16 @@ pub struct WriterOptions {
     pub lock_timeout: Duration,
 }
 
-/// Bytes of the record in the lock file: always the same, so that writing it never changes the file's length.
+/// Bytes of the record in the lock file: always the same, so that writing it never changes the
+/// file's length.
 const RECORD_BYTES: usize = 1024;
+const NOT_A_FILE: &str = "it is not a regular file";
 /// Longest value that the record holds, in characters.
 const VALUE_CHARS_MAX: usize = 96;
 /// First and longest pause between two tries for the lock.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(5));
-const SCHEMA_VERSION: u32 = 1;
+/// What every record begins with, and nothing else does.
+const RECORD_START: &str = "{\"schema_version\":1,\"state\":";
 
 /// What the lock file tells without taking the lock for longer than the look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,8 +72,8 @@ impl Lock {
             let file = open_lock_file(&path)?;
             match file.try_lock() {
                 Ok(()) if is_still_named(&file, &path) => return Ok(Lock::held(file, holder)),
-                Ok(()) => continue,
-                Err(TryLockError::WouldBlock) => {}
+                // The one that was locked has lost its name: another try finds the new one.
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(source)) => {
                     return Err(Error::Io { operation: "lock", path, source });
                 }
@@ -89,7 +94,8 @@ impl Lock {
         lock
     }
 
-    /// The record informs only: a disk too full for it must not keep anybody from writing or reading.
+    /// The record informs only: a disk too full for it must not keep anybody from writing or
+    /// reading.
     fn write_record(&self, state: &str) {
         let _informs_only = self.file.write_all_at(&encode_record(&self.holder, state), 0);
     }
@@ -110,15 +116,45 @@ fn open_lock_file(path: &Path) -> Result<File> {
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
         .open(path)
-        .map_err(Error::io("open the lock file", path))?;
-    let what = match file.metadata() {
-        Ok(found) if !found.is_file() => "it is not a regular file",
-        // Writing to it would overwrite what another name stands for.
-        Ok(found) if found.nlink() > 1 => "it has another name as well (a hard link)",
-        _ => return Ok(file),
+        .map_err(|source| match path.symlink_metadata() {
+            Ok(found) if !found.is_file() => foreign(path, NOT_A_FILE),
+            _ => Error::io("open the lock file", path)(source),
+        })?;
+    expect_own(&file, path)?;
+    Ok(file)
+}
+
+/// Refuses a file that is not a lock file of this program: writing to it would overwrite it.
+fn expect_own(file: &File, path: &Path) -> Result<()> {
+    let failed = Error::io("look at the lock file", path);
+    let found = match file.metadata() {
+        Ok(found) => found,
+        Err(error) => return Err(failed(error)),
     };
-    let source = io::Error::new(io::ErrorKind::InvalidInput, what);
-    Err(Error::Io { operation: "open the lock file", path: path.to_path_buf(), source })
+    if !found.is_file() {
+        return Err(foreign(path, NOT_A_FILE));
+    }
+    if found.nlink() > 1 {
+        return Err(foreign(path, "it has another name as well (a hard link)"));
+    }
+    if is_own(file).map_err(failed)? {
+        Ok(())
+    } else {
+        Err(foreign(path, "it holds something else"))
+    }
+}
+
+fn foreign(path: &Path, found: &'static str) -> Error {
+    Error::ForeignLock { path: path.to_path_buf(), found }
+}
+
+/// Whether a file is empty or holds a record, be it cut short by a full disk.
+fn is_own(file: &File) -> io::Result<bool> {
+    let mut bytes = vec![0; RECORD_BYTES + 1];
+    let len = file.read_at(&mut bytes, 0)?;
+    let common = len.min(RECORD_START.len());
+    let begins = bytes[..common] == RECORD_START.as_bytes()[..common];
+    Ok(len <= RECORD_BYTES && begins)
 }
 
 fn is_still_named(file: &File, path: &Path) -> bool {
@@ -127,10 +163,11 @@ fn is_still_named(file: &File, path: &Path) -> bool {
     matches!((named, opened), (Ok(a), Ok(b)) if a.dev() == b.dev() && a.ino() == b.ino())
 }
 
-/// Looks at the lock of `capsule` without creating anything.
+/// Looks at the lock of `capsule` without creating anything. For the moment of the look it holds a
+/// shared lock, which a writer that does not wait takes for another writer.
 ///
 /// # Errors
-/// When the lock file is there but cannot be opened.
+/// When the lock file is there but cannot be opened, or is something else than a lock file.
 pub fn lock_state(capsule: &Path) -> Result<LockState> {
     let path = lock_path(capsule);
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -138,8 +175,10 @@ pub fn lock_state(capsule: &Path) -> Result<LockState> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(LockState::Free),
         opened => opened.map_err(Error::io("open the lock file", &path))?,
     };
-    let record = read_record(&file);
+    expect_own(&file, &path)?;
+    // While the look holds it nobody rewrites the record.
     let busy = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    let record = read_record(&file);
     Ok(match (busy, record) {
         (true, record) => LockState::Held(record.map(|(holder, _)| holder).unwrap_or_else(unknown)),
         (false, Some((holder, state))) if state == "held" => LockState::Stale(holder),
@@ -153,10 +192,7 @@ fn unknown() -> Holder {
 }
 
 fn encode_record(holder: &Holder, state: &str) -> Vec<u8> {
-    let mut out = format!(
-        "{{\"schema_version\":{SCHEMA_VERSION},\"state\":\"{state}\",\"pid\":{}",
-        holder.pid
-    );
+    let mut out = format!("{RECORD_START}\"{state}\",\"pid\":{}", holder.pid);
     let optional = |value: &Option<String>| value.clone().unwrap_or_default();
     let fields = [
         ("host", holder.host.clone()),

@@ -1,6 +1,7 @@
-//! Where is the newest commit? The commit pointer, then a walk over frame lengths; never a search
-//! for patterns.
+//! Finds the newest commit: by the commit pointer, then a walk over frame lengths; never by a
+//! search for patterns.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use crate::format::commit::{COMMIT_BYTES, Commit};
 use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC as FRAME_MAGIC, header_bytes};
 use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
-use crate::format::{Hash, LOG_START, aligned};
+use crate::format::{FRAME_ALIGN, Hash, LOG_START, aligned};
 use crate::seeded::{Seeded, holds};
 use crate::storage::{Storage, read_exact_at, read_up_to};
 
@@ -58,7 +59,7 @@ pub(crate) struct Located {
 
 /// Finds the newest commit of the file.
 pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
-    let prefix = read_up_to(storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+    let prefix = read_up_to(storage, 0, LOG_START as usize).map_err(Error::unreadable(path, 0))?;
     let header = read_header(&prefix, path)?;
     let file_len = storage.len().map_err(Error::io("read the length of", path))?;
     let pointer = CommitPointer::newest(&prefix, &header);
@@ -74,7 +75,7 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
         Some(pointer) => (pointed_head(storage, path, &header, &pointer, file_len)?, pointer.end),
     };
     let mut walk = Walk::new(storage, &header, file_len);
-    while let Some(next) = walk.next_commit(&head).map_err(Error::io("read", path))? {
+    while let Some(next) = walk.next_commit(&head).map_err(Error::unreadable(path, head.end))? {
         head = next;
     }
     let named = pointer.is_some_and(|pointer| pointer.named);
@@ -106,29 +107,47 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
 pub(crate) fn expect_torn(storage: &dyn Storage, path: &Path, located: &Located) -> Result<()> {
     let Located { header, head, file_len, .. } = located;
     assert!(head.end <= *file_len, "the newest commit lies in the file");
-    let mut offset = head.end;
-    while offset < *file_len {
-        let window = read_up_to(storage, offset, SEARCH_BYTES.min((file_len - offset) as usize))
-            .map_err(Error::io("read", path))?;
-        for step in
-            (0..window.len()).step_by(8).filter(|&step| window[step..].starts_with(&FRAME_MAGIC))
-        {
+    let is_later = |frame: &Frame| frame.serial > head.commit.serial + 1;
+    let found = find_frame(storage, header, head.end..*file_len, is_later);
+    match found.map_err(Error::unreadable(path, head.end))? {
+        None => Ok(()),
+        Some(at) => {
+            let what = format!("the log cannot be read here, and goes on at byte {at}");
+            Err(corrupt(path, head.end, what))
+        }
+    }
+}
+
+/// The first place in a part of the file where a frame header checks out and is wanted: its sum
+/// and its own offset make a chance match impossible.
+pub(crate) fn find_frame(
+    storage: &dyn Storage,
+    header: &Header,
+    part: Range<u64>,
+    is_wanted: impl Fn(&Frame) -> bool,
+) -> std::io::Result<Option<u64>> {
+    let mut offset = part.start;
+    while offset < part.end {
+        let len = (part.end - offset).min(SEARCH_BYTES as u64) as usize;
+        let window = read_up_to(storage, offset, len)?;
+        if window.is_empty() {
+            // A writer cut its torn tail meanwhile.
+            break;
+        }
+        for step in (0..window.len()).step_by(FRAME_ALIGN as usize) {
+            if !window[step..].starts_with(&FRAME_MAGIC) {
+                continue;
+            }
             let at = offset + step as u64;
-            let bytes = read_up_to(storage, at, FRAME_HEADER_BYTES as usize)
-                .map_err(Error::io("read", path))?;
-            if Frame::decode(&bytes, at, header)
-                .is_ok_and(|frame| frame.serial > head.commit.serial + 1)
-            {
-                return Err(corrupt(
-                    path,
-                    head.end,
-                    format!("the log cannot be read here, and goes on at byte {at}"),
-                ));
+            let bytes = read_up_to(storage, at, FRAME_HEADER_BYTES as usize)?;
+            if Frame::decode(&bytes, at, header).is_ok_and(|frame| is_wanted(&frame)) {
+                return Ok(Some(at));
             }
         }
-        offset += window.len().max(8) as u64;
+        // A short read ends with the file: what is left of a frame there is too short for one.
+        offset += window.len().next_multiple_of(FRAME_ALIGN as usize) as u64;
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Reads and judges the header.
@@ -153,7 +172,7 @@ pub(crate) fn read_header(prefix: &[u8], path: &Path) -> Result<Header> {
     Ok(header)
 }
 
-/// What a file that is no capsule seems to be.
+/// What a file that is not a capsule appears to be.
 fn foreign(prefix: &[u8]) -> &'static str {
     match prefix {
         [] => "it is empty",
@@ -184,7 +203,8 @@ fn pointed_head(
         return Err(damaged("the commit pointer names a place where no commit can be"));
     }
     let mut bytes = vec![0; len];
-    read_exact_at(storage, &mut bytes, pointer.offset).map_err(Error::io("read", path))?;
+    read_exact_at(storage, &mut bytes, pointer.offset)
+        .map_err(Error::unreadable(path, pointer.offset))?;
     let frame = Frame::decode(&bytes, pointer.offset, header).map_err(damaged)?;
     let payload = &bytes[FRAME_HEADER_BYTES as usize..];
     if frame.kind != Kind::Commit
@@ -195,8 +215,9 @@ fn pointed_head(
         return Err(damaged("the newest commit is not the one that was written"));
     }
     let commit = Commit::decode(payload).map_err(damaged)?;
-    // Only the serial distinguishes the pointer of this commit from the next one's.
-    if commit.serial != pointer.serial {
+    // Only the serial distinguishes the pointer of this commit from the next one's; the first
+    // commit's is 1.
+    if commit.serial == 0 || commit.serial != pointer.serial {
         return Err(damaged("the commit pointer is another commit's"));
     }
     Ok(Head { commit, offset: pointer.offset, end: pointer.end, digest: frame.digest })

@@ -1,4 +1,4 @@
-//! How is a file's synced part lent out as memory? The only `unsafe` of this crate.
+//! Lends out a file's synced part as memory. The only `unsafe` of this crate.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -26,6 +26,34 @@ pub(crate) fn map_file(file: &File, len: u64) -> io::Result<Bytes> {
     // times on a cold cache). Advice that is refused changes the speed only.
     let _refused_is_fine = map.advise(Advice::Random);
     Ok(Bytes::from_owner(map))
+}
+
+/// Reads the pages of a mapped `part` into memory, so that a sector that cannot be read, or a file
+/// that was cut, is an error here and not the signal that ends a process which touches them.
+#[cfg(target_os = "linux")]
+pub(crate) fn populate(part: &[u8]) -> io::Result<()> {
+    let page = page_bytes();
+    let start = part.as_ptr() as usize / page * page;
+    let len = part.as_ptr() as usize + part.len() - start;
+    // SAFETY: the call reads pages that are mapped as long as `part` is borrowed, and changes
+    // nothing of them.
+    let failed =
+        unsafe { libc::madvise(start as *mut libc::c_void, len, libc::MADV_POPULATE_READ) != 0 };
+    if !failed {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    match error.raw_os_error() {
+        // Before Linux 5.14 there is no such advice: the pages are read when they are touched.
+        Some(libc::EINVAL) => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// Where there is no such call, pages are read when they are touched.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn populate(_part: &[u8]) -> io::Result<()> {
+    Ok(())
 }
 
 /// Begins to read a part of `file` into the page cache.

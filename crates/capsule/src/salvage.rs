@@ -1,7 +1,8 @@
-//! What can still be read of a damaged capsule? Every records frame that checks out, wherever the damage lies.
+//! Reads what is left of a damaged capsule: every records frame that checks out, wherever the
+//! damage lies.
 //!
-//! Frames are found by their lengths and, after damage, by the next header that checks out: its sum, seeded with the
-//! capsule's id, and its own offset keep record text from being taken for one.
+//! Frames are found by their lengths and, after damage, by the next header that checks out: its
+//! sum, seeded with the capsule's id, and its own offset keep record text from being taken for one.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,19 +12,18 @@ use crate::check::{PROBLEMS_MAX, Problem};
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit};
 use crate::format::commit_pointer::{CommitPointer, SLOTS};
-use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::{HEADER_BYTES, Header};
 use crate::format::records::{RecordsHead, Stored};
-use crate::format::{LOG_START, aligned, hash, history};
-use crate::log::{Head, Located, read_header};
+use crate::format::{FRAME_ALIGN, LOG_START, aligned, hash, history};
+use crate::lenient::{Lenient, PAGE_BYTES};
+use crate::log::{Head, Located, find_frame, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{Storage, Volume, read_up_to};
 
-/// Records that a byte of a capsule can hold at most: packed ones of no content take an eighth of a byte each. A sequence beyond
-/// what the file's length allows was never given.
+/// Records that a byte of a capsule can hold at most: packed ones of no content take an eighth of a
+/// byte each. A sequence beyond what the file's length allows was never given.
 const RECORDS_PER_BYTE_MAX: u64 = 16;
-/// Bytes searched at once for the next frame.
-const WINDOW_BYTES: u64 = 1 << 20;
 
 /// A readable records frame.
 #[derive(Clone, Copy, Debug)]
@@ -67,18 +67,21 @@ pub struct Salvage {
 }
 
 impl Salvage {
-    /// Looks through the file at `path` of `volume`. `progress` is told the bytes seen and the file's length.
+    /// Looks through the file at `path` of `volume`. `progress` is told the bytes seen and the
+    /// file's length.
     ///
     /// # Errors
-    /// `NotFound`, `NotACapsule`, `VersionMismatch`; `Corrupt` when nothing tells whose capsule it was; what the system says.
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`; `Corrupt` when nothing tells whose capsule it
+    /// was; what the system says.
     pub fn open_in(
         volume: &dyn Volume,
         path: &Path,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Salvage> {
-        let storage = open_storage(volume, path, false)?;
+        let file = Lenient::over(open_storage(volume, path, false)?);
+        let storage: Arc<dyn Storage> = file.clone();
         let prefix =
-            read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::io("read", path))?;
+            read_up_to(&*storage, 0, LOG_START as usize).map_err(Error::unreadable(path, 0))?;
         let mut problems = Vec::new();
         let header = match read_header(&prefix, path) {
             Ok(header) => header,
@@ -112,6 +115,9 @@ impl Salvage {
             problems,
         };
         scan.run(progress)?;
+        for page in file.unreadable() {
+            scan.problem(page, &format!("the disk does not give back {PAGE_BYTES} bytes"));
+        }
         Ok(scan.finish(snapshot))
     }
 
@@ -127,7 +133,8 @@ impl Salvage {
         self.unfinished
     }
 
-    /// Whether a commit pointer names a newer commit than any that was found: nobody knows how many records are gone with it.
+    /// Whether a commit pointer names a newer commit than any that was found: nobody knows how many
+    /// records are gone with it.
     #[must_use]
     pub fn misses_newest(&self) -> bool {
         self.misses_newest
@@ -205,8 +212,9 @@ fn end_commits<E>(
     Ok(())
 }
 
-/// The header of a capsule whose own does not check out: as a commit pointer gives it, or as it stands if the first frame agrees.
-/// None when this is no capsule of ours, or one of a newer format.
+/// The header of a capsule whose own does not check out: as a commit pointer gives it, or as it
+/// stands if the first frame agrees. None when this is no capsule of ours, or one of a newer
+/// format.
 fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
     let page = prefix.get(..HEADER_BYTES)?;
     if Header::decode(page).is_ok() {
@@ -221,7 +229,7 @@ fn header_of(storage: &dyn Storage, prefix: &[u8]) -> Option<Header> {
     })
 }
 
-/// The first pass: where is what?
+/// The first pass: finds where everything is.
 struct Scan<'a> {
     storage: Arc<dyn Storage>,
     path: &'a Path,
@@ -259,7 +267,8 @@ impl Scan<'_> {
     }
 
     fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        read_up_to(&*self.storage, offset, len as usize).map_err(Error::io("read", self.path))
+        read_up_to(&*self.storage, offset, len as usize)
+            .map_err(Error::unreadable(self.path, offset))
     }
 
     fn problem(&mut self, offset: u64, what: &str) {
@@ -277,18 +286,9 @@ impl Scan<'_> {
     }
 
     fn resume_after(&self, offset: u64) -> Result<u64> {
-        let mut at = offset + 8;
-        while at < self.file_len {
-            let window = self.read(at, WINDOW_BYTES.min(self.file_len - at))?;
-            for step in (0..window.len()).step_by(8) {
-                if window[step..].starts_with(&MAGIC) && self.frame_at(at + step as u64)?.is_some()
-                {
-                    return Ok(at + step as u64);
-                }
-            }
-            at += window.len().max(8) as u64;
-        }
-        Ok(self.file_len)
+        let rest = offset + FRAME_ALIGN..self.file_len;
+        let found = find_frame(&*self.storage, &self.header, rest, |f| f.end() <= self.file_len);
+        Ok(found.map_err(Error::unreadable(self.path, offset))?.unwrap_or(self.file_len))
     }
 
     /// Notes what a frame is good for. Segments are not read: they are built anew.

@@ -1,18 +1,22 @@
-//! Is this part of a segment, index or derived, what was written? Each block is checked once, when
-//! it is first needed.
+//! Checks the parts of a segment, index or derived, against what was written. Each block is checked
+//! once, when it is first needed.
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use crate::error::Result;
-use crate::format::segment::{BLOCK_BYTES, Layout, SectionEntry, Tag, decode_sections};
+use crate::error::{Error, Result};
+use crate::format::segment::{
+    BLOCK_BYTES, FIXED_BYTES, Layout, SectionEntry, Tag, decode_sections,
+};
 use crate::format::{SegmentMeta, sum};
 use crate::log::corrupt;
+use crate::map;
+use crate::sample::spread;
 use crate::seeded::{Seeded, holds};
 use crate::storage::Storage;
 
@@ -31,7 +35,7 @@ pub(crate) struct Payload {
     frame_offset: u64,
 }
 
-/// A section of a segment, index or derived,. Its bytes may be damaged until [`Section::check`] has
+/// A section of a segment, index or derived. Its bytes may be damaged until [`Section::check`] has
 /// said otherwise of the part in question.
 #[derive(Clone)]
 pub struct Section {
@@ -118,6 +122,11 @@ impl Section {
     }
 }
 
+/// Has a mapped part of the file at `offset` in memory, or the reason why not.
+fn fetch(part: &[u8], offset: u64, path: &Path) -> Result<()> {
+    map::populate(part).map_err(Error::unreadable(path, offset))
+}
+
 impl Payload {
     /// Checks the head of a segment's payload; `bytes` is all of it, `on_disk` where they come from
     /// if not from memory.
@@ -130,7 +139,10 @@ impl Payload {
     ) -> Result<Payload> {
         assert_eq!(bytes.len() as u64, meta.payload_len, "all bytes of the payload are given");
         let damaged = |what: &str| corrupt(&path, meta.frame_offset, what);
+        let fetch_first = |len: usize| fetch(&bytes[..len.min(bytes.len())], payload_offset, &path);
+        fetch_first(FIXED_BYTES)?;
         let layout = Layout::decode(&bytes, payload_offset, meta.payload_len).map_err(damaged)?;
+        fetch_first(layout.head_len() as usize)?;
         let head = &bytes[..layout.head_len() as usize];
         if sum(head) != meta.head_sum {
             return Err(damaged("the head of a segment, index or derived, does not match its sum"));
@@ -159,6 +171,16 @@ impl Payload {
         Some(Section { payload: self.clone(), range })
     }
 
+    /// Checks at most so many blocks, spread over all. Returns how many.
+    pub(crate) fn sample(&self, count: u64) -> Result<u64> {
+        let mut checked = 0;
+        for block in spread(0..self.layout.blocks(), count) {
+            self.check_blocks(block..block + 1)?;
+            checked += 1;
+        }
+        Ok(checked)
+    }
+
     /// Most reads are of a few bytes in a block that was checked before: that way is short.
     #[inline]
     fn check(&self, range: &Range<u64>) -> Result<()> {
@@ -177,6 +199,7 @@ impl Payload {
         if blocks.end - first > 1 {
             self.read_ahead(first..blocks.end);
         }
+        self.fetch(self.layout.block(first).start..self.layout.block(blocks.end - 1).end)?;
         (first..blocks.end)
             .filter(|&block| !self.is_checked(block))
             .try_for_each(|block| self.check_block(block))?;
@@ -208,6 +231,12 @@ impl Payload {
         let range = self.layout.block(blocks.start).start..self.layout.block(blocks.end - 1).end;
         storage.will_read(self.layout.payload_offset() + range.start, range.end - range.start);
         true
+    }
+
+    /// Has a part of the payload in memory, or the reason why not.
+    fn fetch(&self, part: Range<u64>) -> Result<()> {
+        let bytes = &self.bytes[part.start as usize..part.end as usize];
+        fetch(bytes, self.layout.payload_offset() + part.start, &self.path)
     }
 
     fn first_unchecked(&self, blocks: &Range<u64>) -> Option<u64> {

@@ -1,9 +1,10 @@
 //! Faults planted in the store on purpose, so that the tests can prove that they find such faults.
 //!
-//! Only what no disk can do is planted here: a reader that does not hold bytes to their checksum, a writer that does not
-//! take back what a failed transaction changed in memory. Every other fault (a sync left out, a rename too early) is a
-//! disk that lies, `kapsa_testkit::Lie`, and has no branch in this crate. Without the feature `seeded-faults` none of it is
-//! compiled: [`on`] is the constant `false`.
+//! Only what no disk can do is planted here: a reader that does not hold bytes to their checksum, a
+//! writer that does not take back what a failed transaction changed in memory. Every other fault (a
+//! sync left out, a rename too early) is a disk that lies, `kapsa_testkit::Lie`, and has no branch
+//! in this crate. Without the feature `seeded-faults` none of it is compiled: [`on`] is the
+//! constant `false`.
 
 /// A mistake that a store could make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! What does the capsule hold at one moment? A reader's view: takes no lock, never changes, waits
-//! for nobody.
+//! What the capsule holds at one moment. A reader's view: takes no lock, never changes, waits for
+//! nobody.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use zstd::bulk::Decompressor;
 
+use crate::create::expect_finished;
 use crate::error::{Error, Result};
+use crate::format::commit::Commit;
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
@@ -40,6 +42,13 @@ pub struct CommitInfo {
     pub next_sequence: u64,
     /// Hash that names the whole history up to here.
     pub chain: Hash,
+}
+
+impl From<&Commit> for CommitInfo {
+    fn from(commit: &Commit) -> CommitInfo {
+        let Commit { number, time_us, next_sequence, chain, .. } = *commit;
+        CommitInfo { number, time_us, next_sequence, chain }
+    }
 }
 
 /// Facts about a capsule file.
@@ -123,6 +132,7 @@ impl Snapshot {
     /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system
     /// says.
     pub fn open(path: &Path) -> Result<Snapshot> {
+        expect_finished(path)?;
         Snapshot::open_in(&FileSystem, path)
     }
 
@@ -188,21 +198,16 @@ impl Snapshot {
     pub fn renewed(&self) -> Result<Snapshot> {
         let storage = open_storage(&FileSystem, &self.inner.path, false)?;
         let located = locate(&*storage, &self.inner.path)?;
-        let same = |of: &Header, at: &Head| {
-            (of.capsule_id, of.generation, at.end, at.commit.number, at.commit.chain)
-                == (
-                    self.inner.header.capsule_id,
-                    self.inner.header.generation,
-                    self.inner.head.end,
-                    self.commit().number,
-                    self.commit().chain,
-                )
-        };
-        if same(&located.header, &located.head) {
+        if (&located.header, &located.head) == (&self.inner.header, &self.inner.head) {
             Ok(self.clone())
         } else {
             Snapshot::of(&self.inner.path, storage, &located)
         }
+    }
+
+    /// The payload of each segment, index and derived, its head checked.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = Result<&Payload>> {
+        (0..self.inner.payloads.len()).map(|index| Ok(&**self.inner.segment(index)?))
     }
 
     /// Path it was opened by.
@@ -214,13 +219,7 @@ impl Snapshot {
     /// The newest commit.
     #[must_use]
     pub fn commit(&self) -> CommitInfo {
-        let commit = &self.inner.head.commit;
-        CommitInfo {
-            number: commit.number,
-            time_us: commit.time_us,
-            next_sequence: commit.next_sequence,
-            chain: commit.chain,
-        }
+        CommitInfo::from(&self.inner.head.commit)
     }
 
     /// The file.
@@ -298,11 +297,6 @@ impl Snapshot {
     /// read. Only a hint.
     pub fn will_read_segment(&self, index: usize, bytes: u64) {
         self.inner.will_read(index, bytes);
-    }
-
-    /// Says the same of the derived segment at `index`.
-    pub fn will_read_derived(&self, index: usize, bytes: u64) {
-        self.inner.will_read(self.segments().len() + index, bytes);
     }
 
     /// The record with this sequence.
@@ -421,7 +415,7 @@ impl Snapshot {
     }
 }
 
-/// Opens a file and tells what it is when it is no file.
+/// Opens a file; the error names what the path is if it is not a file.
 pub(crate) fn open_storage(
     volume: &dyn Volume,
     path: &Path,
@@ -430,7 +424,7 @@ pub(crate) fn open_storage(
     volume.open(path, write).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => Error::NotFound { path: path.to_path_buf() },
         std::io::ErrorKind::IsADirectory => not_a_file(path, "it is a folder"),
-        std::io::ErrorKind::InvalidInput => not_a_file(path, "it is not a regular file"),
+        std::io::ErrorKind::InvalidInput => not_a_file(path, &e.to_string()),
         _ => Error::io("open", path)(e),
     })
 }
@@ -491,8 +485,8 @@ impl Inner {
     }
 
     fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
-        let bytes =
-            read_up_to(&*self.storage, offset, len).map_err(Error::io("read", &self.path))?;
+        let bytes = read_up_to(&*self.storage, offset, len)
+            .map_err(Error::unreadable(&self.path, offset))?;
         if bytes.len() == len {
             Ok(bytes)
         } else {
@@ -577,7 +571,7 @@ impl Inner {
         segments.get(index).unwrap_or_else(|| &derived[index - segments.len()])
     }
 
-    /// The payload of a segment, index or derived,: mapped where that is safe, else read.
+    /// The payload of a segment, index or derived: mapped where that is safe, else read.
     fn segment(&self, index: usize) -> Result<&Arc<Payload>> {
         debug_assert_eq!(
             self.payloads.len(),
@@ -614,10 +608,11 @@ impl Inner {
     fn mapped_payload(&self, index: usize) -> Result<Option<Bytes>> {
         let meta = self.meta(index);
         let start = meta.frame_offset + FRAME_HEADER_BYTES;
-        let end = start.checked_add(aligned(meta.payload_len)).filter(|&end| end <= self.head.end);
-        let end = end.ok_or_else(|| {
-            self.corrupt(meta.frame_offset, "the segment reaches past the newest commit")
-        })?;
+        let end = start
+            .checked_add(aligned(meta.payload_len))
+            .filter(|&end| meta.frame_offset >= LOG_START && end <= self.head.end);
+        let end =
+            end.ok_or_else(|| self.corrupt(meta.frame_offset, "the segment lies outside the log"))?;
         let map = self.mapped()?.filter(|map| end <= map.len() as u64);
         Ok(map.map(|map| map.slice(start as usize..(start + meta.payload_len) as usize)))
     }

@@ -1,4 +1,5 @@
-//! How are bytes read, written and made durable? The only way to the disk, so that tests can stand in for it.
+//! Reads bytes, writes them and makes them durable. The only way to the disk, so that tests can
+//! stand in for it.
 
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::{direct, map};
+use crate::{direct, map, temporary};
 
 /// One open file.
 pub trait Storage: Send + Sync + Debug {
@@ -51,8 +52,8 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says; then nothing is known of the writes since the last success.
     fn sync(&self) -> io::Result<()>;
 
-    /// Up to `len` bytes at `offset` as they are on the medium, past every cache of the system; none where that cannot be
-    /// known. Bytes that were written and not synced may be missing.
+    /// Up to `len` bytes at `offset` as they are on the medium, past every cache of the system;
+    /// none where that cannot be known. Bytes that were written and not synced may be missing.
     ///
     /// # Errors
     /// What the system says.
@@ -65,8 +66,8 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says.
     fn map(&self, len: u64) -> io::Result<Option<Bytes>>;
 
-    /// Takes the file itself for writing, until it is closed or given back; whether nobody else had it. A second line behind the
-    /// lock file: somebody may have taken that one away.
+    /// Takes the file itself for writing, until it is closed or given back; whether nobody else
+    /// had it. A second line behind the lock file: somebody may have taken that one away.
     ///
     /// # Errors
     /// What the system says.
@@ -78,12 +79,14 @@ pub trait Storage: Send + Sync + Debug {
     /// What the system says.
     fn unlock(&self) -> io::Result<()>;
 
-    /// Says that these bytes are about to be read, so that the system can fetch them at once. Only a hint.
+    /// Says that these bytes are about to be read, so that the system can fetch them at once. Only
+    /// a hint.
     fn will_read(&self, offset: u64, len: u64) {
         let _no_hint_is_needed = (offset, len);
     }
 
-    /// Identity of the file behind the descriptor, such as device and inode; none where there is no such thing.
+    /// Identity of the file behind the descriptor, such as device and inode; none where there is
+    /// no such thing.
     fn identity(&self) -> Option<(u64, u64)>;
 }
 
@@ -151,7 +154,8 @@ pub trait Volume: Send + Sync + Debug {
     /// Opens an existing file.
     ///
     /// # Errors
-    /// What the system says; [`io::ErrorKind::InvalidInput`] for something that is no regular file.
+    /// What the system says; [`io::ErrorKind::InvalidInput`] for something that is not a regular
+    /// file.
     fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn Storage>>;
 
     /// Creates a file that must not exist.
@@ -181,12 +185,39 @@ pub trait Volume: Send + Sync + Debug {
     /// Identity of what the path names now, as [`Storage::identity`].
     fn identity(&self, path: &Path) -> Option<(u64, u64)>;
 
-    /// The path that symbolic links lead to: what is put in a link's place would leave the file that it led to behind.
+    /// The path that symbolic links lead to: what is put in a link's place would leave the file
+    /// that it led to behind.
     ///
     /// # Errors
     /// What the system says.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_path_buf())
+    }
+
+    /// A new path beside `path` for what is to take its place. Only for a volume that nobody
+    /// shares is it always the same.
+    fn temporary(&self, path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_os_string();
+        name.push(".tmp");
+        PathBuf::from(name)
+    }
+
+    /// Removes what was left in the making for `path` by those who did not come to an end, and
+    /// nothing else.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn sweep(&self, path: &Path) -> io::Result<()> {
+        self.remove(&self.temporary(path))
+    }
+
+    /// Gives the file at `to` the access rights of the one at `from`.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn copy_access(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let _one_user_is_the_rule = (from, to);
+        Ok(())
     }
 
     /// How many names the file at `path` has.
@@ -206,7 +237,13 @@ pub struct FileSystem;
 impl Volume for FileSystem {
     fn open(&self, path: &Path, write: bool) -> io::Result<Arc<dyn Storage>> {
         let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-        let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)?;
+        let opened = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path);
+        let file = opened.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound if path.is_symlink() => {
+                io::Error::new(io::ErrorKind::InvalidInput, "it is a link that leads nowhere")
+            }
+            _ => error,
+        })?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
@@ -246,8 +283,48 @@ impl Volume for FileSystem {
         std::fs::canonicalize(path).or_else(|_| Ok(path.to_path_buf()))
     }
 
+    fn temporary(&self, path: &Path) -> PathBuf {
+        temporary::path_for(path)
+    }
+
+    fn sweep(&self, path: &Path) -> io::Result<()> {
+        temporary::sweep(path)
+    }
+
+    fn copy_access(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::set_permissions(to, std::fs::metadata(from)?.permissions())
+    }
+
     fn names(&self, path: &Path) -> io::Result<u64> {
         Ok(std::fs::metadata(path)?.nlink())
+    }
+}
+
+impl FileSystem {
+    /// What was left in the making for `path` by processes that were killed: beside it, under
+    /// names of this program's own.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn leftovers(&self, path: &Path) -> io::Result<Vec<PathBuf>> {
+        temporary::leftovers(path)
+    }
+
+    /// Puts a small file in the place of whatever has the name, durably, whole or not at all.
+    ///
+    /// # Errors
+    /// What the system says; then the place is as it was.
+    pub fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let temporary = self.temporary(path);
+        let made = self.create_new(&temporary)?;
+        let placed = write_all_at(&*made, content, 0)
+            .and_then(|()| made.sync())
+            .and_then(|()| self.rename(&temporary, path));
+        if placed.is_err() {
+            let _the_first_error_counts = self.remove(&temporary);
+        }
+        placed?;
+        self.sync_folder(path)
     }
 }
 

@@ -1,11 +1,11 @@
-//! How does a record become durable? Frames and commit frame in one write past the end, one sync,
-//! then the commit pointer.
+//! Makes records durable: frames and commit frame in one write past the end, one sync, then the
+//! commit pointer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::create::{give_name, start_file, temporary_path};
+use crate::create::{expect_finished, give_name, start_file};
 use crate::draft::{
     Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail,
 };
@@ -63,6 +63,7 @@ impl Writer {
     /// # Errors
     /// `LockedByWriter` when another writer does not end in time; otherwise as [`Snapshot::open`].
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Writer> {
+        expect_finished(path)?;
         Writer::open_in(Arc::new(FileSystem), path, Some(options))
     }
 
@@ -82,7 +83,7 @@ impl Writer {
         let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
         // A stranger's file gets no lock file beside it.
         let storage = open_storage(&*volume, &path, true)?;
-        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::io("read", &path))?;
+        let page = read_up_to(&*storage, 0, HEADER_BYTES).map_err(Error::unreadable(&path, 0))?;
         may_write(&read_header(&page, &path)?, &path)?;
         Writer::lock_opened(volume, &path, storage, options)
     }
@@ -195,8 +196,14 @@ impl Writer {
         let generation =
             self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
         let header = Header { generation, ..self.core.header };
-        let temporary = temporary_path(&self.core.path);
+        self.volume
+            .sweep(&self.core.path)
+            .map_err(Error::io("remove what was left beside", &self.core.path))?;
+        let temporary = self.volume.temporary(&self.core.path);
         let storage = start_file(&*self.volume, &temporary, &header)?;
+        self.volume
+            .copy_access(&self.core.path, &temporary)
+            .map_err(Error::io("set the access rights of", &temporary))?;
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
             return Err(Error::LockedByWriter {
                 path: temporary,
@@ -244,6 +251,7 @@ impl Unlocked {
     /// # Errors
     /// As [`Snapshot::open`]; `VersionMismatch` when this program may only read it.
     pub fn open(path: &Path) -> Result<Unlocked> {
+        expect_finished(path)?;
         let volume: Arc<dyn Volume> = Arc::new(FileSystem);
         let path = volume.resolve(path).map_err(Error::io("resolve", path))?;
         let storage = open_storage(&*volume, &path, true)?;
@@ -370,7 +378,10 @@ impl Core {
         self.storage
             .set_len(self.head.end)
             .map_err(Error::io("cut the torn end of", &self.path))?;
-        self.storage.sync().map_err(Error::io("sync", &self.path))?;
+        let synced = self.storage.sync();
+        // Commits that left their sync to the caller may be lost, and no later sync would say so.
+        self.poisoned |= self.deferred && synced.is_err();
+        synced.map_err(Error::io("sync", &self.path))?;
         if self.rewrite_missing()? {
             self.storage.sync().map_err(Error::io("sync", &self.path))?;
         }
@@ -403,7 +414,7 @@ impl Core {
             let len = (self.head.end - offset).min(COPY_BYTES) as usize;
             let mut cached = vec![0; len];
             read_exact_at(&*self.storage, &mut cached, offset)
-                .map_err(Error::io("read", &self.path))?;
+                .map_err(Error::unreadable(&self.path, offset))?;
             let medium = self
                 .storage
                 .read_medium(offset, len)
@@ -497,13 +508,7 @@ impl Core {
     }
 
     fn info(&self) -> CommitInfo {
-        let commit = &self.head.commit;
-        CommitInfo {
-            number: commit.number,
-            time_us: commit.time_us,
-            next_sequence: commit.next_sequence,
-            chain: commit.chain,
-        }
+        CommitInfo::from(&self.head.commit)
     }
 
     /// Ends `draft` and publishes it. Its owner undoes it when this fails.
@@ -517,7 +522,7 @@ impl Core {
             let snapshot = self.snapshot()?;
             places = snapshot.places(snapshot.tail())?;
             for record in snapshot.records(snapshot.indexed()) {
-                lengths.push(stored_len(record?.stored()));
+                lengths.push(record?.stored().bytes().len() as u32);
             }
         }
         let tail =
@@ -560,13 +565,6 @@ impl Core {
             self.load_dictionary()?;
         }
         draft.append(record, &mut self.packer, &*self.storage)
-    }
-}
-
-fn stored_len(stored: Stored<'_>) -> u32 {
-    match stored {
-        Stored::Body(body) => body.len() as u32,
-        Stored::Purged(_) => 32,
     }
 }
 
@@ -617,10 +615,8 @@ impl Transaction<'_> {
     /// As [`Transaction::append`].
     pub fn append_stored(&mut self, record: Stored<'_>) -> Result<u64> {
         if self.draft.record_count() >= COMMIT_RECORDS_MAX {
-            return Err(Error::TooLarge {
-                what: "a transaction's number of records",
-                limit: COMMIT_RECORDS_MAX as u64,
-            });
+            let what = "the number of records in a transaction";
+            return Err(Error::TooLarge { what, limit: COMMIT_RECORDS_MAX as u64 });
         }
         self.core.append(&mut self.draft, record)
     }
@@ -750,7 +746,7 @@ impl Rewrite<'_> {
         if base.number > 0 {
             draft.flush(&mut core.packer, &*core.storage)?;
             draft.history_offset =
-                draft.push(Kind::History, &crate::format::history::encode(&history));
+                draft.push(Kind::History, &crate::format::history::encode(&history)).offset;
             core.commit(
                 draft,
                 Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain },

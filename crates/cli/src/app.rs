@@ -14,9 +14,9 @@ use kapsa_memory::{
 };
 use kapsa_model::Embedder;
 
-use crate::args::{Global, When};
+use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Result};
-use crate::output::Output;
+use crate::output::{ErrorStyle, Output, error_text};
 use crate::{locate, moment, sys};
 
 /// How a command ended that did not fail.
@@ -26,7 +26,7 @@ pub(crate) enum Status {
     Done,
     /// It did what was asked, and found the capsule unwell: exit code 2.
     Unwell,
-    /// It did several things of which one failed and was told of: this exit code.
+    /// It did several things, of which one failed and was reported: this exit code.
     Told(u8),
 }
 
@@ -179,7 +179,10 @@ impl App {
 
     /// The capsule that is meant.
     pub(crate) fn capsule(&self) -> Result<PathBuf> {
-        locate::capsule(self.global.capsule.as_deref())
+        let path = locate::capsule(self.global.capsule.as_deref())?;
+        let style = if self.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People };
+        sys::on_lost_page(|| error_text(&CliError::lost_page(&path), style).into_bytes());
+        Ok(path)
     }
 
     /// A reader of the branch that is meant.
@@ -278,8 +281,14 @@ impl App {
                     self.out.note(&format!("skipped the mount {}: {error}", mount.name))
                 })
                 .ok()?;
-            let record = reader.get(uri).ok()?;
-            Some((mount.name, reader, record))
+            match reader.get(uri) {
+                Ok(record) => Some((mount.name, reader, record)),
+                Err(Error::UriNotFound { .. }) => None,
+                Err(error) => {
+                    self.out.note(&format!("skipped the mount {}: {error}", mount.name));
+                    None
+                }
+            }
         })
     }
 
@@ -389,7 +398,7 @@ impl App {
         Ok(location.as_principal(reader.clearance(principal)?))
     }
 
-    /// As [`App::location`], at the moment that a reading verb is told to look at.
+    /// As [`App::location`], as of the moment that a reading verb asks for.
     pub(crate) fn location_when(&self, as_of: Option<&str>) -> Result<StoreLocation> {
         let location = self.location()?;
         Ok(as_of.map(moment::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
@@ -399,7 +408,7 @@ impl App {
     pub(crate) fn write_options(&self, run: Option<&str>) -> WriteOptions {
         WriteOptions {
             clock: moment::now,
-            lock_timeout: self.global.lock_timeout,
+            lock_timeout: self.global.lock_timeout.unwrap_or(LOCK_TIMEOUT_DEFAULT),
             holder: holder(run),
         }
     }

@@ -1,4 +1,4 @@
-//! What may follow on a command line of bash, zsh, fish, elvish or PowerShell?
+//! Completion on a command line of bash, zsh, fish, elvish or PowerShell.
 //!
 //! `kapsa completions SHELL` prints a short script; at each Tab it calls kapsa itself with
 //! [`VARIABLE`] set, so that branches, labels, runs and URIs are those of the capsule that the line

@@ -1,6 +1,6 @@
-//! Where is `kapsa.toml`, and what does it say? Looked for in this folder and above, up to the
-//! repository's root, and then at the root that all working trees share. Each reader takes the
-//! tables that it knows; what they mean is not known here.
+//! Finds and reads `kapsa.toml`: looks in this folder and above, up to the repository's root, and
+//! then at the root that all working trees share. Each reader takes the tables that it knows; what
+//! they mean is not known here.
 
 use std::env;
 use std::fs::OpenOptions;

@@ -1,5 +1,5 @@
-//! How are two texts shown in one file for a person to merge? As git does: equal lines once,
-//! differing ones between marks.
+//! Shows two texts in one file for a person to merge. As git does: equal lines once, differing ones
+//! between marks.
 
 use similar::{DiffOp, TextDiff};
 

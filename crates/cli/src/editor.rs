@@ -1,5 +1,5 @@
-//! How does a person edit a text? In the editor that VISUAL or EDITOR names, on a temporary file
-//! that only they can read.
+//! Lets a person edit a text, in the editor that VISUAL or EDITOR names, on a temporary file that
+//! only they can read.
 
 use std::env;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! How does a failure look to the caller: its kind (which alone decides the exit code), its stable
-//! code, its message and how to fix it?
+//! A failure as the caller sees it: its kind (which alone decides the exit code), its stable code,
+//! its message and how to fix it.
 
 use std::io;
 use std::path::Path;
@@ -113,7 +113,20 @@ impl Place {
     }
 }
 
+const HINT_UNREADABLE: &str =
+    "kapsa verify lists what is damaged, kapsa salvage NEW saves what can be read";
 const HINT_DISK_FULL: &str = "free some space; everything stored before is safe";
+
+impl CliError {
+    /// A part of the capsule can no longer be read, though it was there when it was opened.
+    pub(crate) fn lost_page(capsule: &Path) -> CliError {
+        let message = format!(
+            "a part of {} can no longer be read: a bad sector, or the file was cut while it was open",
+            capsule.display()
+        );
+        CliError::system("unreadable", message).hint(HINT_UNREADABLE)
+    }
+}
 
 impl From<Error> for CliError {
     fn from(error: Error) -> CliError {
@@ -174,7 +187,7 @@ impl From<Error> for CliError {
 fn access_hint(what: &str) -> &'static str {
     match what {
         "write at this level in this domain" => {
-            "the owner can raise its level: kapsa clearance set PRINCIPAL DOMAIN=LEVEL"
+            "the owner can raise its level: kapsa clearance set PRINCIPAL with all its domains, and DOMAIN=LEVEL"
         }
         "let this spread further than it does" => {
             "classify it at least as high as what it replaces or comes from"
@@ -207,8 +220,13 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
         CapsuleError::LockedByWriter { path, holder, .. } => {
             locked(&path, holder.as_deref(), message)
         }
+        CapsuleError::ForeignLock { .. } => CliError::user("foreign_lock", message)
+            .hint("it was not touched; move it, or give the capsule another name"),
         CapsuleError::Truncated { .. } => {
             CliError::system("truncated", message).hint("kapsa doctor shows how to fix it")
+        }
+        CapsuleError::Unreadable { offset, .. } => {
+            CliError::system("unreadable", message).hint(HINT_UNREADABLE).field("offset", offset)
         }
         CapsuleError::Corrupt { offset, .. } => CliError::system("corrupt", message)
             .hint("kapsa verify shows what is damaged")

@@ -1,4 +1,4 @@
-//! How is stored text shown without letting it act on a terminal or hide in a log?
+//! Stored text is shown so that it can neither act on a terminal nor hide in a log.
 //!
 //! Stored bytes are never changed; only what is printed is. Control characters (C0, DEL, C1), bidi
 //! controls and characters that are drawn as nothing become visible escapes.

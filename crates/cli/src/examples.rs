@@ -107,8 +107,8 @@ Examples:
   kapsa salvage rescued.kapsa                          from the capsule of this folder
   kapsa --capsule broken.kapsa salvage rescued.kapsa --json
 
-The damaged file is not touched. Every intact record is copied with its sequence; a lost one \
-leaves a gap. Exit code 2 when anything was lost.";
+The damaged file is not touched. Every intact record keeps its sequence; an erased record \
+takes the place of each lost one. Exit code 2 when anything was lost.";
 
 pub(crate) const COMPACT: &str = "\
 Examples:

@@ -1,4 +1,4 @@
-//! What may tests outside of this crate see of it? How JSON that somebody else wrote becomes
+//! What tests outside of this crate may see of it: how JSON that somebody else wrote becomes
 //! records, as `put` does it.
 
 use kapsa_memory::NewRecord;

@@ -1,6 +1,6 @@
-//! How does git leave alone what lies beside a capsule? By a line in `info/exclude` of the
-//! repository, which belongs to this machine: no file that the project versions is touched. Knows
-//! nothing of `.kapsa` folders, which ignore themselves.
+//! Excludes the files beside a capsule from git, by a line in `info/exclude` of the repository,
+//! which belongs to this machine: no file that the project versions is touched. Knows nothing of
+//! `.kapsa` folders, which ignore themselves.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -19,6 +19,10 @@ const SPECIAL: [char; 6] = ['\\', '*', '?', '[', '#', '!'];
 pub(crate) fn exclude_beside(capsule: &Path) -> io::Result<()> {
     let Some(folder) = git_folder(capsule) else { return Ok(()) };
     let file = folder.join("info/exclude");
+    // Nothing else than a file of rules is waited for or written to.
+    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let known = match fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

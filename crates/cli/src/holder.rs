@@ -1,5 +1,5 @@
-//! Who holds the writer's lock, is it still alive, and what is to be done? For the message only:
-//! the lock itself decides.
+//! The holder of the writer's lock: who it is, whether it is still alive, and what to do about it.
+//! For the message only: the lock itself decides.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) enum Fate {
     Stopped,
     /// It has ended, and these processes keep its lock: they inherited the open file.
     Ended(Vec<u32>),
-    /// This system does not tell.
+    /// This system does not say.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ impl Fate {
         match self {
             Fate::OtherHost => format!("it runs on {}: {WAIT}, or end it there", holder.host),
             Fate::OtherNamespace => format!("its pid is that of another container: {WAIT}, or end it there"),
-            Fate::Stopped => format!("it is stopped: `kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it"),
+            Fate::Stopped => format!("it is stopped: `kill -CONT {pid}` resumes it, `kill -KILL {pid}` ends it"),
             Fate::Ended(others) if others.is_empty() => {
                 "it has ended, but a process that it started keeps its lock file open; `fuser` on the lock file names it"
                     .to_string()

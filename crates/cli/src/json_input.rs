@@ -1,5 +1,5 @@
-//! How does JSON that somebody else wrote become a record? Strict, with limits, and with errors
-//! that name the place.
+//! Makes records of JSON that somebody else wrote. Strict, with limits, and with errors that name
+//! the place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +35,7 @@ const FIELDS: [&str; 16] = [
     "classification",
     "named",
 ];
-/// What a line of an export tells that is no record.
+/// What the lines of an export that are not records describe.
 const SYSTEM_LINES: [&str; 3] = ["alias", "checkpoint", "event"];
 /// Names that other stores use, and what they are called here.
 const OTHER_NAMES: [(&str, &str); 12] = [

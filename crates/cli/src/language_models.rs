@@ -1,5 +1,5 @@
-//! Which language model answers a role? The one that was asked for, or declared, or set in the
-//! environment; keys come from the environment alone, and are never shown.
+//! Chooses the language model that answers a role: the one that was asked for, or declared, or set
+//! in the environment; keys come from the environment alone, and are never shown.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};

@@ -29,6 +29,7 @@ mod locate;
 mod log_graph;
 mod models;
 mod moment;
+mod out_file;
 mod output;
 mod progress;
 mod render;

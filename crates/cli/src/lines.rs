@@ -1,4 +1,4 @@
-//! How is a stream cut into JSON records, one at a time, in bounded memory?
+//! A stream is cut into JSON records, one at a time, in bounded memory.
 //!
 //! Two forms are told apart by the first line: an object that is whole there is the first of many,
 //! one per line (JSON Lines); an object that is not goes on over the following lines and is the

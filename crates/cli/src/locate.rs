@@ -1,9 +1,11 @@
-//! Which capsule is meant? Found as git finds its repository.
+//! Which capsule is meant: found as git finds its repository.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use kapsa_memory::FileSystem;
 use kapsa_memory::branch::branch_name;
 use kapsa_runs::shared_root;
 
@@ -62,15 +64,17 @@ fn branch_file(capsule: &Path) -> PathBuf {
 pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     let path = branch_file(capsule);
     let mut text = String::new();
-    match File::open(&path).and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+    match opened.and_then(|file| file.take(BRANCH_BYTES_MAX).read_to_string(&mut text)) {
         Ok(_) => {
-            let odd = |error| {
-                CliError::from(error).hint(format!(
-                    "fix it with kapsa branch switch main ({} holds the name)",
+            let named = branch_name(&text).map_err(|error| {
+                let hint = format!(
+                    "{} should hold the name of a branch; remove it to be on main again",
                     path.display()
-                ))
-            };
-            Ok(Some(branch_name(&text).map_err(odd)?))
+                );
+                CliError::from(error).hint(hint)
+            })?;
+            Ok(Some(named))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error)
@@ -78,14 +82,21 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Makes a branch the capsule's current one, for every later command.
+/// Makes a branch the capsule's current one, for every later command. A file that holds something
+/// else than a branch's name is not touched.
 pub(crate) fn set_current_branch(capsule: &Path, name: &str) -> Result<()> {
     let path = branch_file(capsule);
-    let mut temporary = path.as_os_str().to_os_string();
-    temporary.push(".new");
-    let written = std::fs::write(&temporary, format!("{name}\n"))
-        .and_then(|()| std::fs::rename(&temporary, &path));
-    written.map_err(|error| CliError::io(&format!("write {}", path.display()), &error))
+    match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => {
+            let message = format!("{} is not a regular file", path.display());
+            return Err(CliError::user("not_a_file", message).hint("it was not touched; move it"));
+        }
+        Ok(found) if found.len() > 0 => drop(current_branch(capsule)?),
+        _ => {}
+    }
+    FileSystem
+        .replace(&path, format!("{name}\n").as_bytes())
+        .map_err(|error| CliError::io(&format!("write {}", path.display()), &error))
 }
 
 /// An empty path counts as none, since an empty variable means "not set" to most people.

@@ -1,4 +1,4 @@
-//! How do branches look beside a log? One column for each branch that is under way, newest record
+//! The branches drawn beside a log: one column for each branch that is under way, newest record
 //! first.
 
 use kapsa_memory::Record;

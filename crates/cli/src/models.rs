@@ -1,7 +1,8 @@
-//! Which model turns texts into vectors? The one that made the capsule's, or the one that is asked
-//! for.
+//! Chooses the model that turns texts into vectors: the one that made the capsule's, or the one
+//! that is asked for.
 
 use std::env;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -85,18 +86,22 @@ pub(crate) struct Added {
 pub(crate) fn added() -> Result<Vec<Added>> {
     let mut all = Vec::new();
     // Without a home folder nothing was ever added; adding says so.
-    let Some(entries) = folder().ok().and_then(|folder| std::fs::read_dir(folder).ok()) else {
-        return Ok(all);
+    let Ok(folder) = folder() else { return Ok(all) };
+    let failed = |error: io::Error| CliError::io(&format!("read {}", folder.display()), &error);
+    let entries = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(all),
+        entries => entries.map_err(failed)?,
     };
-    for entry in entries.flatten() {
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
         let path = entry.path();
         let hash =
             path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         if path.extension().is_some_and(|end| end == "kmodel") && hash.len() == 64 {
-            let told = std::fs::read_to_string(path.with_extension("name"))
+            let name = std::fs::read_to_string(path.with_extension("name"))
                 .unwrap_or_else(|_| hash.clone());
             all.push(Added {
-                name: told.trim().to_string(),
+                name: name.trim().to_string(),
                 hash,
                 bytes: entry.metadata().map_or(0, |meta| meta.len()),
                 path,

@@ -1,4 +1,4 @@
-//! How are moments read and written? UTC only, so that no time zone database is ever loaded.
+//! How moments are read and written: in UTC only, so that no time zone database is ever loaded.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

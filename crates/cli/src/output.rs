@@ -274,10 +274,15 @@ pub(crate) enum ErrorStyle {
 
 /// Prints a failure to standard error.
 pub(crate) fn error(error: &CliError, style: ErrorStyle) {
+    complain(&error_text(error, style));
+}
+
+/// A failure as it is printed.
+pub(crate) fn error_text(error: &CliError, style: ErrorStyle) -> String {
     match style {
-        ErrorStyle::People => complain(&error_for_people(error)),
-        ErrorStyle::Json => complain_json(&ErrorOut::from(error)),
-        ErrorStyle::Svc => complain_json(&json!({ "error": shortened(&error.message) })),
+        ErrorStyle::People => error_for_people(error),
+        ErrorStyle::Json => json_line(&ErrorOut::from(error)),
+        ErrorStyle::Svc => json_line(&json!({ "error": shortened(&error.message) })),
     }
 }
 
@@ -320,11 +325,11 @@ pub(crate) fn help(text: &clap::builder::StyledStr, color: ColorChoice) -> Resul
     output.flush()
 }
 
-fn complain_json(value: &impl Serialize) {
+fn json_line(value: &impl Serialize) -> String {
     let mut line = Vec::new();
-    if write_json(&mut line, value).is_ok() {
-        complain(&String::from_utf8_lossy(&line));
-    }
+    let written = write_json(&mut line, value);
+    debug_assert!(written.is_ok(), "memory can be written to");
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 /// Writes to standard error. When that fails there is nowhere left to report it.

@@ -1,5 +1,5 @@
-//! How far is long work? Shown only on a terminal, only to people, and only once it has taken a
-//! while.
+//! The progress of long work. Shown only on a terminal, only to people, and only once it has taken
+//! a while.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

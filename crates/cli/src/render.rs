@@ -1,4 +1,4 @@
-//! How does a record look to people?
+//! How a record is shown to people.
 
 use std::fmt::Write as _;
 

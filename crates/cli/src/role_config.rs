@@ -1,5 +1,5 @@
-//! Which roles does `kapsa.toml` declare? The tables `[role.ID]` as plain descriptions, checked
-//! when a role is made of one.
+//! The roles that `kapsa.toml` declares: the tables `[role.ID]` as plain descriptions, checked when
+//! a role is made of one.
 //!
 //! A declaration never opens anything: where the capsule has a clearance for the role, what both
 //! allow holds.
@@ -18,7 +18,7 @@ use crate::config_file::{ConfigFile, FILE};
 use crate::error::{CliError, Result};
 use crate::moment;
 
-/// Where keys are told.
+/// Where the keys are described.
 const HINT: &str = "docs/agents.md shows the keys of [role.ID]";
 
 /// The roles that are declared.
@@ -114,7 +114,7 @@ impl Declared {
         Ok(declared)
     }
 
-    /// A role acts as the principal of its id: one that can be none is no role.
+    /// A role acts as the principal of its id, so the id must be able to name one.
     fn check_id(&self, id: &str) -> Result<()> {
         match ClearanceProfile::uri(id) {
             Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! How is run memory set up here? By flags, then the environment, then `kapsa.toml`, then the
+//! The settings of run memory: from flags, then the environment, then `kapsa.toml`, then the
 //! defaults.
 //!
 //! Only the table `run` of the file is read here; a key that is not known there is an error, so

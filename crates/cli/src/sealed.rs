@@ -1,5 +1,5 @@
-//! How is a file sealed with a passphrase, and opened again? In the format of `age`, so that the
-//! tool of that name opens it too.
+//! Seals a file with a passphrase, and opens it again. In the format of `age`, so that the tool of
+//! that name opens it too.
 //!
 //! Both ways stream: memory is bounded by one block, whatever the size of the file, and by what the
 //! key derivation takes.

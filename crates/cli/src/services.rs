@@ -1,4 +1,4 @@
-//! Where is a model service, and with which keys? Reads the environment, and sends nothing.
+//! Where a model service is, and with which keys. Reads the environment, and sends nothing.
 
 use std::env;
 

@@ -1,10 +1,35 @@
 //! What must be asked of the operating system directly. The only module with `unsafe`.
 #![allow(unsafe_code)]
 
+use std::sync::OnceLock;
+
 /// Makes a write beyond the file-size limit fail with an error instead of ending the process.
 pub(crate) fn ignore_file_size_signal() {
     // SAFETY: SIG_IGN is a valid disposition, no handler runs, and no other thread exists yet.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// What is printed when a page of a mapped file can no longer be read.
+static LOST_PAGE: OnceLock<Vec<u8>> = OnceLock::new();
+
+/// From now on a mapped page that can no longer be read ends the process with this message and exit
+/// code 2, not with a signal. Bytes are checked when they are first read, so this concerns only what
+/// is lost between that and a later read. The first message counts.
+pub(crate) fn on_lost_page(message: impl FnOnce() -> Vec<u8>) {
+    extern "C" fn end(_signal: libc::c_int) {
+        let message = LOST_PAGE.get().map_or(&b""[..], Vec::as_slice);
+        // SAFETY: both calls may be made in a signal handler, and the message is a live buffer that
+        // was written before the handler was installed and never changes.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+            libc::_exit(2);
+        }
+    }
+    if LOST_PAGE.set(message()).is_ok() {
+        let handler = end as extern "C" fn(libc::c_int);
+        // SAFETY: the handler calls only what a signal handler may call, and does not return.
+        unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
+    }
 }
 
 /// The machine's name, `unknown` when it has none.

@@ -1,8 +1,9 @@
-//! Whole sessions at the command line, as example files: what is typed, what is printed, how it ends.
+//! Whole sessions at the command line, as example files: what is typed, what is printed, how it
+//! ends.
 //!
-//! Each `tests/cmd/*.trycmd` runs in a fresh folder; `[..]` stands for what differs each time. After
-//! `TRYCMD=overwrite cargo test --test cmd` the files say what the program answers now: read the
-//! difference before you commit it.
+//! Each `tests/cmd/*.trycmd` runs in a fresh folder; `[..]` stands for what differs each time.
+//! After `TRYCMD=overwrite cargo test --test cmd` the files say what the program answers now: read
+//! the difference before you commit it.
 
 #[test]
 fn sessions_print_what_their_files_say() {

@@ -4,55 +4,151 @@
 //! without the system's mathematics library: the same text gives the same vector, to the last bit,
 //! on every machine.
 
+use std::ops::Range;
+use std::sync::{Barrier, OnceLock};
+use std::thread;
+
 use kapsa_model::Pooling;
 
 use crate::kernel::{Instructions, Portable, Quantised, nearest};
 use crate::weights::{Norm, Weights};
 
-/// The vector of a text whose tokens are `tokens`, of length 1.
-pub(crate) fn encode(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+/// Fewest tokens of a text for which a thread is started.
+const TOKENS_PER_THREAD_MIN: usize = 6;
+
+/// The vector of a text whose tokens are `tokens`, of length 1, computed by at most `threads`
+/// threads. Their number does not change a bit of it.
+pub(crate) fn encode(weights: &Weights<'_>, tokens: &[u32], threads: usize) -> Vec<f32> {
+    encode_with(forward_natively, weights, tokens, threads)
+}
+
+/// The same without special instructions, for comparison.
+#[cfg(test)]
+pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32], threads: usize) -> Vec<f32> {
+    encode_with(forward_portably, weights, tokens, threads)
+}
+
+type Forward = fn(&Weights<'_>, &[u32], &Board, usize) -> Vec<f32>;
+
+fn encode_with(
+    forward: Forward,
+    weights: &Weights<'_>,
+    tokens: &[u32],
+    threads: usize,
+) -> Vec<f32> {
+    let most = threads.min(tokens.len() / TOKENS_PER_THREAD_MIN).max(1);
+    // The work is cut for the threads that the system grants, and handed out once they are known.
+    let board = &OnceLock::new();
+    let state = thread::scope(|scope| {
+        let work = |part| move || forward(weights, tokens, board.wait(), part);
+        let others: Vec<_> = (1..most)
+            .map_while(|part| thread::Builder::new().spawn_scoped(scope, work(part)).ok())
+            .collect();
+        let parts = 1 + others.len();
+        let board = board.get_or_init(|| Board::new(tokens.len(), parts, weights.layers.len()));
+        let mut state = forward(weights, tokens, board, 0);
+        for other in others {
+            state.extend(other.join().expect("arithmetic does not panic"));
+        }
+        state
+    });
+    pool(&state, weights.shape.hidden, weights.shape.pooling)
+}
+
+/// Keys and values of some tokens, a row for each.
+struct Projected {
+    keys: Vec<f32>,
+    values: Vec<f32>,
+}
+
+/// What the threads of one text show each other: each computes the rows of its own tokens, and
+/// needs of the others only their keys and values, once a layer.
+struct Board {
+    /// The tokens of each thread.
+    parts: Vec<Range<usize>>,
+    /// One for each layer and thread.
+    projected: Vec<Vec<OnceLock<Projected>>>,
+    barrier: Barrier,
+}
+
+impl Board {
+    fn new(tokens: usize, threads: usize, layers: usize) -> Board {
+        let cut = |part: usize| tokens * part / threads;
+        let one_each = || (0..threads).map(|_| OnceLock::new()).collect();
+        Board {
+            parts: (0..threads).map(|part| cut(part)..cut(part + 1)).collect(),
+            projected: (0..layers).map(|_| one_each()).collect(),
+            barrier: Barrier::new(threads),
+        }
+    }
+
+    /// Shows the keys and values of one thread, waits for those of the others, and gives all, in
+    /// the order of the tokens.
+    fn exchange(&self, layer: usize, part: usize, own: Projected) -> &[OnceLock<Projected>] {
+        let shown = self.projected[layer][part].set(own);
+        assert!(shown.is_ok(), "a thread comes to each layer once");
+        self.barrier.wait();
+        &self.projected[layer]
+    }
+}
+
+/// The last state of the tokens of one thread, by the best instructions of this processor.
+fn forward_natively(weights: &Weights<'_>, tokens: &[u32], board: &Board, part: usize) -> Vec<f32> {
     #[cfg(target_arch = "x86_64")]
     if let Some(avx2) = crate::kernel::Avx2::new() {
         // SAFETY: an `Avx2` exists only where the processor has AVX2.
         #[allow(unsafe_code)]
-        return unsafe { forward_avx2(avx2, weights, tokens) };
+        return unsafe { forward_avx2(avx2, weights, tokens, board, part) };
     }
-    forward(Portable, weights, tokens)
+    forward_portably(weights, tokens, board, part)
 }
 
 /// The whole computation, compiled for a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn forward_avx2(avx2: crate::kernel::Avx2, weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
-    forward(avx2, weights, tokens)
+fn forward_avx2(
+    avx2: crate::kernel::Avx2,
+    weights: &Weights<'_>,
+    tokens: &[u32],
+    board: &Board,
+    part: usize,
+) -> Vec<f32> {
+    forward(avx2, weights, tokens, board, part)
 }
 
-/// The same without special instructions, for comparison.
-#[cfg(test)]
-pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
-    forward(Portable, weights, tokens)
+fn forward_portably(weights: &Weights<'_>, tokens: &[u32], board: &Board, part: usize) -> Vec<f32> {
+    forward(Portable, weights, tokens, board, part)
 }
 
 #[inline(always)]
-fn forward(instructions: impl Instructions, weights: &Weights<'_>, tokens: &[u32]) -> Vec<f32> {
+fn forward(
+    instructions: impl Instructions,
+    weights: &Weights<'_>,
+    tokens: &[u32],
+    board: &Board,
+    part: usize,
+) -> Vec<f32> {
     let shape = &weights.shape;
-    let (count, width) = (tokens.len(), shape.hidden);
+    let own = board.parts[part].clone();
+    let (count, width) = (own.len(), shape.hidden);
     let mut state = vec![0.0f32; count * width];
-    for (place, (&token, row)) in tokens.iter().zip(state.chunks_exact_mut(width)).enumerate() {
-        weights.embed(token, place, row);
+    for (place, row) in own.zip(state.chunks_exact_mut(width)) {
+        weights.embed(tokens[place], place, row);
     }
     normalise(&mut state, &weights.embedding_norm, shape.epsilon);
 
     let mut quantised = Quantised::default();
     let mut wide = vec![0.0f32; count * shape.intermediate];
-    let [mut query, mut key, mut value] = std::array::from_fn(|_| vec![0.0f32; count * width]);
+    let mut query = vec![0.0f32; count * width];
     let mut context = vec![0.0f32; count * width];
-    for layer in &weights.layers {
+    for (index, layer) in weights.layers.iter().enumerate() {
         quantised.fill(&state, width);
         layer.query.apply(instructions, &quantised, &mut query);
-        layer.key.apply(instructions, &quantised, &mut key);
-        layer.value.apply(instructions, &quantised, &mut value);
-        attend(&query, &key, &value, shape.heads, width, &mut context);
+        let [mut keys, mut values] = std::array::from_fn(|_| vec![0.0f32; count * width]);
+        layer.key.apply(instructions, &quantised, &mut keys);
+        layer.value.apply(instructions, &quantised, &mut values);
+        let all = board.exchange(index, part, Projected { keys, values });
+        attend(&query, all, tokens.len(), shape.heads, width, &mut context);
         quantised.fill(&context, width);
         layer.output.apply(instructions, &quantised, &mut query);
         add(&mut state, &query);
@@ -68,10 +164,9 @@ fn forward(instructions: impl Instructions, weights: &Weights<'_>, tokens: &[u32
         add(&mut state, &query);
         normalise(&mut state, &layer.output_norm, shape.epsilon);
     }
-    pool(&state, width, shape.pooling)
+    state
 }
 
-#[inline(always)]
 fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
     let mut vector = vec![0.0f32; width];
     let rows = if pooling == Pooling::First { 1 } else { usize::MAX };
@@ -127,13 +222,13 @@ const BLOCK: usize = 32;
 #[inline(always)]
 fn attend(
     query: &[f32],
-    key: &[f32],
-    value: &[f32],
+    all: &[OnceLock<Projected>],
+    count: usize,
     heads: usize,
     width: usize,
     context: &mut [f32],
 ) {
-    let (count, size) = (query.len() / width, width / heads);
+    let size = width / heads;
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
     // Keys have a row for each number, values one for each position; both are padded with zeros to
@@ -142,9 +237,11 @@ fn attend(
     let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
     for head in 0..heads {
         let part = head * size..(head + 1) * size;
-        for (place, (key, value)) in
-            key.chunks_exact(width).zip(value.chunks_exact(width)).enumerate()
-        {
+        let rows = all
+            .iter()
+            .filter_map(OnceLock::get)
+            .flat_map(|part| part.keys.chunks_exact(width).zip(part.values.chunks_exact(width)));
+        for (place, (key, value)) in rows.enumerate() {
             for (d, &x) in key[part.clone()].iter().enumerate() {
                 keys[d * places + place] = x * scale;
             }

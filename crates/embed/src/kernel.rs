@@ -1,14 +1,17 @@
 //! The product of small integers: the arithmetic that takes the time.
 //!
-//! Weights are 8-bit, activations 13-bit, sums 32-bit and exact, so that every processor gives the same vector.
+//! Weights are 8-bit, activations 13-bit, sums 32-bit and exact, so that every processor gives the
+//! same vector.
 //!
-//! A *panel* holds [`COLUMNS`] columns of a matrix, two rows at a time: `panel[pair][column][row of the pair]`.
+//! A *panel* holds [`COLUMNS`] columns of a matrix, two rows at a time: `panel[pair][column][row of
+//! the pair]`.
 
 #![allow(unsafe_code)]
 
 /// Columns in a panel.
 pub(crate) const COLUMNS: usize = 16;
-/// Largest absolute value of an activation: with [`ROWS_MAX`] rows and weights of at most 127 a sum stays below 2^31.
+/// Largest absolute value of an activation: with [`ROWS_MAX`] rows and weights of at most 127 a sum
+/// stays below 2^31.
 pub(crate) const ACTIVATION_MAX: f32 = 4095.0;
 /// Most rows of a matrix.
 pub(crate) const ROWS_MAX: usize = 4096;
@@ -112,7 +115,8 @@ pub(crate) struct Quantised {
     factors: Vec<f32>,
 }
 
-/// The nearest integer, ties to even, for values below 2^22: what remains in the last bits after adding 1.5 * 2^23.
+/// The nearest integer, ties to even, for values below 2^22: what remains in the last bits after
+/// adding 1.5 * 2^23.
 #[inline(always)]
 pub(crate) fn nearest(x: f32) -> (f32, i32) {
     const SHIFT: f32 = 12_582_912.0;
@@ -144,7 +148,8 @@ impl Quantised {
 }
 
 impl Linear<'_> {
-    /// `input` times the matrix plus the bias; `out` has a row of as many numbers as there are columns for each row of `input`.
+    /// `input` times the matrix plus the bias; `out` has a row of as many numbers as there are
+    /// columns for each row of `input`.
     #[inline(always)]
     pub(crate) fn apply(
         &self,

@@ -70,19 +70,16 @@ impl LocalEmbedder {
         Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })
     }
 
-    /// The same, with at most `threads` threads for a call with many texts. Default: one for each
-    /// processor.
+    /// The same, with at most `threads` threads for a call. Default: one for each processor.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> LocalEmbedder {
         LocalEmbedder { threads: threads.max(1), ..self }
     }
 
-    fn one(&self, text: &str, prefix: &str) -> Vec<f32> {
+    fn one(&self, text: &str, prefix: &str, threads: usize) -> Vec<f32> {
         let most = self.weights.model.tokens_max as usize;
-        bert::encode(
-            &self.weights,
-            &wordpiece::framed(&self.weights, self.special, prefix, text, most),
-        )
+        let tokens = wordpiece::framed(&self.weights, self.special, prefix, text, most);
+        bert::encode(&self.weights, &tokens, threads)
     }
 }
 
@@ -97,14 +94,15 @@ impl Embedder for LocalEmbedder {
             if purpose == Purpose::Query { &model.query_prefix } else { &model.passage_prefix };
         let threads = self.threads.min(texts.len() / TEXTS_PER_THREAD_MIN).max(1);
         if threads == 1 {
-            return Ok(texts.iter().map(|text| self.one(text, prefix)).collect());
+            // Too few texts to give each thread its own: the threads share each of them.
+            return Ok(texts.iter().map(|text| self.one(text, prefix, self.threads)).collect());
         }
         let parts = texts.chunks(texts.len().div_ceil(threads));
         Ok(thread::scope(|scope| {
             let parts: Vec<_> = parts
                 .map(|part| {
                     scope.spawn(move || {
-                        part.iter().map(|text| self.one(text, prefix)).collect::<Vec<_>>()
+                        part.iter().map(|text| self.one(text, prefix, 1)).collect::<Vec<_>>()
                     })
                 })
                 .collect();
@@ -211,7 +209,10 @@ mod tests {
         let together = model.embed(&texts, Purpose::Query).expect("it works");
         for (text, vector) in texts.iter().zip(&together) {
             let tokens = wordpiece::framed(&model.weights, model.special, "", text, 256);
-            assert_eq!(&bert::encode_portably(&model.weights, &tokens), vector);
+            for threads in 1..5 {
+                assert_eq!(&bert::encode_portably(&model.weights, &tokens, threads), vector);
+                assert_eq!(&bert::encode(&model.weights, &tokens, threads), vector);
+            }
         }
         let bytes: Vec<u8> = together.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
         assert_eq!(
@@ -227,7 +228,7 @@ mod tests {
         };
         assert!(refused(b"GGUF....".to_vec()).contains("it is not a model file"));
         assert!(refused(BUNDLED[..BUNDLED.len() - 1].to_vec()).contains("cut short"));
-        assert!(refused([BUNDLED, b"x"].concat()).contains("does not end"));
+        assert!(refused([BUNDLED, b"x"].concat()).contains("longer than its head says"));
         let head = String::from_utf8_lossy(&BUNDLED[16..400]).into_owned();
         let at = 16 + head.find("\"heads\":12").expect("it works");
         let mut odd = BUNDLED.to_vec();

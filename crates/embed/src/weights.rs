@@ -1,14 +1,16 @@
 //! The layout of a model file, and how it is read without copying.
 //!
-//! Little-endian, no gaps but those named: `KAPSAMDL`, version (4 bytes), length of the head (4), head (JSON, [`Shape`] and the
-//! names), zeros to a multiple of 8; then, with V words, P positions, H hidden and I intermediate numbers:
+//! Little-endian, no gaps but those named: `KAPSAMDL`, version (4 bytes), length of the head (4),
+//! head (JSON, [`Shape`] and the names), zeros to a multiple of 8; then, with V words, P positions,
+//! H hidden and I intermediate numbers:
 //! 1. vocabulary: V + 1 offsets (4 bytes each), the bytes of the words, zeros to a multiple of 8;
-//! 2. table of slots (4 bytes each, number of the word plus one, 0 empty), a power of two and at least 2 V of them: a word's slot is
-//!    its XXH3, low bits, or the next free one;
-//! 3. words' vectors: V factors, V × H 8-bit numbers, zeros to a multiple of 8; positions' vectors: P × H;
+//! 2. table of slots (4 bytes each, number of the word plus one, 0 empty), a power of two and at
+//!    least 2 V of them: a word's slot is its XXH3, low bits, or the next free one;
+//! 3. words' vectors: V factors, V × H 8-bit numbers, zeros to a multiple of 8; positions' vectors:
+//!    P × H;
 //! 4. normalisation (H weights, H biases);
-//! 5. each layer: query, key, value, output (H × H), normalisation, up (H × I), down (I × H), normalisation. A matrix is its columns'
-//!    factors, biases, and the panels of [`crate::kernel`].
+//! 5. each layer: query, key, value, output (H × H), normalisation, up (H × I), down (I × H),
+//!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`].
 
 use std::borrow::Cow;
 
@@ -219,6 +221,10 @@ impl Head {
         fits("number of layers", self.layers, LAYERS_MAX)?;
         fits("number of words", self.vocabulary, VOCABULARY_MAX)?;
         fits("number of positions", self.positions, POSITIONS_MAX)?;
+        if self.positions < 2 {
+            let message = "the model has no room for its first and its last token".into();
+            return Err(EmbedError { message, hint: None });
+        }
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
         if !(even
             && self.hidden.is_multiple_of(self.heads)

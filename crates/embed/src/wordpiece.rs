@@ -40,7 +40,8 @@ pub(crate) struct Token {
     pub(crate) word: Range<usize>,
 }
 
-/// The tokens of a text that a model with room for `most` tokens sees, including the first and last special ones.
+/// The tokens of a text that a model with room for `most` tokens sees, including the first and last
+/// special ones.
 pub(crate) fn framed(
     weights: &Weights<'_>,
     special: Special,
@@ -82,7 +83,8 @@ pub(crate) fn tokens(
     }
 }
 
-/// The next run of characters that are neither spaces nor punctuation, or the next single character.
+/// The next run of characters that are neither spaces nor punctuation, or the next single
+/// character.
 fn next_word(text: &str, at: &mut usize) -> Option<Range<usize>> {
     let rest = text[*at..].char_indices().map(|(offset, c)| (*at + offset, c));
     let mut start = None;
@@ -147,7 +149,8 @@ fn fold(word: &str, lower_case: bool, out: &mut String) {
     }
 }
 
-/// The longest known piece at the front, then the longest known continuation, and so on; all or nothing.
+/// The longest known piece at the front, then the longest known continuation, and so on; all or
+/// nothing.
 fn pieces(
     weights: &Weights<'_>,
     special: Special,

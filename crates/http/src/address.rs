@@ -1,4 +1,5 @@
-//! Is this the address of a service, whose is it, and may a key be sent there? Sends nothing.
+//! The address of a service: whether it is one, whose it is, and whether a key may be sent there.
+//! Sends nothing.
 
 use std::net::IpAddr;
 
@@ -41,7 +42,8 @@ impl Address {
         format!("{}{path}", self.base)
     }
 
-    /// Whether nobody else can read what is sent there: it is encrypted, or does not leave this machine.
+    /// Whether nobody else can read what is sent there: it is encrypted, or does not leave this
+    /// machine.
     pub(crate) fn is_private(&self) -> bool {
         self.is_encrypted() || self.is_loopback()
     }

@@ -1,7 +1,8 @@
-//! How does a service turn texts into vectors? Knows no HTTP: a [`Service`] sends what the protocols put together.
+//! Turns texts into vectors through a service. Knows no HTTP: a [`Service`] sends what the
+//! protocols put together.
 //!
-//! The identity of a model is its provider, its name, its dimension and, where the service says so, what its weights
-//! are. The address is not part of it: a server that moved serves the same model.
+//! The identity of a model is its provider, its name, its dimension and, where the service says so,
+//! what its weights are. The address is not part of it: a server that moved serves the same model.
 
 mod batch;
 mod ollama;
@@ -44,12 +45,13 @@ pub struct ServiceEmbedder {
 }
 
 impl ServiceEmbedder {
-    /// The model that a name such as `openai:MODEL` or `ollama:MODEL` means, after asking the service what it is.
-    /// Nothing is asked where OpenAI's protocol is spoken and the dimension is given.
+    /// The model that a name such as `openai:MODEL` or `ollama:MODEL` means, after asking the
+    /// service what it is. Nothing is asked where OpenAI's protocol is spoken and the dimension
+    /// is given.
     ///
     /// # Errors
-    /// When the name, the settings or the options make no sense, a key is missing or would be sent where others could
-    /// read it, or the service does not answer as it should.
+    /// When the name, the settings or the options make no sense, a key is missing or would be sent
+    /// where others could read it, or the service does not answer as it should.
     pub fn open(
         name: &str,
         settings: &Settings,
@@ -107,7 +109,8 @@ fn error(message: impl Into<String>, hint: &str) -> EmbedError {
     EmbedError { message: message.into(), hint: Some(hint.to_owned()) }
 }
 
-/// BLAKE3 of what is known of a model, each part after its length. The address of the service is left out on purpose.
+/// BLAKE3 of what is known of a model, each part after its length. The address of the service is
+/// left out on purpose.
 fn identity(provider: &str, name: &str, dimension: u32, weights: Option<&str>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     let dimension = dimension.to_string();
@@ -224,7 +227,8 @@ impl Client {
 
     /// What the service says the model is; nothing when it does not know the question.
     ///
-    /// A server that fails is an error: going on without the answer would take the model for another one.
+    /// A server that fails is an error: going on without the answer would take the model for
+    /// another one.
     fn shown(&self) -> Result<Shown, EmbedError> {
         if self.service.provider() != Provider::Ollama {
             return Ok(Shown::NOTHING);

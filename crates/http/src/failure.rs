@@ -1,4 +1,5 @@
-//! Why did a service not answer, and what of its words may be shown? The one mapping of errors; sends nothing.
+//! Why a service did not answer, and what of its words may be shown. The one mapping of errors;
+//! sends nothing.
 
 use std::io::ErrorKind;
 
@@ -32,8 +33,9 @@ pub(crate) fn embed_error(error: ModelError) -> EmbedError {
     EmbedError { message: error.message, hint: error.hint }
 }
 
-/// Whether the connection was lost, so that another one may do better. A refused connection does not count: a server that
-/// is not running will not be a second later, and whoever waits for it has words to search by.
+/// Whether the connection was lost, so that another one may do better. A refused connection does
+/// not count: a server that is not running will not be a second later, and whoever waits for it has
+/// words to search by.
 pub(crate) fn is_broken(problem: &ureq::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     match problem {
@@ -46,7 +48,8 @@ pub(crate) fn is_broken(problem: &ureq::Error) -> bool {
 }
 
 impl Response {
-    /// Whether another try may help. Some servers refuse a text that is too long as if the fault were theirs.
+    /// Whether another try may help. Some servers refuse a text that is too long as if the fault
+    /// were theirs.
     pub(crate) fn is_transient(&self) -> bool {
         (self.status == 429 || self.status >= 500) && self.status != 501 && !self.is_too_long()
     }
@@ -182,7 +185,8 @@ impl Service {
         }
     }
 
-    /// Foreign words on one line, without the key, without characters that act on a terminal, and not too many.
+    /// Foreign words on one line, without the key, without characters that act on a terminal, and
+    /// not too many.
     pub(crate) fn clean(&self, text: &str) -> String {
         let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
         text.retain(|c| !is_hidden(c));

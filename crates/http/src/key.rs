@@ -1,4 +1,4 @@
-//! How is a key kept so that it is sent and never shown? Does not know where it is sent.
+//! The key of a service, kept so that it is sent and never shown. Does not know where it is sent.
 
 use std::fmt;
 
@@ -7,7 +7,8 @@ use ureq::http::HeaderValue;
 
 use crate::failure::not_configured;
 
-/// What a service asks for to grant access. It cannot be displayed, compared or serialised, and `{:?}` hides it.
+/// What a service asks for to grant access. It cannot be displayed, compared or serialised, and
+/// `{:?}` hides it.
 #[derive(Clone)]
 pub struct Key(String);
 
@@ -15,8 +16,8 @@ impl Key {
     /// A key; surrounding white space is not part of it.
     ///
     /// # Errors
-    /// [`NotConfigured`](kapsa_model::ModelErrorKind::NotConfigured) when nothing is left, or when the key holds a
-    /// character that a header cannot carry. The error does not show the key.
+    /// [`NotConfigured`](kapsa_model::ModelErrorKind::NotConfigured) when nothing is left, or when
+    /// the key holds a character that a header cannot carry. The error does not show the key.
     pub fn new(text: &str) -> Result<Key, ModelError> {
         let text = text.trim();
         if text.is_empty() {

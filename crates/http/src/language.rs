@@ -1,4 +1,5 @@
-//! How does a service continue a conversation? Knows no HTTP: a [`Service`] sends what the protocols put together.
+//! Continues a conversation through a service. Knows no HTTP: a [`Service`] sends what the
+//! protocols put together.
 
 mod anthropic;
 mod ollama;
@@ -16,18 +17,21 @@ use crate::promise;
 use crate::provider::{ModelName, Provider};
 use crate::service::{Request, Service, Settings};
 
-/// Names in a request that mean a size of model, not a model. They stand for the model that is configured.
+/// Names in a request that mean a size of model, not a model. They stand for the model that is
+/// configured.
 pub const TIERS: [&str; 3] = ["haiku", "sonnet", "opus"];
 /// How long a reply may take unless [`Settings::timeout`] is set.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// The model that a name such as `anthropic:MODEL`, `openai:MODEL` or `ollama:MODEL` means. Nothing is sent yet.
+/// The model that a name such as `anthropic:MODEL`, `openai:MODEL` or `ollama:MODEL` means. Nothing
+/// is sent yet.
 ///
-/// A request that names one of [`TIERS`] gets that model; any other name is taken for a model of the provider.
+/// A request that names one of [`TIERS`] gets that model; any other name is taken for a model of
+/// the provider.
 ///
 /// # Errors
-/// [`ModelErrorKind::NotConfigured`] when the name or the settings make no sense, or a key is missing or would be sent
-/// where others could read it.
+/// [`ModelErrorKind::NotConfigured`] when the name or the settings make no sense, or a key is
+/// missing or would be sent where others could read it.
 pub fn language_model(
     name: &str,
     settings: &Settings,

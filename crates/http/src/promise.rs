@@ -1,4 +1,4 @@
-//! How does the work of a thread become a future? Knows nothing of the work.
+//! The work of a thread as a future. Knows nothing of the work.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,8 @@ struct Shared<T> {
     waker: Option<Waker>,
 }
 
-/// Runs `work` on a thread of its own. It can ask whether anybody still waits: nobody does once the promise is dropped.
+/// Runs `work` on a thread of its own. It can ask whether anybody still waits: nobody does once the
+/// promise is dropped.
 pub(crate) fn on_thread<T: Send + 'static>(
     work: impl FnOnce(&dyn Fn() -> bool) -> T + Send + 'static,
 ) -> io::Result<Promise<T>> {

@@ -1,4 +1,4 @@
-//! Which services are known, where is each, and how does it take a key? Sends nothing.
+//! The services that are known, where each is, and how it takes a key. Sends nothing.
 
 use kapsa_model::ModelError;
 
@@ -57,8 +57,10 @@ impl Provider {
         }
     }
 
-    /// The environment variable that usually holds the provider's own key, for callers that read the environment. It
-    /// belongs into [`Settings::provider_key`](crate::Settings::provider_key). A provider without one needs no key.
+    /// The environment variable that usually holds the provider's own key, for callers that read
+    /// the environment. It belongs into
+    /// [`Settings::provider_key`](crate::Settings::provider_key). A provider without one needs no
+    /// key.
     #[must_use]
     pub fn key_variable(self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,5 @@
-//! How is a service asked, with which key, and how often? Knows HTTP, keys and waits, and nothing of what is said.
+//! Sends requests to a service: with which key, and how often. Knows HTTP, keys and waits, and
+//! nothing of what is said.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -16,7 +17,8 @@ use crate::failure::{Failure, REFUSAL_BYTES_MAX, is_broken, not_configured};
 use crate::key::Key;
 use crate::provider::Provider;
 
-/// The wait before the second try is between half of this and all of it; each further wait is twice as long.
+/// The wait before the second try is between half of this and all of it; each further wait is twice
+/// as long.
 pub const BACKOFF_FIRST: Duration = Duration::from_millis(500);
 /// The longest wait before a try that the service did not ask for.
 pub const BACKOFF_MAX: Duration = Duration::from_secs(8);
@@ -28,18 +30,19 @@ pub const REPLY_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How a service is reached.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the service is. Default: the provider's own address. The address of most servers that speak OpenAI's
-    /// protocols ends in `/v1`.
+    /// Where the service is. Default: the provider's own address. The address of most servers that
+    /// speak OpenAI's protocols ends in `/v1`.
     pub base_url: Option<String>,
-    /// The key of the service in use, whatever its address. It takes precedence over `provider_key`. Default: none.
+    /// The key of the service in use, whatever its address. It takes precedence over
+    /// `provider_key`. Default: none.
     pub key: Option<Key>,
-    /// The provider's own key: it is sent only to the provider's own address, never to [`Settings::base_url`] when
-    /// that is another one. Default: none.
+    /// The provider's own key: it is sent only to the provider's own address, never to
+    /// [`Settings::base_url`] when that is another one. Default: none.
     pub provider_key: Option<Key>,
     /// What the user calls `key`, such as `KAPSA_LLM_KEY`, for hints.
     pub key_name: &'static str,
-    /// How long one try may take, from connecting to the last byte. Default: 300 s for a conversation, 60 s for
-    /// embeddings.
+    /// How long one try may take, from connecting to the last byte. Default: 300 s for a
+    /// conversation, 60 s for embeddings.
     pub timeout: Option<Duration>,
     /// How long connecting may take. Default: 10 s.
     pub connect_timeout: Duration,
@@ -156,7 +159,8 @@ impl Service {
         missing_key_hint(self.provider, self.is_own(), self.key_name)
     }
 
-    /// The body of a reply. Transient failures are tried again, as long as somebody waits for the reply.
+    /// The body of a reply. Transient failures are tried again, as long as somebody waits for the
+    /// reply.
     pub(crate) fn post(
         &self,
         request: &Request,
@@ -176,6 +180,9 @@ impl Service {
             match wait {
                 Some(wait) if tries <= self.retries && wait <= RETRY_AFTER_MAX && is_awaited() => {
                     thread::sleep(wait + backoff(tries, chance()));
+                    if !is_awaited() {
+                        return self.result(request, outcome, tries);
+                    }
                 }
                 _ => return self.result(request, outcome, tries),
             }
@@ -226,8 +233,8 @@ impl Service {
 
 /// The key that goes to `address`: the one rule for all services.
 ///
-/// The key given for the service in use goes to its address, else the provider's own key to the provider's own address;
-/// neither goes where others could read it.
+/// The key given for the service in use goes to its address, else the provider's own key to the
+/// provider's own address; neither goes where others could read it.
 fn key_for(
     provider: Provider,
     address: &Address,
@@ -263,7 +270,8 @@ fn missing_key_hint(provider: Provider, is_own: bool, key_name: &str) -> String 
     }
 }
 
-/// How long to wait after so many tries. `chance`, from 0 to 1, separates those that failed at the same moment.
+/// How long to wait after so many tries. `chance`, from 0 to 1, separates those that failed at the
+/// same moment.
 fn backoff(tries: u32, chance: f64) -> Duration {
     let factor = 1u32.checked_shl(tries.saturating_sub(1)).unwrap_or(u32::MAX);
     BACKOFF_FIRST.saturating_mul(factor).min(BACKOFF_MAX).mul_f64(0.5 + chance / 2.0)
@@ -290,7 +298,8 @@ mod tests {
 
     use super::*;
 
-    /// The key that a service gets: with a key of its own and the provider's, with the provider's alone, with none.
+    /// The key that a service gets: with a key of its own and the provider's, with the provider's
+    /// alone, with none.
     fn keys_sent(provider: Provider, url: &str) -> [String; 3] {
         let key = |text: &str| Some(Key::new(text).unwrap());
         let both = Settings { key: key("given"), provider_key: key("own"), ..Settings::default() };
@@ -310,7 +319,8 @@ mod tests {
         })
     }
 
-    /// The embedding service used to send a key over plain HTTP to any host, and `OPENAI_API_KEY` to any address.
+    /// The embedding service used to send a key over plain HTTP to any host, and `OPENAI_API_KEY`
+    /// to any address.
     #[test]
     fn one_rule_says_which_key_goes_where() {
         use Provider::{Anthropic, Ollama, OpenAi};

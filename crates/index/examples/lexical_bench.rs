@@ -1,8 +1,8 @@
-//! How fast is the index, compared with bare tantivy on the same corpus?
+//! Measures how fast the index is, compared with bare tantivy on the same corpus.
 //!
-//! `lexical_bench RECORDS [--prose] [DIRECTORY...]` recombines paragraphs of the `*.md` and, without
-//! `--prose`, `*.rs` files below the directories into records of about 1 KB, and prints a table. Without
-//! a directory the words are made up.
+//! `lexical_bench RECORDS [--prose] [DIRECTORY...]` recombines paragraphs of the `*.md` and,
+//! without `--prose`, `*.rs` files below the directories into records of about 1 KB, and prints a
+//! table. Without a directory the words are made up.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -163,7 +163,8 @@ fn build(corpus: &Corpus) -> Vec<Segment> {
     segments
 }
 
-/// Bare tantivy: one text field, two columns, the terms as strings, one thread, a segment each time.
+/// Bare tantivy: one text field, two columns, the terms as strings, one thread, a segment each
+/// time.
 struct Bare {
     schema: Schema,
 }

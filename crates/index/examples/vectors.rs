@@ -1,5 +1,6 @@
-//! How fast and how exact is the scan, beside a scan of 32-bit numbers? `vectors [COUNT] [DIMENSION]`, made-up vectors in 2,000 clusters.
-//! Prints medians of 100 questions, the share of the ten nearest found, and the same with only one record in a hundred allowed.
+//! Measures how fast and how exact the scan is, beside a scan of 32-bit numbers. `vectors [COUNT]
+//! [DIMENSION]`, made-up vectors in 2,000 clusters. Prints medians of 100 questions, the share of
+//! the ten nearest found, and the same with only one record in a hundred allowed.
 
 use std::error::Error;
 use std::time::Instant;

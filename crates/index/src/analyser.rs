@@ -1,4 +1,4 @@
-//! Which terms does a text consist of?
+//! The terms of a text.
 //!
 //! A *word* is a run of letters, digits and `_`, with `.` allowed between two digits. A word gives
 //! one term for each of its parts (`camelCase`, `snake_case`, `CS0854`), at consecutive positions,
@@ -39,7 +39,7 @@ pub(crate) struct Term<'a> {
     pub(crate) position: u32,
     /// Bytes of the analysed text it stands for.
     pub(crate) range: Range<usize>,
-    /// Is it a whole word that is also indexed in parts?
+    /// Whether it is a whole word that is also indexed in parts.
     pub(crate) whole: bool,
 }
 
@@ -50,8 +50,9 @@ pub(crate) struct Progress {
     position: u32,
 }
 
-/// Which terms a caller wants: those that begin with one of these bytes. A word's stem begins as the word does, so that
-/// a word that begins with another byte is counted, and neither stemmed nor sent.
+/// Which terms a caller wants: those that begin with one of these bytes. A word's stem begins as
+/// the word does, so that a word that begins with another byte is counted, and neither stemmed nor
+/// sent.
 #[derive(Clone)]
 pub(crate) struct Wanted([bool; 256]);
 
@@ -60,7 +61,8 @@ impl Wanted {
         Wanted([true; 256])
     }
 
-    /// Terms that may be one of `terms`. Words that do not begin with an ASCII letter or digit are always wanted: folding may change their first byte.
+    /// Terms that may be one of `terms`. Words that do not begin with an ASCII letter or digit are
+    /// always wanted: folding may change their first byte.
     pub(crate) fn like<'a>(terms: impl Iterator<Item = &'a str>) -> Wanted {
         let mut wanted = [false; 256];
         wanted[0x80..].fill(true);
@@ -70,7 +72,7 @@ impl Wanted {
         Wanted(wanted)
     }
 
-    /// Can the word at `range` be skipped, and counted as one term all the same?
+    /// Whether the word at `range` can be skipped, and counted as one term all the same.
     fn skips(&self, text: &str, range: &Range<usize>) -> bool {
         let word = &text[range.clone()];
         let first = word.as_bytes().first();
@@ -98,7 +100,8 @@ pub(crate) fn with_analyser<T>(task: impl FnOnce(&mut Analyser) -> T) -> T {
     ANALYSER.with_borrow_mut(|lent| task(lent.0.as_mut().expect("present until the thread ends")))
 }
 
-/// Analysers of threads that have ended: a thread that indexes one batch finds the stems of the batch before.
+/// Analysers of threads that have ended: a thread that indexes one batch finds the stems of the
+/// batch before.
 static ANALYSERS: Mutex<Vec<Analyser>> = Mutex::new(Vec::new());
 /// Most analysers that are kept for later threads.
 const ANALYSERS_MAX: usize = 16;
@@ -135,14 +138,16 @@ impl Analyser {
         }
     }
 
-    /// Calls `sink` with each term of `text`, in order of position. Returns the number of positions.
+    /// Calls `sink` with each term of `text`, in order of position. Returns the number of
+    /// positions.
     pub(crate) fn analyse(&mut self, text: &str, sink: &mut impl FnMut(Term<'_>)) -> u32 {
         let mut progress = Progress::default();
         while self.step(text, &mut progress, sink) {}
         progress.position
     }
 
-    /// Calls `sink` with the wanted terms of `text`, and perhaps with others. Returns how many terms there were besides.
+    /// Calls `sink` with the wanted terms of `text`, and perhaps with others. Returns how many
+    /// terms there were besides.
     pub(crate) fn analyse_wanted(
         &mut self,
         text: &str,
@@ -456,7 +461,7 @@ fn is_decimal_point(bytes: &[u8], at: usize) -> bool {
     bytes[at] == b'.' && at > 0 && digit(bytes.get(at - 1)) && digit(bytes.get(at + 1))
 }
 
-/// Is `c` of a script that is written without spaces between words?
+/// Whether `c` is of a script that is written without spaces between words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0eff}'     // Thai, Lao

@@ -1,4 +1,4 @@
-//! What do the bytes of one lexical segment look like?
+//! The bytes of one lexical segment.
 //!
 //! ```text
 //! 0   8  magic "kapsalex"
@@ -12,10 +12,11 @@
 //! ..  .. the files, each at a multiple of 8, the gaps zero
 //! ```
 //! All little-endian. The files: zones (the least and the greatest time, i64 each, of every
-//! [`ZONE_DOCUMENTS`] documents), tantivy's in the order of [`FILES`], the key hash of each document
-//! (u64), and the time of each document less the least of all, in as many bytes as the greatest
-//! needs. Those that every search reads come first and are small, so that one request fetches them.
-//! Opening checks the head and the bounds of every file; [`verify`] also checks their content.
+//! [`ZONE_DOCUMENTS`] documents), tantivy's in the order of [`FILES`], the key hash of each
+//! document (u64), and the time of each document less the least of all, in as many bytes as the
+//! greatest needs. Those that every search reads come first and are small, so that one request
+//! fetches them. Opening checks the head and the bounds of every file; [`verify`] also checks their
+//! content.
 
 use std::ops::Range;
 
@@ -50,7 +51,8 @@ const TIMES: usize = KEY_HASHES + 1;
 const TERMS: usize = TANTIVY + 2;
 const POSTINGS: usize = TANTIVY + 3;
 const KEY_HASH_BYTES: usize = 8;
-/// What opening reads of a large file lies within so many bytes of its end or of the start of the next.
+/// What opening reads of a large file lies within so many bytes of its end or of the start of the
+/// next.
 const END_BYTES: usize = 256;
 /// Documents in a zone; the last may have fewer.
 pub(crate) const ZONE_DOCUMENTS: u32 = 1024;
@@ -177,7 +179,8 @@ impl Blob {
         })
     }
 
-    /// Says that the segment is about to be opened for a search: that reads the ends of the larger files.
+    /// Says that the segment is about to be opened for a search: that reads the ends of the larger
+    /// files.
     pub(crate) fn will_open(&self) {
         for file in [TERMS, POSTINGS] {
             let end = self.files[file].range.end;

@@ -1,25 +1,30 @@
-//! Which words of a query are code, and meant exactly?
+//! Finds the words of a query that are code, and meant exactly.
 //!
 //! Counted as code:
 //!
-//! - letters and digits in one word: `CS0854`, `E0382`, `v0.27.0`, `k8s`, `bd8926f`, `0x1F`, `ORA-00942`, `GPT-4`;
+//! - letters and digits in one word: `CS0854`, `E0382`, `v0.27.0`, `k8s`, `bd8926f`, `0x1F`,
+//!   `ORA-00942`, `GPT-4`;
 //! - `_` or `::` between or before letters: `snake_case`, `__init__`, `std::sync::Arc`;
-//! - a capital after a small letter, or a word after an acronym: `getUserName`, `HashMap`, `IOError`;
+//! - a capital after a small letter, or a word after an acronym: `getUserName`, `HashMap`,
+//!   `IOError`;
 //! - paths and addresses: `src/main.rs`, `C:\Users\x`, `https://example.com/a`, `ann@example.com`;
 //! - file names with a usual ending: `Cargo.toml`, `node.js`;
 //! - `C++`, `C#`, `F#`, which the index knows only as `c` and `f`.
 //!
-//! Not counted: plain words and acronyms, numbers, dates, times, ordinals (`2nd`), measures and anything else that is a number
-//! with letters after it (`10ms`, `5km`, `1990s`, `4K`, `1080p`, `2h30m`), a letter with a digit (`Q3`, `A4`) unless it is a
-//! version (`v2`), names of people and products (`iPhone`, `GitHub`, `McDonald`), and pairs of words (`and/or`, `she/her`).
-//! What is excluded (`-word`) or in a field clause (`kind:fact`) is not meant to be found, so it does not count either.
+//! Not counted: plain words and acronyms, numbers, dates, times, ordinals (`2nd`), measures and
+//! anything else that is a number with letters after it (`10ms`, `5km`, `1990s`, `4K`, `1080p`,
+//! `2h30m`), a letter with a digit (`Q3`, `A4`) unless it is a version (`v2`), names of people and
+//! products (`iPhone`, `GitHub`, `McDonald`), and pairs of words (`and/or`, `she/her`).
+//! What is excluded (`-word`) or in a field clause (`kind:fact`) is not meant to be found, so it
+//! does not count either.
 
 use crate::analyser::is_unspaced;
 use crate::query::{Sign, items};
 
 /// Fewest digits of an abbreviated hash.
 const HASH_BYTES_MIN: usize = 7;
-/// Longest unit of a measure, such as `kHz`; also the longest ending of an ordinal, a decade or a time of day.
+/// Longest unit of a measure, such as `kHz`; also the longest ending of an ordinal, a decade or a
+/// time of day.
 const UNIT_BYTES_MAX: usize = 3;
 /// Digits from which on a number after a hyphen is the number of something, not a year or a rank.
 const NUMBERED_DIGITS_MIN: usize = 5;
@@ -119,7 +124,8 @@ const PAIRS: [&str; 17] = [
     "win/lose",
 ];
 
-const MONTHS: [&str; 12] = [
+/// The months of a year, in lower case.
+pub(crate) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -136,10 +142,12 @@ const MONTHS: [&str; 12] = [
 /// Fewest letters of a month's name.
 const MONTH_LETTERS_MIN: usize = 3;
 
-/// The words of `query` that look like code and are meant exactly, in order, as they are written there.
+/// The words of `query` that look like code and are meant exactly, in order, as they are written
+/// there.
 ///
 /// ```
-/// let found = kapsa_index::code_words("why does get_user(id) in src/main.rs:42 give CS0854 on the 2nd call?");
+/// let question = "why does get_user(id) in src/main.rs:42 give CS0854 on the 2nd call?";
+/// let found = kapsa_index::code_words(question);
 /// assert_eq!(found, ["get_user", "src/main.rs", "CS0854"]);
 /// ```
 pub fn code_words(query: &str) -> Vec<&str> {
@@ -147,9 +155,10 @@ pub fn code_words(query: &str) -> Vec<&str> {
     asked.flat_map(|item| pieces(item.text)).filter(|word| is_code(word)).collect()
 }
 
-/// Does `text` contain `word` as a whole identifier, in capitals or not?
+/// Whether `text` contains `word` as a whole identifier, in capitals or not.
 ///
-/// `get_user` is not in `get_user_name`, nor `v0.27` in `v0.27.0`, but `main.rs` is in `src/main.rs`.
+/// `get_user` is not in `get_user_name`, nor `v0.27` in `v0.27.0`, but `main.rs` is in
+/// `src/main.rs`.
 ///
 /// ```
 /// assert!(kapsa_index::has_code_word("It is error cs0854 (again).", "CS0854"));
@@ -178,7 +187,7 @@ fn prefix_len(text: &str, prefix: &str) -> Option<usize> {
     Some(text.len() - rest.as_str().len())
 }
 
-/// Do identifiers end on both sides of `word`?
+/// Whether identifiers end on both sides of `word`.
 fn is_whole(before: &str, word: &str, after: &str) -> bool {
     let inside = |c: Option<char>| {
         c.is_some_and(|c| is_word_char(c) || matches!(c, '+' | '#') && word.ends_with(c))
@@ -192,7 +201,8 @@ fn is_whole(before: &str, word: &str, after: &str) -> bool {
     !inside(before.chars().last()) && !inside(after.chars().next()) && !goes_on && !went_on
 }
 
-/// Is `c` part of an identifier? Characters of scripts without spaces stand beside one: `CS0854が`.
+/// Whether `c` is part of an identifier. Characters of scripts without spaces stand beside one:
+/// `CS0854が`.
 fn is_word_char(c: char) -> bool {
     c == '_' || c.is_alphanumeric() && !is_unspaced(c)
 }
@@ -257,7 +267,7 @@ fn is_language(word: &str) -> bool {
     name.is_some_and(|name| name.len() == 1 && name.bytes().all(|b| b.is_ascii_alphabetic()))
 }
 
-/// Does `joint` stand between two word characters?
+/// Whether `joint` stands between two word characters.
 fn has_joint(word: &str, joint: &str) -> bool {
     word.match_indices(joint).any(|(at, _)| {
         word[..at].ends_with(is_word_char) && word[at + joint.len()..].starts_with(is_word_char)
@@ -325,7 +335,8 @@ fn is_numbered_part(word: &str) -> bool {
     !is_date(&lower) && (hash || hex || !(short || is_measure(word)))
 }
 
-/// Is it numbers with a unit each, such as `10ms`, `2nd`, `2h30` or `1e6`, or one number and a word?
+/// Whether it is numbers with a unit each, such as `10ms`, `2nd`, `2h30` or `1e6`, or one number
+/// and a word.
 fn is_measure(word: &str) -> bool {
     let mut rest = word;
     let mut units = Vec::new();
@@ -356,7 +367,8 @@ fn is_month(lower: &str) -> bool {
     lower.len() >= MONTH_LETTERS_MIN && MONTHS.iter().any(|month| month.starts_with(lower))
 }
 
-/// `ORA-00942`, `CVE-2024-1234`, `GPT-4o`; in small letters only with a long number, for there are `top-10` and `pre-2020`.
+/// `ORA-00942`, `CVE-2024-1234`, `GPT-4o`; in small letters only with a long number, for there are
+/// `top-10` and `pre-2020`.
 fn is_issue(word: &str) -> bool {
     let Some((name, number)) = word.split_once('-') else {
         return false;
@@ -388,7 +400,8 @@ fn has_acronym(word: &str) -> bool {
     capitals > ACRONYM_LETTERS_MIN && rest.chars().take_while(|c| c.is_lowercase()).count() > 1
 }
 
-/// Is a word with so many capitals inside the name of a product (`iPhone`, `GitHub`) or of a person (`McDonald`)?
+/// Whether a word with so many capitals inside is the name of a product (`iPhone`, `GitHub`) or of
+/// a person (`McDonald`).
 fn is_name(word: &str, capitals: usize) -> bool {
     let mut first = word.chars();
     let like_iphone = first.next().is_some_and(char::is_lowercase)

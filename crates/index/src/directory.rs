@@ -1,4 +1,4 @@
-//! How does tantivy find the files of segments that are already in memory?
+//! Shows tantivy the files of segments that are already in memory.
 
 use std::io;
 use std::ops::Range;
@@ -102,11 +102,13 @@ pub(crate) fn dictionary_file(bytes: SegmentBytes) -> Arc<dyn FileHandle> {
 #[derive(Debug)]
 struct BlobFile {
     bytes: SegmentBytes,
-    /// A long part is a whole dictionary, and [`Terms`](crate::terms::Terms) checks what is read of it.
+    /// A long part is a whole dictionary, and [`Terms`](crate::terms::Terms) checks what is read
+    /// of it.
     dictionary: bool,
 }
 
-/// The footers of dictionaries are shorter, the dictionaries that are shorter may as well be checked.
+/// The footers of dictionaries are shorter, the dictionaries that are shorter may as well be
+/// checked.
 const FOOTER_BYTES_MAX: usize = 1024;
 
 impl FileHandle for BlobFile {

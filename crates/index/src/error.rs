@@ -1,7 +1,12 @@
 //! What can go wrong in this crate.
 
+use std::sync::Arc;
+
+/// Why bytes did not pass the checks of whoever owns them, in that one's own terms.
+pub type CheckError = Arc<dyn std::error::Error + Send + Sync>;
+
 /// Everything this crate can fail with.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes are not a lexical segment, or not all of one.
@@ -26,13 +31,17 @@ pub enum Error {
     /// The segment passed the format checks, yet reading it failed: its content is damaged.
     #[error("lexical segment is damaged: {0}")]
     Damaged(String),
+    /// Whoever checks the segment's bytes found them damaged, or could not read them.
+    #[error("{0}")]
+    Check(CheckError),
     /// Segments and tail must be given in ascending sequence order, without overlap.
     #[error("sequence {seq} is out of order")]
     Order {
         /// First sequence number that does not follow its predecessor.
         seq: u64,
     },
-    /// The segment being built has reached [`SEGMENT_MEMORY_BYTES_MAX`](crate::SEGMENT_MEMORY_BYTES_MAX)
+    /// The segment being built has reached
+    /// [`SEGMENT_MEMORY_BYTES_MAX`](crate::SEGMENT_MEMORY_BYTES_MAX)
     /// or [`SEGMENT_DOCUMENTS_MAX`](crate::SEGMENT_DOCUMENTS_MAX).
     #[error("lexical segment is full")]
     SegmentFull,

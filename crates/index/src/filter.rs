@@ -1,4 +1,4 @@
-//! Which documents may a search return at all?
+//! The documents that a search may return at all.
 
 use crate::seqs::Sequences;
 
@@ -12,26 +12,27 @@ pub struct Filter {
     pub all: Vec<Vec<String>>,
     /// A document must have none of these terms.
     pub none: Vec<String>,
-    /// A document's text must have these as parts, letter case aside, as far as the index can tell: what has them passes, and so may
-    /// some that has not, so that whoever wants to know must look. For documents that were given [`part_terms`](crate::part_terms);
+    /// A document's text must have these as parts, letter case aside, as far as the index can
+    /// tell: what has them passes, and so may some that has not, so that whoever wants to know
+    /// must look. For documents that were given [`part_terms`](crate::part_terms);
     /// others do not pass. Parts of fewer than three characters let everything through.
     pub parts: Vec<String>,
     /// Earliest time, in microseconds since the Unix epoch.
     pub since_us: Option<i64>,
     /// First time that is too late, in microseconds since the Unix epoch.
     pub until_us: Option<i64>,
-    /// Only these sequence numbers. Segments that lie after all of them do not count for the statistics either: a search as of then
-    /// ranks as then.
+    /// Only these sequence numbers. Segments that lie after all of them do not count for the
+    /// statistics either: a search as of then ranks as then.
     pub seqs: Option<Sequences>,
 }
 
 impl Filter {
-    /// Does it let everything through?
+    /// Whether it lets everything through.
     pub fn is_empty(&self) -> bool {
         *self == Filter::default()
     }
 
-    /// Does it look at nothing but sequence numbers?
+    /// Whether it looks at nothing but sequence numbers.
     pub fn is_only_seqs(&self) -> bool {
         self.all.is_empty()
             && self.none.is_empty()
@@ -40,13 +41,13 @@ impl Filter {
             && self.until_us.is_none()
     }
 
-    /// Does it let this sequence number through?
+    /// Whether it lets this sequence number through.
     pub fn allows_seq(&self, seq: u64) -> bool {
         self.passes_seq(seq)
     }
 
-    /// Does it let through a document with these exact terms and this time, whatever its number? What it says of titles and
-    /// parts is not looked at.
+    /// Whether it lets through a document with these exact terms and this time, whatever its
+    /// number. What it says of titles and parts is not looked at.
     pub fn allows(&self, terms: &[String], time_us: i64) -> bool {
         let has = |term: &String| term.starts_with("title:") || terms.contains(term);
         self.all.iter().all(|group| group.iter().any(has))

@@ -1,4 +1,4 @@
-//! How does one character compare without case and without Latin accents?
+//! Folds characters, so that they compare without case and without Latin accents.
 
 /// Replacement for each of `U+00C0..U+0250`, `.` to keep the character, a capital for two letters.
 const LATIN: &[u8; 400] = b"\
@@ -24,7 +24,7 @@ pub(crate) fn push_folded(c: char, out: &mut String) {
     }
 }
 
-/// Is this a combining accent, which folding drops?
+/// Whether this is a combining accent, which folding drops.
 pub(crate) fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}')
 }

@@ -1,4 +1,4 @@
-//! Which documents of a segment pass the filter and the exclusions, in ascending order?
+//! The documents of a segment that pass the filter and the exclusions, in ascending order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -56,7 +56,8 @@ impl<'a> Gate<'a> {
         Ok(open.then_some(gate))
     }
 
-    /// The rarest trigrams decide; that documents too long for trigrams pass is asked for with each.
+    /// The rarest trigrams decide; that documents too long for trigrams pass is asked for with
+    /// each.
     fn add_part(&mut self, part: &str) -> Result<()> {
         let wanted = parts::wanted(part);
         if wanted.is_empty() {
@@ -121,7 +122,7 @@ impl<'a> Gate<'a> {
         self.needed.first().map(Needed::size)
     }
 
-    /// Is there something to be led by? Ranges of most documents are too dense for that.
+    /// Whether there is something to be led by. Ranges of most documents are too dense for that.
     pub(crate) fn leads(&self) -> bool {
         let sparse = |needed: &Needed| needed.size() < self.reader.documents() / DENSE_DIVISOR;
         self.needed.iter().any(|needed| matches!(needed, Needed::Any(_)) || sparse(needed))
@@ -139,7 +140,7 @@ impl<'a> Gate<'a> {
         if target < self.reader.documents() { target } else { TERMINATED }
     }
 
-    /// Is `doc` not forbidden?
+    /// Whether `doc` is not forbidden.
     pub(crate) fn allows(&mut self, doc: DocId) -> bool {
         self.passes_time(doc)
             && !self.forbidden.iter_mut().any(|postings| seek(postings, doc) == doc)
@@ -163,7 +164,7 @@ impl<'a> Gate<'a> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    /// Does `doc` pass altogether?
+    /// Whether `doc` passes altogether.
     pub(crate) fn passes(&mut self, doc: DocId) -> bool {
         self.needed.iter_mut().all(|needed| needed.seek(doc) == doc) && self.allows(doc)
     }

@@ -67,7 +67,7 @@ mod vectors;
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
 pub use code::{code_words, has_code_word};
-pub use error::{Error, Result};
+pub use error::{CheckError, Error, Result};
 pub use filter::Filter;
 pub use parts::{PART_TEXT_BYTES_MAX, fold_case, part_terms};
 pub use period::{Anchor, EXPRESSIONS_MAX, PERIOD_BYTES_MAX, Period, Relation, anchors, periods};

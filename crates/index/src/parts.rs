@@ -1,12 +1,15 @@
-//! Which documents may have a text as a part of theirs, letter case aside? Trigrams: a document has the text's only if it has each three
-//! letters of it that follow one another, which are exact terms like any other. What a trigram lets through must be read to know.
+//! Finds the documents that may have a text as a part of theirs, letter case aside. Trigrams: a
+//! document has the text only if it has each three consecutive letters of it, which are exact terms
+//! like any other. What the trigrams let through must be read to be sure.
 //!
-//! Zobel, Moffat and Sacks-Davis (1993), "Searching large lexicons for partially specified terms", and Cox (2012), "Regular expression
-//! matching with a trigram index", tell why that is few.
+//! Zobel, Moffat and Sacks-Davis (1993), "Searching large lexicons for partially specified terms",
+//! and Cox (2012), "Regular expression matching with a trigram index", explain why few others get
+//! through.
 
 use std::collections::BTreeSet;
 
-/// Longest text whose parts are indexed, in bytes; a longer one is let through whatever is asked for.
+/// Longest text whose parts are indexed, in bytes; a longer one is let through whatever is asked
+/// for.
 pub const PART_TEXT_BYTES_MAX: usize = 4096;
 /// Begins the terms; no other term begins so.
 const PREFIX: &str = "\u{2}";
@@ -15,14 +18,16 @@ const LOOKED_UP_MAX: usize = 32;
 /// Most trigrams of one question that documents are asked for: the rarest.
 pub(crate) const ASKED_MAX: usize = 5;
 
-/// A text without the difference between upper and lower case. Each character for itself, so that a part of a text gives a part of the
-/// result; the Greek sigma at the end of a word is therefore like any other.
+/// A text without the difference between upper and lower case. Each character for itself, so that a
+/// part of a text gives a part of the result; the Greek sigma at the end of a word is therefore
+/// like any other.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c }).collect()
 }
 
-/// The exact terms that let a document be filtered by parts of `text`; see [`Filter::parts`](crate::Filter::parts).
+/// The exact terms that let a document be filtered by parts of `text`; see
+/// [`Filter::parts`](crate::Filter::parts).
 #[must_use]
 pub fn part_terms(text: &str) -> Vec<String> {
     if text.len() > PART_TEXT_BYTES_MAX {

@@ -1,7 +1,8 @@
-//! Of which time does a query speak?
+//! The times that a query speaks of.
 //!
-//! [`periods`] finds what the calendar alone can tell, [`anchors`] what hangs on an event that
-//! somebody must look up. Both read English, in any case, and know no clock: they are told the time.
+//! [`periods`] finds what follows from the calendar alone, [`anchors`] what depends on an event
+//! that somebody must look up. Both read English, in any case, and know no clock: the caller passes
+//! the time.
 //!
 //! | written | means |
 //! |---|---|
@@ -190,7 +191,8 @@ fn relation(word: &str) -> Option<Relation> {
     }
 }
 
-/// Can it be a word of a name? Signs of the query's syntax, and words that only join others, cannot.
+/// Whether it can be a word of a name. Signs of the query's syntax, and words that only join
+/// others, cannot.
 fn names_something(word: &str) -> bool {
     let written = word.starts_with(char::is_alphanumeric) && !word.contains(':');
     written && !token::is_stop_word(word) && relation(word).is_none()

@@ -1,4 +1,4 @@
-//! Does a record have the phrases of a query?
+//! Checks whether a record has the phrases of a query.
 //!
 //! Positions would be half of the index, and phrases are rare: they are looked for in the text of
 //! the few documents that have their words and score well enough.
@@ -37,7 +37,7 @@ impl fmt::Display for Phrase {
     }
 }
 
-/// Is each phrase of `required` in one of `texts`, and none of `forbidden` in any?
+/// Whether each phrase of `required` is in one of `texts`, and none of `forbidden` in any.
 pub(crate) fn matches(required: &[Phrase], forbidden: &[Phrase], texts: &[&str]) -> bool {
     let mut finder = Finder::new(required, forbidden);
     texts.iter().for_each(|text| finder.read(text));
@@ -53,11 +53,12 @@ struct Finder<'a> {
     wanted: Vec<Sought>,
     /// Required phrases not found yet.
     missing: usize,
-    /// Is a forbidden phrase found?
+    /// Whether a forbidden phrase is found.
     refused: bool,
-    /// Are there forbidden phrases?
+    /// Whether there are forbidden phrases.
     forbids: bool,
-    /// Is a word of a phrase one character of a script without spaces, to be found in pairs?
+    /// Whether a word of a phrase is one character of a script without spaces, to be found in
+    /// pairs.
     characters: bool,
 }
 
@@ -113,7 +114,7 @@ impl<'a> Finder<'a> {
         number
     }
 
-    /// Is nothing left to learn?
+    /// Whether nothing is left to learn.
     fn is_decided(&self) -> bool {
         self.refused || (self.missing == 0 && !self.forbids)
     }

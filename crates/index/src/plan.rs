@@ -1,4 +1,4 @@
-//! What does a query come to, given the statistics of all segments and the tail?
+//! What a query comes to, given the statistics of all segments and the tail.
 //!
 //! The score of a document is the sum of its words' BM25 scores, in the order of the plan. That
 //! order, and statistics over everything, make a record's score independent of where it is stored,
@@ -46,7 +46,8 @@ pub(crate) type WordInfos = HashMap<String, TermInfo>;
 
 /// BM25 statistics over all segments and the tail, as far as they lie before a sequence number.
 ///
-/// Counts of documents are exact. The tokens of a segment that goes beyond the number are taken to be spread evenly.
+/// Counts of documents are exact. The tokens of a segment that goes beyond the number are taken to
+/// be spread evenly.
 struct Statistics {
     seqs_end: u64,
     documents: u64,
@@ -157,7 +158,8 @@ impl Statistics {
 }
 
 impl Plan {
-    /// How much a word tells, from how few documents have it: the inverse document frequency of BM25 (Robertson and Zaragoza, 2009).
+    /// How much a word tells, from how few documents have it: the inverse document frequency of
+    /// BM25 (Robertson and Zaragoza, 2009).
     pub(crate) fn rarity(&self, word: &str) -> f32 {
         let (all, with) = (
             self.statistics.documents as f32,

@@ -1,4 +1,4 @@
-//! What does a person or an agent ask for, in a line of text?
+//! What a person or an agent asks for, in a line of text.
 //!
 //! | written | means |
 //! |---|---|
@@ -15,7 +15,8 @@
 //! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
 //! with its sign. Anything else is words: there is no such thing as a syntax error.
 //!
-//! Words that only count for ranking are also looked for in other spellings: `e-mail` as `email`, `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
+//! Words that only count for ranking are also looked for in other spellings: `e-mail` as `email`,
+//! `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
 //!
 //! The index knows which words a document has, not where: of a required phrase it requires the
 //! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter of
@@ -86,13 +87,15 @@ impl Query {
         Ok(builder.finish())
     }
 
-    /// The words ranked by, as they are indexed, each once, in the order of the query, other spellings last.
+    /// The words ranked by, as they are indexed, each once, in the order of the query, other
+    /// spellings last.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
         self.must.iter().chain(&self.should).map(String::as_str)
     }
 
-    /// The same query, ranked by fewer words: of those that are not required the `count` that tell most, none of which tells less than
-    /// half of what the first does. `rarities` are those of [`Query::terms`].
+    /// The same query, ranked by fewer words: of those that are not required the `count` that tell
+    /// most, none of which tells less than half of what the first does. `rarities` are those of
+    /// [`Query::terms`].
     #[must_use]
     pub fn telling(&self, rarities: &[f32], count: usize) -> Query {
         let told = |at: usize| rarities.get(self.must.len() + at).copied().unwrap_or_default();
@@ -112,13 +115,13 @@ impl Query {
         }
     }
 
-    /// Does it ask for phrases, required or excluded? They are not the index's to check.
+    /// Whether it asks for phrases, required or excluded. They are not the index's to check.
     pub fn has_phrases(&self) -> bool {
         !self.phrases.is_empty() || !self.phrases_not.is_empty()
     }
 
-    /// Does a record with this title and text have every required phrase, in one of the two, and no
-    /// excluded one?
+    /// Whether a record with this title and text has every required phrase, in one of the two, and
+    /// no excluded one.
     ///
     /// To be asked in the `accept` of a [search](crate::Searcher::search), which returns documents
     /// that have the words of the required phrases, in whatever order.
@@ -126,7 +129,7 @@ impl Query {
         phrase::matches(&self.phrases, &self.phrases_not, &[title, text])
     }
 
-    /// Does it require or exclude words or phrases? Then likeness alone is no answer.
+    /// Whether it requires or excludes words or phrases. Then likeness alone is no answer.
     pub fn is_strict(&self) -> bool {
         !self.must.is_empty() || !self.must_not.is_empty() || self.has_phrases()
     }
@@ -136,7 +139,7 @@ impl Query {
         &self.filter
     }
 
-    /// Does it ask for nothing at all?
+    /// Whether it asks for nothing at all.
     pub fn is_empty(&self) -> bool {
         self.is_unranked()
             && self.must_not.is_empty()
@@ -144,7 +147,7 @@ impl Query {
             && self.filter.is_empty()
     }
 
-    /// Has it no word to rank by?
+    /// Whether it has no word to rank by.
     pub(crate) fn is_unranked(&self) -> bool {
         self.should.is_empty() && self.must.is_empty()
     }
@@ -247,7 +250,7 @@ struct Builder {
     spellings: Vec<String>,
     /// Characters that stand alone here, and in the index only in pairs.
     alone: Vec<char>,
-    /// Is something of the query in a script without spaces?
+    /// Whether something of the query is in a script without spaces.
     unspaced: bool,
     seen: HashSet<String>,
     seen_must: HashSet<String>,
@@ -286,7 +289,7 @@ impl Builder {
         }
     }
 
-    /// Can there be more words to rank by without leaving out others?
+    /// Whether there can be more words to rank by without leaving out others.
     fn has_room(&self) -> bool {
         self.query.should.len() < QUERY_TERMS_MAX
     }
@@ -297,7 +300,8 @@ impl Builder {
         }
     }
 
-    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, so that only the text tells.
+    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, so
+    /// that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
         let parts = words_of(text).parts;
         let excluded = sign == Sign::MustNot;
@@ -392,8 +396,8 @@ impl Builder {
 mod tests {
     use super::*;
 
-    /// Words and phrases as `word`, `+must`, `+"phrase"`, `-not`, `-"phrase"`, then `{group|group}`,
-    /// then `!none`.
+    /// Words and phrases as `word`, `+must`, `+"phrase"`, `-not`, `-"phrase"`, then
+    /// `{group|group}`, then `!none`.
     fn check(text: &str, expected: &str) {
         let query = Query::parse(text).expect("short query");
         let mut found = query.should.clone();

@@ -1,4 +1,4 @@
-//! What does an open segment offer: postings, lengths, columns?
+//! An open segment: postings, lengths, columns.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,8 @@ use crate::schema::{TERMS, TEXT, exact_term};
 use crate::segment_bytes::SegmentBytes;
 use crate::terms::{LookUp, Terms, finish};
 
-/// Where the postings of the text field begin in their file, after a count of tokens. Only a hint depends on it.
+/// Where the postings of the text field begin in their file, after a count of tokens. Only a hint
+/// depends on it.
 const TEXT_POSTINGS_AT: usize = 8;
 
 /// A segment, opened.
@@ -112,7 +113,8 @@ impl Reader {
         })
     }
 
-    /// Begins to look up a word of the text field. No word is looked up another way, by tantivy neither.
+    /// Begins to look up a word of the text field. No word is looked up another way, by tantivy
+    /// neither.
     pub(crate) fn look_up<'a>(&'a self, word: &'a str) -> LookUp<'a> {
         self.text.terms.look_up(word.as_bytes())
     }

@@ -1,4 +1,4 @@
-//! Which fields does a segment have, and how is a document put into them?
+//! The fields of a segment, and how a document is put into them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

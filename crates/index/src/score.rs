@@ -1,4 +1,4 @@
-//! Which documents of a segment score best?
+//! Finds the documents of a segment that score best.
 //!
 //! There are two ways. *Pruning* lets tantivy's block-max WAND walk the postings of all words, and
 //! checks the gate only for documents whose score would be good enough. *Driving* walks what is

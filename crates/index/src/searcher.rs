@@ -1,4 +1,4 @@
-//! How are segments and tail searched and listed as one?
+//! Searches and lists segments and tail as one.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -21,7 +21,8 @@ use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
 
-/// Documents a listing from the end of a segment looks at first; then four times as many, and so on.
+/// Documents a listing from the end of a segment looks at first; then four times as many, and so
+/// on.
 const LIST_WINDOW: u32 = 1024;
 
 /// A segment and where it begins.
@@ -151,8 +152,9 @@ impl Searcher {
     /// The best `k` by score, then newest first.
     ///
     /// `accept` is asked only about documents that would enter the best `k`; those it refuses take
-    /// no place. If the query [has phrases](Query::has_phrases), it must ask [`Query::phrases_match`].
-    /// A query without words to rank by returns the newest that pass, with score 0.
+    /// no place. If the query [has phrases](Query::has_phrases), it must ask
+    /// [`Query::phrases_match`]. A query without words to rank by returns the newest that pass,
+    /// with score 0.
     ///
     /// # Errors
     /// [`Error::Damaged`].

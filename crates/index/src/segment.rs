@@ -1,4 +1,4 @@
-//! How is a segment built from documents, or from other segments?
+//! Builds a segment from documents, or from other segments.
 
 use tantivy::directory::{OwnedBytes, RamDirectory};
 use tantivy::index::SegmentComponent;
@@ -66,7 +66,7 @@ impl SegmentBuilder {
         self.documents
     }
 
-    /// Has no document been added?
+    /// Whether no document has been added.
     pub fn is_empty(&self) -> bool {
         self.documents == 0
     }
@@ -87,7 +87,8 @@ impl SegmentBuilder {
     }
 }
 
-/// Concatenates segments, in the given order; no document is dropped. Every byte of them is checked first.
+/// Concatenates segments, in the given order; no document is dropped. Every byte of them is checked
+/// first.
 ///
 /// # Errors
 /// Those of reading a segment, and [`Error::Build`].
@@ -198,8 +199,8 @@ mod tests {
         read(&segment, &directory, component).expect("written")
     }
 
-    /// Building them anew for each search would cost a cold process a fifth of its time. After an update of tantivy, run this
-    /// once with KAPSA_WRITE_STAND_INS set.
+    /// Building them anew for each search would cost a cold process a fifth of its time. After an
+    /// update of tantivy, run this once with KAPSA_WRITE_STAND_INS set.
     #[test]
     #[expect(
         clippy::disallowed_methods,

@@ -1,4 +1,5 @@
-//! Are these bytes of a segment what was written? Whoever owns them answers, part by part, before anything here reads them.
+//! The bytes of a segment, checked against what was written by whoever owns them, part by part,
+//! before anything here reads them.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -6,15 +7,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::{Error, Result};
+use crate::error::{CheckError, Error, Result};
+use crate::guard;
 
 /// Knows what the bytes of one segment should be.
 pub trait Checks: Debug + Send + Sync {
-    /// Checks `range` of the segment's bytes. It is asked before each read, so a second time must be cheap.
+    /// Checks `range` of the segment's bytes. It is asked before each read, so a second time must
+    /// be cheap.
     ///
     /// # Errors
     /// What is wrong with them.
-    fn check(&self, range: Range<usize>) -> Result<(), String>;
+    fn check(&self, range: Range<usize>) -> Result<(), CheckError>;
 
     /// Says that `range` is about to be read; `true` when that made somebody fetch it. Only a hint.
     fn will_read(&self, range: Range<usize>) -> bool {
@@ -25,8 +28,9 @@ pub trait Checks: Debug + Send + Sync {
 
 /// A segment's bytes, or a part of them, and who checks them.
 ///
-/// Bytes made from a [`Bytes`] or a `Vec` are believed as they are: damage in them may give wrong hits, fail with
-/// [`Error::Damaged`] or, rarely, never end. [`verify`](crate::verify) checks such bytes as a whole.
+/// Bytes made from a [`Bytes`] or a `Vec` are believed as they are: damage in them may give wrong
+/// hits, fail with [`Error::Damaged`] or, rarely, never end. [`verify`](crate::verify) checks such
+/// bytes as a whole.
 #[derive(Debug, Clone)]
 pub struct SegmentBytes {
     bytes: Bytes,
@@ -82,7 +86,7 @@ impl SegmentBytes {
             .checks
             .as_ref()
             .map(|checks| checks.check(self.offset + range.start..self.offset + range.end));
-        checked.unwrap_or(Ok(())).map_err(Error::Damaged)
+        checked.unwrap_or(Ok(())).map_err(|cause| guard::failed(Error::Check(cause)))
     }
 
     /// `range`, checked; it must be inside.

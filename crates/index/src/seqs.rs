@@ -1,4 +1,4 @@
-//! Which sequence numbers may a search return?
+//! The sequence numbers that a search may return.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Sequences {
         &self.0
     }
 
-    /// Is `seq` in the set?
+    /// Whether `seq` is in the set.
     #[must_use]
     pub fn contains(&self, seq: u64) -> bool {
         let at = self.0.partition_point(|range| range.end <= seq);

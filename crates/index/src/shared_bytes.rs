@@ -1,4 +1,4 @@
-//! How does tantivy read bytes that somebody else owns, such as a memory map, without a copy?
+//! Gives tantivy bytes that somebody else owns, such as a memory map, without a copy.
 #![allow(unsafe_code)]
 
 use std::ops::Deref;

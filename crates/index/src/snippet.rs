@@ -1,4 +1,4 @@
-//! Where in a text are the words of a query, and which piece of it shows them best?
+//! Finds the words of a query in a text, and the piece of it that shows them best.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! How else may a word of a query be spelt in a text?
+//! Other spellings that a word of a query may have in a text.
 //!
 //! The index keeps words without case and Latin accents. What it keeps apart all the same, and
 //! people do not, is bridged here: a query looks for the other spellings too. Only for ranking: a
@@ -326,7 +326,7 @@ fn composition(last: char, c: char) -> Option<char> {
     }
 }
 
-/// Is `text` one character of a script without spaces?
+/// The character of `text`, if it is a single one of a script without spaces.
 pub(crate) fn lone_character(text: &str) -> Option<char> {
     let mut chars = text.chars();
     let first = chars.next().filter(|&c| is_unspaced(c));

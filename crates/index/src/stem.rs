@@ -1,4 +1,4 @@
-//! What is the stem of an English word, fast?
+//! The stem of an English word, fast.
 
 use tantivy::tokenizer::{RawTokenizer, Stemmer, TokenFilter, TokenStream, Tokenizer};
 

@@ -1,4 +1,4 @@
-//! How is a record searched that is not in a segment yet?
+//! The records that are not in a segment yet, in a form that can be searched.
 //!
 //! A tail document keeps a 64-bit hash of each term instead of the term: the tail holds a few
 //! hundred documents, so two of their terms sharing a hash is not a case worth bytes.
@@ -25,8 +25,9 @@ impl TermHash {
 
 /// A record that is not in a segment yet. Cloning is cheap.
 ///
-/// The tail is read in full by every query: keep it to a few hundred records. Only words that may be the query's are
-/// taken apart, so that reading costs little more than finding where words begin.
+/// The tail is read in full by every query: keep it to a few hundred records. Only words that may
+/// be the query's are taken apart, so that reading costs little more than finding where words
+/// begin.
 #[derive(Debug, Clone)]
 pub struct TailDoc(Arc<Held>);
 

@@ -1,4 +1,4 @@
-//! Which documents of the tail score best, by the same rules as in a segment?
+//! Finds the documents of the tail that score best, by the same rules as in a segment.
 
 use tantivy::query::Bm25Weight;
 

@@ -1,15 +1,17 @@
-//! Which bytes of a term dictionary does looking up a term read, and are they sound?
+//! Checks the bytes of a term dictionary that looking up a term reads.
 //!
-//! tantivy takes the whole dictionary of a field as one slice and reads a few dozen bytes of it for each look-up. So this
-//! goes the way itself, through the nodes of the automaton and to the entry of the term, and has each of them checked before
-//! it reads it; afterwards tantivy may look up the same term. What tantivy 0.27 writes, for each field (`tantivy::termdict`):
+//! tantivy takes the whole dictionary of a field as one slice and reads a few dozen bytes of it for
+//! each look-up. So this goes the way itself, through the nodes of the automaton and to the entry
+//! of the term, and has each of them checked before it reads it; afterwards tantivy may look up the
+//! same term. What tantivy 0.27 writes, for each field (`tantivy::termdict`):
 //!
 //! ```text
 //! automaton  from a term to its ordinal (crate tantivy-fst)
 //! store      8 length of the block heads, 8 number of terms, block heads, packed entries
 //! footer     8 length of the store, 4 version, 4 kind of dictionary
 //! ```
-//! A block head, for 256 terms each: offset of their packed entries, the first entry, the widths of the packed fields.
+//! A block head, for 256 terms each: offset of their packed entries, the first entry, the widths of
+//! the packed fields.
 
 use std::ops::Range;
 
@@ -33,7 +35,8 @@ const PACKED_READ_BYTES: usize = 8;
 const INDEXED_TRANSITIONS: usize = 32;
 /// Address of the node without transitions, which is not stored.
 const NO_NODE: CompiledAddr = 0;
-/// At each end of an automaton so many bytes are not nodes: version and type, number of terms and address of the root.
+/// At each end of an automaton so many bytes are not nodes: version and type, number of terms and
+/// address of the root.
 const FST_END_BYTES: usize = 16;
 /// Most nodes are not longer.
 const NODE_BYTES_USUAL: usize = 64;
@@ -57,8 +60,9 @@ struct Automaton {
 }
 
 impl Terms {
-    /// The terms of `field` in `file`, which tantivy reads as `slice`; none when no document has the field. When this has
-    /// returned, every byte that tantivy reads to open them has been checked.
+    /// The terms of `field` in `file`, which tantivy reads as `slice`; none when no document has
+    /// the field. When this has returned, every byte that tantivy reads to open them has been
+    /// checked.
     pub(crate) fn open(file: SegmentBytes, slice: &FileSlice, field: Field) -> Result<Terms> {
         let dictionary = CompositeFile::open(slice).map_err(damaged)?.open_read(field);
         let automaton =
@@ -100,7 +104,8 @@ impl Automaton {
         })
     }
 
-    /// Where in the file the node is that ends at `address`, as far as `len` bytes of it. An empty node has no bytes.
+    /// Where in the file the node is that ends at `address`, as far as `len` bytes of it. An empty
+    /// node has no bytes.
     fn place(&self, address: CompiledAddr, len: usize) -> Range<usize> {
         let end = if address == NO_NODE { self.start } else { self.start + address + 1 };
         end.saturating_sub(len).max(self.start)..end
@@ -121,7 +126,8 @@ impl Automaton {
         start..start + BLOCK_HEAD_BYTES
     }
 
-    /// How the entry of a term is packed, by the `head` of its block. The first entry of a block is in the head.
+    /// How the entry of a term is packed, by the `head` of its block. The first entry of a block is
+    /// in the head.
     fn entry(&self, ordinal: usize, head: &[u8]) -> TermEntry {
         let bits = [36, 37, 38].map(|at| usize::from(head[at]));
         let first = TermInfo {
@@ -147,7 +153,8 @@ impl Automaton {
 
 /// An entry of the store.
 struct TermEntry {
-    /// Where in the file it is packed, with what tantivy reads beside it; empty for the first of a block.
+    /// Where in the file it is packed, with what tantivy reads beside it; empty for the first of a
+    /// block.
     place: Range<usize>,
     /// Bits before it at its place.
     shift: usize,
@@ -188,7 +195,8 @@ fn bits_at(bytes: &[u8], at: usize, width: usize) -> usize {
     (u64::from_le_bytes(word) >> (at % 8) & ((1 << width) - 1)) as usize
 }
 
-/// A look-up on its way. When it is done, every byte that tantivy reads to look up the term has been checked.
+/// A look-up on its way. When it is done, every byte that tantivy reads to look up the term has
+/// been checked.
 pub(crate) struct LookUp<'a> {
     terms: &'a Terms,
     /// What is left of the term.
@@ -260,8 +268,8 @@ impl LookUp<'_> {
     }
 }
 
-/// Brings look-ups to their end, all side by side: each asks for what it needs next before the first of them waits for it,
-/// so that the disk has them all to do at once.
+/// Brings look-ups to their end, all side by side: each asks for what it needs next before the
+/// first of them waits for it, so that the disk has them all to do at once.
 pub(crate) fn finish(look_ups: &mut [LookUp<'_>]) -> Result<()> {
     let mut waiting: Vec<&mut LookUp<'_>> =
         look_ups.iter_mut().filter(|look_up| !look_up.is_done()).collect();
@@ -281,8 +289,9 @@ pub(crate) fn finish(look_ups: &mut [LookUp<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Length of the node that ends with `head`, or a little more. It lies before its head, which says: whether it has one
-/// transition or any number, the number if it does not fit in the state byte, and the widths of addresses and outputs.
+/// Length of the node that ends with `head`, or a little more. It lies before its head, which says:
+/// whether it has one transition or any number, the number if it does not fit in the state byte,
+/// and the widths of addresses and outputs.
 fn node_len(head: &[u8]) -> usize {
     let at = |from_end: usize| usize::from(head[head.len() - 1 - from_end]);
     let state = at(0);
@@ -340,6 +349,7 @@ mod tests {
 
     use super::*;
     use crate::directory::dictionary_file;
+    use crate::error::CheckError;
     use crate::schema::{TERMS, TEXT};
     use crate::segment_bytes::Checks;
 
@@ -348,7 +358,7 @@ mod tests {
     struct Notes(Mutex<Vec<Range<usize>>>);
 
     impl Checks for Notes {
-        fn check(&self, range: Range<usize>) -> Result<(), String> {
+        fn check(&self, range: Range<usize>) -> std::result::Result<(), CheckError> {
             self.0.lock().expect("one thread").push(range);
             Ok(())
         }
@@ -389,7 +399,8 @@ mod tests {
         dictionary.get(term).expect("in memory")
     }
 
-    /// Terms that make nodes of every form: one or many transitions, next to each other or far, with and without outputs.
+    /// Terms that make nodes of every form: one or many transitions, next to each other or far,
+    /// with and without outputs.
     fn terms() -> BTreeSet<Vec<u8>> {
         let mut terms: BTreeSet<Vec<u8>> =
             (0..=255).flat_map(|byte| [vec![byte], vec![7, byte, byte]]).collect();

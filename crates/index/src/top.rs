@@ -1,4 +1,4 @@
-//! Which are the best `k` so far, and what must another reach to be among them?
+//! The best `k` so far, and what another must reach to be among them.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,8 +1,10 @@
-//! What do branches cost? A capsule with many of them beside one with as many records on `main` alone.
+//! Measures what branches cost: a capsule with many of them beside one with as many records on
+//! `main` alone.
 //!
-//! `cargo run --release -p kapsa-memory --example branches -- [BRANCHES] [RECORDS_EACH] [MERGED] [FOLDER]`, by default 10,000, 100, 10,000
-//! and a temporary folder; a folder that is given keeps `many.kapsa` and `one.kapsa`, for measuring whole processes.
-//! Each measured thing is done in turns in both capsules; medians and their ratio are printed.
+//! `cargo run --release -p kapsa-memory --example branches -- [BRANCHES] [RECORDS_EACH] [MERGED]
+//! [FOLDER]`, by default 10,000, 100, 10,000 and a temporary folder; a folder that is given keeps
+//! `many.kapsa` and `one.kapsa`, for measuring whole processes. Each measured thing is done in
+//! turns in both capsules; medians and their ratio are printed.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! Everything the command line does, from a program: put, revise, find, look back, forget, check, keep small.
-//! `cargo run -p kapsa-memory --example remember`
+//! Everything the command line does, from a program: put, revise, find, look back, forget, check,
+//! keep small. `cargo run -p kapsa-memory --example remember`
 
 use std::error::Error;
 use std::time::{SystemTime, UNIX_EPOCH};

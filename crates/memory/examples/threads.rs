@@ -1,4 +1,4 @@
-//! How many durable puts a second do 16 threads make on one writer, and how many does one?
+//! Measures how many durable puts a second 16 threads make on one writer, and how many one makes.
 //!
 //! `cargo run --release -p kapsa-memory --example threads [THREADS] [SECONDS] [ROUNDS]`
 

@@ -1,6 +1,8 @@
-//! What can go wrong with a memory, told with the record, URI or place at fault.
+//! What can go wrong with a memory; each error names the record, URI or place at fault.
 
 use std::path::PathBuf;
+
+use kapsa_capsule::Error as CapsuleError;
 
 use crate::records::uri::Uri;
 
@@ -23,7 +25,7 @@ pub enum Error {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// Text that is no logical URI.
+    /// Text that is not a logical URI.
     #[error("invalid URI `{uri}`: {reason}")]
     InvalidUri {
         /// What was given.
@@ -52,7 +54,7 @@ pub enum Error {
         name: String,
     },
     /// No checkpoint, sequence or time is meant by this.
-    #[error("`{text}` is no checkpoint, sequence or time on {branch}: {reason}")]
+    #[error("`{text}` is not a checkpoint, sequence or time on {branch}: {reason}")]
     UnknownAsOf {
         /// What was asked for.
         text: String,
@@ -81,7 +83,7 @@ pub enum Error {
     #[error("no vectors: {0}")]
     Embedding(kapsa_model::EmbedError),
     /// A search by meaning alone where nothing has vectors.
-    #[error("nothing here has vectors of the model")]
+    #[error("no record here has vectors of this model")]
     NoVectors,
     /// A stored record that cannot be decoded.
     #[error("record {sequence} is damaged: {reason}")]
@@ -109,13 +111,13 @@ pub enum Error {
         reason: String,
     },
     /// Something is where a result was to go.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     TargetExists {
         /// Where.
         path: PathBuf,
     },
     /// A name that no mount can have.
-    #[error("`{name}` is no name for a mount: 1 to 64 letters, digits, `-` and `_`")]
+    #[error("`{name}` is not a mount name: use 1 to 64 letters, digits, `-` and `_`")]
     InvalidMountName {
         /// The name given, cut when it is long.
         name: String,
@@ -140,8 +142,8 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
-    /// What was to be imported is no whole capsule.
-    #[error("it is no capsule that can be relied on: {problems}")]
+    /// What was to be imported is not a whole capsule.
+    #[error("the capsule failed its verification: {problems}")]
     VerificationFailed {
         /// What was found.
         problems: String,
@@ -160,8 +162,29 @@ impl From<kapsa_index::Error> for Error {
     fn from(error: kapsa_index::Error) -> Error {
         match error {
             kapsa_index::Error::QueryTooLong { max, .. } => Error::QueryTooLong { limit: max },
+            kapsa_index::Error::Check(cause) => match cause.downcast_ref() {
+                Some(cause) => Error::Capsule(capsule_error(cause)),
+                None => Error::Index(kapsa_index::Error::Check(cause)),
+            },
             other => Error::Index(other),
         }
+    }
+}
+
+/// What a capsule reported of its bytes, which the index has shared with others.
+fn capsule_error(cause: &CapsuleError) -> CapsuleError {
+    match cause {
+        CapsuleError::Unreadable { path, offset, source } => {
+            let source = source.raw_os_error().map_or_else(
+                || std::io::Error::new(source.kind(), source.to_string()),
+                std::io::Error::from_raw_os_error,
+            );
+            CapsuleError::Unreadable { path: path.clone(), offset: *offset, source }
+        }
+        CapsuleError::Corrupt { path, offset, what } => {
+            CapsuleError::Corrupt { path: path.clone(), offset: *offset, what: what.clone() }
+        }
+        other => CapsuleError::Corrupt { path: PathBuf::new(), offset: 0, what: other.to_string() },
     }
 }
 

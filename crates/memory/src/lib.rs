@@ -1,8 +1,9 @@
 //! A memory for agents on top of one capsule file: records under logical URIs, revisions, search.
-//! Knows no network, terminal, environment or wall clock: a clock and the writer's name are passed in.
+//! Knows no network, terminal, environment or wall clock: a clock and the writer's name are passed
+//! in.
 //!
-//! A [`Writer`] puts, revises and forgets records; each call is one commit, durable when it returns. A [`Reader`] sees the
-//! capsule at one moment and is never blocked.
+//! A [`Writer`] puts, revises and forgets records; each call is one commit, durable when it
+//! returns. A [`Reader`] sees the capsule at one moment and is never blocked.
 //!
 //! ```
 //! use kapsa_memory::{FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, create};
@@ -14,8 +15,8 @@
 //!
 //! let mut writer = Writer::open(&path, options)?;
 //! let first = writer.put(NewRecord::text("The staging database listens on port 5433."))?;
-//! let fact = NewRecord { uri: Some(first.uri.clone()), ..NewRecord::text("The staging database moved to port 5434.") };
-//! writer.put(fact)?; // a new revision of the same URI
+//! let moved = NewRecord::text("The staging database moved to port 5434.");
+//! writer.put(NewRecord { uri: Some(first.uri.clone()), ..moved })?; // a new revision of the URI
 //!
 //! let reader = Reader::open(&path)?;
 //! let found = reader.find(&FindRequest::new("which port does the staging database use?"))?;
@@ -75,9 +76,11 @@ pub use view::as_of::AsOf;
 pub use view::checkpoints::Checkpoint;
 pub use view::raw::{RawView, ScanFilter, Wanted};
 pub use view::vectors::Coverage;
-pub use write::ahead::{NewVectors, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, is_small_put};
+pub use write::ahead::{
+    NewVectors, SMALL_PUT_BYTES_MAX, SMALL_PUT_RECORDS_MAX, is_small_put, left_without_vectors,
+};
 pub use write::batch::Batch;
-pub use write::embedding::{EmbedReport, EmbedRequest, embed, uncovered_since};
+pub use write::embedding::{EmbedReport, EmbedRequest, embed};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX,
     SMALL_MERGE_SEGMENTS, optimize,

@@ -1,4 +1,4 @@
-//! What does an embedder turn texts into, and how is a text cut into passages? Runs no model.
+//! What an embedder turns texts into, and how a text is cut into passages. Runs no model.
 
 use std::fmt;
 use std::ops::Range;
@@ -35,12 +35,14 @@ impl Pooling {
     }
 }
 
-/// A model and how it is used. Vectors of two models that differ in anything here are never compared.
+/// A model and how it is used. Vectors of two models that differ in anything here are never
+/// compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     /// For people, such as `paraphrase-MiniLM-L3-v2-int8` or `ollama/nomic-embed-text`.
     pub name: String,
-    /// BLAKE3 of the weights and the vocabulary; for a service, of its kind, the model's name and what else is known.
+    /// BLAKE3 of the weights and the vocabulary; for a service, of its kind, the model's name and
+    /// what else is known.
     pub hash: [u8; 32],
     /// Numbers in a vector, at most [`DIMENSION_MAX`].
     pub dimension: u32,
@@ -90,10 +92,12 @@ pub trait Embedder: Send + Sync {
     /// One vector of [`Model::dimension`] numbers and Euclidean length 1 for each text, in order.
     ///
     /// # Errors
-    /// When the model cannot be read or the service does not answer; then there is no vector at all.
+    /// When the model cannot be read or the service does not answer; then there is no vector at
+    /// all.
     fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The passages, as ranges of bytes, that a text is cut into before it is embedded. They overlap and cover every word.
+    /// The passages, as ranges of bytes, that a text is cut into before it is embedded. They
+    /// overlap and cover every word.
     fn passages(&self, text: &str) -> Vec<Range<usize>> {
         cut(text, &about_tokens(text), PIECES_MAX, PIECES_MAX / 8)
     }
@@ -113,8 +117,9 @@ pub struct Piece {
     pub tokens: usize,
 }
 
-/// Cuts a text into passages of at most `most` tokens, each of which begins with about `overlap` tokens of the previous
-/// one. A passage ends at the end of a line or of a sentence if there is one in its last third.
+/// Cuts a text into passages of at most `most` tokens, each of which begins with about `overlap`
+/// tokens of the previous one. A passage ends at the end of a line or of a sentence if there is one
+/// in its last third.
 #[must_use]
 pub fn cut(text: &str, pieces: &[Piece], most: usize, overlap: usize) -> Vec<Range<usize>> {
     let mut passages = Vec::new();

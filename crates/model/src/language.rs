@@ -1,7 +1,7 @@
-//! What is a language model asked, and what does it answer? The interface only.
+//! What a language model is asked, and what it answers. The interface only.
 //!
-//! A [`ChatRequest`] holds the whole conversation; a [`LanguageModel`] returns what comes next. The caller keeps the
-//! conversation and runs the tools.
+//! A [`ChatRequest`] holds the whole conversation; a [`LanguageModel`] returns what comes next. The
+//! caller keeps the conversation and runs the tools.
 
 mod json;
 mod scripted;
@@ -32,8 +32,8 @@ pub trait LanguageModel: Send + Sync {
     /// What the model says next. Nothing is sent before the future is polled.
     ///
     /// # Errors
-    /// [`ModelError`] of any kind. A reply that was cut off is one of [`ModelErrorKind::BadReply`]: half an answer is never
-    /// returned as a whole one.
+    /// [`ModelError`] of any kind. A cut-off reply is a [`ModelErrorKind::BadReply`]: half an answer
+    /// is never returned as a whole one.
     fn complete<'a>(
         &'a self,
         request: &'a ChatRequest,
@@ -223,12 +223,12 @@ impl ModelError {
     }
 }
 
-/// One JSON value from a model, and the tokens used. After a reply without one the model is asked once more, with what
-/// was wrong.
+/// One JSON value from a model, and the tokens used. After a reply without one the model is asked
+/// once more, with what was wrong.
 ///
 /// # Errors
-/// As [`LanguageModel::complete`]; [`ModelErrorKind::BadReply`] when the second reply is not JSON either. The usage of an
-/// error is that of both requests.
+/// As [`LanguageModel::complete`]; [`ModelErrorKind::BadReply`] when the second reply is not JSON
+/// either. The usage of an error is that of both requests.
 pub async fn complete_json(
     model: &dyn LanguageModel,
     request: &ChatRequest,
@@ -252,9 +252,9 @@ pub async fn complete_json(
     }
 }
 
-/// The request again, with what was wrong with the reply. The reply is quoted as a JSON string, so that none of its text
-/// can pass for an instruction. The note joins the user's last message: some models require user and assistant to
-/// alternate.
+/// The request again, with what was wrong with the reply. The reply is quoted as a JSON string, so
+/// that none of its text can pass for an instruction. The note joins the user's last message: some
+/// models require user and assistant to alternate.
 fn repair(request: &ChatRequest, reply: &str, problem: &JsonError) -> ChatRequest {
     let end = (0..=reply.len().min(QUOTE_BYTES_MAX))
         .rev()

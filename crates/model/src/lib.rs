@@ -1,8 +1,8 @@
 //! Knows no provider, network, key, environment, runtime, capsule or search.
 //!
-//! What an embedder and a language model are, as two traits with the types they speak in: an [`Embedder`] turns texts
-//! into vectors, a [`LanguageModel`] continues a conversation. [`ScriptedModel`] answers from a script, for tests and for
-//! trying things out without a provider.
+//! What an embedder and a language model are, as two traits with the types they speak in: an
+//! [`Embedder`] turns texts into vectors, a [`LanguageModel`] continues a conversation.
+//! [`ScriptedModel`] answers from a script, for tests and for trying things out without a provider.
 
 #![deny(
     clippy::disallowed_methods,

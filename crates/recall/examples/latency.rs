@@ -1,8 +1,9 @@
 //! The time of a search by words and meaning: `latency CAPSULE [COUNT]` makes a capsule of COUNT
 //! records (100,000) with synthetic texts, then searches it.
 //!
-//! The passages' vectors are made up, since embedding that many takes minutes; those of the questions are the bundled model's. What is measured
-//! does not depend on the numbers in them. Prints medians of 200 questions, warm, in this process.
+//! The passages' vectors are made up, since embedding that many takes minutes; those of the
+//! questions are the bundled model's. What is measured does not depend on the numbers in them.
+//! Prints medians of 200 questions, warm, in this process.
 
 use std::error::Error;
 use std::path::Path;
@@ -28,7 +29,8 @@ impl Noise {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33
     }
 
-    /// Words by a law like that of natural texts: the `n`th is about `1/n` as frequent as the first.
+    /// Words by a law like that of natural texts: the `n`th is about `1/n` as frequent as the
+    /// first.
     fn text(&mut self, words: usize) -> String {
         let number = |noise: &mut Noise| {
             (20_000f64.powf(noise.next() as f64 / (1u64 << 31) as f64)) as usize

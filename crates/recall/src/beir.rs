@@ -1,4 +1,5 @@
-//! Reads a folder in BEIR's format: `corpus.jsonl`, `queries.jsonl`, and graded judgements in `qrels/test.tsv`.
+//! Reads a folder in BEIR's format: `corpus.jsonl`, `queries.jsonl`, and graded judgements in
+//! `qrels/test.tsv`.
 
 use std::collections::HashMap;
 use std::path::Path;

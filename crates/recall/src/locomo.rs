@@ -115,7 +115,8 @@ fn document(turn: Turn, session: u32, date: &str, time: i64) -> Doc {
     Doc { id, group, speaker: turn.speaker, date: date.to_string(), time: Some(time), text }
 }
 
-/// The turns that an evidence names: `D1:3`, but also `D8:6; D9:17`, `D9:1 D4:4`, `D:11:26` and `D30:05`.
+/// The turns that an evidence names: `D1:3`, but also `D8:6; D9:17`, `D9:1 D4:4`, `D:11:26` and
+/// `D30:05`.
 fn places_in(evidence: &str) -> Vec<Place> {
     let words = evidence.split(|c: char| !c.is_ascii_alphanumeric() && c != ':');
     let place = |word: &str| {

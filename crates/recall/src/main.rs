@@ -1,4 +1,5 @@
-//! Measures how well answers to questions are found: `cargo xtask recall` measures rankers on questions with known answers.
+//! Measures how well answers to questions are found: `cargo xtask recall` measures rankers on
+//! questions with known answers.
 
 mod beir;
 mod collection;
@@ -21,7 +22,8 @@ use rankers::Ranker;
 #[derive(Parser)]
 #[command(name = "recall", bin_name = "cargo xtask recall")]
 struct Arguments {
-    /// Folder of locomo10.json, or the file itself [default: ../shared/data/locomo beside the repository]
+    /// Folder of locomo10.json, or the file itself [default: ../shared/data/locomo beside the
+    /// repository]
     #[arg(long, value_name = "PATH", conflicts_with = "beir")]
     data: Option<PathBuf>,
     /// Folder in BEIR's format, instead of LoCoMo: corpus.jsonl, queries.jsonl, qrels/test.tsv
@@ -33,7 +35,8 @@ struct Arguments {
     /// Only so many questions, taken evenly from all
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
-    /// Show the two halves apart as well (conversations 1 to 5, 6 to 10): tune on one, report the other
+    /// Show the two halves apart as well (conversations 1 to 5, 6 to 10): tune on one, report the
+    /// other
     #[arg(long)]
     halves: bool,
     /// Print JSON

@@ -25,8 +25,8 @@ pub(crate) struct Measures {
 }
 
 impl Measures {
-    /// Measures `ranked`, items best first, against what is relevant (not empty, each item once). An item that is ranked
-    /// again keeps its place in the list but counts only once.
+    /// Measures `ranked`, items best first, against what is relevant (not empty, each item once).
+    /// An item that is ranked again keeps its place in the list but counts only once.
     pub(crate) fn of(ranked: &[usize], relevant: &[Relevant]) -> Measures {
         let mut seen = HashSet::new();
         let gains: Vec<f64> = ranked

@@ -181,7 +181,8 @@ fn json_of_level(level: &Level, parts: &[Part]) -> Value {
     json!({"level": level.name, "rows": rows.collect::<Vec<_>>()})
 }
 
-/// The time that at least `fraction` of the ascending `times` do not exceed, in milliseconds; 0 when there is none.
+/// The time that at least `fraction` of the ascending `times` do not exceed, in milliseconds; 0
+/// when there is none.
 fn milliseconds(times: &[Duration], fraction: f64) -> f64 {
     let rank = (fraction * times.len() as f64).ceil() as usize;
     times.get(rank.max(1) - 1).map_or(0.0, |time| time.as_secs_f64() * 1e3)

@@ -26,7 +26,8 @@ pub(crate) fn is_common(word: &str) -> bool {
     STOP_WORDS.split_ascii_whitespace().any(|common| common == word)
 }
 
-/// A word in lower case without its plainest English endings: plural, `-ing`, `-ed`, `-ly`, and a final `e` or `y`.
+/// A word in lower case without its plainest English endings: plural, `-ing`, `-ed`, `-ly`, and a
+/// final `e` or `y`.
 pub(crate) fn stem(word: &str) -> String {
     if !word.is_ascii() {
         return word.to_string();

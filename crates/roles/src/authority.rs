@@ -37,7 +37,8 @@ impl fmt::Display for Permission {
 /// ```
 /// use kapsa_roles::{AuthorityConfig, Permission};
 ///
-/// let authority = AuthorityConfig::new().autonomous(["qualify_lead"]).forbidden(["sign_contracts"]);
+/// let authority =
+///     AuthorityConfig::new().autonomous(["qualify_lead"]).forbidden(["sign_contracts"]);
 /// assert_eq!(authority.can_act("qualify_lead"), Permission::Autonomous);
 /// assert_eq!(authority.can_act("change_pricing"), Permission::NeedsApproval); // not mentioned
 /// ```

@@ -100,7 +100,7 @@ impl fmt::Display for StepError {
             }
         }
         match &self.unrecorded {
-            Some(error) => write!(f, "; nor could that be recorded: {error}"),
+            Some(error) => write!(f, "; the failure could not be recorded either: {error}"),
             None => Ok(()),
         }
     }

@@ -15,7 +15,9 @@
 //! use kapsa_roles::{AuthorityConfig, Operator, Permission, Role, Text, llm_node};
 //! use serde_json::json;
 //!
-//! let qualify = llm_node("qualify", Text::template("Score: {lead}")).system("You are a lead qualifier.").output("score");
+//! let qualify = llm_node("qualify", Text::template("Score: {lead}"))
+//!     .system("You are a lead qualifier.")
+//!     .output("score");
 //! let model = Arc::new(ScriptedModel::new().rule("Acme", ChatReply::text(r#"{"score": 85}"#)));
 //! let cro = Role::builder("cro", || 1_767_225_600_000_000)
 //!     .soul("You are the CRO. Data-driven.")
@@ -27,7 +29,8 @@
 //! let mut state = json!({"lead": "Acme"}).as_object().unwrap().clone();
 //! block_on(cro.operator("revenue_ops")?.run("qualify", &mut state))?;
 //! assert_eq!(state["score"], json!({"score": 85}));
-//! assert_eq!(model.requests()[0].system, "You are the CRO. Data-driven.\n\nYou are a lead qualifier.");
+//! let system = "You are the CRO. Data-driven.\n\nYou are a lead qualifier.";
+//! assert_eq!(model.requests()[0].system, system);
 //! assert_eq!(cro.can_act("sign_contracts"), Permission::Forbidden);
 //! # Ok::<(), kapsa_roles::RoleError>(())
 //! ```

@@ -41,7 +41,11 @@ pub struct Node {
 /// let qualify = llm_node("qualify", Text::template("Score: {lead}"))
 ///     .system("You are a lead qualifier.")
 ///     .model("sonnet")
-///     .scope(MemoryScope::new().domain("revenue").entity(Text::with(|state| text_at(state, "company"))))
+///     .scope(
+///         MemoryScope::new()
+///             .domain("revenue")
+///             .entity(Text::with(|state| text_at(state, "company"))),
+///     )
 ///     .output("score");
 /// ```
 pub fn llm_node(name: impl Into<String>, prompt: impl Into<Text>) -> Node {
@@ -137,7 +141,7 @@ impl Node {
         }
         if self.temperature.is_some_and(|temperature| !(0.0..f32::INFINITY).contains(&temperature))
         {
-            return Some("a temperature is a number from 0".to_owned());
+            return Some("a temperature must not be negative".to_owned());
         }
         match &self.tools {
             None if self.steps_max.is_some() => {

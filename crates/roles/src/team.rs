@@ -72,7 +72,11 @@ impl RoleMemory for AgentMemory {
 /// let clock = || 1_767_225_600_000_000;
 /// let team = TeamMemories::new(clock);
 /// let model = ScriptedModel::new().rule("", ChatReply::text("Hello."));
-/// let shared = Shared { model: Some(Arc::new(model)), memories: Some(Arc::new(team.clone())), ..Shared::default() };
+/// let shared = Shared {
+///     model: Some(Arc::new(model)),
+///     memories: Some(Arc::new(team.clone())),
+///     ..Shared::default()
+/// };
 /// let runtime = RoleRuntime::new([Role::builder("cro", clock).build()?], &shared)?;
 /// let cro = runtime.role("cro")?;
 /// block_on(cro.respond("hello"))?;

@@ -66,7 +66,8 @@ pub(super) fn quoted(names: &[String]) -> String {
 /// use serde_json::json;
 ///
 /// let state = json!({"lead": {"name": "Acme"}});
-/// let text = Template::new(r#"Score {lead.name} as {"score": 0}."#).render(state.as_object().unwrap())?;
+/// let template = Template::new(r#"Score {lead.name} as {"score": 0}."#);
+/// let text = template.render(state.as_object().unwrap())?;
 /// assert_eq!(text, r#"Score Acme as {"score": 0}."#);
 /// # Ok::<(), kapsa_roles::MissingKeys>(())
 /// ```

@@ -58,10 +58,13 @@ impl From<&str> for ToolError {
 /// use kapsa_roles::function_tool;
 /// use serde_json::json;
 ///
-/// let parameters = json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
-/// let port = function_tool("port", "The port of a service.", parameters, |arguments| match arguments["name"].as_str() {
-///     Some("staging") => Ok("5433".to_owned()),
-///     _ => Err("no such service".into()),
+/// let properties = json!({"name": {"type": "string"}});
+/// let parameters = json!({"type": "object", "properties": properties, "required": ["name"]});
+/// let port = function_tool("port", "The port of a service.", parameters, |arguments| {
+///     match arguments["name"].as_str() {
+///         Some("staging") => Ok("5433".to_owned()),
+///         _ => Err("no such service".into()),
+///     }
 /// });
 /// assert_eq!(port.spec().name, "port");
 /// ```

@@ -23,19 +23,36 @@ pub type Warn = Box<dyn Fn(&'static str, &Error) + Send + Sync>;
 /// use kapsa_runs::{NewOutput, NewTask, Role, RunConfig, RunId, RunMemory, RunStore, TaskId};
 ///
 /// let folder = tempfile::tempdir()?;
-/// let store = RunStore::branches(&folder.path().join("memory.kapsa"), WriteOptions::new(|| 1_767_225_600_000_000));
+/// let path = folder.path().join("memory.kapsa");
+/// let store = RunStore::branches(&path, WriteOptions::new(|| 1_767_225_600_000_000));
 /// let config = RunConfig { enabled: true, ..RunConfig::default() };
-/// let memory = RunMemory::new(config, store, Box::new(|step, error| eprintln!("memory: {step}: {error}")));
+/// let memory = RunMemory::new(
+///     config,
+///     store,
+///     Box::new(|step, error| eprintln!("memory: {step}: {error}")),
+/// );
 ///
-/// let (run, first, second) = (RunId::parse("17")?, TaskId::parse("task-1")?, TaskId::parse("task-2")?);
+/// let run = RunId::parse("17")?;
+/// let (first, second) = (TaskId::parse("task-1")?, TaskId::parse("task-2")?);
+/// let titled = |title: &str| NewTask { title: title.into(), ..NewTask::default() };
 /// memory.start(&run, &Default::default());
-/// memory.start_task(&run, &first, &NewTask { title: "Choose the port".into(), ..NewTask::default() });
-/// let text = "Decided: the service listens on port 5433.".to_string();
-/// memory.record(&run, NewOutput { task: Some(first), role: Role::builder(), text, confidence: Some(0.9), agent: String::new() });
+/// memory.start_task(&run, &first, &titled("Choose the port"));
+/// memory.record(
+///     &run,
+///     NewOutput {
+///         task: Some(first),
+///         role: Role::builder(),
+///         text: "Decided: the service listens on port 5433.".into(),
+///         confidence: Some(0.9),
+///         agent: String::new(),
+///     },
+/// );
 ///
-/// memory.start_task(&run, &second, &NewTask { title: "Write the client for the service's port".into(), ..NewTask::default() });
-/// let context = memory.context(&run, Some(&second), &Role::builder()).and_then(|context| context.text());
-/// assert!(context.is_some_and(|text| text.contains("[task-1 builder] Choose the port: Decided: the service listens on port 5433.")));
+/// memory.start_task(&run, &second, &titled("Write the client for the service's port"));
+/// let context = memory.context(&run, Some(&second), &Role::builder());
+/// let text = context.and_then(|context| context.text()).unwrap_or_default();
+/// let decided = "[task-1 builder] Choose the port: Decided: the service listens on port 5433.";
+/// assert!(text.contains(decided));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RunMemory {

@@ -91,7 +91,8 @@ impl Layer {
 ///     .with(Layer::Role, Some("You build one task."))
 ///     .with(Layer::Plan, None)
 ///     .render();
-/// assert_eq!(prompt, "# Role\n\nYou build one task.\n\n# Sibling memory\n\n[task-1 builder] the port is 5433\n");
+/// let memory = "# Sibling memory\n\n[task-1 builder] the port is 5433\n";
+/// assert_eq!(prompt, format!("# Role\n\nYou build one task.\n\n{memory}"));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptLayers {

@@ -294,16 +294,24 @@ impl RunStore {
         let stored = reader.map_or(Ok(0), |reader| outputs(&reader, None))?;
         let why =
             finish.summary.clone().filter(|summary| finish.failed && !summary.trim().is_empty());
-        if let (Some(text), true) = (why, stored > 0) {
-            let (task, role) = (Some(task.clone()), Role::parse("summary")?);
-            let output =
-                NewOutput { task, role, text, confidence: Some(1.0), agent: finish.by.clone() };
-            return Ok(Some(self.put_output(run, output, false)?));
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        if let Some(text) = why {
+            let output = |role, text| NewOutput {
+                task: Some(task.clone()),
+                role,
+                text,
+                confidence: Some(1.0),
+                agent: finish.by.clone(),
+            };
+            if let (0, Some(built)) = (stored, given(&finish.text)) {
+                self.put_output(run, output(Role::builder(), built), false)?;
+            }
+            let summary = output(Role::parse("summary")?, text);
+            return Ok(Some(self.put_output(run, summary, false)?));
         }
         if stored > 0 {
             return Ok(None);
         }
-        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
         let plan = || -> Result<Option<String>> {
             let Some(reader) = self.layout.run(run)? else { return Ok(None) };
             Ok(newest_plan_of(&reader, Some(task))?.map(|plan| plan.text))

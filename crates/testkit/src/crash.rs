@@ -9,7 +9,8 @@ use crate::random::Random;
 
 /// Up to so many unsynced pieces, every subset of them is tried.
 pub const SUBSET_BITS_MAX: usize = 10;
-/// With more pieces: every prefix, every single one alone, every single one missing, and so many random subsets.
+/// With more pieces: every prefix, every single one alone, every single one missing, and so many
+/// random subsets.
 pub const SUBSETS_SAMPLED: usize = 256;
 
 /// One state the disk may be left in.
@@ -36,14 +37,16 @@ struct Step {
     piece: Piece,
     /// On disk for certain; else it may be there or not.
     settled: bool,
-    /// Left by a failed sync: no later sync brings it to the disk, and nobody knows whether that one did.
+    /// Left by a failed sync: no later sync brings it to the disk, and nobody knows whether that
+    /// one did.
     limbo: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 struct File {
     durable: Vec<u8>,
-    /// What was done since, in order. Settled steps are kept only while one in limbo comes before them.
+    /// What was done since, in order. Settled steps are kept only while one in limbo comes before
+    /// them.
     steps: Vec<Step>,
 }
 
@@ -56,8 +59,8 @@ struct Medium {
     mark: Option<usize>,
 }
 
-/// Calls `each` with every state that the disk may be left in, when it held `files` and the power fails after any
-/// number of `operations` from `from` on. Returns how many there were.
+/// Calls `each` with every state that the disk may be left in, when it held `files` and the power
+/// fails after any number of `operations` from `from` on. Returns how many there were.
 pub fn crashes(
     files: &BTreeMap<PathBuf, Vec<u8>>,
     operations: &[Operation],
@@ -78,7 +81,8 @@ pub fn crashes(
     count
 }
 
-/// One state, drawn at random, that the disk may be left in when the power fails after all of `operations`.
+/// One state, drawn at random, that the disk may be left in when the power fails after all of
+/// `operations`.
 pub fn one_crash(
     files: &BTreeMap<PathBuf, Vec<u8>>,
     operations: &[Operation],
@@ -155,7 +159,8 @@ impl Medium {
         names
     }
 
-    /// Every state for this point: each prefix of the pending names, and for each the choices of pieces.
+    /// Every state for this point: each prefix of the pending names, and for each the choices of
+    /// pieces.
     fn crash(&self, operations: usize, random: &mut Random, each: &mut dyn FnMut(Crash)) -> u64 {
         let mut count = 0;
         for renamed in 0..=self.pending_names.len() {
@@ -249,7 +254,8 @@ fn pieces(offset: u64, bytes: &[u8]) -> impl Iterator<Item = Piece> {
     })
 }
 
-/// What became of `count` pieces: every subset where they are few, else the telling ones; and each one as garbage.
+/// What became of `count` pieces: every subset where they are few, else the telling ones; and each
+/// one as garbage.
 fn choices(count: usize, random: &mut Random) -> Vec<Vec<Fate>> {
     let fate = |written: bool| if written { Fate::Written } else { Fate::Missing };
     let of = |written: &dyn Fn(usize) -> bool| {

@@ -79,19 +79,22 @@ pub enum Failure {
     SyncDrops(i32),
     /// A read fails with this error number.
     ReadRefused(i32),
-    /// A write, a sync, a cut or a change of names does nothing and panics, as a bug under the store could.
+    /// A write, a sync, a cut or a change of names does nothing and panics, as a bug under the
+    /// store could.
     Panics,
 }
 
 /// How a disk deceives whoever writes to it.
 ///
-/// A store on an honest disk that leaves out a step does to the bytes what a store that takes every step does on a disk
-/// that lies about this one. So the tests of the tests need no branch in the store: they run on such a disk, and must notice.
+/// A store on an honest disk that leaves out a step does to the bytes what a store that takes every
+/// step does on a disk that lies about this one. So the tests of the tests need no branch in the
+/// store: they run on such a disk, and must notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// A sync does nothing.
     SyncDoesNothing,
-    /// What is written to the pages before the log right after a sync reaches the medium before what that sync was for.
+    /// What is written to the pages before the log right after a sync reaches the medium before
+    /// what that sync was for.
     PointerBeforeSync,
     /// A write that was done in part is reported as done.
     ShortWriteHidden,
@@ -161,7 +164,8 @@ impl Failure {
     }
 }
 
-/// Which operations go wrong: of those that `failure` can befall, counted from 0 since the fault was set.
+/// Which operations go wrong: of those that `failure` can befall, counted from 0 since the fault
+/// was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The first.
@@ -233,7 +237,8 @@ impl State {
         matches!(self.operations.last(), Some(Operation::SetLen { file: cut, .. }) if *cut == file)
     }
 
-    /// Does `operation` and puts the sync of `file` that came right before it, if one did, after it.
+    /// Does `operation` and puts the sync of `file` that came right before it, if one did, after
+    /// it.
     fn perform_before_sync(&mut self, file: usize, operation: Operation) {
         let sync = Operation::Sync { file };
         let overtakes = self.last_is(&sync);
@@ -310,8 +315,8 @@ impl Disk {
         disk
     }
 
-    /// The disk as another process finds it when the writer is killed after `operations` on a disk that held `files`:
-    /// everything written is in the cache, synced or not.
+    /// The disk as another process finds it when the writer is killed after `operations` on a disk
+    /// that held `files`: everything written is in the cache, synced or not.
     #[must_use]
     pub fn after(files: &BTreeMap<PathBuf, Vec<u8>>, operations: &[Operation]) -> Disk {
         let disk = Disk::with_files(files);

@@ -1,6 +1,7 @@
 //! Numbers that look random and come back the same for the same seed.
 
-/// xorshift64*, by S. Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled" (2016).
+/// xorshift64*, by S. Vigna, "An experimental exploration of Marsaglia's xorshift generators,
+/// scrambled" (2016).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

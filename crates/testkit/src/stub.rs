@@ -1,5 +1,5 @@
-//! An HTTP/1.1 server in this process that answers by a script and records what it was asked: the one stand-in for
-//! services that run models. Knows no protocol above HTTP with JSON bodies.
+//! An HTTP/1.1 server in this process that answers by a script and records what it was asked: the
+//! one stand-in for services that run models. Knows no protocol above HTTP with JSON bodies.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

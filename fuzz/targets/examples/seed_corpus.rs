@@ -1,4 +1,5 @@
-//! Writes the inputs that fuzzing begins with to `fuzz/corpus/`. Run it when a target reads its bytes in another way.
+//! Writes the inputs that fuzzing begins with to `fuzz/corpus/`. Run it when a target reads its
+//! bytes in another way.
 
 use std::path::Path;
 use std::{fs, io};

@@ -70,7 +70,8 @@ impl<'a> Patient<'a> {
         }
     }
 
-    /// A field of `bytes` bytes: the header's, a commit pointer's, a frame's, or one in the first 1,024 bytes of a payload.
+    /// A field of `bytes` bytes: the header's, a commit pointer's, a frame's, or one in the first
+    /// 1,024 bytes of a payload.
     fn field(&self, input: &mut Input<'_>, bytes: usize) -> usize {
         let place = self.place(input);
         place + usize::from(input.byte()) % (1024 / bytes) * bytes
@@ -91,7 +92,8 @@ impl<'a> Patient<'a> {
         }
     }
 
-    /// A small number, a frame's offset or end, a length of the file, a number near a limit, or any.
+    /// A small number, a frame's offset or end, a length of the file, a number near a limit, or
+    /// any.
     fn number(&self, input: &mut Input<'_>) -> u64 {
         let choice = input.byte();
         let frames = &self.sample.frames;
@@ -138,7 +140,8 @@ impl<'a> Patient<'a> {
         self.write(slot, &pointer);
     }
 
-    /// Without a commit pointer the walk over commits begins where it is left, or at the start of the log.
+    /// Without a commit pointer the walk over commits begins where it is left, or at the start of
+    /// the log.
     fn drop_pointers(&mut self, input: &mut Input<'_>) {
         let which = input.byte();
         for (_, slot) in

@@ -1,7 +1,8 @@
-//! Which bytes of a capsule depend on which others: the sums and hashes of `docs/format.md`, from that document alone.
+//! Which bytes of a capsule depend on which others: the sums and hashes of `docs/format.md`, from
+//! that document alone.
 //!
-//! [`repair`] makes them match again after an edit, from the innermost outwards, so that the edit is not refused by a
-//! checksum before anybody looks at it.
+//! [`repair`] makes them match again after an edit, from the innermost outwards, so that the edit
+//! is not refused by a checksum before anybody looks at it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -57,7 +58,8 @@ pub(crate) fn frames_of(file: &[u8]) -> Vec<usize> {
     frames
 }
 
-/// Makes every sum and hash of `file` match its bytes again; `frames` are the offsets of its frames, ascending.
+/// Makes every sum and hash of `file` match its bytes again; `frames` are the offsets of its
+/// frames, ascending.
 pub(crate) fn repair(file: &mut [u8], frames: &[usize], skipped: u8) {
     if file.len() < LOG_START {
         return;
@@ -219,7 +221,8 @@ fn payload_of(file: &[u8], offset: usize) -> Range<usize> {
     start..start.saturating_add(len).min(file.len())
 }
 
-/// Recomputes the sums in the head of a segment's payload that lies at `payload_offset`; returns the one that its manifest entry holds.
+/// Recomputes the sums in the head of a segment's payload that lies at `payload_offset`; returns
+/// the one that its manifest entry holds.
 fn repair_segment(payload: &mut [u8], payload_offset: usize) -> Option<u64> {
     if payload.len() < 24 {
         return None;

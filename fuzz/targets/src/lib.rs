@@ -1,8 +1,8 @@
-//! What must hold for any bytes that a stranger may have written: one function for each reader of such bytes; it panics
-//! when a promise is broken.
+//! What must hold for any bytes that a stranger may have written: one function for each reader of
+//! such bytes; it panics when a promise is broken.
 //!
-//! The same functions run under libFuzzer (`fuzz/`), where hangs and large allocations are found by its limits, and in
-//! `cargo test` over the inputs kept in `fuzz/corpus/`.
+//! The same functions run under libFuzzer (`fuzz/`), where hangs and large allocations are found by
+//! its limits, and in `cargo test` over the inputs kept in `fuzz/corpus/`.
 
 mod capsule_raw;
 mod capsule_structured;

@@ -25,8 +25,8 @@ const SNIPPET_CHARS: usize = 30;
 /// Memory-backed where there is such a folder: no record is worth a disk's sync.
 const MEMORY_FOLDER: &str = "/dev/shm";
 
-/// The first byte says whether the records are indexed before they are read again; then come the records, each after its
-/// length in two bytes.
+/// The first byte says whether the records are indexed before they are read again; then come the
+/// records, each after its length in two bytes.
 pub fn memory_raw(data: &[u8]) {
     let mut input = Input::new(data);
     let indexed = input.byte().is_multiple_of(4);

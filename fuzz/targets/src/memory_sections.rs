@@ -1,5 +1,6 @@
-//! Target: an index segment's URI table, access table and replacements, of any bytes, mislead a reader into nothing worse
-//! than a wrong answer, and show a principal nothing that it may not know.
+//! Target: an index segment's URI table, access table and replacements, of any bytes, mislead a
+//! reader into nothing worse than a wrong answer, and show a principal nothing that it may not
+//! know.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -26,8 +27,8 @@ const RECORDS: [(&str, &str); 5] = [
 /// Records that the segment covers.
 const INDEXED: usize = 4;
 
-/// The first byte is the length of the URI table in fours, the table follows; then so for the table of levels, which is missing when it
-/// is empty; the rest are the replacements.
+/// The first byte is the length of the URI table in fours, the table follows; then so for the table
+/// of levels, which is missing when it is empty; the rest are the replacements.
 pub fn memory_sections(data: &[u8]) {
     let mut input = Input::new(data);
     let len = usize::from(input.byte()) * 4;

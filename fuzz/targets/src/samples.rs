@@ -1,4 +1,5 @@
-//! The valid capsules that structured inputs begin with: small ones that together hold every kind of frame.
+//! The valid capsules that structured inputs begin with: small ones that together hold every kind
+//! of frame.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -92,7 +93,8 @@ fn segment(first_sequence: u64, next_sequence: u64) -> SegmentDraft {
     SegmentDraft { first_sequence, next_sequence, sections }
 }
 
-/// A capsule with a dictionary, which the writer makes of a mebibyte of text only: laid out by hand, as the format says.
+/// A capsule with a dictionary, which the writer makes of a mebibyte of text only: laid out by
+/// hand, as the format says.
 fn with_dictionary() -> Vec<u8> {
     let dictionary = SENTENCE.repeat(4).into_bytes();
     let mut file = written(|_| {});

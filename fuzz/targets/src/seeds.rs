@@ -1,4 +1,5 @@
-//! The inputs that fuzzing begins with: valid ones that reach every reader, generated rather than kept.
+//! The inputs that fuzzing begins with: valid ones that reach every reader, generated rather than
+//! kept.
 
 use std::collections::BTreeMap;
 
@@ -115,7 +116,8 @@ pub fn seeds() -> Vec<Seed> {
     seeds
 }
 
-/// URI tables, levels and replacements as [`crate::memory_sections`] reads them: whole, empty, out of order and out of bounds.
+/// URI tables, levels and replacements as [`crate::memory_sections`] reads them: whole, empty, out
+/// of order and out of bounds.
 fn tables() -> [Vec<u8>; 4] {
     let hash = |uri: &str| Uri::parse(uri).expect("valid").hash();
     let mut keys: Vec<(u64, u32)> =

@@ -1,5 +1,5 @@
-//! What must hold after a crash, whatever crashed: everything acknowledged is there, nothing is damaged, readers read, and the
-//! next put works at once.
+//! What must hold after a crash, whatever crashed: everything acknowledged is there, nothing is
+//! damaged, readers read, and the next put works at once.
 
 use std::time::Duration;
 

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::args::Chosen;
 
-/// Copies the program into `folder`, so that a build going on beside the run cannot exchange it, and returns the copy.
+/// Copies the program into `folder`, so that a build going on beside the run cannot exchange it,
+/// and returns the copy.
 pub(crate) fn prepare(
     repository: &Path,
     chosen: &Chosen,
@@ -64,7 +65,8 @@ pub(crate) fn version(program: &Path) -> Result<String, String> {
     }
 }
 
-/// Whether the program asks for a dynamic linker, so that a preloaded library takes effect. Reads the ELF program headers.
+/// Whether the program asks for a dynamic linker, so that a preloaded library takes effect. Reads
+/// the ELF program headers.
 pub(crate) fn is_dynamic(program: &Path) -> Result<bool, String> {
     const HEADERS_OFFSET_AT: usize = 32;
     const HEADER_BYTES_AT: usize = 54;

@@ -91,8 +91,8 @@ impl Breaches {
         Breaches { quiet: true, ..Breaches::default() }
     }
 
-    /// Adds one; the first ones are printed at once. An interrupt may end programs as well, through no fault of theirs: once there
-    /// was one nothing counts, and the run has no result.
+    /// Adds one; the first ones are printed at once. An interrupt may end programs as well, through
+    /// no fault of theirs: once there was one nothing counts, and the run has no result.
     pub(crate) fn add(&self, breach: Breach, message: impl fmt::Display) {
         if sys::interrupted() {
             return;

@@ -1,4 +1,5 @@
-//! The program under test: each verb as a process of its own, its answer read as a program reads it.
+//! The program under test: each verb as a process of its own, its answer read as a program reads
+//! it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,7 +18,8 @@ const URI_PREFIX: &str = "mv2://default/";
 const LIMIT: &str = "1000000000";
 /// Code of the refusal because another writer holds the lock.
 const LOCKED: &str = "locked_by_writer";
-/// Code of the refusal because the file was compacted under a writer that had it open: it asks to be called again.
+/// Code of the refusal because the file was compacted under a writer that had it open: it asks to
+/// be called again.
 const REPLACED: &str = "replaced";
 
 /// The program, and the capsule it is tried on.

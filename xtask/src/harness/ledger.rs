@@ -70,8 +70,8 @@ impl Ledger {
             .map(|(uri, _)| uri.as_str())
     }
 
-    /// Compares with what a reader sees. Records whose outcome was unknown are adopted when they are seen: a reader's word
-    /// counts like an acknowledgement, so they must stay.
+    /// Compares with what a reader sees. Records whose outcome was unknown are adopted when they
+    /// are seen: a reader's word counts like an acknowledgement, so they must stay.
     pub(crate) fn compare(&mut self, listing: Vec<Listed>, breaches: &Breaches) -> Kept {
         let records = match by_name(listing) {
             Ok(records) => records,

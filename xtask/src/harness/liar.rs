@@ -8,7 +8,8 @@ use super::kapsa::Kapsa;
 
 const SCRIPT: &str = include_str!("../../peers/liar.sh");
 
-/// A way to lie, and the breach that must be noticed. None is the honest program, of which nothing may be noticed.
+/// A way to lie, and the breach that must be noticed. None is the honest program, of which nothing
+/// may be noticed.
 pub(crate) type Lie = (&'static str, Option<Breach>);
 
 /// Writes the lying program into `folder`.
@@ -34,7 +35,8 @@ pub(crate) fn kapsa(liar: &Path, real: &Path, mode: &str) -> Kapsa {
     Kapsa::new(liar, &capsule).with_variable("LIAR_REAL", real).with_variable("LIAR_MODE", mode)
 }
 
-/// Tries every lie with `attempt`, and returns whether all were noticed for what they are, with a line on each.
+/// Tries every lie with `attempt`, and returns whether all were noticed for what they are, with a
+/// line on each.
 pub(crate) fn all_caught(
     lies: &[Lie],
     mut attempt: impl FnMut(&str, &Breaches) -> Result<(), String>,

@@ -1,7 +1,7 @@
 //! What the commands that try to make Kapsa lose something have in common.
 //!
-//! A program to run, a temporary folder, records whose contents can be computed again, a ledger of what was acknowledged
-//! and a list of the promises that were broken.
+//! A program to run, a temporary folder, records whose contents can be computed again, a ledger of
+//! what was acknowledged and a list of the promises that were broken.
 
 pub(crate) mod aftermath;
 pub(crate) mod args;

@@ -23,11 +23,13 @@ pub(crate) struct Run {
 pub(crate) enum Kill {
     /// So long after its start.
     After(Duration),
-    /// So long after this file has grown: in the middle of its write, or between the write and what follows it.
+    /// So long after this file has grown, or what is in the making in this folder: in the middle of
+    /// its write, or between the write and what follows it.
     Grown(PathBuf, Duration),
 }
 
-/// A command that an interrupt of this run does not reach: it would look as if the program had failed by itself.
+/// A command that an interrupt of this run does not reach: it would look as if the program had
+/// failed by itself.
 #[cfg(unix)]
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     use std::os::unix::process::CommandExt;
@@ -64,9 +66,15 @@ pub(crate) fn run(mut command: Command, input: Stdio, kill: Option<&Kill>) -> io
     Ok(Run { killed: kill.is_some() && was_killed(output.status), output, took: start.elapsed() })
 }
 
-/// The size of a file; 0 when it is not there.
-fn bytes(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |metadata| metadata.len())
+/// The size of a file, or of all files in the making in a folder; 0 when there is none.
+pub(crate) fn bytes(path: &Path) -> u64 {
+    let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let Ok(entries) = fs::read_dir(path) else { return size(path) };
+    let making = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with(".kapsa-") && name.ends_with(".tmp"))
+    });
+    making.map(|entry| size(&entry.path())).sum()
 }
 
 /// Kills the child at that moment, unless it ends before.

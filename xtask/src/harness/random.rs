@@ -24,7 +24,8 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `limit`, which must not be 0. The bias is below 2^-40 for the limits used here.
+    /// A number below `limit`, which must not be 0. The bias is below 2^-40 for the limits used
+    /// here.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }

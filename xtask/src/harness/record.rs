@@ -1,4 +1,5 @@
-//! The records that are put: name and text follow from the seed, so that a checker can compute them again.
+//! The records that are put: name and text follow from the seed, so that a checker can compute them
+//! again.
 
 use super::random::Random;
 
@@ -15,8 +16,8 @@ pub(crate) fn uri(series: &str, index: u64) -> String {
     format!("{series}/{index}")
 }
 
-/// A word that only the record of this name holds. Letters only, and no vowel among them: words with digits are searched by
-/// their parts as well, and words with vowels by their stems.
+/// A word that only the record of this name holds. Letters only, and no vowel among them: words
+/// with digits are searched by their parts as well, and words with vowels by their stems.
 pub(crate) fn own_word(uri: &str) -> String {
     const DIGITS: [char; 10] = ['b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'm', 'q'];
     let letter = |c: char| {
@@ -27,9 +28,11 @@ pub(crate) fn own_word(uri: &str) -> String {
 
 /// The series whose records are large.
 pub(crate) const LARGE: &str = "large";
-/// Bytes of a large record's text. Five of them are more than a commit keeps in memory, even compressed.
+/// Bytes of a large record's text. Five of them are more than a commit keeps in memory, even
+/// compressed.
 const LARGE_BYTES: usize = 3 << 20;
-/// What large texts are made of: signs without words, which compress badly and cost the index nothing.
+/// What large texts are made of: signs without words, which compress badly and cost the index
+/// nothing.
 const SIGNS: &[u8] = b"!#$%&()*+,-./:;<=>?@[]^`{|}~ ";
 
 /// The text put under a name.

@@ -41,7 +41,8 @@ impl Session {
         self.scratch.path().join(name)
     }
 
-    /// Prints the result, for people or as JSON with the version and the seed, and keeps the files when a promise was broken.
+    /// Prints the result, for people or as JSON with the version and the seed, and keeps the files
+    /// when a promise was broken.
     pub(crate) fn end(mut self, kept: bool, people: &str, mut report: Value) -> ExitCode {
         report["ok"] = json!(kept);
         report["seed"] = json!(self.seed);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::harness::breach::{Breach, Breaches};
 use crate::harness::kapsa::{self, Ended, Kapsa, Maintained, Put};
 use crate::harness::ledger::Ledger;
-use crate::harness::process::Kill;
+use crate::harness::process::{Kill, bytes};
 use crate::harness::progress::Progress;
 use crate::harness::random::Random;
 use crate::harness::{aftermath, median, record, sys};
@@ -56,15 +56,17 @@ const BULK_RECORDS: (u64, usize) = (64, 8);
 const LARGE_RECORDS: (u64, usize) = (5, 5);
 /// Undisturbed runs of each action, to know how long it takes.
 const MEASURED: usize = 5;
-/// Kills come until this much of the usual time has passed, in percent, so that the very end is hit as well.
+/// Kills come until this much of the usual time has passed, in percent, so that the very end is hit
+/// as well.
 const KILL_UNTIL_PERCENT: u32 = 110;
-/// Kills that wait for the file to grow, of 100; they come until so long after that. Large puts are killed sooner: what is
-/// written is read again after each kill, and few of them are enough.
+/// Kills that wait for the file to grow, of 100; they come until so long after that. Large puts are
+/// killed sooner: what is written is read again after each kill, and few of them are enough.
 const KILL_ON_GROWTH_PERCENT: u64 = 40;
 const KILL_AFTER_GROWTH: Duration = Duration::from_millis(2);
 const KILL_LARGE_AFTER_GROWTH: Duration = Duration::from_micros(300);
 
-/// A capsule that has grown to this size is followed by a new one, because all of it is read after each kill.
+/// A capsule that has grown to this size is followed by a new one, because all of it is read after
+/// each kill.
 const CAPSULE_BYTES_MAX: u64 = 16 << 20;
 
 /// Counts of one action.
@@ -166,8 +168,8 @@ impl<'a> Campaign<'a> {
         self.kapsa.create()
     }
 
-    /// Measures what each action takes when nothing disturbs it. Large puts are left out: they would stay, and slow down every
-    /// check; they are killed by the growth of the file.
+    /// Measures what each action takes when nothing disturbs it. Large puts are left out: they
+    /// would stay, and slow down every check; they are killed by the growth of the file.
     fn measure(&mut self) -> Result<(), String> {
         for action in Action::ALL.into_iter().filter(|action| *action != Action::Large) {
             let mut times = Vec::new();
@@ -179,7 +181,8 @@ impl<'a> Campaign<'a> {
         Ok(())
     }
 
-    /// Starts an action, kills it, and learns from whether that hit. The file grows, and with it what a compaction takes.
+    /// Starts an action, kills it, and learns from whether that hit. The file grows, and with it
+    /// what a compaction takes.
     fn act_and_count(&mut self, action: Action) -> Result<(), String> {
         let kill = self.kill(action);
         let at_a_time = matches!(kill, Kill::After(_));
@@ -191,9 +194,8 @@ impl<'a> Campaign<'a> {
             counted.usual =
                 if killed { counted.usual * 101 / 100 } else { counted.usual.min(took) };
         }
-        let half_file = temporary(self.kapsa.capsule());
-        self.unfinished_compactions +=
-            u64::from(killed && action == Action::Compact && half_file.exists());
+        let unfinished = bytes(&folder(self.kapsa.capsule())) > 0;
+        self.unfinished_compactions += u64::from(killed && action == Action::Compact && unfinished);
         Ok(())
     }
 
@@ -202,7 +204,7 @@ impl<'a> Campaign<'a> {
         if action == Action::Large || self.random.percent(KILL_ON_GROWTH_PERCENT) {
             let capsule = self.kapsa.capsule();
             let grows =
-                if action == Action::Compact { temporary(capsule) } else { capsule.to_path_buf() };
+                if action == Action::Compact { folder(capsule) } else { capsule.to_path_buf() };
             let longest =
                 if action == Action::Large { KILL_LARGE_AFTER_GROWTH } else { KILL_AFTER_GROWTH };
             return Kill::Grown(grows, self.random.moment(longest));
@@ -283,9 +285,7 @@ impl<'a> Campaign<'a> {
     }
 }
 
-/// Where a compaction writes.
-fn temporary(capsule: &Path) -> PathBuf {
-    let mut name = capsule.as_os_str().to_owned();
-    name.push(".tmp");
-    PathBuf::from(name)
+/// Where a compaction writes: beside the capsule, under a name that nobody can guess.
+fn folder(capsule: &Path) -> PathBuf {
+    capsule.parent().unwrap_or(Path::new(".")).to_path_buf()
 }

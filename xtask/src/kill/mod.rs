@@ -1,4 +1,5 @@
-//! `cargo xtask kill`: no acknowledged write may be lost when the program is killed at random moments.
+//! `cargo xtask kill`: no acknowledged write may be lost when the program is killed at random
+//! moments.
 
 mod campaign;
 
@@ -34,7 +35,8 @@ const LIES: [Lie; 6] = [
     ("blind", Some(Breach::ReadFailed)),
     ("stuck", Some(Breach::WriteFailed)),
 ];
-/// Kills of a self-test, for each lie: one put in ten is lied about, so that one is met for certain.
+/// Kills of a self-test, for each lie: one put in ten is lied about, so that one is met for
+/// certain.
 const SELF_TEST_KILLS: u64 = 60;
 
 /// Runs the command.

@@ -1,4 +1,5 @@
-//! `cargo xtask powercut`: no acknowledged write may be lost when the power of the file system is cut.
+//! `cargo xtask powercut`: no acknowledged write may be lost when the power of the file system is
+//! cut.
 
 mod campaign;
 mod control;

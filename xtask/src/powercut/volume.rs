@@ -1,4 +1,5 @@
-//! The file system that is cut: one in an image file, mounted through a loop device, and unmounted on every way out.
+//! The file system that is cut: one in an image file, mounted through a loop device, and unmounted
+//! on every way out.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ pub(super) enum FileSystem {
     Xfs,
 }
 
-/// Tries to unmount, and the pause between them: a process that was just killed may hold the folder a moment longer.
+/// Tries to unmount, and the pause between them: a process that was just killed may hold the folder
+/// a moment longer.
 const UNMOUNTS: (u32, Duration) = (100, Duration::from_millis(20));
 
 impl FileSystem {

@@ -33,7 +33,8 @@ pub(super) struct Site<'a> {
     log: Mutex<Log>,
 }
 
-/// What was acknowledged. Once the power is cut nothing counts any more: an answer read later may have been given for nothing.
+/// What was acknowledged. Once the power is cut nothing counts any more: an answer read later may
+/// have been given for nothing.
 struct Log {
     ledger: Ledger,
     cut: bool,
@@ -49,7 +50,8 @@ impl<'a> Site<'a> {
         Site { kapsa, breaches, names, log: Mutex::new(Log { ledger, cut: false }) }
     }
 
-    /// Lets the writers write for `time`, and then does `cut`, which they notice. Returns what counts.
+    /// Lets the writers write for `time`, and then does `cut`, which they notice. Returns what
+    /// counts.
     pub(super) fn write_until(
         self,
         mix: Mix,

@@ -1,4 +1,5 @@
-//! Checks that everything is there at the end, once, in order and undamaged, through the command line only.
+//! Checks that everything is there at the end, once, in order and undamaged, through the command
+//! line only.
 
 use super::stage::Plan;
 use super::worker::{self, Worked};

@@ -1,4 +1,5 @@
-//! `cargo xtask torture`: many processes write to one capsule, and no acknowledged write may be lost, doubled or out of order.
+//! `cargo xtask torture`: many processes write to one capsule, and no acknowledged write may be
+//! lost, doubled or out of order.
 
 mod check;
 mod maintenance;

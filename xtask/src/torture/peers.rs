@@ -1,5 +1,5 @@
-//! The same puts on other stores. Each system is used as its documentation says; only what it acknowledged and does
-//! not have afterwards counts as lost.
+//! The same puts on other stores. Each system is used as its documentation says; only what it
+//! acknowledged and does not have afterwards counts as lost.
 
 mod table;
 
@@ -96,7 +96,8 @@ fn kapsa_round(
     })
 }
 
-/// Installs what can be, into a folder below cargo's, so that the next run finds it. Returns what can be tried and what not.
+/// Installs what can be, into a folder below cargo's, so that the next run finds it. Returns what
+/// can be tried and what not.
 fn prepare(repository: &Path) -> (Vec<Peer>, Vec<(String, String)>) {
     let folder = binary::target(repository).join("peers");
     let python = PathBuf::from("python3");
@@ -225,7 +226,8 @@ impl Drop for Writer {
     }
 }
 
-/// Waits until every writer is ready, lets them go, and returns what they said and how long they took.
+/// Waits until every writer is ready, lets them go, and returns what they said and how long they
+/// took.
 fn write_together(writers: &mut [Writer]) -> Result<(Vec<String>, Duration), String> {
     let mut outputs = Vec::new();
     for Writer(child) in writers.iter_mut() {

@@ -8,7 +8,8 @@ use crate::harness::kapsa::Kapsa;
 use crate::harness::ledger::Ledger;
 use crate::harness::sys;
 
-/// Kills of maintenance to kills of puts: there are few maintenance runs, and each is worth interrupting.
+/// Kills of maintenance to kills of puts: there are few maintenance runs, and each is worth
+/// interrupting.
 pub(super) const MAINTENANCE_KILLS: u64 = 5;
 
 /// How much is done.

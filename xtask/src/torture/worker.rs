@@ -53,7 +53,8 @@ pub(super) fn work(stage: &Stage<'_>, number: u64) -> Worked {
     worked
 }
 
-/// Puts until the record is there, and returns its sequence; none when that failed too often or the run is interrupted.
+/// Puts until the record is there, and returns its sequence; none when that failed too often or the
+/// run is interrupted.
 fn put_once(stage: &Stage<'_>, uri: &str, worked: &mut Worked, random: &mut Random) -> Option<u64> {
     let text = locked(stage, |ledger| {
         ledger.attempt(uri);

@@ -1,7 +1,8 @@
 //! What the peer programs have in common: three verbs on a store: `load`, `put` and `find`.
 //!
-//! `load STORE [OPTION...]` reads JSON Lines from stdin; `put STORE TEXT` adds one record, durably; `find STORE QUERY
-//! [KEY=VALUE]` prints a line for each of the ten best. Arguments are read by hand: a parser would be part of the timing.
+//! `load STORE [OPTION...]` reads JSON Lines from stdin; `put STORE TEXT` adds one record, durably;
+//! `find STORE QUERY [KEY=VALUE]` prints a line for each of the ten best. Arguments are read by
+//! hand: a parser would be part of the timing.
 
 use std::io::BufRead;
 use std::path::PathBuf;

@@ -15,7 +15,8 @@ pub struct Record {
     pub kind: String,
     /// One free label.
     pub label: String,
-    /// Key and value pairs; `sample=one` is on exactly 1% of a corpus and `decile=d` on exactly 10%.
+    /// Key and value pairs; `sample=one` is on exactly 1% of a corpus and `decile=d` on exactly
+    /// 10%.
     pub tags: BTreeMap<String, String>,
     /// The agent that wrote it.
     pub agent: String,

@@ -47,7 +47,7 @@ pub enum FileError {
         path: String,
     },
     /// An experience that would be of another day than that on which it is written.
-    #[error("`{path}` is not of today, {today}")]
+    #[error("`{path}` is not in the folder of today, {today}")]
     OtherDay {
         /// The path asked for.
         path: String,

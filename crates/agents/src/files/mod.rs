@@ -51,8 +51,10 @@ use kapsa_memory::tokens::{self, first_bytes};
 /// let files = MemoryFilesystem::new(memory).with_soul("You are the CRO.");
 /// files.write("/knowledge/revenue/qualification/sponsor", "Enterprise deals need a VP sponsor")?;
 /// assert_eq!(files.browse("/knowledge")?.names(), ["revenue"]);
-/// assert_eq!(files.search("vp sponsor", "/knowledge")?.hits[0].path, "/knowledge/revenue/sponsor");
-/// assert!(files.read("/knowledge/revenue/sponsor")?.starts_with("Enterprise deals need a VP sponsor\n"));
+/// let found = files.search("vp sponsor", "/knowledge")?;
+/// assert_eq!(found.hits[0].path, "/knowledge/revenue/sponsor");
+/// let text = files.read("/knowledge/revenue/sponsor")?;
+/// assert!(text.starts_with("Enterprise deals need a VP sponsor\n"));
 /// assert!(files.write("/identity/soul.md", "You are the CEO.").is_err());
 /// assert_eq!(files.traces().len(), 5);
 /// # Ok::<(), kapsa_agents::FileError>(())

@@ -10,8 +10,8 @@ use kapsa_agents::{
 };
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Choice, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest,
-    WriteOptions, branch, merge, optimize, stats,
+    AsOf, Error, FindRequest, MergeRequest, MergeResult, NewRecord, TimelineRequest, WriteOptions,
+    branch, merge, optimize, stats,
 };
 
 use super::{DAY, Place, World, episode, fact, fact_ids, insight, writer};
@@ -182,13 +182,7 @@ fn of_revisions_that_contest_each_other_the_newest_counts() {
     branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
     CapsuleFactStore::new(location(&f).on("idea")).update(&fact("f1", "port 2")).expect("updated");
     on_main.update(&fact("f1", "port 3")).expect("updated");
-    let rule = Some(Choice::Contested);
-    let request =
-        MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(
-        merge::merge(&mut writer(&f.path), &request).expect("merged"),
-        MergeResult::Done(_)
-    ));
+    crate::merge_contested(&f, "idea");
     assert_eq!(f.texts("port").len(), 2, "both are visible as memories");
     let found = on_main.query(&FactQuery::default()).expect("asked");
     assert_eq!(fact_ids(&found), ["f1"], "one fact, one answer");
@@ -438,7 +432,7 @@ fn two_times_are_asked_for_apart() {
     let past = CapsuleFactStore::new(then);
     past.touch(&["price"], DAY).expect("not counted");
     let refused = past.store(&fact("f2", "x")).expect_err("refused");
-    assert_eq!(refused.to_string(), "nothing can be written to a moment that is past");
+    assert_eq!(refused.to_string(), "a past state cannot be written to");
 }
 
 /// The index knows the parts of short texts; a long one is read whenever it could have the part.

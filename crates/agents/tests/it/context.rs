@@ -1,4 +1,5 @@
-//! What an agent is told before its next step: the seed's tests of the assembler, and what else a context must and must not hold.
+//! What an agent is told before its next step: the seed's tests of the assembler, and what else a
+//! context must and must not hold.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use kapsa_agents::{
     FactStore, Insight, InsightStatus, LIKELY_MAX, Scope, Section, StoreLocation, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
-use kapsa_memory::{Choice, MergeRequest, MergeResult, WriteOptions, branch, merge, optimize};
+use kapsa_memory::{WriteOptions, branch, optimize};
 
 use super::{DAY, fact, insight, strings, writer};
 use crate::Fixture;
@@ -335,7 +336,8 @@ fn facts_go_by_clearance_and_the_level_of_what_was_told_is_told() {
     }
 }
 
-/// A reader of low clearance is not starved by what it may not know, however new and fitting that is.
+/// A reader of low clearance is not starved by what it may not know, however new and fitting that
+/// is.
 #[test]
 fn nothing_hidden_takes_a_place() {
     each(
@@ -425,13 +427,7 @@ fn revisions_that_contest_each_other_are_marked() {
     branch::create(&mut writer(&f.path), "idea", "main", None).expect("made");
     facts(location.on("idea")).update(&public("f1", "port 2")).expect("updated");
     facts(location.clone()).update(&public("f1", "port 3")).expect("updated");
-    let rule = Some(Choice::Contested);
-    let request =
-        MergeRequest { from: "idea".into(), to: "main".into(), rule, ..MergeRequest::default() };
-    assert!(matches!(
-        merge::merge(&mut writer(&f.path), &request).expect("merged"),
-        MergeResult::Done(_)
-    ));
+    crate::merge_contested(&f, "idea");
     let ws = WorkspaceMemory::in_capsule(location, now);
     let told = ws.context(None, &Scope::default(), &ContextOptions::default()).expect("assembled");
     assert_eq!(told.lines.len(), 1, "{told:?}");
@@ -504,7 +500,8 @@ fn what_is_told_as_an_insight_is_not_told_again_as_a_fact() {
     );
 }
 
-/// A whole question is a part of no fact: its words are looked for, in other forms as well, and leave nothing out.
+/// A whole question is a part of no fact: its words are looked for, in other forms as well, and
+/// leave nothing out.
 #[test]
 fn a_query_puts_first_what_has_its_words() {
     each(
@@ -608,7 +605,8 @@ fn lines_stay_lines_and_tell_where_they_come_from() {
     );
 }
 
-/// However many facts there are, no more than a named number is read, and what is read is the same as in memory where that suffices.
+/// However many facts there are, no more than a named number is read, and what is read is the same
+/// as in memory where that suffices.
 #[test]
 fn many_facts_are_not_all_weighed() {
     let f = Fixture::new();

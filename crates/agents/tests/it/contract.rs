@@ -1,4 +1,5 @@
-//! The contract's own tests of types, stores, access, workspace and agent memory, under the names they have there.
+//! The contract's own tests of types, stores, access, workspace and agent memory, under the names
+//! they have there.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The memory of an agent as a file system: the contract's tests under the names they have there, and what else was promised.
+//! The memory of an agent as a file system: the contract's tests under the names they have there,
+//! and what else was promised.
 
 use std::sync::Arc;
 
@@ -516,7 +517,10 @@ fn what_happens_is_written_on_its_day_and_stays() {
             assert!(fs.read(path).expect(path).contains("Output: It happened"));
         }
         let other = fs.write("/experience/2026-02-16/d", "x").expect_err("refused");
-        assert_eq!(other.to_string(), "`/experience/2026-02-16/d` is not of today, 2026-02-17");
+        assert_eq!(
+            other.to_string(),
+            "`/experience/2026-02-16/d` is not in the folder of today, 2026-02-17"
+        );
         assert!(matches!(fs.write("/experience/2026-01/d", "x"), Err(FileError::OtherDay { .. })));
         assert!(matches!(fs.write("/experience/someday/d", "x"), Err(FileError::OtherDay { .. })));
         for again in ["/experience/2026-02-17/a", "/experience/before"] {

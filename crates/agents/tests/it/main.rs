@@ -8,12 +8,11 @@ mod conformance;
 mod context;
 mod contract;
 mod filesystem;
+#[path = "../../../memory/tests/it/fixture.rs"]
+mod fixture;
 mod model;
 mod reflection;
 mod workspace;
-
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use kapsa_agents::{
     CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, Episode, EpisodicStore, Fact,
@@ -21,58 +20,10 @@ use kapsa_agents::{
     InsightStore, StoreLocation,
 };
 use kapsa_memory::{
-    FindRequest, NewRecord, Reader, Uri, WriteOptions, Writer, branch, create, optimize,
+    Choice, MergeRequest, MergeResult, WriteOptions, Writer, branch, merge, optimize,
 };
 
-static NOW: AtomicI64 = AtomicI64::new(1_767_225_600_000_000);
-
-/// A clock that ticks a second at each look.
-pub fn clock() -> i64 {
-    NOW.fetch_add(1_000_000, Ordering::Relaxed)
-}
-
-/// A capsule in a folder of its own.
-pub struct Fixture {
-    // Held for its drop.
-    _folder: tempfile::TempDir,
-    pub path: PathBuf,
-}
-
-impl Fixture {
-    pub fn new() -> Fixture {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("m.kapsa");
-        create(&path, &WriteOptions::new(clock)).expect("created");
-        Fixture { _folder: folder, path }
-    }
-
-    pub fn writer(&self) -> Writer {
-        Writer::open(&self.path, WriteOptions::new(clock)).expect("opens for writing")
-    }
-
-    pub fn reader(&self) -> Reader {
-        Reader::open(&self.path).expect("opens")
-    }
-
-    pub fn texts(&self, query: &str) -> Vec<String> {
-        let found = self.reader().find(&FindRequest::new(query)).expect("any query is answered");
-        found.hits.into_iter().map(|hit| hit.record.text).collect()
-    }
-
-    pub fn assert_whole(&self) {
-        let report =
-            kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
-        assert_eq!(report.problems, []);
-    }
-}
-
-pub fn uri(text: &str) -> Uri {
-    Uri::parse(text).expect("a valid URI")
-}
-
-pub fn named(name: &str, text: &str) -> NewRecord {
-    NewRecord { uri: Some(uri(name)), ..NewRecord::text(text) }
-}
+pub use fixture::{Fixture, clock, named, uri};
 
 /// A day of 2026, as a moment that no clock of a test comes to.
 pub const DAY: i64 = 86_400_000_000;
@@ -220,4 +171,13 @@ pub fn episode_ids(episodes: &[Episode]) -> Vec<&str> {
 
 pub fn insight_ids(insights: &[Insight]) -> Vec<&str> {
     insights.iter().map(|insight| insight.id.as_str()).collect()
+}
+
+/// Merges a branch into `main`; where both sides changed something, both stay.
+pub fn merge_contested(f: &Fixture, from: &str) {
+    let rule = Some(Choice::Contested);
+    let request =
+        MergeRequest { from: from.into(), to: "main".into(), rule, ..MergeRequest::default() };
+    let merged = merge::merge(&mut f.writer(), &request).expect("merged");
+    assert!(matches!(merged, MergeResult::Done(_)), "{merged:?}");
 }

@@ -1,4 +1,5 @@
-//! What an agent learns: from a model whose every word is doubted, or by counting; and what it tells its team.
+//! What an agent learns: from a model whose every word is doubted, or by counting; and what it
+//! tells its team.
 
 use std::sync::Arc;
 
@@ -364,7 +365,8 @@ fn all_of_it_in_a_capsule() {
     f.assert_whole();
 }
 
-/// A model has read all that it was shown: what it says in a domain may come of a secret of another.
+/// A model has read all that it was shown: what it says in a domain may come of a secret of
+/// another.
 #[test]
 fn what_is_learned_beside_a_secret_of_another_domain_is_restricted() {
     let of = |id: &str, domain: &str, classification| Episode {

@@ -245,7 +245,7 @@ fn somebody_decides_between_facts() {
             assert_eq!((gone.superseded_by.as_deref(), gone.contested_with), (Some("f2"), vec![]));
         }
         let refused = ws.resolve("f2", Resolution::Holds).expect_err("nothing to decide");
-        assert_eq!(refused.to_string(), "fact f2 contests no other");
+        assert_eq!(refused.to_string(), "fact f2 is not contested");
     });
     each(|ws| {
         contested(ws);
@@ -289,7 +289,7 @@ fn somebody_says_what_supersedes_and_what_contests() {
             ]
         );
         let again = ws.supersede("f1", fact("f5", "x")).expect_err("once");
-        assert_eq!(again.to_string(), "fact f1 was superseded by f4 already");
+        assert_eq!(again.to_string(), "fact f1 was already superseded by f4");
         assert!(
             ws.supersede("f4", fact("f4", "x")).is_err()
                 && ws.contest("f2", "f2").is_err()
@@ -451,7 +451,7 @@ fn a_value_of_the_future_leaves_the_present_one_to_hold() {
             "no time runs backwards"
         );
         let taken = ws.supersede("g4", fact("f1", "x")).expect_err("an id that is taken");
-        assert_eq!(taken.to_string(), "there is a fact f1 already");
+        assert_eq!(taken.to_string(), "fact f1 already exists");
     });
 }
 

@@ -1,4 +1,4 @@
-//! The commit: which frames exist, what is the state after them, and how does the chain go on?
+//! The commit: which frames exist, what the state is after them, and how the chain goes on.
 
 use super::primitives::{COUNT_MAX, Damage, Hash, all_zero, hash_at, u64_at};
 

@@ -1,4 +1,4 @@
-//! The two commit pointer slots: where was the newest commit that is known to be on disk?
+//! The two commit pointer slots: where the newest commit known to be on disk starts.
 
 use super::header::{Header, sealed};
 use super::primitives::{Hash, LOG_START, hash_at, u64_at};

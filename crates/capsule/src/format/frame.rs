@@ -1,4 +1,5 @@
-//! The frame header: what comes next in the log, how long is it, and is it what was written?
+//! The frame header: what comes next in the log, how long it is, and the sums that show whether it
+//! is what was written.
 
 use super::header::{Header, sealed};
 use super::primitives::{

@@ -1,4 +1,4 @@
-//! The header: what file is this, whose, and may this build touch it?
+//! The header: what file this is, whose it is, and whether this build may touch it.
 
 use super::primitives::{Damage, all_zero, seeded_sum, sum, u32_at, u64_at};
 use crate::seeded::{Seeded, holds};

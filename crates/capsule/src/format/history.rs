@@ -1,4 +1,4 @@
-//! The history frame: which commits did compaction fold away?
+//! The history frame: the commits that compaction folded away.
 
 use super::primitives::{Damage, push_leb128, take_leb128, u64_at};
 

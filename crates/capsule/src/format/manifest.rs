@@ -1,4 +1,4 @@
-//! The manifest: which segments are in force, index and derived?
+//! The manifest: the segments in force, index and derived.
 
 use std::ops::Range;
 

@@ -1,6 +1,8 @@
-//! What do the bytes mean? One module for each structure of `docs/format.md`, each with its writer and its reader.
+//! The meaning of the bytes: one module for each structure of `docs/format.md`, each with its
+//! writer and its reader.
 //!
-//! Nothing here does I/O. Every reader takes bytes that may be hostile: lengths are checked before they are used.
+//! Nothing here does I/O. Every reader takes bytes that may be hostile: lengths are checked before
+//! they are used.
 
 pub use header::{FORMAT_VERSION, READER_FEATURES, WRITER_FEATURES};
 pub use manifest::SegmentMeta;
@@ -11,7 +13,7 @@ pub use primitives::{
 pub use records::Stored;
 pub use segment::Tag;
 
-pub(crate) use primitives::{COUNT_MAX, Damage, aligned, all_zero, hash, sum};
+pub(crate) use primitives::{COUNT_MAX, Damage, FRAME_ALIGN, aligned, all_zero, hash, sum};
 
 pub(crate) mod commit;
 pub(crate) mod commit_pointer;
@@ -47,23 +49,22 @@ mod tests {
     }
 
     fn segment(frame_offset: u64) -> Result<(), Damage> {
-        let (digest, payload_len) = ([0; 32], 0);
+        decode_segment(frame_offset, 0)
+    }
+
+    fn decode_segment(frame_offset: u64, payload_len: u64) -> Result<(), Damage> {
         let meta = SegmentMeta {
             id: 1,
             first_sequence: 1,
             next_sequence: 2,
             frame_offset,
             payload_len,
-            digest,
+            digest: [0; 32],
             head_sum: 0,
         };
-        decode_segment(meta).map(drop)
-    }
-
-    fn decode_segment(meta: SegmentMeta) -> Result<manifest::Manifest, Damage> {
         let manifest = manifest::Manifest { segments: vec![meta], derived: Vec::new() };
         let commit = commit::Commit { indexed: 2, next_sequence: 2, ..commit::Commit::default() };
-        manifest::Manifest::decode(&manifest.encode(), &commit)
+        manifest::Manifest::decode(&manifest.encode(), &commit).map(drop)
     }
 
     fn records(first_sequence: u64) -> Result<(), Damage> {
@@ -95,20 +96,7 @@ mod tests {
 
     #[test]
     fn a_segment_longer_than_any_frame_is_refused() {
-        let of = |payload_len| {
-            let digest = [0; 32];
-            let frame_offset = LOG_START;
-            let meta = SegmentMeta {
-                id: 1,
-                first_sequence: 1,
-                next_sequence: 2,
-                frame_offset,
-                payload_len,
-                digest,
-                head_sum: 0,
-            };
-            decode_segment(meta)
-        };
+        let of = |payload_len| decode_segment(LOG_START, payload_len);
         assert!(of(PAYLOAD_BYTES_MAX).is_ok());
         assert!(of(PAYLOAD_BYTES_MAX + 1).is_err() && of(u64::MAX).is_err());
     }

@@ -1,4 +1,5 @@
-//! What are all structures made of? Little-endian numbers, hashes, sums, and the limits that every reader holds them to.
+//! What all structures are made of: little-endian numbers, hashes, sums, and the limits that every
+//! reader holds them to.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -6,8 +7,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 pub const LOG_START: u64 = 12_288;
 /// Largest payload of any frame, in bytes.
 pub const PAYLOAD_BYTES_MAX: u64 = 1 << 36;
-/// Largest serial, number, sequence, offset or count of bytes: so far below the end of the integers that nobody
-/// who adds to a few of them need think of it.
+/// Largest serial, number, sequence, offset or count of bytes: so far below the end of the integers
+/// that nobody who adds to a few of them need think of it.
 pub(crate) const COUNT_MAX: u64 = 1 << 62;
 /// Largest plain body of a records frame, in bytes.
 pub const BODY_BYTES_MAX: u64 = 1 << 26;
@@ -42,9 +43,12 @@ pub(crate) fn seeded_sum(bytes: &[u8], seed: u64) -> u64 {
     xxh3_64_with_seed(bytes, seed)
 }
 
+/// Every frame begins at a multiple of it.
+pub(crate) const FRAME_ALIGN: u64 = 8;
+
 /// `length` rounded up to the alignment of frames.
 pub(crate) const fn aligned(length: u64) -> u64 {
-    length.next_multiple_of(8)
+    length.next_multiple_of(FRAME_ALIGN)
 }
 
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {

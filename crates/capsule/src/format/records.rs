@@ -98,7 +98,8 @@ impl Stored<'_> {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// What is stored of it.
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Stored::Body(body) => body,
             Stored::Purged(hash) => hash.as_slice(),
@@ -140,7 +141,7 @@ impl Block {
         for index in 0..head.count as usize {
             let word = u32_at(&plain, index * 4);
             let len = (word & !PURGED) as usize;
-            if word & PURGED != 0 && len != 32 {
+            if len > RECORD_BYTES_MAX || word & PURGED != 0 && len != size_of::<Hash>() {
                 return Err(DAMAGE);
             }
             end += len;

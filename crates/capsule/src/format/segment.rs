@@ -1,14 +1,15 @@
-//! A segment's payload: named sections, and a sum for each block so that a part can be checked alone.
+//! A segment's payload: named sections, and a sum for each block so that a part can be checked
+//! alone.
 
 use std::ops::Range;
 
 use super::primitives::{Damage, SECTIONS_MAX, sum, u32_at, u64_at};
 
-/// Bytes that one entry of the sum table covers. Blocks begin at multiples of this in the *file*, so that checking one
-/// reads one page of a mapped file.
+/// Bytes that one entry of the sum table covers. Blocks begin at multiples of this in the *file*,
+/// so that checking one reads one page of a mapped file.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 const MAGIC: [u8; 8] = *b"KAPSASEG";
-const FIXED_BYTES: usize = 24;
+pub(crate) const FIXED_BYTES: usize = 24;
 const ENTRY_BYTES: usize = 24;
 const SUM_BYTES: u64 = 8;
 
@@ -32,7 +33,8 @@ pub(crate) struct Encoded {
     pub(crate) head_sum: u64,
 }
 
-/// Where a payload's parts lie: the head (fixed part, table of sections, sum table), then the content.
+/// Where a payload's parts lie: the head (fixed part, table of sections, sum table), then the
+/// content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Offset of the payload in the file.
@@ -42,7 +44,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of a payload that lies at `payload_offset` and is `payload_len` bytes long, by its first bytes.
+    /// Of a payload that lies at `payload_offset` and is `payload_len` bytes long, by its first
+    /// bytes.
     pub(crate) fn decode(
         bytes: &[u8],
         payload_offset: u64,
@@ -76,8 +79,8 @@ impl Layout {
         (FIXED_BYTES + self.sections * ENTRY_BYTES) as u64
     }
 
-    /// Entries of the sum table: as many as a content of this length can touch blocks, wherever it begins. Those it does
-    /// not touch are zero.
+    /// Entries of the sum table: as many as a content of this length can touch blocks, wherever it
+    /// begins. Those it does not touch are zero.
     fn sum_count(&self) -> u64 {
         self.content_len / BLOCK_BYTES + 2
     }
@@ -215,7 +218,8 @@ pub(crate) fn decode_place(entry: &[u8]) -> RecordsPlace {
     RecordsPlace { first_sequence: u64_at(entry, 0), frame_offset: u64_at(entry, 8) }
 }
 
-/// Index of the last place whose first sequence is not above `sequence`; `first_sequence` reads that of a place.
+/// Index of the last place whose first sequence is not above `sequence`; `first_sequence` reads
+/// that of a place.
 pub(crate) fn find_place<E>(
     count: usize,
     sequence: u64,

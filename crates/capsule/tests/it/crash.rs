@@ -1,5 +1,6 @@
-//! The power fails at every point of every write path, and again while the first crash is recovered from; a process is
-//! killed at every point, its writes still in the cache, and the power fails while the next one takes over.
+//! The power fails at every point of every write path, and again while the first crash is recovered
+//! from; a process is killed at every point, its writes still in the cache, and the power fails
+//! while the next one takes over.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +28,8 @@ impl Counts {
     }
 }
 
-/// Every crash of `world`'s operations from `from` on, each checked. Returns their number, and `each` distinct one.
+/// Every crash of `world`'s operations from `from` on, each checked. Returns their number, and
+/// `each` distinct one.
 pub fn crash_everywhere(
     world: &World,
     from: usize,
@@ -90,7 +92,8 @@ pub fn recover_under_crashes(
     crash_everywhere(&world, from, random, &mut |_| {})
 }
 
-/// What a process may have done when it is killed: any number of its operations, the last write perhaps in part.
+/// What a process may have done when it is killed: any number of its operations, the last write
+/// perhaps in part.
 fn kills(operations: &[Operation]) -> Vec<Vec<Operation>> {
     let mut kills = Vec::new();
     for done in 0..=operations.len() {

@@ -1,4 +1,5 @@
-//! What was acknowledged before a torn tail is there; a file without commit pointers is walked; a newer format is refused.
+//! What was acknowledged before a torn tail is there; a file without commit pointers is walked; a
+//! newer format is refused.
 
 use kapsa_capsule::{Error, Snapshot};
 

@@ -52,7 +52,6 @@ fn a_derived_segment_comes_with_records_or_alone_is_replaced_and_dropped() {
     assert_eq!(content(&s, 2), b"of all");
     assert!(s.derived_section(0, *b"nothing ").expect("whole").is_none());
     assert!(s.derived_section(0, *b"recdir  ").expect("whole").is_none());
-    s.will_read_derived(1, 10_000);
     assert_eq!(bodies(&s), [b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]);
 
     let ids: Vec<u64> = s.derived().iter().map(|derived| derived.id).collect();

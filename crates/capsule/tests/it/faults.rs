@@ -1,5 +1,6 @@
-//! Every operation of the disk fails, once and for ever, in every way that a disk can fail; then another while the
-//! writer recovers. Nothing acknowledged is lost, nothing refused comes back, the next writer can always go on.
+//! Every operation of the disk fails, once and for ever, in every way that a disk can fail; then
+//! another while the writer recovers. Nothing acknowledged is lost, nothing refused comes back, the
+//! next writer can always go on.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -51,7 +52,8 @@ pub struct Counts {
     pub states: u64,
 }
 
-/// Whether a failure for ever is one that no program can work with: reading on after EINTR never ends.
+/// Whether a failure for ever is one that no program can work with: reading on after EINTR never
+/// ends.
 fn endless(failure: Failure) -> bool {
     matches!(failure, Failure::Refused(EINTR) | Failure::ReadRefused(EINTR) | Failure::Short)
 }
@@ -118,7 +120,8 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
     Ok(true)
 }
 
-/// The next writer finds what `operations` left, and goes on; then the power fails. Returns the number of states.
+/// The next writer finds what `operations` left, and goes on; then the power fails. Returns the
+/// number of states.
 fn take_over(world: &World, operations: &[Operation], random: &mut Random) -> Verdict<u64> {
     let mut next = world.after_kill(operations);
     next.recover(&[Step::Put(1)])?;

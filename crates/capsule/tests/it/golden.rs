@@ -1,4 +1,5 @@
-//! Holds the code to the offsets of `docs/format.md`, and opens the sample of each format version for ever.
+//! Holds the code to the offsets of `docs/format.md`, and opens the sample of each format version
+//! for ever.
 
 use std::path::Path;
 

@@ -546,7 +546,8 @@ fn last_mark(operations: &[Operation]) -> usize {
     operations.iter().rev().find_map(mark).unwrap_or(0)
 }
 
-/// Every record of the capsule in `files`, each of its segments and derived segments read as well; none when there is no capsule.
+/// Every record of the capsule in `files`, each of its segments and derived segments read as well;
+/// none when there is no capsule.
 pub fn read_all(files: &Files) -> Result<Vec<Vec<u8>>, Error> {
     read_with_derived(files).map(|(bodies, _)| bodies)
 }
@@ -589,7 +590,8 @@ fn read_with_derived(files: &Files) -> Result<(Vec<Vec<u8>>, Ranges), Error> {
     Ok((bodies, ranges(snapshot.derived())))
 }
 
-/// Whether everything acknowledged is there, nothing half-visible and nothing else. Returns the number of records.
+/// Whether everything acknowledged is there, nothing half-visible and nothing else. Returns the
+/// number of records.
 pub fn check(files: &Files, ledger: &Ledger) -> Verdict<usize> {
     let (found, derived) = match read_with_derived(files) {
         Err(Error::NotFound { .. }) if !ledger.created => return Ok(0),

@@ -14,7 +14,8 @@ type History = Vec<(i64, Vec<Vec<u8>>)>;
 
 const COMMITS: u64 = 6;
 
-/// The commits `from..until` of a history that `branch` tells from others. Some have several records, times go back.
+/// The commits `from..until` of a history that `branch` tells from others. Some have several
+/// records, times go back.
 fn history(branch: &str, from: u64, until: u64) -> History {
     let records = |n: u64| {
         (0..n % 3 + 1).map(|i| format!("{branch}: record {i} of commit {n}").into_bytes()).collect()

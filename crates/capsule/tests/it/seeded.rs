@@ -1,4 +1,5 @@
-//! Do the tests find what they are for? Each lie of the disk, and each fault planted in the store, must be found by one of them.
+//! Tests of the tests: each lie of the disk, and each fault planted in the store, must be found by
+//! one of them.
 
 use kapsa_testkit::Lie;
 
@@ -24,7 +25,8 @@ const FAILURES: Search = ("failing operations", |lie| {
 });
 const CRASHES: Search = ("crashes", |lie| crashes(&["put", "first put", "create", "rewrite"], lie));
 
-/// What searches a part of the scenarios, the likeliest to find the lie first: some are told only when something fails.
+/// What searches a part of the scenarios, the likeliest to find the lie first: some are told only
+/// when something fails.
 fn searches(lie: Lie) -> [Search; 2] {
     match lie {
         Lie::ShortWriteHidden

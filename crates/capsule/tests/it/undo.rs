@@ -1,4 +1,5 @@
-//! A transaction that fails, panics or is given up leaves the writer as it was, the dictionary that it learned included.
+//! A transaction that fails, panics or is given up leaves the writer as it was, the dictionary that
+//! it learned included.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -101,8 +102,9 @@ fn expect_whole(disk: &Disk, expected: &[Vec<u8>]) -> Verdict {
     }
 }
 
-/// Every operation of a large transaction fails in every way, from the one numbered `from` on; then the same writer, or the next one
-/// where this one cannot go on, puts records that a dictionary would be used for.
+/// Every operation of a large transaction fails in every way, from the one numbered `from` on; then
+/// the same writer, or the next one where this one cannot go on, puts records that a dictionary
+/// would be used for.
 pub fn explore(from: u64) -> Verdict {
     let (large, small) = (learned_from(), packed_with());
     for failure in FAILURES {
@@ -136,7 +138,8 @@ pub fn explore(from: u64) -> Verdict {
     Ok(())
 }
 
-/// The commit after a failed one named a dictionary that was cut away, and nobody could read its records.
+/// The commit after a failed one named a dictionary that was cut away, and nobody could read its
+/// records.
 #[test]
 fn no_commit_names_a_dictionary_that_was_cut_away() {
     explore(0).unwrap_or_else(|what| panic!("{what}"));
@@ -157,7 +160,8 @@ fn a_write_that_failed_in_part_is_cut_when_its_transaction_is_given_up() {
     expect_whole(&disk, &small).unwrap_or_else(|what| panic!("{what}"));
 }
 
-/// A caller that passed over a failed append got a commit that counted records which were in no frame.
+/// A caller that passed over a failed append got a commit that counted records which were in no
+/// frame.
 #[test]
 fn a_transaction_that_lost_records_cannot_be_committed() {
     for failure in [Failure::Refused(EIO), Failure::TornWrite(EIO), Failure::Panics] {

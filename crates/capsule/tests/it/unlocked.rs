@@ -1,4 +1,5 @@
-//! A file that is opened before its lock is taken: read first, locked later, and never a second open in between.
+//! A file that is opened before its lock is taken: read first, locked later, and never a second
+//! open in between.
 
 use kapsa_capsule::{Error, NewCapsule, Unlocked, Writer, WriterOptions, create};
 

@@ -262,7 +262,7 @@ pub(crate) struct EpisodeAdd {
     /// Operator that the step belongs to
     #[arg(long)]
     pub(crate) operator: Option<String>,
-    /// Node: the step
+    /// Node that ran the step
     #[arg(long)]
     pub(crate) node: Option<String>,
     /// Id; an existing one is revised [default: a new one]
@@ -272,14 +272,14 @@ pub(crate) struct EpisodeAdd {
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) at: Option<Micros>,
     /// Duration in milliseconds
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) duration_ms: u64,
+    #[arg(long, value_name = "N")]
+    pub(crate) duration_ms: Option<u64>,
     /// Tokens read by a model
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) tokens_in: u64,
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens_in: Option<u64>,
     /// Tokens written by a model
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) tokens_out: u64,
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens_out: Option<u64>,
     #[command(flatten)]
     pub(crate) about: About,
     /// Classification of what is learned from it [default: internal to its domain]

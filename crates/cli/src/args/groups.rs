@@ -1,4 +1,4 @@
-//! Under which heading does `kapsa --help` list each verb? The verbs a newcomer needs come first.
+//! The headings under which `kapsa --help` lists the verbs. The verbs a newcomer needs come first.
 //!
 //! The list is written from the tree of arguments, so a summary has one source. Knows nothing of
 //! what the verbs do.

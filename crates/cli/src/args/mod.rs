@@ -101,9 +101,9 @@ pub(crate) struct Global {
     /// Print JSON for programs, errors included
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// How long to wait for another writer
-    #[arg(long, global = true, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
-    pub(crate) lock_timeout: Duration,
+    /// How long to wait for another writer [default: 10]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) lock_timeout: Option<Duration>,
     /// When to use colour; NO_COLOR turns it off
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     pub(crate) color: ColorChoice,

@@ -198,7 +198,7 @@ pub(crate) struct RunContext {
     /// Task about to begin; its own records are left out
     #[arg(long, value_name = "ID", env = "KAPSA_TASK", hide_env_values = true, value_parser = task_id_or_none, default_value = "", hide_default_value = true)]
     pub(crate) task: Named<TaskId>,
-    /// Role about to begin; reviewers get no plan, planners may ask for earlier runs
+    /// Role about to begin; reviewers and planners get no plan
     #[arg(long, env = "KAPSA_ROLE", hide_env_values = true, value_parser = role, default_value = "", hide_default_value = true)]
     pub(crate) role: Named<Role>,
     /// Query [default: the title and description of the task]

@@ -53,10 +53,10 @@ pub(crate) struct Ranking {
     /// Treat phrases such as "last week" in the query as words, not as times
     #[arg(long)]
     pub(crate) no_time: bool,
-    /// Prefer new records: halve the weight every DAYS days, within bounds
+    /// Prefer new records a little; the bonus halves every DAYS days
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub(crate) recency: Option<f32>,
-    /// Prefer records of high confidence, within bounds
+    /// Prefer records of high confidence a little
     #[arg(long)]
     pub(crate) by_confidence: bool,
 }

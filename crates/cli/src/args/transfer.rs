@@ -69,7 +69,7 @@ pub(crate) struct Import {
     /// Name of the mount: letters, digits, - and _ [default: from the file name]
     #[arg(long, value_name = "NAME")]
     pub(crate) mount_as: Option<String>,
-    /// Refuse a capsule that doctor only warns about
+    /// Also refuse a capsule about which doctor only warns
     #[arg(long)]
     pub(crate) require_verified: bool,
 }

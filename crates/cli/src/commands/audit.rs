@@ -1,4 +1,4 @@
-//! What was denied to whom? A record of kind `audit` for each denial, known to the owner alone.
+//! Denials: a record of kind `audit` for each, readable by the owner alone.
 //!
 //! A denial that cannot be recorded is a denial all the same, and looks the same to whoever it was
 //! denied to.
@@ -7,6 +7,7 @@ use kapsa_memory::access::{Access, Classification};
 use kapsa_memory::{NewRecord, Reader, Uri};
 use serde_json::Map;
 
+use super::EVENT_PATIENCE;
 use crate::app::App;
 use crate::error::CliError;
 
@@ -47,9 +48,10 @@ pub(super) fn denied(app: &App, principal: &str, what: &str, asked: Option<&str>
         access: Some(Access::level(Classification::Restricted)),
         ..NewRecord::text(format!("{principal} was denied: {what}{on}"))
     };
-    let put = app.capsule().and_then(|path| {
-        Ok(kapsa_memory::Writer::open(&path, app.write_options(None))?.put(record)?)
-    });
-    // Telling that it could not be recorded would tell that it was a denial.
+    let mut options = app.write_options(None);
+    options.lock_timeout = options.lock_timeout.min(EVENT_PATIENCE);
+    let put =
+        app.capsule().and_then(|path| Ok(kapsa_memory::Writer::open(&path, options)?.put(record)?));
+    // A report that it could not be recorded would reveal that it was a denial.
     drop(put);
 }

@@ -2,20 +2,20 @@
 //! commit, so that an error loses at most the batch it is in, and says where to go on. Memory is
 //! bounded by one batch and one record.
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use kapsa_memory::request::Put;
 use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, is_small_put};
 
 use super::embed::{Ahead, New};
-use super::put::{Answer, Defaults, Stored, open_once, put_small, tell_one};
-use crate::app::{AnyWriter, App};
+use super::put::{Answer, Defaults, Stored, Turn, put_small, tell_one};
+use super::text::standard_input;
+use crate::app::App;
 use crate::args::{self, EmbedWhen};
 use crate::error::{CliError, Result};
 use crate::json_input::{self, Fault};
@@ -26,11 +26,6 @@ use crate::wire::Tally;
 
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
-
-/// After so long a bulk put gives the lock back between two commits, for so long: more than the
-/// pause between two tries of one that waits.
-const LOCK_HELD_MAX: Duration = Duration::from_millis(500);
-const LOCK_FREE: Duration = Duration::from_millis(8);
 
 /// Records with the lines they begin on.
 type Parsed = Vec<(u64, NewRecord)>;
@@ -58,7 +53,8 @@ fn parse_all(
     run_records: usize,
     sender: &SyncSender<Result<Parsed>>,
 ) -> Result<()> {
-    let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, io::stdin().lock()));
+    let input = standard_input()?.lock();
+    let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, input));
     let (mut seen, mut run) = (0, Vec::new());
     loop {
         if run.len() >= run_records && sender.send(Ok(std::mem::take(&mut run))).is_err() {
@@ -108,8 +104,7 @@ pub(super) struct Bulk<'a> {
     each: bool,
     when: Option<EmbedWhen>,
     path: PathBuf,
-    writer: Option<AnyWriter>,
-    locked_since: Instant,
+    turn: Turn,
     batch: Vec<NewRecord>,
     batch_bytes: usize,
     /// Line that the batch begins on: where to go on when it is lost.
@@ -137,8 +132,7 @@ impl<'a> Bulk<'a> {
             each: args.each,
             when: args.embed,
             path,
-            writer: None,
-            locked_since: Instant::now(),
+            turn: Turn::default(),
             batch: Vec::new(),
             batch_bytes: 0,
             batch_line: 1,
@@ -155,7 +149,7 @@ impl<'a> Bulk<'a> {
             self.batch_records_max.min(PARSED_RECORDS),
         )) {
             Ok(0) if self.system_lines() == 0 => {
-                Err(CliError::user("empty_input", "standard input holds no record"))
+                Err(CliError::user("empty_input", "standard input contains no records"))
             }
             Ok(_) => Ok(self.stored()),
             Err(error) => Err(self.where_to_go_on(error)),
@@ -183,14 +177,6 @@ impl<'a> Bulk<'a> {
         Ok(seen)
     }
 
-    /// Gives the lock back for a moment when this call has had it for long: others may be waiting.
-    fn let_others_write(&mut self) {
-        if self.locked_since.elapsed() > LOCK_HELD_MAX {
-            self.writer = None;
-            std::thread::sleep(LOCK_FREE);
-        }
-    }
-
     /// Commits the batch when the next record would make it too large.
     fn make_room(&mut self, next: &NewRecord) -> Result<()> {
         let full = self.batch.len() >= self.batch_records_max
@@ -201,7 +187,7 @@ impl<'a> Bulk<'a> {
     /// Commits what is left. When that is all there is and little, it gets its vectors in the same
     /// commit.
     fn commit_last(&mut self) -> Result<()> {
-        let is_all = self.tally.record_count == 0 && self.writer.is_none();
+        let is_all = self.tally.record_count == 0 && self.turn.is_free();
         let is_small = is_small_put(self.batch.iter().map(|record| record.text.as_str()));
         if self.batch.is_empty() || !is_all || !is_small {
             return self.commit();
@@ -218,12 +204,9 @@ impl<'a> Bulk<'a> {
         }
         let batch = std::mem::take(&mut self.batch);
         self.batch_bytes = 0;
-        if self.writer.is_none() {
-            self.locked_since = Instant::now();
-        }
-        let writer = open_once(&mut self.writer, self.app, &self.path, &self.defaults)?;
+        let writer = self.turn.writer(self.app, &self.path, &self.defaults)?;
         let puts = writer.put_many(batch)?;
-        self.let_others_write();
+        self.turn.let_others_write();
         self.stored_batch(puts)
     }
 

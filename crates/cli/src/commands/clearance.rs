@@ -61,7 +61,7 @@ fn tell(app: &mut App, profiles: &[ClearanceProfile]) -> Result<()> {
         }
         let domains = profile.domains.iter().map(|(domain, level)| format!("{domain}={level}"));
         let known = if profile.domains.is_empty() {
-            "what is public".to_string()
+            "public records".to_string()
         } else {
             domains.collect::<Vec<_>>().join(" ")
         };

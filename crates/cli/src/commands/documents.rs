@@ -1,6 +1,6 @@
 //! Documents: which files are meant, what they are called, and what is in them.
 //!
-//! A named file must be text; in a folder, what is no text is passed over with a notice. Symbolic
+//! A named file must be text; in a folder, a file that is not text is skipped with a note. Symbolic
 //! links in folders are not followed, and nothing but regular files is ever opened.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use kapsa_memory::document;
 use kapsa_memory::put_source;
 
 use crate::app::App;
-use crate::commands::put::{Answer, Defaults, open_once, tell_one};
+use crate::commands::put::{Answer, Defaults, Turn, tell_one};
 use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::wire::Tally;
@@ -53,7 +53,7 @@ pub(crate) fn put(
     }
     let documents = gather(sources)?;
     let capsule = app.capsule()?;
-    let mut writer = None;
+    let mut turn = Turn::default();
     let mut tally = Tally { source_count: Some(0), skipped: Some(0), ..Tally::default() };
     let mut progress = Progress::new("remembering documents", &app.out);
     for (at, document) in documents.iter().enumerate() {
@@ -66,9 +66,10 @@ pub(crate) fn put(
             .into_iter()
             .map(|p| defaults.fill_passage(p))
             .collect();
-        let writer = open_once(&mut writer, app, &capsule, defaults)?;
+        let writer = turn.writer(app, &capsule, defaults)?;
         let report = put_source(writer.owner(app, "put documents")?, &document.name, passages)
             .map_err(|error| stored_so_far(error.into(), &tally))?;
+        turn.let_others_write();
         let puts = || report.puts.iter().chain(&report.forgotten);
         tally.count(puts());
         tally.source_count = tally.source_count.map(|count| count + 1);
@@ -228,7 +229,7 @@ fn lexical(path: &Path) -> PathBuf {
     out
 }
 
-/// The text of a file. Refuses what is no regular file, too large, binary or not UTF-8.
+/// The text of a file. Refuses what is not a regular file, too large, binary or not UTF-8.
 pub(crate) fn read(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| unreadable(path, &error.to_string());
     let file = OpenOptions::new()

@@ -1,14 +1,12 @@
 //! `embed`, `reembed` and `model`: how records get vectors, and of which model.
 
 use std::fs;
-use std::io::Write;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
 use kapsa_memory::{
-    EmbedReport, EmbedRequest, NewRecord, NewVectors, Reader, SMALL_PUT_BYTES_MAX,
-    SMALL_PUT_RECORDS_MAX, UnlockedWriter, embed as embed_records, is_small_put, stats,
-    uncovered_since,
+    EmbedReport, EmbedRequest, FileSystem, NewRecord, NewVectors, Reader, SMALL_PUT_RECORDS_MAX,
+    UnlockedWriter, embed as embed_records, is_small_put, left_without_vectors, stats,
 };
 use kapsa_model::Embedder;
 
@@ -130,10 +128,6 @@ fn without_vectors(app: &mut App, error: &CliError) -> String {
     format!("failed: {}", error.message)
 }
 
-/// Records without vectors before those of a put are given some as well when they are as old as
-/// this, in microseconds: whoever wrote younger ones is still at it.
-const LEFT_AFTER: i64 = 30_000_000;
-
 /// The records of a capsule, before and after a put.
 pub(crate) struct New {
     when: Option<EmbedWhen>,
@@ -158,7 +152,8 @@ impl New {
         New { when, before: first.saturating_sub(1), last: None, with_left: false }
     }
 
-    /// Whoever merges or finishes is not in the middle of something: what was left without vectors gets some.
+    /// Whoever merges or finishes is not in the middle of something: what was left without vectors
+    /// gets some.
     pub(crate) fn with_left(self) -> New {
         New { with_left: true, ..self }
     }
@@ -179,18 +174,12 @@ impl New {
         Some(without_vectors(app, &error))
     }
 
-    /// First of the records before the new ones that get vectors along with them: branches, tasks and the like are written
-    /// without.
+    /// First of the records before the new ones that get vectors along with them.
     fn left_before(&self, reader: &Reader, new: Range<u64>) -> Result<u64> {
         if self.with_left && reader.coverage()?.missing <= SMALL_PUT_RECORDS_MAX as u64 {
             return Ok(1);
         }
-        let stretch = uncovered_since(reader, new.start)?..new.end;
-        let is_old = |sequence| -> Result<bool> {
-            Ok(moment::now() - reader.record(sequence)?.committed_at > LEFT_AFTER)
-        };
-        let is_left = stretch.start < new.start && is_old(new.start - 1)?;
-        Ok(if is_left && are_few(reader, stretch.clone())? { stretch.start } else { new.start })
+        Ok(left_without_vectors(reader, new.start, moment::now())?.start)
     }
 
     fn embed(self, app: &mut App) -> Result<()> {
@@ -221,11 +210,9 @@ fn are_few(reader: &Reader, new: Range<u64>) -> Result<bool> {
     if new.end - new.start > SMALL_PUT_RECORDS_MAX as u64 {
         return Ok(false);
     }
-    let mut bytes = 0;
-    for sequence in new {
-        bytes += reader.record(sequence)?.text.len();
-    }
-    Ok(bytes <= SMALL_PUT_BYTES_MAX)
+    let texts: Vec<String> =
+        new.map(|sequence| Ok(reader.record(sequence)?.text)).collect::<Result<_>>()?;
+    Ok(is_small_put(texts.iter().map(String::as_str)))
 }
 
 /// The newest sequence.
@@ -329,16 +316,10 @@ fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
     // The name first: a model that is there has one.
-    fs::write(folder.join(format!("{hash}.name")), &model.name).map_err(failed)?;
-    let temporary = folder.join(format!(".{hash}.{}", std::process::id()));
-    let stored = fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, folder.join(format!("{hash}.kmodel"))));
-    if let Err(error) = stored {
-        // What failed is told; a file left over under a name of its own hurts nobody.
-        drop(fs::remove_file(&temporary));
-        return Err(failed(error));
-    }
+    FileSystem
+        .replace(&folder.join(format!("{hash}.name")), model.name.as_bytes())
+        .and_then(|()| FileSystem.replace(&folder.join(format!("{hash}.kmodel")), &bytes))
+        .map_err(failed)?;
     Ok(ModelOut {
         name: format!("local:{}", model.name),
         dimension: model.dimension,

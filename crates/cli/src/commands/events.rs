@@ -8,7 +8,7 @@ use crate::error::{CliError, Result};
 use crate::escape;
 use crate::moment::readable;
 use crate::output::{self, ErrorStyle};
-use crate::wire::versions::{EventOut, EventsOut, Filters};
+use crate::wire::versions::{EventOut, EventsOut, Filters, stands_for_none};
 
 /// `kapsa events`.
 pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
@@ -50,9 +50,8 @@ pub(super) fn line(app: &mut App, event: &Event) -> Result<()> {
     for (name, value) in
         [("stage", &event.stage), ("spec", &event.spec), ("run", &event.run), ("on", &event.branch)]
     {
-        // A name with `_` before it stands for none; the stage of a merge only marks that it is
-        // over.
-        let says_nothing = value.starts_with('_') || (name == "stage" && words.is_some());
+        // The stage of a merge only marks that it is over.
+        let says_nothing = stands_for_none(name, value) || name == "stage" && words.is_some();
         if !value.is_empty() && !says_nothing {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }

@@ -1,4 +1,4 @@
-//! `fact`: what is known, told and asked for.
+//! `fact`: facts are added, looked up and resolved.
 
 use kapsa_agents::{
     CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
@@ -38,7 +38,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
             let embedding = new.end(app);
-            let (verdict, reason) = ("supersedes", "it was said to");
+            let (verdict, reason) = ("supersedes", "as requested");
             answer(
                 app,
                 &RememberedOut {
@@ -85,7 +85,8 @@ fn workspace(app: &App) -> Result<WorkspaceMemory> {
 }
 
 fn missing(id: &str) -> CliError {
-    let hint = "kapsa fact list --all shows those that were superseded too, kapsa fact query looks for a text";
+    let hint =
+        "kapsa fact list --all includes superseded facts; kapsa fact query searches their text";
     CliError::user("fact_not_found", format!("no fact {id}")).hint(hint).field("id", id)
 }
 

@@ -23,6 +23,7 @@ use crate::args::{Merge, MergeMode};
 use crate::commands::embed::New;
 use crate::error::{CliError, Result};
 use crate::escape;
+use crate::out_file::OutFile;
 use crate::output::ErrorStyle;
 use crate::render::counted;
 use crate::wire::merge::{MergeOut, PlanOut, choice_name, outcome_name};
@@ -273,8 +274,7 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         "items": plan.items.iter().map(item).collect::<Vec<_>>() });
     let text = serde_json::to_string_pretty(&whole)
         .map_err(|error| CliError::io("write the plan", &error.into()))?;
-    fs::write(file, format!("{text}\n"))
-        .map_err(|error| CliError::io(&format!("write {}", file.display()), &error))?;
+    OutFile::at(file, &app.capsule()?)?.write(format!("{text}\n").as_bytes())?;
     let conflicts = plan.conflicts().count();
     if app.out.is_json() {
         let (plan_path, count) = (file.display().to_string(), plan.items.len());

@@ -29,16 +29,32 @@ mod tour;
 mod transfer;
 mod versions;
 
+use std::time::Duration;
+
 use kapsa_memory::Error;
 
 use crate::app::{App, Status};
 use crate::args::{EventVerb, Verb};
 use crate::error::Result;
 
+pub(crate) use text::take_standard_input;
+
+/// How long what is recorded beside an answer may wait for another writer.
+const EVENT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whether a verb says nothing of a capsule, whoever calls it. Each line of a shell is a call of
+/// its own.
+fn needs_no_capsule(verb: &Verb) -> bool {
+    matches!(verb, Verb::Completions(_) | Verb::Man(_) | Verb::Tour | Verb::Shell(_))
+}
+
 /// Does what was asked.
 pub(crate) fn run(app: &mut App, verb: Verb) -> Result<Status> {
     app.check_principal()?;
     let Some(principal) = app.principal().map(str::to_string) else { return call(app, verb) };
+    if needs_no_capsule(&verb) {
+        return call(app, verb);
+    }
     let what = match &verb {
         Verb::Put(_) => "put",
         Verb::Get(_) => "get",

@@ -7,6 +7,8 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use kapsa_memory::access::Access;
 use kapsa_memory::request::Put;
@@ -35,7 +37,7 @@ pub(super) struct Stored {
     pub(super) embedding: Option<String>,
 }
 
-/// What a put did, to be told at its end.
+/// What a put did, to be reported at its end.
 pub(crate) enum Answer {
     One(Put),
     Many(Tally),
@@ -154,7 +156,7 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
 pub(crate) struct Defaults {
     fields: Fields,
     pub(super) uri: Option<Uri>,
-    /// Lines of an export that were passed over, since only a capsule writes what they tell.
+    /// Lines of an export that were skipped, since only a capsule writes what they describe.
     pub(super) system_lines: AtomicU64,
 }
 
@@ -221,17 +223,44 @@ impl Defaults {
     }
 }
 
-/// The writer of this call, opened when the first thing is ready to be stored.
-pub(crate) fn open_once<'w>(
-    writer: &'w mut Option<AnyWriter>,
-    app: &App,
-    path: &Path,
-    defaults: &Defaults,
-) -> Result<&'w mut AnyWriter> {
-    if writer.is_none() {
-        *writer = Some(app.writer(path, defaults.run())?);
+/// After so long a put of many commits gives the lock back between two of them, for so long: more
+/// than the pause between two tries of one that waits.
+const LOCK_HELD_MAX: Duration = Duration::from_millis(500);
+const LOCK_FREE: Duration = Duration::from_millis(8);
+
+/// The writer of a put of many commits: opened when something is ready to be stored, given back now
+/// and then.
+#[derive(Default)]
+pub(super) struct Turn {
+    held: Option<(AnyWriter, Instant)>,
+}
+
+impl Turn {
+    /// The writer; waits its turn unless it has it.
+    pub(super) fn writer(
+        &mut self,
+        app: &App,
+        path: &Path,
+        defaults: &Defaults,
+    ) -> Result<&mut AnyWriter> {
+        let held = match self.held.take() {
+            Some(held) => held,
+            None => (app.writer(path, defaults.run())?, Instant::now()),
+        };
+        Ok(&mut self.held.insert(held).0)
     }
-    Ok(writer.as_mut().expect("it was opened just now"))
+
+    /// Whether nothing was stored yet, or others may write at the moment.
+    pub(super) fn is_free(&self) -> bool {
+        self.held.is_none()
+    }
+
+    /// Between two commits: lets others write, if this one has for long.
+    pub(super) fn let_others_write(&mut self) {
+        if self.held.take_if(|(_, since)| since.elapsed() > LOCK_HELD_MAX).is_some() {
+            thread::sleep(LOCK_FREE);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,9 @@
 //! `role`: what the roles of `kapsa.toml` are, do, say and learn.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_agents::{AgentMemory, WorkspaceMemory, fresh_id};
+use kapsa_agents::{AgentMemory, WorkspaceMemory};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_model::{Price, Usage, block_on, cost};
 use kapsa_roles::{
@@ -22,6 +19,7 @@ use crate::commands::text::plain_text;
 use crate::config_file::read_text;
 use crate::error::{CliError, Result};
 use crate::language_models::{self, Choice};
+use crate::out_file::OutFile;
 use crate::role_config::Declared;
 use crate::wire::agent::ReflectedOut;
 use crate::wire::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
@@ -178,14 +176,14 @@ fn show(app: &mut App, declared: &Declared, id: &str) -> Result<()> {
     ))?;
     let domains: Vec<String> =
         clearance.domains.iter().map(|(domain, level)| format!("{domain}={level}")).collect();
-    let known = if domains.is_empty() { "what is public".to_string() } else { domains.join(" ") };
+    let known = if domains.is_empty() { "public records".to_string() } else { domains.join(" ") };
     app.out.line(&format!("may know    {}", escape::line(&known)))?;
     match &spec.authority {
         None => app.out.line("may do      everything on its own")?,
         Some(lists) => {
             let all = [
                 ("on its own", &lists.autonomous),
-                ("if agreed", &lists.needs_approval),
+                ("if approved", &lists.needs_approval),
                 ("never", &lists.forbidden),
             ];
             for (how, actions) in all.into_iter().filter(|(_, actions)| !actions.is_empty()) {
@@ -260,15 +258,15 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
     let target = Target::find(&declared.spec(id)?, &args.target)?;
     let mut state = args.state.as_deref().map(state).transpose()?.unwrap_or_default();
     // Before anything is asked and paid for.
-    let out = args.out.as_deref().map(|out| StateFile::at(out, &app.capsule()?)).transpose()?;
+    let out = args.out.as_deref().map(|out| OutFile::at(out, &app.capsule()?)).transpose()?;
     let acting = Acting::begin(app, declared, id, &args.asking)?;
     let operator = acting.role()?.operator(&target.operator).map_err(failed)?;
     let result = match &target.node {
         Some(node) => block_on(operator.run_chain(&[node], &mut state)),
         None => block_on(operator.run_all(&mut state)),
     };
-    // Also of a chain that broke, and told last: what was answered was paid for.
-    let written = out.map_or(Ok(()), |out| out.write(&state));
+    // Also of a chain that broke, and reported last: what was answered was paid for.
+    let written = out.map_or(Ok(()), |out| out.write(&pretty(&state)?));
     let (runs, broken) = match result {
         Ok(runs) => (runs, None),
         Err(ChainError { done, error }) => (done, Some(failed(error))),
@@ -286,6 +284,14 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
         }
         None => written,
     }
+}
+
+/// A state as a file holds it.
+fn pretty(state: &State) -> Result<Vec<u8>> {
+    let text = serde_json::to_vec_pretty(state);
+    let mut text = text.map_err(|error| CliError::io("write the state", &error.into()))?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// What a node answered, and what it took.
@@ -356,92 +362,6 @@ fn state(path: &Path) -> Result<State> {
             fault.message
         ))
     })
-}
-
-/// Where a state is written: a file that is not there yet, or a regular one, which is replaced all
-/// at once.
-struct StateFile {
-    /// As it was named.
-    shown: PathBuf,
-    /// Behind symbolic links.
-    path: PathBuf,
-    /// The permissions of the file that is there.
-    permissions: Option<fs::Permissions>,
-}
-
-impl StateFile {
-    /// Refuses what is no regular file, and the files of the capsule.
-    fn at(shown: &Path, capsule: &Path) -> Result<StateFile> {
-        let refused = |why: &str| {
-            let message = format!("cannot write {}: {why}", shown.display());
-            Err(CliError::user("not_writable", message)
-                .hint("choose a new file, or a regular one to replace, with --out FILE"))
-        };
-        let failed = |error: io::Error| CliError::io(&format!("write {}", shown.display()), &error);
-        let (path, found) = match fs::metadata(shown) {
-            Ok(found) => (fs::canonicalize(shown).map_err(failed)?, Some(found)),
-            Err(_) if shown.symlink_metadata().is_ok() => {
-                return refused("it is a link that leads nowhere");
-            }
-            Err(_) => (shown.to_path_buf(), None),
-        };
-        if is_of_capsule(&path, found.as_ref(), capsule) {
-            return refused("it belongs to the capsule");
-        }
-        if let Some(found) = &found {
-            if !found.is_file() {
-                return refused("not a regular file");
-            }
-            // What may not be written to is not replaced either.
-            OpenOptions::new().write(true).open(&path).map_err(failed)?;
-        }
-        Ok(StateFile {
-            shown: shown.to_path_buf(),
-            path,
-            permissions: found.map(|found| found.permissions()),
-        })
-    }
-
-    fn write(&self, state: &State) -> Result<()> {
-        let temporary = self.path.with_file_name(fresh_id(".kapsa-state-"));
-        let written =
-            self.fill(&temporary, state).and_then(|()| fs::rename(&temporary, &self.path));
-        written.map_err(|error| {
-            let _the_first_error_counts = fs::remove_file(&temporary);
-            CliError::io(&format!("write {}", self.shown.display()), &error)
-        })
-    }
-
-    fn fill(&self, temporary: &Path, state: &State) -> io::Result<()> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
-        if let Some(permissions) = &self.permissions {
-            file.set_permissions(permissions.clone())?;
-        }
-        let mut text = serde_json::to_vec_pretty(state)?;
-        text.push(b'\n');
-        file.write_all(&text)?;
-        file.sync_all()
-    }
-}
-
-/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins with
-/// its.
-fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> bool {
-    let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    let is_same = |a: &Path, b: &Path| matches!((fs::metadata(a), fs::metadata(b)), (Ok(a), Ok(b)) if same(&a, &b));
-    if let (Some(found), Ok(capsule)) = (found, fs::metadata(capsule))
-        && same(found, &capsule)
-    {
-        return true;
-    }
-    let name = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec());
-    let begins =
-        matches!((name(path), name(capsule)), (Some(name), Some(of)) if name.starts_with(&of));
-    begins && is_same(folder_of(path), folder_of(capsule))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// What went wrong with a role, as an error of the command line.

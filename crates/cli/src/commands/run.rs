@@ -24,8 +24,8 @@ use serde_json::json;
 
 use crate::app::{App, Status};
 use crate::args::{
-    self, ContextFormat, LOCK_TIMEOUT_DEFAULT, Named, RunContext, RunFinish, RunMerge, RunPlace,
-    RunRecord, RunStart, RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
+    self, ContextFormat, Named, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart,
+    RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
 };
 use crate::commands::embed::New;
 use crate::commands::init;
@@ -83,7 +83,7 @@ impl Runs {
                 None => setup.root.join(locate::workspace()),
             };
         let mut options = app.write_options(None);
-        if app.global.lock_timeout == LOCK_TIMEOUT_DEFAULT {
+        if app.global.lock_timeout.is_none() {
             options.lock_timeout = setup.config.timeout;
         }
         let store = store(&setup, &workspace, options);
@@ -427,7 +427,7 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
         None => runs.store.finish(&run, &finish)?,
     };
     if finished.merged.iter().any(|merged| merged.written > 0) && runs.workspace.exists() {
-        // What failed is told there; what was merged is merged.
+        // A failure is reported there; what was merged is merged.
         new.with_left().end(app);
     }
     tell_finished(app, runs, &run, args.task.as_ref(), &finished)?;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{
@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use crate::app::{AnyReader, App};
 use crate::args::{Mode, SvcVerb};
 use crate::commands::find::{self, Asked};
+use crate::commands::text::standard_input;
 use crate::error::{CliError, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
@@ -57,7 +58,7 @@ fn create(app: &mut App, path: &Path) -> Result<()> {
 fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     let mut bytes = Vec::new();
     let limit = LINE_BYTES_MAX as u64 + 1;
-    io::stdin()
+    standard_input()?
         .lock()
         .take(limit)
         .read_to_end(&mut bytes)

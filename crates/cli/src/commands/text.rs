@@ -1,17 +1,37 @@
 //! Texts that are typed in words or read from standard input.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Stdin};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
 
 use crate::error::{CliError, Result};
+
+/// Whether somebody else reads standard input to the end of the process.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// From now on no verb may read standard input: the shell reads its lines from it.
+pub(crate) fn take_standard_input() {
+    TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Standard input, unless the shell reads its lines from it.
+pub(crate) fn standard_input() -> Result<Stdin> {
+    if !TAKEN.load(Ordering::Relaxed) {
+        return Ok(io::stdin());
+    }
+    let message = "a line of the shell has no standard input of its own";
+    Err(CliError::usage(message).hint(
+        "give the text itself or name a file; a pipe goes to a call of its own, as in kapsa put - < FILE",
+    ))
+}
 
 /// Standard input as one text; more of it than a record may hold is left for the record's own check
 /// to refuse.
 pub(crate) fn plain_text() -> Result<String> {
     let mut bytes = Vec::new();
     let limit = TEXT_BYTES_MAX as u64 + 1;
-    io::stdin()
+    standard_input()?
         .lock()
         .take(limit)
         .read_to_end(&mut bytes)

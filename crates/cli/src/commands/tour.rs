@@ -3,9 +3,6 @@
 //! It uses nothing that the other verbs do not; what it shows can be typed again afterwards, since
 //! the capsule is kept.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -41,6 +38,8 @@ const SNIPPET_CHARS: usize = 72;
 /// Longest heading shown beside the place it stands at.
 const HEADING_CHARS_MAX: usize = 44;
 const TITLE_WIDTH: usize = 66;
+/// Longest document that is remembered; what is longer is a reference for programs.
+const DOCUMENT_BYTES_MAX: usize = 64 << 10;
 /// What is remembered when no documents lie in the current folder.
 const EMBEDDED: [(&str, &str); 2] = [
     ("README.md", include_str!(concat!(env!("OUT_DIR"), "/README.md"))),
@@ -50,8 +49,6 @@ const NOTE_URI: &str = "note/tour";
 const FIRST_THOUGHT: &str = "The tour asks four questions.";
 const SECOND_THOUGHT: &str =
     "The tour asks four questions, then changes its mind about this record and proves that it did.";
-/// Most folders tried before giving up on a name.
-const FOLDERS_MAX: u32 = 1000;
 
 /// `kapsa tour`.
 pub(crate) fn run(app: &mut App) -> Result<()> {
@@ -105,7 +102,7 @@ impl Report {
         }
     }
 
-    /// Notes a step that is done, and tells people.
+    /// Notes a step that is done, and shows it to people.
     fn step(
         &mut self,
         out: &mut Output,
@@ -141,17 +138,8 @@ fn say(out: &mut Output, text: &str) -> Result<()> {
 
 /// A new folder that nobody else can write to.
 fn make_folder() -> Result<PathBuf> {
-    for attempt in 0..FOLDERS_MAX {
-        let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
-        let folder =
-            std::env::temp_dir().join(format!("kapsa-tour-{}{suffix}", std::process::id()));
-        match fs::DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => return Ok(folder),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(CliError::io(&format!("make {}", folder.display()), &error)),
-        }
-    }
-    Err(CliError::system("io", "the temporary folder holds too many tours"))
+    let made = tempfile::Builder::new().prefix("kapsa-tour-").tempdir();
+    Ok(made.map_err(|error| CliError::io("make a temporary folder", &error))?.keep())
 }
 
 fn make(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
@@ -196,8 +184,12 @@ fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
     let candidates = ["README.md", "CHANGELOG.md", "docs"].map(PathBuf::from);
     let present: Vec<_> = candidates.into_iter().filter(|path| path.exists()).collect();
     let found = documents::gather(&present)?;
-    let texts: Vec<_> =
-        found.into_iter().filter_map(|d| Some((d.name, documents::read(&d.path).ok()?))).collect();
+    // What cannot be read, or is a reference rather than something to read, has no part in a tour.
+    let texts: Vec<_> = found
+        .into_iter()
+        .filter_map(|d| Some((d.name, documents::read(&d.path).ok()?)))
+        .filter(|(_, text)| text.len() <= DOCUMENT_BYTES_MAX)
+        .collect();
     if texts.is_empty() {
         let own = EMBEDDED.map(|(name, text)| (name.to_string(), text.to_string()));
         return Ok((

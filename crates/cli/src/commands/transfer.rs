@@ -16,6 +16,7 @@ use kapsa_memory::{
 };
 use serde_json::{Value, json};
 
+use super::EVENT_PATIENCE;
 use crate::app::App;
 use crate::args;
 use crate::error::{CliError, Result};
@@ -27,10 +28,8 @@ use crate::wire::transfer::{ExportOut, GcOut, ImportOut, MountsOut};
 
 /// What the names of sealed files end with.
 const SEALED_ENDING: &str = ".age";
-/// First bytes of a file that tell whether it is sealed.
+/// First bytes of a file, which show whether it is sealed.
 const FIRST_BYTES: u64 = 64;
-/// How long an event that nobody waits for may wait for another writer.
-const EVENT_PATIENCE: Duration = Duration::from_secs(1);
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// `kapsa export`.
@@ -89,7 +88,7 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
     }
 }
 
-/// Whether the export is to be sealed: a run's is, unless it is told not to be.
+/// Whether the export is to be sealed: a run's is, unless the flags say otherwise.
 fn seals(args: &args::Export, format: Format) -> Result<bool> {
     let sealed = args.encrypt || args.run.is_some() && !args.no_encrypt;
     if sealed && format.is_folder() {
@@ -370,7 +369,7 @@ pub(crate) fn gc(app: &mut App, args: &args::Gc) -> Result<()> {
         .iter()
         .try_for_each(|path| app.out.line(&format!("{verb} {}", path.display())))?;
     app.out.line(&format!(
-        "{} and {} {fate}, {} kept, {} passed over ({})",
+        "{} and {} {fate}, {} kept, {} skipped ({})",
         counted(report.exports_deleted, "export"),
         counted(report.temp_files_deleted, "leftover"),
         report.exports_preserved,

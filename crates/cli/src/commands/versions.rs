@@ -1,13 +1,12 @@
 //! `branch`, `checkpoint`, `checkpoints`, `diff`, `log`, `blame`, `revert`, `cherry-pick`, `alias`
 //! and `resolve-uri`: the history of a memory.
 
-use std::fs;
 use std::time::Duration;
 
 use kapsa_memory::branch::MAIN;
 use kapsa_memory::{
-    AsOf, Blame, Branch, Checkpoint, Difference, NewCheckpoint, Reader, Record, Undo, branch,
-    checkpoint, history, merge,
+    AsOf, Blame, Branch, Checkpoint, Difference, Error, NewCheckpoint, Reader, Record, Undo,
+    branch, checkpoint, history, merge,
 };
 use similar::{ChangeTag, TextDiff};
 
@@ -18,11 +17,12 @@ use crate::args::{
 use crate::commands::put;
 use crate::error::{CliError, Result};
 use crate::moment::{self, readable};
+use crate::out_file::OutFile;
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch,
-    MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
+    MadeCheckpoint, Resolved, RevertOut, SwitchedBranch, stands_for_none,
 };
 use crate::{escape, locate, log_graph, wire};
 
@@ -164,8 +164,7 @@ pub(super) fn checkpoint_line(app: &mut App, found: &Checkpoint, with_branch: bo
     app.out.strong(&escape::line(&found.label))?;
     let mut rest = String::new();
     for (name, value) in [("spec", &found.spec), ("run", &found.run), ("git", &found.git_commit)] {
-        // A name with `_` before it stands for none.
-        if !value.is_empty() && !value.starts_with('_') {
+        if !value.is_empty() && !stands_for_none(name, value) {
             rest.push_str(&format!("  {name} {}", escape::line(value)));
         }
     }
@@ -202,7 +201,8 @@ fn view_of(reader: &Reader, text: &str, current: &str) -> Result<Reader> {
         Some((branch, moment)) => at(branch, moment),
         None => match reader.on(text, None) {
             Ok(view) => Ok(view),
-            Err(_) => at(current, text),
+            Err(Error::BranchNotFound { .. } | Error::InvalidOperation { .. }) => at(current, text),
+            Err(error) => Err(error.into()),
         },
     }
 }
@@ -460,8 +460,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
         record.text.clone()
     };
     if let Some(out) = &args.out {
-        fs::write(out, &content)
-            .map_err(|error| CliError::io(&format!("write {}", out.display()), &error))?;
+        OutFile::at(out, &app.capsule()?)?.write(content.as_bytes())?;
     }
     if app.out.is_json() {
         let end = (0..=PREVIEW_BYTES.min(content.len()))

@@ -1,5 +1,5 @@
-//! What may follow here? Verbs and flags of the tree of arguments; branches, checkpoints, labels,
-//! runs and URIs of the capsule.
+//! What may follow on a line of the shell: verbs and flags of the tree of arguments; branches,
+//! checkpoints, labels, runs and URIs of the capsule.
 
 use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};

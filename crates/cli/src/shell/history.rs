@@ -1,5 +1,5 @@
-//! Where are the lines kept that were typed? With the state of the user's other programs, readable
-//! by nobody else; never beside a capsule.
+//! Keeps the lines that were typed: with the state of the user's other programs, readable by nobody
+//! else; never beside a capsule.
 
 use std::ffi::OsString;
 use std::fs::DirBuilder;

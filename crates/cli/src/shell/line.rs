@@ -1,4 +1,4 @@
-//! What does one line of the shell do? What the same words would do as a call of their own.
+//! Runs one line of the shell, which does what the same words would do as a call of their own.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -8,14 +8,14 @@ use clap::{ArgMatches, FromArgMatches};
 
 use super::ENDINGS;
 use crate::app::Status;
-use crate::args::{Cli, Global, Svc, SvcVerb, Verb};
+use crate::args::{Cli, Global, Verb};
 use crate::error::{CliError, Kind, Place, Result};
 use crate::output::ErrorStyle;
 
 /// How a line ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// With this exit code; what went wrong was told.
+    /// With this exit code; what went wrong was reported.
     Code(u8),
     /// It asked for the end of the shell, or nobody reads its answers any more.
     Shell,
@@ -51,7 +51,7 @@ pub(super) fn run(line: &str, held: &Global, place: Place) -> Ended {
 /// The words of a line, without the `kapsa` or the `/` that may stand before its verb.
 pub(super) fn words(line: &str) -> Result<Vec<String>> {
     let mut words = shlex::split(line).ok_or_else(|| {
-        CliError::usage("a quotation is not closed")
+        CliError::usage("a quote is not closed")
             .hint("put text in quotes, and a quote itself in quotes of the other kind")
     })?;
     if words.first().is_some_and(|word| word == "kapsa") {
@@ -120,23 +120,10 @@ impl Given {
 
 fn call(cli: Cli) -> Result<Status> {
     match &cli.verb {
-        Some(Verb::Shell(_)) => Err(CliError::usage("this is already a shell").hint("type a verb, or exit to leave")),
-        Some(verb) if reads_standard_input(verb) => Err(CliError::usage("a line of the shell has no standard input of its own")
-            .hint("give --text TEXT or name a file; a pipe goes to a call of its own, as in kapsa put - < FILE")),
-        _ => crate::run(cli),
-    }
-}
-
-/// Whether a verb would read what the shell itself reads its lines from.
-fn reads_standard_input(verb: &Verb) -> bool {
-    match verb {
-        Verb::Put(put) => {
-            put.text.is_none()
-                && (put.sources.is_empty()
-                    || put.sources.iter().any(|source| source.as_os_str() == "-"))
+        Some(Verb::Shell(_)) => {
+            Err(CliError::usage("this is already a shell").hint("type a verb, or exit to leave"))
         }
-        Verb::Svc(Svc { verb: SvcVerb::Put { .. } }) => true,
-        _ => false,
+        _ => crate::run(cli),
     }
 }
 
@@ -151,9 +138,9 @@ fn tell(ended: Result<Status>, style: ErrorStyle, place: Place) -> Ended {
     }
 }
 
-/// On a terminal the answer says it; in a script somebody must be told which line it was.
+/// On a terminal the answer says it; in a script the line has to be named.
 fn unwell() -> CliError {
-    CliError::system("unwell", "the capsule is not well")
+    CliError::system("unwell", "the capsule has a problem")
         .hint("the output of that line shows what is wrong")
 }
 
@@ -176,7 +163,7 @@ mod tests {
             branch: Some("run/x".into()),
             principal: None,
             json: true,
-            lock_timeout: Duration::from_secs(3),
+            lock_timeout: Some(Duration::from_secs(3)),
             color: clap::ColorChoice::Never,
         }
     }
@@ -201,7 +188,12 @@ mod tests {
         let kept = read("stats", &held()).global;
         assert_eq!(
             (kept.capsule, kept.branch, kept.json, kept.lock_timeout),
-            (Some(PathBuf::from("held.kapsa")), Some("run/x".into()), true, Duration::from_secs(3))
+            (
+                Some(PathBuf::from("held.kapsa")),
+                Some("run/x".into()),
+                true,
+                Some(Duration::from_secs(3))
+            )
         );
         for line in [
             "--capsule own.kapsa stats --lock-timeout 9",
@@ -210,27 +202,10 @@ mod tests {
             let own = read(line, &held()).global;
             assert_eq!(
                 (own.capsule.as_deref(), own.lock_timeout),
-                (Some(Path::new("own.kapsa")), Duration::from_secs(9))
+                (Some(Path::new("own.kapsa")), Some(Duration::from_secs(9)))
             );
             assert!(own.json && own.color == clap::ColorChoice::Never, "{line}");
         }
         assert_eq!(read("stats --branch main", &held()).global.branch.as_deref(), Some("main"));
-    }
-
-    #[test]
-    fn verbs_that_read_standard_input_are_known() {
-        for (line, reads) in [
-            ("put", true),
-            ("put -", true),
-            ("put --plain", true),
-            ("put a.md -", true),
-            ("svc put a.mv2", true),
-            ("put --text x", false),
-            ("put a.md", false),
-            ("svc info a.mv2", false),
-        ] {
-            let verb = read(line, &held()).verb;
-            assert_eq!(verb.as_ref().map(reads_standard_input), Some(reads), "{line}");
-        }
     }
 }

@@ -15,6 +15,7 @@ use std::io::{self, IsTerminal};
 
 use crate::app::{App, Status};
 use crate::args::ShellArgs;
+use crate::commands::take_standard_input;
 use crate::error::Result;
 
 pub(crate) use names::{CapsuleNames, Named, Names};
@@ -24,6 +25,7 @@ const ENDINGS: [&str; 2] = ["exit", "quit"];
 
 /// `kapsa shell`.
 pub(crate) fn run(app: &mut App, args: &ShellArgs) -> Result<Status> {
+    take_standard_input();
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         editor::run(app)
     } else {

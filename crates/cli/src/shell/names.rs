@@ -1,4 +1,4 @@
-//! Which names does a capsule hold that a line may continue with?
+//! The names in a capsule that a line may continue with.
 
 use clap::Arg;
 use kapsa_memory::Record;

@@ -1,4 +1,4 @@
-//! Lines from a file or a pipe: no prompt, no history; each failing line is told with its number.
+//! Lines from a file or a pipe: no prompt, no history; a failing line is reported with its number.
 
 use std::io::{self, BufRead, Read};
 

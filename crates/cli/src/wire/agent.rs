@@ -42,10 +42,10 @@ pub(crate) struct FactOut<'a> {
     /// Who or what it comes from.
     #[serde(skip_serializing_if = "str::is_empty")]
     source: &'a str,
-    /// From when on it holds.
+    /// Start of its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_from: Option<Time>,
-    /// Until when it holds.
+    /// End of its validity.
     #[serde(skip_serializing_if = "Option::is_none")]
     valid_to: Option<Time>,
     /// When it was first added.

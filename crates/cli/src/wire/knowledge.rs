@@ -16,7 +16,7 @@ pub(crate) struct CapturedOut<'a> {
     captured: bool,
     /// Id of the policy in force now.
     policy_id: &'a str,
-    /// URI of it.
+    /// Its URI.
     uri: &'a str,
     /// SHA-256 of its parts.
     hash: &'a str,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Extent;
 
-/// What got vectors.
+/// Which records got vectors.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct EmbeddedOut<'a> {
     /// Name of the model.

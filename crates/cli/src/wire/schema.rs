@@ -1,5 +1,5 @@
-//! How is the JSON of each verb described? As a JSON Schema for programs and as a reference for
-//! people, both generated from the types of this folder. Knows nothing of what the verbs do.
+//! Describes the JSON of each verb: as a JSON Schema for programs and as a reference for people,
+//! both generated from the types of this folder. Knows nothing of what the verbs do.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -163,7 +163,7 @@ const INTRODUCTION: &str = "\
 
 With `--json` every verb prints its answer as one JSON object on one line of standard output. A verb that prints several answers \
 prints one on each line. A failure is one object on standard error. The schemas are in [schema/](schema/), one for each verb. They \
-allow no other fields than those listed here. Fields may be added later.
+allow only the fields listed here. Later versions may add fields.
 
 ## Names
 

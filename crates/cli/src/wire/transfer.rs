@@ -21,7 +21,7 @@ pub(crate) struct ExportOut {
     pub(crate) format: &'static str,
     /// The file or folder.
     pub(crate) output_path: String,
-    /// Size of it.
+    /// Size of the file or folder, in bytes.
     pub(crate) bytes_written: u64,
     /// Number of records.
     pub(crate) record_count: u64,
@@ -199,14 +199,14 @@ pub(crate) struct CloneOut {
 /// What one capsule got from another.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PulledOut<'a> {
-    /// How the two stood: nothing was missing, one continued the other, or both had gone on.
+    /// How the two relate: nothing was missing, one continues the other, or they diverged.
     #[schemars(extend("enum" = ["up_to_date", "fast_forward", "forked"]))]
     relation: &'static str,
     /// Number of records copied.
     record_count: u64,
     /// Number of commits that both had before.
     common_commit_count: u64,
-    /// Branches that the records went to, if both had gone on.
+    /// Branches that the records went to, if the histories diverged.
     branches: &'a [String],
 }
 

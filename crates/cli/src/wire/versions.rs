@@ -150,12 +150,17 @@ impl<'a> From<&'a Checkpoint> for CheckpointOut<'a> {
 
 /// A spec, unless it is the name that stands for none.
 fn spec(name: &str) -> Option<&str> {
-    given(name).filter(|name| *name != SPEC_NONE)
+    given(name).filter(|name| !stands_for_none("spec", name))
+}
+
+/// Whether a spec or a run is the name that stands for none.
+pub(crate) fn stands_for_none(field: &str, name: &str) -> bool {
+    matches!((field, name), ("spec", SPEC_NONE) | ("run", RUN_NONE))
 }
 
 /// A run, unless it is the name that stands for none.
 fn run(name: &str) -> Option<&str> {
-    given(name).filter(|name| *name != RUN_NONE)
+    given(name).filter(|name| !stands_for_none("run", name))
 }
 
 /// A list of checkpoints.
@@ -418,7 +423,7 @@ pub(crate) struct BlameOut<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Revision")]
 struct LifeOut<'a> {
-    /// Whether it is the revision that counts.
+    /// Whether it is the current revision.
     current: bool,
     #[serde(flatten)]
     record: RecordOut<'a>,

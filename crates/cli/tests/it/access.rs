@@ -122,7 +122,6 @@ fn all_other_verbs_are_the_owners() {
         &["merge", "--from", "x"],
         &["run", "list"],
         &["svc", "info", ".kapsa/workspace.kapsa"],
-        &["shell"],
         &["embed"],
         &["salvage", "copy.kapsa"],
         &["graph", "query"],

@@ -93,7 +93,7 @@ fn two_times_are_asked_for_apart() {
     );
     assert_eq!(told(&["--valid-at", "2025-12-31"]), [""; 0]);
     let (code, error) = sandbox.error(&["fact", "supersede", "f1", "It is 3"]);
-    assert_eq!((code, &error["message"]), (1, &json!("fact f1 was superseded by f2 already")));
+    assert_eq!((code, &error["message"]), (1, &json!("fact f1 was already superseded by f2")));
     let new = sandbox.json(&["fact", "get", "f2"]);
     assert_eq!(
         (&new["entity"], &new["domain"], &new["supersedes"]),
@@ -239,7 +239,8 @@ fn an_insight_stays_in_the_domain_of_its_secrets() {
     );
 }
 
-/// A principal sees the facts that it may, writes as itself, and is told of the rest in the words of what is not there.
+/// A principal sees the facts that it may, writes as itself, and is told of the rest in the words
+/// of what is not there.
 #[test]
 fn facts_are_guarded() {
     let sandbox = Sandbox::new();
@@ -487,7 +488,8 @@ fn principals_forge_nothing() {
     }
 }
 
-/// Who does not see what a fact is to others cannot undo it, and who does not see all that counts under a name cannot end it.
+/// Who does not see what a fact is to others cannot undo it, and who does not see all that counts
+/// under a name cannot end it.
 #[test]
 fn what_is_hidden_survives_those_who_do_not_see_it() {
     let sandbox = Sandbox::new();

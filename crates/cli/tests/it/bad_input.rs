@@ -1,4 +1,5 @@
-//! What nobody should do: each gets a clear error and the right exit code, and the capsule is unchanged.
+//! What nobody should do: each gets a clear error and the right exit code, and the capsule is
+//! unchanged.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::support::Sandbox;
 
-/// A capsule with a branch, a checkpoint, a run and a record, and what a shell offers for lines in its folder.
+/// A capsule with a branch, a checkpoint, a run and a record, and what a shell offers for lines in
+/// its folder.
 fn with_names() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.ok(&[

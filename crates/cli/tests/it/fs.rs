@@ -198,7 +198,8 @@ fn as_of_a_moment_and_on_a_branch() {
     );
 }
 
-/// The team's facts are shown as far as the agent's clearance goes, and a principal knows nothing above its own.
+/// The team's facts are shown as far as the agent's clearance goes, and a principal knows nothing
+/// above its own.
 #[test]
 fn files_are_guarded() {
     let sandbox = Sandbox::new();

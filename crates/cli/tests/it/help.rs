@@ -1,4 +1,5 @@
-//! Help, version, completions and manual pages, all from one description: each verb of the tree is visited.
+//! Help, version, completions and manual pages, all from one description: each verb of the tree is
+//! visited.
 
 use clap::Command;
 

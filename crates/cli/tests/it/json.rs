@@ -1,4 +1,5 @@
-//! The JSON that verbs print is the JSON that is described: every verb runs for real, and each answer is held against its schema.
+//! The JSON that verbs print is the JSON that is described: every verb runs for real, and each
+//! answer is held against its schema.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

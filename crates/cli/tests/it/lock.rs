@@ -180,7 +180,7 @@ fn a_link_in_the_place_of_the_lock_file_is_refused_and_its_target_untouched() {
     let lock = sandbox.path(".kapsa/workspace.kapsa.lock");
     std::fs::remove_file(&lock).ok();
     std::os::unix::fs::symlink(&victim, &lock).expect("a link");
-    let error = sandbox.fails(&["put", "--text", "x"], 2, "io");
+    let error = sandbox.fails(&["put", "--text", "x"], 1, "foreign_lock");
     assert!(
         error["message"].as_str().is_some_and(|message| message.contains("workspace.kapsa.lock")),
         "{error}"

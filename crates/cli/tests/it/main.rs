@@ -1,10 +1,12 @@
-//! The real binary in temporary folders: what it prints, where, with which exit code, and what it leaves on disk.
+//! The real binary in temporary folders: what it prints, where, with which exit code, and what it
+//! leaves on disk.
 
 #![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 
 mod access;
 mod agents;
 mod bad_input;
+mod bad_sector;
 mod completion;
 mod crm;
 mod docs;
@@ -16,6 +18,7 @@ mod json;
 mod knowledge;
 mod lock;
 mod meaning;
+mod neighbours;
 mod people;
 mod put;
 mod read;

@@ -1,4 +1,5 @@
-//! What people type and see: guessed verbs, colour, width, lists, differences, contested records and files beside a capsule.
+//! What people type and see: guessed verbs, colour, width, lists, differences, contested records
+//! and files beside a capsule.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Sandbox;
+use crate::support::{Run, Sandbox, output};
 
 #[test]
 fn one_text_is_acknowledged_with_uri_and_sequence() {
@@ -199,14 +199,15 @@ fn each_tells_of_a_commit_while_the_input_goes_on() {
 #[test]
 fn a_small_put_and_its_vectors_are_one_commit() {
     let sandbox = Sandbox::new();
-    let counted = |sandbox: &Sandbox| {
+    let put = |args: &[&str], input: &[u8]| {
+        let mut command = sandbox.command();
+        command.env_remove("KAPSA_EMBED").arg("put").args(args);
+        Run::from(output(command, input)).success(args);
         let stats = sandbox.json(&["stats"]);
         (stats["commit_count"].as_u64(), stats["vectors"]["missing"].as_u64())
     };
-    sandbox.ok(&["put", "--text", "The cat sleeps on the sofa."]);
-    assert_eq!(counted(&sandbox), (Some(1), Some(0)));
-    sandbox.json_with(&["put", "-"], b"{\"text\":\"first\"}\n{\"text\":\"second\"}\n");
-    assert_eq!(counted(&sandbox), (Some(2), Some(0)));
-    sandbox.ok(&["put", "--text", "found by words", "--embed", "later"]);
-    assert_eq!(counted(&sandbox), (Some(3), Some(1)));
+    assert_eq!(put(&["--text", "The cat sleeps on the sofa."], b""), (Some(1), Some(0)));
+    let two = b"{\"text\":\"first\"}\n{\"text\":\"second\"}\n";
+    assert_eq!(put(&["-"], two), (Some(2), Some(0)));
+    assert_eq!(put(&["--text", "found by words", "--embed", "later"], b""), (Some(3), Some(1)));
 }

@@ -1,4 +1,5 @@
-//! Roles of `kapsa.toml` as real processes, with scripted models and with a service on this machine.
+//! Roles of `kapsa.toml` as real processes, with scripted models and with a service on this
+//! machine.
 
 use kapsa_testkit::stub::{Reply, Stub};
 use serde_json::{Value, json};
@@ -384,7 +385,8 @@ fn an_id_that_names_nobody_is_refused_when_the_file_is_read() {
     }
 }
 
-/// A state is written whole and in the place of a file alone, and what cannot be written is found out before a model is asked.
+/// A state is written whole and in the place of a file alone, and what cannot be written is found
+/// out before a model is asked.
 #[test]
 fn a_state_replaces_a_file_and_nothing_else() {
     use std::fs;
@@ -501,7 +503,8 @@ fn a_chain_that_breaks_keeps_what_was_answered() {
     assert_eq!(sandbox.json(&["episode", "list", "--agent", "cro"])["count"], 5);
 }
 
-/// A real service: what is asked and answered, which key goes where, and that it is shown and stored nowhere.
+/// A real service: what is asked and answered, which key goes where, and that it is shown and
+/// stored nowhere.
 #[test]
 fn a_service_answers_and_its_key_stays_with_it() {
     const KEY: &str = "sk-very-secret-0123456789";

@@ -491,7 +491,8 @@ fn sixteen_workers_that_record_at_once_lose_nothing() {
     });
 }
 
-/// Each process once made the vectors of what all others had put meanwhile: eight together took nine times as long as one by one.
+/// Each process once made the vectors of what all others had put meanwhile: eight together took
+/// nine times as long as one by one.
 #[test]
 fn workers_make_the_vectors_of_their_own_records_only() {
     both(|sandbox, layout| {

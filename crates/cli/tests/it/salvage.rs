@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use kapsa_memory::{FileSystem, Volume};
+
+use crate::support::{Sandbox, bytes};
 
 fn texts(listed: &Value) -> Vec<String> {
     let records = listed["records"].as_array().expect("a list");
@@ -110,7 +112,9 @@ fn a_capsule_whose_first_page_is_gone_is_salvaged_by_its_hints() {
 fn doctor_tells_of_what_a_killed_compaction_left_and_the_next_one_removes_it() {
     let sandbox = Sandbox::new();
     sandbox.ok(&["put", "--text", "kept"]);
-    let leftover = sandbox.write(".kapsa/workspace.kapsa.tmp", "half a file");
+    let place = FileSystem.temporary(&sandbox.capsule());
+    let leftover = sandbox.write(place.to_str().expect("a plain path"), b"\x89KAPSA\r\n");
+    let foreign = sandbox.write(".kapsa/workspace.kapsa.tmp", "a user's own");
     let report = sandbox.json(&["doctor"]);
     let codes: Vec<&str> = report["diagnostics"]
         .as_array()
@@ -121,6 +125,7 @@ fn doctor_tells_of_what_a_killed_compaction_left_and_the_next_one_removes_it() {
     assert!(codes.contains(&"leftover"), "{report}");
     sandbox.ok(&["compact"]);
     assert!(!leftover.exists());
+    assert_eq!(bytes(&foreign), b"a user's own");
     assert_eq!(sandbox.count(), 1);
 }
 

@@ -57,7 +57,7 @@ fn a_failing_line_is_told_by_its_number_and_the_others_run() {
         "error: line 3: ",
         "hint: kapsa history n/none",
         "error: line 4: unrecognized subcommand",
-        "error: line 5: a quotation",
+        "error: line 5: a quote is not closed",
     ] {
         assert!(run.err.contains(told), "{told}: {run:?}");
     }
@@ -192,7 +192,8 @@ impl Typist {
         self.keys.write_all(keys.as_bytes()).expect("it reads");
     }
 
-    /// Waits until the terminal has shown `text` since the last wait. The time only keeps a broken shell from waiting for ever.
+    /// Waits until the terminal has shown `text` since the last wait. The time only keeps a broken
+    /// shell from waiting for ever.
     fn sees(&mut self, text: &str) {
         while !self.seen.contains(text) {
             let part = self.shown.recv_timeout(Duration::from_secs(120));

@@ -116,7 +116,8 @@ impl Sandbox {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error} in {out}"))
     }
 
-    /// Calls with `--json` and expects a failure; gives the exit code and the error object. Nothing may be on standard output.
+    /// Calls with `--json` and expects a failure; gives the exit code and the error object. Nothing
+    /// may be on standard output.
     pub(crate) fn error(&self, args: &[&str]) -> (i32, Value) {
         self.error_with(args, b"")
     }
@@ -152,7 +153,8 @@ impl Sandbox {
         self.json(&["timeline", "--limit", "10000"])["count"].as_u64().expect("a count")
     }
 
-    /// Starts a writer that has stored one record and keeps the lock until its standard input closes.
+    /// Starts a writer that has stored one record and keeps the lock until its standard input
+    /// closes.
     pub(crate) fn hold_lock(&self) -> Child {
         let mut command = self.command();
         command

@@ -1,5 +1,5 @@
-//! Does a client that behaves as the contract says get along with the program, whatever comes
-//! between them?
+//! Tests that a client behaving as the contract says gets along with the program, whatever comes
+//! between them.
 //!
 //! The client below does what items 14 to 21 of the contract ask for: one process for each call, an
 //! argument vector without a shell, both outputs drained at once, a timeout that is kept. It is

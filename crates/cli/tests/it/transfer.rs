@@ -1,4 +1,5 @@
-//! Exports, imports, mounts and gc, by real processes. The names of the acceptance tests are those of the contract.
+//! Exports, imports, mounts and gc, by real processes. The names of the acceptance tests are those
+//! of the contract.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,5 @@
-//! Branches, checkpoints, time travel and merges, by real processes. The names of the acceptance tests are those of the contract.
+//! Branches, checkpoints, time travel and merges, by real processes. The names of the acceptance
+//! tests are those of the contract.
 
 use serde_json::Value;
 

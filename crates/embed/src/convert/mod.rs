@@ -15,7 +15,8 @@ use tensors::Tensors;
 
 /// Largest file of a model that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 4 << 30;
-/// Most tokens of a text that a model is given, even if it can read more: the time grows with their square.
+/// Most tokens of a text that a model is given, even if it can read more: the time grows with their
+/// square.
 const TOKENS_MAX: usize = 512;
 
 /// What a folder does not state.
@@ -37,11 +38,13 @@ fn refused(message: String, hint: &str) -> EmbedError {
     EmbedError { message, hint: (!hint.is_empty()).then(|| hint.to_string()) }
 }
 
-/// Makes a model file of a folder with `config.json`, `vocab.txt` or `tokenizer.json`, and `model.safetensors` or an ONNX file: a
-/// BERT encoder, as most small embedding models are. The result has been read back once.
+/// Makes a model file of a folder with `config.json`, `vocab.txt` or `tokenizer.json`, and
+/// `model.safetensors` or an ONNX file: a BERT encoder, as most small embedding models are. The
+/// result has been read back once.
 ///
 /// # Errors
-/// When a file is missing, broken or too large, or the model is of a kind that is not supported; the message names it.
+/// When a file is missing, broken or too large, or the model is of a kind that is not supported;
+/// the message names it.
 pub fn convert(folder: &Path, options: &ConvertOptions) -> Result<Vec<u8>, EmbedError> {
     let config = json(&folder.join("config.json"))?;
     expect_bert(folder, &config)?;

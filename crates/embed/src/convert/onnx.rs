@@ -1,4 +1,5 @@
-//! The weights in an ONNX file: as much of the format as that takes (onnx.proto3, `ModelProto`; Protocol Buffers wire format).
+//! The weights in an ONNX file: as much of the format as that takes (onnx.proto3, `ModelProto`;
+//! Protocol Buffers wire format).
 
 use std::collections::HashMap;
 
@@ -92,8 +93,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Every tensor of 32- or 16-bit numbers by its name. A matrix whose name an exporter made up is called after the bias that is added to
-/// its product.
+/// Every tensor of 32- or 16-bit numbers by its name. A matrix whose name an exporter made up is
+/// called after the bias that is added to its product.
 pub(crate) fn tensors(bytes: &[u8]) -> Result<HashMap<String, Tensor>, EmbedError> {
     let (mut named, mut nodes) = (HashMap::new(), Vec::new());
     for (number, field) in fields(bytes)? {

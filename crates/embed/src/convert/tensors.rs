@@ -14,7 +14,8 @@ use crate::weights::Matrix;
 pub(crate) struct Tensor {
     pub(crate) shape: Vec<usize>,
     pub(crate) values: Vec<f32>,
-    /// Whether a matrix has a row for each output, as PyTorch keeps them, rather than for each input.
+    /// Whether a matrix has a row for each output, as PyTorch keeps them, rather than for each
+    /// input.
     pub(crate) by_output: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which texts go into which request? Knows neither services nor vectors.
+//! Divides texts among requests. Knows neither services nor vectors.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Texts and vectors in the terms of Ollama's `/api/embed`, and a model in those of `/api/show`. Sends nothing.
+//! Texts and vectors in the terms of Ollama's `/api/embed`, and a model in those of `/api/show`.
+//! Sends nothing.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

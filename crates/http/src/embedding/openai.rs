@@ -1,4 +1,5 @@
-//! Texts and vectors in the terms of OpenAI's `/v1/embeddings`, which many servers speak. Sends nothing.
+//! Texts and vectors in the terms of OpenAI's `/v1/embeddings`, which many servers speak. Sends
+//! nothing.
 
 use serde::{Deserialize, Serialize};
 

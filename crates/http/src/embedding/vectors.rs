@@ -1,4 +1,4 @@
-//! Are these the vectors that were asked for? Knows no protocol.
+//! Checks that vectors are the ones that were asked for. Knows no protocol.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -32,7 +32,8 @@ pub(super) fn question(request: &ChatRequest, model: &str) -> Value {
     body
 }
 
-/// The results of one turn belong in one message; otherwise the model learns to call one tool at a time.
+/// The results of one turn belong in one message; otherwise the model learns to call one tool at a
+/// time.
 fn messages(messages: &[Message]) -> Vec<Value> {
     let mut turns: Vec<Value> = Vec::new();
     let mut results: Vec<Value> = Vec::new();

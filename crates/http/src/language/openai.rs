@@ -1,4 +1,5 @@
-//! The conversation and the reply in the terms of OpenAI's `/v1/chat/completions`, which many servers speak. Sends nothing.
+//! The conversation and the reply in the terms of OpenAI's `/v1/chat/completions`, which many
+//! servers speak. Sends nothing.
 
 use kapsa_model::{ChatReply, ChatRequest, Message, ToolCall, ToolSpec, Usage};
 use serde::Deserialize;
@@ -6,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Completion, End, decimal};
 
-/// The body of a request. OpenAI itself has another name for the limit of a reply than most servers that speak its
-/// protocol.
+/// The body of a request. OpenAI itself has another name for the limit of a reply than most servers
+/// that speak its protocol.
 pub(super) fn question(request: &ChatRequest, model: &str, is_openai: bool) -> Value {
     let messages: Vec<Value> =
         system(request).chain(request.messages.iter().map(message)).collect();
@@ -137,8 +138,8 @@ pub(super) fn answer(body: &[u8]) -> Result<Completion, String> {
     })
 }
 
-/// A call. Its arguments should be JSON in a string; some servers send them as they are, and some an empty string for
-/// none.
+/// A call. Its arguments should be JSON in a string; some servers send them as they are, and some
+/// an empty string for none.
 fn tool_call(call: OpenAiCall) -> Result<ToolCall, String> {
     let arguments = match call.function.arguments {
         Value::String(text) if !text.trim().is_empty() => {

@@ -187,7 +187,8 @@ fn a_slow_server_meets_the_timeout() {
     }
 }
 
-/// A server whose queue of connections is full answers none: the kernel of Linux leaves further ones waiting.
+/// A server whose queue of connections is full answers none: the kernel of Linux leaves further
+/// ones waiting.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_cannot_be_connected_to_meets_its_own_timeout() {

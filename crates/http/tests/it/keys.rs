@@ -11,7 +11,8 @@ fn key(text: &str) -> Option<Key> {
     Some(Key::new(text).unwrap())
 }
 
-/// The authorization that a service of each kind gets with these settings: for a conversation, for embeddings.
+/// The authorization that a service of each kind gets with these settings: for a conversation, for
+/// embeddings.
 fn sent(settings: &Settings) -> [Option<String>; 2] {
     let stub = Stub::start(|_, request| match request.path.as_str() {
         "/v1/embeddings" => Reply::json(&json!({"data": [{"embedding": [1, 2, 3]}]})),

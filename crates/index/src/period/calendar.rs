@@ -1,4 +1,4 @@
-//! Which days are meant by a unit of time, a weekday, a month or a season?
+//! The days meant by a unit of time, a weekday, a month or a season.
 
 use jiff::Span;
 use jiff::civil::{Date, Weekday};

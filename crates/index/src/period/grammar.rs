@@ -1,4 +1,4 @@
-//! How do words make a time?
+//! Reads times from the words of a query.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub(super) struct Found {
     pub(super) days: Days,
     /// The word after them.
     pub(super) end: usize,
-    /// Do they come again and again, so that only [`View::near`] tells which are meant?
+    /// Whether they come again and again, so that only [`View::near`] decides which are meant.
     pub(super) floating: bool,
 }
 

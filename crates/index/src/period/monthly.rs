@@ -1,4 +1,4 @@
-//! Which days are told by a date, or by the name of a month, a season or a year?
+//! The days given by a date, or by the name of a month, a season or a year.
 
 use super::calendar::{Days, Unit, yearly};
 use super::grammar::{Found, TimeReader, View};
@@ -167,7 +167,7 @@ impl TimeReader<'_> {
         Some((year(self.word(of))?, of + 1))
     }
 
-    /// Is this name of a month, with no day and no year beside it, a month?
+    /// Whether this name of a month, with no day and no year beside it, is a month.
     fn is_month(&self, at: usize, lead: &str) -> bool {
         let Some((number, full)) = month(self.word(at)) else {
             return false;
@@ -179,7 +179,8 @@ impl TimeReader<'_> {
             || (self.is_capital(at) && !self.is_person_or_verb(at)))
     }
 
-    /// The month at `at` after such a word, unless it is a verb or an abbreviation in small letters.
+    /// The month at `at` after such a word, unless it is a verb or an abbreviation in small
+    /// letters.
     pub(super) fn led_month(&self, at: usize, lead: &str) -> Option<i8> {
         let (number, full) = month(self.word(at))?;
         let verb = match lead {
@@ -190,12 +191,12 @@ impl TimeReader<'_> {
         (!verb && (full || self.is_capital(at))).then_some(number)
     }
 
-    /// Is it "may" with a verb or a subject after it?
+    /// Whether it is "may" with a verb or a subject after it.
     fn is_verb(&self, at: usize) -> bool {
         self.word(at) == "may" && !self.is_capital(at) && VERB_SIGNS.contains(&self.next(at + 1))
     }
 
-    /// Is "May" with a capital the first word of a question, or the name of somebody?
+    /// Whether "May" with a capital is the first word of a question, or the name of somebody.
     fn is_person_or_verb(&self, at: usize) -> bool {
         let next = self.next(at + 1);
         if self.tokens[at].gap == Gap::Break {
@@ -271,7 +272,7 @@ impl TimeReader<'_> {
         (days.first < days.end).then_some(Found::fixed(days, named + 1))
     }
 
-    /// Is the number at `at` how many of something there are?
+    /// Whether the number at `at` is a count of something.
     fn is_count(&self, at: usize, lead: &str) -> bool {
         let next = self.next(at + 1);
         let plural = next.len() > 3

@@ -1,4 +1,4 @@
-//! Which days are told by today, or by another time?
+//! The days given in relation to today, or to another time.
 
 use jiff::civil::Weekday;
 
@@ -127,7 +127,8 @@ impl TimeReader<'_> {
         Some(Found::fixed(days?, start + 2))
     }
 
-    /// Is it the last week of something that is no time, as in "the last week of the project"?
+    /// Whether it is the last week of something that is not a time, as in "the last week of the
+    /// project".
     fn names_part(&self, start: usize) -> bool {
         let articled =
             start.checked_sub(1).is_some_and(|before| self.skip(before, &["the"]) == start);

@@ -1,4 +1,4 @@
-//! Which times are found, and which are not?
+//! Tests of which times are found, and which are not.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,28 +1,15 @@
-//! Which words has a query, as far as time is concerned?
+//! The words of a query, as far as time is concerned.
 
 use std::ops::Range;
 
 use jiff::civil::Weekday;
 
 use super::calendar::Unit;
+use crate::code::MONTHS;
 use crate::query::STOP_WORDS;
 
 /// Stop words whose indexed form looks different.
 const STOP_WORDS_STEMMED: [&str; 3] = ["any", "does", "why"];
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
 const NUMBERS: [(&str, i64); 18] = [
     ("one", 1),
     ("two", 2),
@@ -58,9 +45,9 @@ pub(super) enum Gap {
 pub(super) struct Token {
     /// ASCII letters in lower case.
     pub(super) lower: String,
-    /// Is it one capital letter and then small ones?
+    /// Whether it is one capital letter and then small ones.
     pub(super) capital: bool,
-    /// Was there an `'s` after it?
+    /// Whether there was an `'s` after it.
     pub(super) possessive: bool,
     pub(super) gap: Gap,
     /// Bytes of the query.
@@ -161,7 +148,7 @@ fn cuts(word: &str) -> Vec<usize> {
     if joined { word.match_indices(['-', '/']).map(|(at, _)| at).collect() } else { Vec::new() }
 }
 
-/// Is it written with a full stop at its end?
+/// Whether it is written with a full stop at its end.
 fn abbreviation(lower: &str) -> bool {
     month(lower).is_some_and(|(_, full)| !full) || weekday(lower).is_some_and(|(_, full)| !full)
 }

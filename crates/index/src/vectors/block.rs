@@ -1,7 +1,8 @@
 //! Vectors of passages, and which records they are of, as immutable bytes.
 //!
-//! A vector is kept as one factor and a number of 8 bits for each dimension, in two planes: the upper four bits of all of them, which a
-//! scan reads, and the lower four, which only the best are looked up in. Little-endian; each part is filled with zeros to a multiple of 8:
+//! A vector is kept as one factor and a number of 8 bits for each dimension, in two planes: the
+//! upper four bits of all of them, which a scan reads, and the lower four, which only the best are
+//! looked up in. Little-endian; each part is filled with zeros to a multiple of 8:
 //!
 //! | part | bytes |
 //! |---|---|
@@ -63,8 +64,8 @@ fn padded(dimension: usize) -> usize {
 }
 
 impl VectorsBuilder {
-    /// Of vectors with `dimension` numbers, at most [`DIMENSION_MAX`]. The `label` (at most [`LABEL_BYTES_MAX`] bytes) and the `epoch` are the
-    /// caller's.
+    /// Of vectors with `dimension` numbers, at most [`DIMENSION_MAX`]. The `label` (at most
+    /// [`LABEL_BYTES_MAX`] bytes) and the `epoch` are the caller's.
     #[must_use]
     pub fn new(label: &[u8], dimension: u32, epoch: u32) -> VectorsBuilder {
         assert!(
@@ -110,7 +111,8 @@ impl VectorsBuilder {
         }
     }
 
-    /// Adds the vector at `index` of other vectors of the same dimension once more, for another passage.
+    /// Adds the vector at `index` of other vectors of the same dimension once more, for another
+    /// passage.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -123,7 +125,8 @@ impl VectorsBuilder {
         Ok(())
     }
 
-    /// Adds the vectors of other ones of the same dimension whose record is kept, and the records that those cover.
+    /// Adds the vectors of other ones of the same dimension whose record is kept, and the records
+    /// that those cover.
     ///
     /// # Errors
     /// [`Error::Damaged`].
@@ -137,8 +140,8 @@ impl VectorsBuilder {
         Ok(())
     }
 
-    /// Moves the vectors of the records from `from` on, so that those of `from` are of `to`. The records that were said to be
-    /// covered are not moved.
+    /// Moves the vectors of the records from `from` on, so that those of `from` are of `to`. The
+    /// records that were said to be covered are not moved.
     pub fn renumber(&mut self, from: u64, to: u64) {
         assert!(from <= to, "records are only ever added before the new ones");
         for entry in self.entries.iter_mut().filter(|entry| entry.seq >= from) {

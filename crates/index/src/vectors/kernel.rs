@@ -1,7 +1,8 @@
-//! How alike are a question and many vectors, roughly? Whole numbers of 8 bits times whole numbers of 4 bits, summed up.
+//! Computes roughly how alike a question and many vectors are: whole numbers of 8 bits times whole
+//! numbers of 4 bits, summed up.
 //!
-//! A row of numbers from 0 to 15 is kept in chunks of [`CHUNK`] numbers, 32 bytes each: byte `i` has number `i` in its low half and
-//! number `i + 32` in its high half.
+//! A row of numbers from 0 to 15 is kept in chunks of [`CHUNK`] numbers, 32 bytes each: byte `i`
+//! has number `i` in its low half and number `i + 32` in its high half.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +14,8 @@ pub(crate) const CHUNK_BYTES: usize = CHUNK / 2;
 #[cfg(target_arch = "x86_64")]
 const CHUNKS_IN_16_BITS: usize = 8;
 
-/// Writes the product of `query` with each row of `rows` to `out`. A row has `query.len()` numbers, a multiple of [`CHUNK`].
+/// Writes the product of `query` with each row of `rows` to `out`. A row has `query.len()` numbers,
+/// a multiple of [`CHUNK`].
 pub(crate) fn products(query: &[i8], rows: &[u8], out: &mut [i32]) {
     assert!(!query.is_empty() && query.len().is_multiple_of(CHUNK), "whole chunks");
     assert_eq!(rows.len(), out.len() * query.len() / 2, "a row for each product");

@@ -1,7 +1,8 @@
-//! Which passages are most like a question? Blocks of quantised vectors, and an exhaustive scan over them.
+//! Finds the passages most like a question: blocks of quantised vectors, and an exhaustive scan
+//! over them.
 //!
-//! A scan reads half a byte for each number and looks the best up with the other half. It needs no building, so that a block is appended
-//! as it is, and a filter costs nothing.
+//! A scan reads half a byte for each number and looks the best up with the other half. It needs no
+//! building, so that a block is appended as it is, and a filter costs nothing.
 
 mod block;
 mod kernel;

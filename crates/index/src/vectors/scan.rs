@@ -9,7 +9,8 @@ use crate::seqs::Sequences;
 
 /// Rows whose products are computed at once.
 const ROWS: usize = 256;
-/// For each hit that is wanted so many rough ones are looked up exactly, but never fewer than [`ROUGH_MIN`].
+/// For each hit that is wanted so many rough ones are looked up exactly, but never fewer than
+/// [`ROUGH_MIN`].
 const ROUGH_PER_HIT: usize = 8;
 const ROUGH_MIN: usize = 200;
 
@@ -72,8 +73,9 @@ impl Best {
     }
 }
 
-/// The `k` records most like `question`, a vector of length 1 and of the blocks' dimension: best first, each once, with its best passage.
-/// Only those in `seqs`, if that is given, and that `accept` lets pass: it is asked only about those that may be among the best.
+/// The `k` records most like `question`, a vector of length 1 and of the blocks' dimension: best
+/// first, each once, with its best passage. Only those in `seqs`, if that is given, and that
+/// `accept` lets pass: it is asked only about those that may be among the best.
 ///
 /// # Errors
 /// [`crate::Error::Damaged`].

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kapsa_index::{
-    Checks, Error, Filter, Hit, Query, Searcher, Segment, SegmentBytes, TailDoc, merge, verify,
+    CheckError, Checks, Error, Filter, Hit, Query, Searcher, Segment, SegmentBytes, TailDoc, merge,
+    verify,
 };
 
 use crate::corpus::{Random, Record, records, segment};
@@ -72,9 +73,9 @@ struct Original {
 }
 
 impl Checks for Original {
-    fn check(&self, range: Range<usize>) -> Result<(), String> {
+    fn check(&self, range: Range<usize>) -> Result<(), CheckError> {
         let same = self.whole[range.clone()] == self.damaged[range];
-        if same { Ok(()) } else { Err("a byte differs".to_owned()) }
+        if same { Ok(()) } else { Err(Arc::new(std::io::Error::other("a byte differs"))) }
     }
 }
 
@@ -99,7 +100,8 @@ fn answers(bytes: SegmentBytes) -> Result<Vec<Vec<Hit>>, Error> {
     Ok(found)
 }
 
-/// Whoever checks each byte here answers for that byte alone, so a byte that is read without asking shows.
+/// Whoever checks each byte here answers for that byte alone, so a byte that is read without asking
+/// shows.
 #[test]
 fn nothing_is_believed_that_was_not_checked() {
     let whole = segment(&records(&mut Random::new(6), 300));

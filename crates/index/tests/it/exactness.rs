@@ -63,7 +63,8 @@ fn filter(random: &mut Random, base: u64, count: usize) -> Filter {
     filter
 }
 
-/// Some ranges of the corpus, the last record always among them: so that the statistics are those of the whole.
+/// Some ranges of the corpus, the last record always among them: so that the statistics are those
+/// of the whole.
 fn sequences(random: &mut Random, base: u64, count: usize) -> Sequences {
     let mut ranges = Vec::new();
     let end = base + count as u64;
@@ -176,8 +177,9 @@ fn merging_changes_nothing() {
     }
 }
 
-/// A search that ends at a sequence number finds what a searcher of only the records before it finds, in the same order; the scores
-/// differ a little, because tokens of a segment that goes on are taken to be spread evenly.
+/// A search that ends at a sequence number finds what a searcher of only the records before it
+/// finds, in the same order; the scores differ a little, because tokens of a segment that goes on
+/// are taken to be spread evenly.
 #[test]
 fn a_search_as_of_then_ranks_as_then() {
     for seed in 0..40 {

@@ -1,9 +1,9 @@
-//! Is this capsule whole, and if not, what mends it?
+//! Checks whether a capsule is whole, and what mends it if not.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use kapsa_capsule::{
-    Error as CapsuleError, Holder, LockState, Snapshot, lock_path, lock_state, temporary_path,
+    Error as CapsuleError, FileSystem, Holder, LockState, Snapshot, Volume, lock_path, lock_state,
 };
 
 use crate::error::Result;
@@ -11,10 +11,16 @@ use crate::records::request::{Diagnosis, Level, Problem, VerifyReport};
 use crate::write::maintain::SEGMENTS_MANY;
 use crate::write::options::Progress;
 
-/// Reads every byte, recomputes every checksum and the chain. Damage is reported, not returned as an error.
+/// Records that `doctor` reads, and blocks of each segment, of 4 KiB each.
+const SAMPLE_RECORDS: u64 = 64;
+const SAMPLE_BLOCKS: u64 = 16;
+
+/// Reads every byte, recomputes every checksum and the chain. Damage is reported, not returned as
+/// an error.
 ///
 /// # Errors
-/// When there is nothing to check: `NotFound`, `NotACapsule`, `VersionMismatch`, or what the system says.
+/// When there is nothing to check: `NotFound`, `NotACapsule`, `VersionMismatch`, or what the system
+/// says.
 pub fn verify(path: &Path, progress: Progress<'_>) -> Result<VerifyReport> {
     let report = kapsa_capsule::verify(path, &mut |done, total| progress(done, Some(total)))?;
     let problem =
@@ -29,18 +35,24 @@ pub fn verify(path: &Path, progress: Progress<'_>) -> Result<VerifyReport> {
     })
 }
 
-/// Looks at a path and says what is the matter with it. Never fails, never writes; does not read the whole file.
+/// Looks at a path and says what is the matter with it. Never fails, never writes; does not read
+/// the whole file.
 #[must_use]
 pub fn doctor(path: &Path) -> Vec<Diagnosis> {
+    // What lies beside a capsule lies beside the file that a link leads to.
+    let path = &FileSystem.resolve(path).unwrap_or_else(|_| path.to_path_buf());
     let mut found = vec![];
     match Snapshot::open(path) {
         Err(error) => found.push(diagnose(&error)),
-        Ok(snapshot) => found.extend(advise(&snapshot)),
+        Ok(snapshot) => {
+            found.extend(advise(&snapshot));
+            found.push(sample(&snapshot));
+        }
     }
     found.extend(diagnose_lock(path));
-    found.extend(diagnose_leftover(path));
+    found.extend(diagnose_leftovers(path));
     if found.iter().all(|d| d.level == Level::Info) {
-        let message = "the capsule opens, its newest commit checks out".to_string();
+        let message = "the capsule opens, and its newest commit is valid".to_string();
         found.insert(0, Diagnosis { level: Level::Info, code: "ok", message, hint: None });
     }
     found
@@ -53,7 +65,7 @@ fn diagnosis(level: Level, code: &'static str, message: String, hint: &str) -> D
 fn diagnose(error: &CapsuleError) -> Diagnosis {
     let (code, hint) = match error {
         CapsuleError::NotFound { .. } => {
-            ("missing", "make one with `kapsa init`, or name the right file with --capsule")
+            ("missing", "create one with `kapsa init`, or name the right file with --capsule")
         }
         CapsuleError::NotACapsule { .. } => {
             ("foreign", "name a capsule with --capsule; this file was not touched")
@@ -64,6 +76,10 @@ fn diagnose(error: &CapsuleError) -> Diagnosis {
         CapsuleError::Truncated { .. } => (
             "truncated",
             "restore the file from a copy, or `kapsa salvage NEW` to copy what can be read",
+        ),
+        CapsuleError::Unreadable { .. } => (
+            "bad_sector",
+            "`kapsa verify` lists what is damaged, `kapsa salvage NEW` copies what can be read",
         ),
         CapsuleError::Corrupt { .. } => (
             "corrupt",
@@ -97,21 +113,33 @@ fn advise(snapshot: &Snapshot) -> Vec<Diagnosis> {
     found
 }
 
-/// A compaction that was killed leaves the file that it was writing.
-fn diagnose_leftover(path: &Path) -> Option<Diagnosis> {
-    let leftover = temporary_path(path);
-    let bytes = leftover.symlink_metadata().ok()?.len();
-    if matches!(lock_state(path), Ok(LockState::Held(_))) {
-        return None;
+/// Reads a part of what is there, to find a disk that fails before a search does.
+fn sample(snapshot: &Snapshot) -> Diagnosis {
+    match snapshot.sample(SAMPLE_RECORDS, SAMPLE_BLOCKS) {
+        Ok((records, blocks)) => diagnosis(
+            Level::Info,
+            "sample",
+            format!("a sample of {records} records and {blocks} index blocks could be read"),
+            "`kapsa verify` reads everything",
+        ),
+        Err(error) => diagnose(&error),
     }
-    let message =
-        format!("{} ({bytes} bytes) was left by a compaction that did not end", leftover.display());
-    Some(diagnosis(
-        Level::Info,
-        "leftover",
-        message,
-        "the next `kapsa compact` removes it, and so may you",
-    ))
+}
+
+/// A process that was killed leaves the file that it was making.
+fn diagnose_leftovers(path: &Path) -> Vec<Diagnosis> {
+    // A folder that cannot be listed keeps its leftovers, and harms nobody.
+    let leftovers = FileSystem.leftovers(path).unwrap_or_default();
+    let describe = |leftover: &PathBuf| {
+        let bytes = leftover.symlink_metadata().map_or(0, |found| found.len());
+        let message = format!(
+            "{} ({bytes} bytes) was left by a process that did not end",
+            leftover.display()
+        );
+        let hint = "the next `kapsa compact` removes it, and so may you";
+        diagnosis(Level::Info, "leftover", message, hint)
+    };
+    leftovers.iter().map(describe).collect()
 }
 
 fn diagnose_lock(path: &Path) -> Option<Diagnosis> {
@@ -143,7 +171,7 @@ fn diagnose_lock(path: &Path) -> Option<Diagnosis> {
         }
         Ok(LockState::Stale(holder)) => {
             let message =
-                format!("the last writer ended without giving the lock back: {}", who(&holder));
+                format!("the last writer ended without releasing the lock: {}", who(&holder));
             Some(diagnosis(
                 Level::Warning,
                 "stale_lock",

@@ -1,4 +1,5 @@
-//! How does a part of a memory travel? As a capsule of its own, made only of what is in it: the same content, the same bytes.
+//! Exports a part of a memory as a capsule of its own, made only of what is in it: the same
+//! content, the same bytes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -33,7 +34,8 @@ pub struct ExportRequest {
     pub spec: Option<String>,
     /// Only what belongs to this run: written in it, on its branch, or under its URIs.
     pub run: Option<String>,
-    /// Whether to leave nothing out: else no whole model calls, no debug traces, and of sources only the file's name.
+    /// Whether to leave nothing out: else no whole model calls, no debug traces, and of sources
+    /// only the file's name.
     pub is_unsafe: bool,
 }
 
@@ -56,11 +58,12 @@ pub struct Export {
 /// Gathers what is to be exported.
 ///
 /// # Errors
-/// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a damaged file says.
+/// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a
+/// damaged file says.
 pub fn gather(reader: &Reader, request: &ExportRequest) -> Result<Export> {
     let mut records = select(reader.view(), request)?;
     if records.is_empty() {
-        return Err(misuse("nothing that this branch sees belongs to it"));
+        return Err(misuse("nothing visible on this branch belongs to it"));
     }
     if records.len() > EXPORT_RECORDS_MAX {
         return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));
@@ -127,7 +130,8 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
     Ok(all)
 }
 
-/// What the view sees, the events that came by merges, and what a run's own branch holds: a run is one thing, merged or not.
+/// What the view sees, the events that came by merges, and what a run's own branch holds: a run is
+/// one thing, merged or not.
 fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
     let mut ranges = view.store().sequences(view.lineage(), Class::Both)?.ranges().to_vec();
     for event in event::seen(view, &EventRequest::default())? {
@@ -159,7 +163,7 @@ fn is_safe(record: &Record) -> bool {
     }
 }
 
-/// A path tells of the machine that it is on; the file's name does not.
+/// A path reveals the machine that it is on; the file's name does not.
 fn make_safe(record: &mut Record) {
     if let Some(source) = &mut record.source
         && (source.path.starts_with(['/', '\\', '~']) || source.path.contains(":\\"))
@@ -190,8 +194,9 @@ impl Export {
         }
     }
 
-    /// Writes a new capsule that holds it, on `main`, in one commit. Its id and times come from the content, so that the same content
-    /// makes the same bytes. `path` must not exist; nothing waits for it to be durable but the last sync.
+    /// Writes a new capsule that holds it, on `main`, in one commit. Its id and times come from the
+    /// content, so that the same content makes the same bytes. `path` must not exist; nothing
+    /// waits for it to be durable but the last sync.
     ///
     /// # Errors
     /// What the disk says.
@@ -221,7 +226,8 @@ impl Export {
     }
 }
 
-/// The body of a record in a capsule of its own, where everything is on `main` and nothing can name what stayed behind.
+/// The body of a record in a capsule of its own, where everything is on `main` and nothing can name
+/// what stayed behind.
 fn body_of(record: &Record, places: &HashMap<u64, u64>) -> Vec<u8> {
     let conflicts_with =
         record.conflicts_with.iter().filter_map(|sequence| places.get(sequence).copied()).collect();

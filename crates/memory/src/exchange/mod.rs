@@ -1,4 +1,5 @@
-//! How does a capsule meet another, or a file of another kind? Sync, export, import, checks and salvage.
+//! What passes between a capsule and another, or a file of another kind: sync, export, import,
+//! checks and salvage.
 
 pub mod check;
 pub mod export;

@@ -1,7 +1,8 @@
 //! What can still be read of a damaged capsule goes into a new one, every record under the sequence
 //! that it had.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{FileSystem, Salvage, Salvaged, Stored, Volume};
@@ -25,7 +26,7 @@ const UNKNOWN_HASH: [u8; 32] = [0; 32];
 /// meaning. `from` is not touched.
 ///
 /// # Errors
-/// `InvalidOperation` when something is at `to`; when `from` is no capsule at all; what the disk
+/// `InvalidOperation` when something is at `to`; when `from` is not a capsule at all; what the disk
 /// says. Then nothing is left at `to`.
 pub fn salvage(
     from: &Path,
@@ -38,9 +39,8 @@ pub fn salvage(
     if to.symlink_metadata().is_ok() {
         return Err(taken(to));
     }
-    let mut name = to.as_os_str().to_os_string();
-    name.push(".salvage");
-    let temporary = PathBuf::from(name);
+    FileSystem.sweep(to).map_err(|source| unplaced(to, source))?;
+    let temporary = FileSystem.temporary(to);
     let copied = copy(&found, &temporary, options).and_then(|report| {
         // A new name for the file, not a rename: that would take the place of whatever has come to
         // `to` meanwhile.
@@ -55,7 +55,7 @@ pub fn salvage(
                 .map_err(|source| unplaced(to, source)),
         }
     });
-    let _a_leftover_is_removed_by_the_next_one = FileSystem.remove(&temporary);
+    let _a_leftover_is_swept_by_the_next_one = FileSystem.remove(&temporary);
     let report = copied?;
     FileSystem.sync_folder(to).map_err(|source| unplaced(to, source))?;
     Ok(report)
@@ -76,8 +76,10 @@ fn unplaced(path: &Path, source: std::io::Error) -> Error {
 }
 
 fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<SalvageReport> {
-    FileSystem.remove(temporary).map_err(|source| unplaced(temporary, source))?;
     create_unlocked(&FileSystem, temporary, options)?;
+    // Locked, it is not a leftover.
+    let held = File::open(temporary).and_then(|file| file.lock().map(|()| file));
+    let _until_the_end = held.map_err(|source| unplaced(temporary, source))?;
     let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), temporary)?;
     // Nobody knows of this file before it is whole: one sync at the end will do.
     writer.defer_syncs();

@@ -1,13 +1,13 @@
-//! How do two capsules exchange what one misses? By path, without a service.
+//! Syncs two capsules: each gets what it misses of the other. By path, without a service.
 //!
 //! Equal chains prove equal histories. Whoever is merely behind gets the missing commits as they
 //! are, and is the same capsule again. Where both went on, the other's records come as branches
 //! named after it, which left where the two parted; merging is up to people.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use base16ct::lower::encode_string as hex;
 use kapsa_capsule::{FileSystem, Snapshot, Stored, Volume};
@@ -59,26 +59,25 @@ pub struct Pulled {
 /// and history.
 ///
 /// # Errors
-/// `InvalidOperation` when something is at `to`; when `from` is no capsule or damaged; what the
+/// `InvalidOperation` when something is at `to`; when `from` is not a capsule or damaged; what the
 /// disk says. Then nothing is left at `to`.
 pub fn clone(from: &Path, to: &Path, progress: Progress<'_>) -> Result<()> {
     Snapshot::open(from)?;
     if to.symlink_metadata().is_ok() {
         return Err(taken(to));
     }
-    let mut name = to.as_os_str().to_os_string();
-    name.push(".clone");
-    let temporary = PathBuf::from(name);
+    FileSystem.sweep(to).map_err(|source| failed("remove what was left beside", to, source))?;
+    let temporary = FileSystem.temporary(to);
     let made = copy(from, &temporary, progress)
         .and_then(|()| check(&temporary))
         .and_then(|()| place(&temporary, to));
-    let _a_leftover_is_removed_by_the_next_one = fs::remove_file(&temporary);
+    let _a_leftover_is_swept_by_the_next_one = fs::remove_file(&temporary);
     made?;
     FileSystem.sync_folder(to).map_err(|source| failed("sync the folder of", to, source))
 }
 
 fn taken(to: &Path) -> Error {
-    misuse(&format!("{} exists; a clone makes a new capsule", to.display()))
+    misuse(&format!("{} already exists; clone creates a new capsule", to.display()))
 }
 
 pub(crate) fn failed(operation: &'static str, path: &Path, source: io::Error) -> Error {
@@ -92,10 +91,9 @@ fn copy(from: &Path, to: &Path, progress: Progress<'_>) -> Result<()> {
     let write = |source| failed("write", to, source);
     let mut source = File::open(from).map_err(read)?;
     let total = source.metadata().map_err(read)?.len();
-    fs::remove_file(to)
-        .or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
-        .map_err(write)?;
-    let mut target = OpenOptions::new().write(true).create_new(true).open(to).map_err(write)?;
+    let mut target = File::create_new(to).map_err(write)?;
+    // Locked, it is not a leftover.
+    target.lock().map_err(write)?;
     let mut buffer = vec![0; COPY_BYTES];
     let mut done = 0;
     loop {
@@ -364,7 +362,7 @@ impl<'a> Fork<'a> {
         Ok(())
     }
 
-    /// Names of branches in what tells of merges.
+    /// Names of branches in the events of merges.
     fn rename(&self, record: &mut Record) {
         for field in ["from_branch", "to_branch"] {
             if let Some(Value::String(name)) =

@@ -1,4 +1,4 @@
-//! Who may know what? Levels, profiles, and the one rule that decides.
+//! Who may know what: levels, profiles, and the one rule that decides.
 //!
 //! Deny by default: what is not public is known to nobody whose profile does not say otherwise.
 
@@ -121,8 +121,8 @@ impl ClearanceProfile {
         self
     }
 
-    /// Whether something may be known: public always; otherwise only at or below the level in its own domain, and when it is restricted
-    /// only to those that it names.
+    /// Whether something may be known: public always; otherwise only at or below the level in its
+    /// own domain, and when it is restricted only to those that it names.
     #[must_use]
     pub fn can_access(&self, thing: &impl Classified) -> bool {
         self.allows(thing.domain(), thing.classification(), thing.named())
@@ -153,8 +153,8 @@ impl Classified for Record {
     }
 }
 
-/// What stands for one level in one domain; for restricted things one for each who is named. Names of any length and any characters
-/// become 128 bits, which nobody can make collide.
+/// What stands for one level in one domain; for restricted things one for each who is named. Names
+/// of any length and any characters become 128 bits, which nobody can make collide.
 pub(crate) type Term = [u8; 16];
 
 fn term(level: Classification, domain: &str, principal: &str) -> Term {
@@ -243,7 +243,7 @@ impl ClearanceProfile {
             uri: Some(ClearanceProfile::uri(&self.principal)?),
             kind: PROFILE_KIND.to_string(),
             metadata,
-            // Restricted to nobody: a profile tells what there is to know.
+            // Restricted to nobody: a profile shows what there is to know.
             access: Some(Access::level(Classification::Restricted)),
             ..NewRecord::text(format!("what {} may know", self.principal))
         })

@@ -1,4 +1,4 @@
-//! How is a branch named, and what does the record that makes one say? Knows nothing of views.
+//! The name of a branch, and what the record that makes one says. Knows nothing of views.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// What a record says about a branch; none when it is no such record.
+    /// What a record says about a branch; none for any other record.
     pub(crate) fn of(record: &Record) -> Option<Made> {
         if !record.system || record.kind != BRANCH {
             return None;
@@ -67,7 +67,7 @@ impl Made {
 /// A branch's name as it is kept: a run's `run/` stands in front once, whatever was typed.
 ///
 /// # Errors
-/// `InvalidOperation` when it is no name for a branch.
+/// `InvalidOperation` when it is not a branch name.
 pub fn branch_name(text: &str) -> Result<String> {
     let trimmed = text.trim();
     let name = match trimmed.strip_prefix(RUN_PREFIX) {
@@ -90,7 +90,7 @@ pub fn branch_name(text: &str) -> Result<String> {
     } else {
         return Ok(name);
     };
-    Err(Error::InvalidOperation { reason: format!("`{text}` is no name for a branch: {reason}") })
+    Err(Error::InvalidOperation { reason: format!("`{text}` is not a branch name: {reason}") })
 }
 
 /// A run's id without the prefixes that callers put in front of it.

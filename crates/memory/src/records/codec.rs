@@ -1,4 +1,4 @@
-//! How does a record lie on disk? Tagged fields, ascending; the table is in `docs/format.md`.
+//! A record on disk: tagged fields, ascending; the table is in `docs/format.md`.
 
 use std::collections::BTreeMap;
 

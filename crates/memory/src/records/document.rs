@@ -1,7 +1,7 @@
-//! How is a document cut into records? At headings, and within long sections at paragraphs.
+//! Cuts a document into records: at headings, and within long sections at paragraphs.
 //!
-//! A passage's URI is made of the document's name and the heading it stands under, so that editing one section
-//! revises one record and leaves the others alone.
+//! A passage's URI is made of the document's name and the heading it stands under, so that editing
+//! one section revises one record and leaves the others alone.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
         .then_some((level, title))
 }
 
-/// Cuts a section's lines into runs at blank lines, each run long enough to mean something and short enough to point at.
+/// Cuts a section's lines into runs at blank lines, each run long enough to mean something and
+/// short enough to point at.
 fn split<'a>(text: &str, section: &'a Section) -> Vec<&'a [(usize, Line)]> {
     let all = &section.lines;
     let mut runs = Vec::new();

@@ -1,4 +1,5 @@
-//! Where do new names come from? From what is being named, so that nothing but the capsule's own id is drawn at random.
+//! Derives new names from what is being named, so that nothing but the capsule's own id is drawn at
+//! random.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -10,7 +11,8 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Letters of an id: 65 bits.
 const ID_LETTERS: usize = 13;
 
-/// 128 random bits. The standard library seeds its hash maps from the system's generator; two fresh ones give the bits.
+/// 128 random bits. The standard library seeds its hash maps from the system's generator; two fresh
+/// ones give the bits.
 #[must_use]
 pub fn random_id() -> [u8; 16] {
     let draw = || RandomState::new().build_hasher().finish();

@@ -1,4 +1,4 @@
-//! What kinds of records mean something to this crate? Every other kind is the caller's.
+//! The kinds of records that mean something to this crate. Every other kind is the caller's.
 
 /// Makes or changes a branch.
 pub(crate) const BRANCH: &str = "branch";
@@ -15,10 +15,12 @@ pub const FACT: &str = "fact";
 pub const EPISODE: &str = "episode";
 /// Something that an agent learned; its own.
 pub const INSIGHT: &str = "insight";
-/// How often a fact was read: the capsule writes it about itself, and no search or list of memories shows it.
+/// How often a fact was read: the capsule writes it about itself, and no search or list of memories
+/// shows it.
 pub const ACCESS: &str = "access";
 
-/// Whether records of this kind are searched for by parts of their text, so that the index needs their trigrams.
+/// Whether records of this kind are searched for by parts of their text, so that the index needs
+/// their trigrams.
 pub(crate) fn is_searched_by_parts(kind: &str) -> bool {
     matches!(kind, FACT | INSIGHT)
 }

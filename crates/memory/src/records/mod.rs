@@ -1,4 +1,5 @@
-//! What is a record? Its fields, its name, its bytes, who may know it, and what is asked of many. Knows no file and no search.
+//! A record: its fields, its name, its bytes, who may know it, and what is asked of many. Knows no
+//! file and no search.
 
 pub mod access;
 pub(crate) mod branch;

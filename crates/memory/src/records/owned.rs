@@ -1,13 +1,16 @@
-//! Which names belong to an agent or to a fact, and what does a record name that its reader may not know of?
+//! The names that belong to an agent or to a fact, and what a record names that its reader may not
+//! know of.
 //!
-//! The layout of these URIs is fixed here, since access control depends on it; what lies under them is the agents' business.
+//! The layout of these URIs is fixed here, since access control depends on it; what lies under them
+//! is the agents' business.
 
 use crate::error::Result;
 use crate::records::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
 use crate::records::record::Record;
 use crate::records::uri::{Uri, is_invisible};
 
-/// Whose memory a URI belongs to: that of an agent's episode or insight. What counts reads is nobody's.
+/// Whose memory a URI belongs to: that of an agent's episode or insight. What counts reads is
+/// nobody's.
 pub fn owner_of(uri: &Uri) -> Option<String> {
     let (kind, rest) = uri.short().split_once('/')?;
     match kind {
@@ -23,7 +26,8 @@ pub fn fact_uri_of(id: &str) -> Option<Uri> {
     if id.is_empty() { None } else { Uri::parse(&format!("{FACT}/{}", escape(id))).ok() }
 }
 
-/// A part of a URI that stands for any text: what a URI cannot hold, and `%`, as `%` and the two hexadecimal digits of each byte.
+/// A part of a URI that stands for any text: what a URI cannot hold, and `%`, as `%` and the two
+/// hexadecimal digits of each byte.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What is a record: the one shape that facts, notes, documents and events share?
+//! A record: the one shape that facts, notes, documents and events share.
 //!
 //! Domain types only. How a record lies on disk is `codec`'s business, its JSON the command line's.
 
@@ -21,7 +21,8 @@ pub const NAMED_MAX: usize = 256;
 /// The kind of a record that names none.
 pub const KIND_DEFAULT: &str = "note";
 
-/// A line of records in a capsule. `main` is always there; any other is named by the sequence of the record that made it.
+/// A line of records in a capsule. `main` is always there; any other is named by the sequence of
+/// the record that made it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BranchId(pub u64);
 
@@ -107,7 +108,7 @@ pub struct NewRecord {
     pub run: String,
     /// How sure the writer is, 0 to 1.
     pub confidence: Option<f64>,
-    /// When what it tells came about; the time of the commit when absent.
+    /// When what it describes happened; the time of the commit when absent.
     pub created_at: Option<Micros>,
     /// Where it was read.
     pub source: Option<Source>,
@@ -122,10 +123,12 @@ impl NewRecord {
         NewRecord { text: text.into(), ..NewRecord::default() }
     }
 
-    /// Checks every field against its limit, and that the URI is not one that only the capsule itself gives.
+    /// Checks every field against its limit, and that the URI is not one that only the capsule
+    /// itself gives.
     ///
     /// # Errors
-    /// [`Error::InvalidRecord`] naming the field and what is wrong with it; [`Error::InvalidOperation`] for such a URI.
+    /// [`Error::InvalidRecord`] naming the field and what is wrong with it;
+    /// [`Error::InvalidOperation`] for such a URI.
     pub fn check(&self) -> Result<()> {
         self.uri.as_ref().map_or(Ok(()), crate::records::uri::refuse_reserved)?;
         self.check_fields()
@@ -149,7 +152,7 @@ impl NewRecord {
             check_short("tags", key)?;
             check_short("tags", value)?;
             if key.is_empty() || key.contains('=') {
-                return Err(invalid("tags", "a tag's name is empty or holds `=`"));
+                return Err(invalid("tags", "a tag's name is empty or contains `=`"));
             }
         }
         if let Some(access) = &self.access {
@@ -216,7 +219,7 @@ pub struct Record {
     pub purged: bool,
     /// When it was committed.
     pub committed_at: Micros,
-    /// When what it tells came about.
+    /// When what it describes happened.
     pub created_at: Micros,
     /// Title, may be empty.
     pub title: String,

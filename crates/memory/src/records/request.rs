@@ -1,4 +1,4 @@
-//! What can be asked of a memory, and what comes back? Plain data, no behaviour.
+//! What can be asked of a memory, and what comes back. Plain data, no behaviour.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -81,9 +81,11 @@ pub struct FindRequest {
     pub filter: Filter,
     /// Most hits wanted, at most [`FIND_K_MAX`]; default [`FIND_K_DEFAULT`].
     pub k: usize,
-    /// Whether to answer with the newest records, marked as such, when nothing matches; default no.
+    /// Whether to answer with the newest records, marked as such, when nothing matches; default
+    /// no.
     pub fallback: bool,
-    /// Longest snippet, in characters; default 200. Without one, 0, the texts are not looked through again.
+    /// Longest snippet, in characters; default 200. Without one, 0, the texts are not looked
+    /// through again.
     pub snippet_chars: usize,
     /// What it goes by.
     pub mode: SearchMode,
@@ -91,7 +93,8 @@ pub struct FindRequest {
     pub group: Option<Grouping>,
     /// Whether texts that say nothing new come last; default no.
     pub diverse: bool,
-    /// The time, for "last week" and the like in the query to mean something; without it they are only words. Needs vectors.
+    /// The time, for "last week" and the like in the query to mean something; without it they are
+    /// only words. Needs vectors.
     pub time: Option<Clock>,
     /// Whether the query's words for times mean times; default yes, where the time is known.
     pub read_times: bool,
@@ -127,7 +130,8 @@ impl FindRequest {
 pub struct Hit {
     /// The record found.
     pub record: Record,
-    /// BM25 score, cosine or sum of points, by what the search went by; for a principal one by the rank; 0 for a hit of the fallback.
+    /// BM25 score, cosine or sum of points, by what the search went by; for a principal one by the
+    /// rank; 0 for a hit of the fallback.
     pub score: f32,
     /// The part of the text that fits best.
     pub snippet: String,
@@ -187,7 +191,8 @@ pub struct TimelineRequest {
     pub filter: Filter,
     /// Most entries; default [`TIMELINE_LIMIT_DEFAULT`].
     pub limit: usize,
-    /// Newest first instead of oldest first; default no. Either way the *newest* `limit` entries are meant when `reverse`, the oldest otherwise.
+    /// Newest first instead of oldest first; default no. Either way the *newest* `limit` entries
+    /// are meant when `reverse`, the oldest otherwise.
     pub reverse: bool,
 }
 
@@ -250,7 +255,8 @@ pub struct Stats {
     pub index_bytes: u64,
     /// Bytes after the newest commit, left by an interrupted write.
     pub torn_bytes: u64,
-    /// Live URIs of the view; counted only when asked for, as the counts below, since it reads the whole index.
+    /// Live URIs of the view; counted only when asked for, as the counts below, since it reads the
+    /// whole index.
     pub uri_count: Option<u64>,
     /// Branches, `main` included, archived ones too.
     pub branch_count: Option<u64>,
@@ -321,7 +327,8 @@ pub enum Level {
 pub struct Diagnosis {
     /// How bad.
     pub level: Level,
-    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`, `version_mismatch`, `foreign`, `unreadable`, `unoptimized`, `leftover`.
+    /// Stable name: `ok`, `missing`, `locked`, `stale_lock`, `corrupt`, `truncated`, `torn_tail`,
+    /// `version_mismatch`, `foreign`, `unreadable`, `unoptimized`, `leftover`.
     pub code: &'static str,
     /// What was found.
     pub message: String,

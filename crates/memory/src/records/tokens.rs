@@ -1,8 +1,9 @@
-//! How many tokens is a text? An estimate, stated: a quarter of its bytes in UTF-8, rounded up.
+//! The number of tokens in a text. An estimate, stated: a quarter of its bytes in UTF-8, rounded
+//! up.
 //!
-//! Models cut texts differently and none of their vocabularies is carried along for this. English prose and code come to about four
-//! bytes a token; scripts with more bytes a character also have more tokens a character, so that bytes follow them better than
-//! characters do.
+//! Models cut texts differently and none of their vocabularies is carried along for this. English
+//! prose and code come to about four bytes a token; scripts with more bytes a character also have
+//! more tokens a character, so that bytes follow them better than characters do.
 
 use crate::records::uri::is_invisible;
 
@@ -15,7 +16,8 @@ pub fn estimate(text: &str) -> usize {
     text.len().div_ceil(TOKEN_BYTES)
 }
 
-/// At most `tokens_max` tokens of a text, cut after a whole line; none of it when not even its first line fits.
+/// At most `tokens_max` tokens of a text, cut after a whole line; none of it when not even its
+/// first line fits.
 #[must_use]
 pub fn whole_lines(text: &str, tokens_max: usize) -> &str {
     let cut = first_bytes(text, tokens_max.saturating_mul(TOKEN_BYTES));
@@ -42,8 +44,8 @@ pub fn first_chars(text: &str, chars_max: usize) -> &str {
     text.char_indices().nth(chars_max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn as nothing falls away. No line of a
-/// context can be forged by a text within it.
+/// A text on one line: white space becomes single spaces, and what acts on a terminal or is drawn
+/// as nothing falls away. No line of a context can be forged by a text within it.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What is a logical URI, and how is it read and printed? The only module that knows the syntax.
+//! Logical URIs, and how they are read and printed. The only module that knows the syntax.
 //!
 //! Canonical form: `mv2://<workspace>/<path>`, path of one or more segments. The contract's
 //! run-scoped shape `mv2://<workspace>/<spec>/<run>/<type>/<path>` is one family of paths,
@@ -82,7 +82,7 @@ pub struct InRun<'a> {
 /// [`Error::InvalidUri`] when it is empty, holds a slash, or breaks a rule of [`Uri::parse`].
 pub fn check_component(text: &str) -> Result<()> {
     if text.contains('/') {
-        return Err(invalid(text, "a part of a URI holds no slash"));
+        return Err(invalid(text, "a part of a URI cannot contain a slash"));
     }
     Uri::parse(&format!("part/{text}")).map(drop)
 }

@@ -1,4 +1,5 @@
-//! How is a search answered? Candidates by words, and by meaning where there are vectors; then groups and snippets.
+//! Answers a search: candidates by words, and by meaning where there are vectors; then groups and
+//! snippets.
 
 use std::ops::Range;
 
@@ -19,10 +20,12 @@ use crate::view::visibility::{Visibility, list};
 /// Records that are looked at for each group or each text that says something new.
 const GROUP_DEPTH: usize = 10;
 
-/// Searches by words and by meaning, as far as the request wants and the capsule has vectors of this model.
+/// Searches by words and by meaning, as far as the request wants and the capsule has vectors of
+/// this model.
 ///
 /// # Errors
-/// `QueryTooLong`; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and there are none.
+/// `QueryTooLong`; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and
+/// there are none.
 pub(crate) fn find(
     view: &View,
     request: &FindRequest,
@@ -184,8 +187,8 @@ fn present(
     }
 }
 
-/// Leaves of a hit's scores what its place in the list shows: scores depend on how often words occur in all records, hidden
-/// ones included.
+/// Leaves of a hit's scores what its place in the list shows: scores depend on how often words
+/// occur in all records, hidden ones included.
 fn ranked_only(hit: &mut Hit, rank: usize) {
     hit.score = 1.0 / rank as f32;
     let why = std::mem::take(&mut hit.why);

@@ -1,4 +1,5 @@
-//! How do words and meaning agree on an order? Candidates of both, each given points for what speaks for it.
+//! Ranks by words and meaning together: candidates of both, each given points for what speaks for
+//! it.
 //!
 //! | what | points, at most | why |
 //! |---|---|---|
@@ -13,8 +14,9 @@
 //! | time | [`TIME`] | it is of the time that the query speaks of |
 //! | recent, sure | [`RECENT`], [`SURE`] | only when asked for |
 //!
-//! The points were chosen on one half of a set of conversations and measured on the other, both ways: `docs/benchmarks.md`, "Recall". A share of the
-//! best, rather than a rank, keeps what a clear winner is worth: reciprocal ranks gave less in every trial.
+//! The points were chosen on one half of a set of conversations and measured on the other, both
+//! ways: `docs/benchmarks.md`, "Recall". A share of the best, rather than a rank, keeps what a
+//! clear winner is worth: reciprocal ranks gave less in every trial.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -54,7 +56,8 @@ pub const RECENT: f32 = 0.5;
 /// Points for a record of full confidence.
 pub const SURE: f32 = 0.3;
 
-/// What has no word of the query must be at least so much like it, as a share of the best: there is always a nearest, however far.
+/// What has no word of the query must be at least so much like it, as a share of the best: there is
+/// always a nearest, however far.
 const LIKE_AT_LEAST: f32 = 0.3;
 /// And so much in any case, as a cosine.
 const COSINE_MIN: f32 = 0.05;
@@ -62,7 +65,8 @@ const COSINE_MIN: f32 = 0.05;
 const CANDIDATES_MIN: usize = 64;
 /// The best by words whose neighbours are candidates too.
 const NEIGHBOURS_OF: usize = 16;
-/// After so many turns with a word, further ones add little to what the word says of their conversation (`k1` of BM25).
+/// After so many turns with a word, further ones add little to what the word says of their
+/// conversation (`k1` of BM25).
 const SATURATION: f32 = 1.2;
 /// Share of words that two texts have in common when one says nothing new.
 const ALIKE: f32 = 0.8;
@@ -265,7 +269,8 @@ impl Fusion<'_> {
         Ok(near)
     }
 
-    /// The turns before and after the best by words: an answer need not have a word of the question.
+    /// The turns before and after the best by words: an answer need not have a word of the
+    /// question.
     fn add_neighbours(
         &self,
         all: &mut BTreeMap<u64, FusionCandidate>,
@@ -520,7 +525,8 @@ struct Conversation {
     value: f32,
 }
 
-/// For each conversation the sum over the query's terms of rarity · n / (n + [`SATURATION`]), n being the turns that have the term.
+/// For each conversation the sum over the query's terms of rarity · n / (n + [`SATURATION`]), n
+/// being the turns that have the term.
 fn conversations(candidates: &[FusionCandidate], rarities: &[f32]) -> HashMap<Talk, Conversation> {
     let mut all: HashMap<Talk, Conversation> = HashMap::new();
     for (at, candidate) in candidates.iter().enumerate() {

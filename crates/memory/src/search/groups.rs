@@ -1,4 +1,4 @@
-//! Which hits belong together, and which group comes first? By session or by source.
+//! The hits that belong together, and the order of their groups. By session or by source.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Single reads and lists, for the owner and for principals alike: a record by URI or sequence, its history, a timeline.
+//! Single reads and lists, for the owner and for principals alike: a record by URI or sequence, its
+//! history, a timeline.
 //!
 //! What a view's guard hides is not there; nothing in an answer shows that it exists.
 
@@ -28,8 +29,8 @@ pub(crate) fn on(view: &View, branch: &str, as_of: Option<&AsOf>) -> Result<View
     Ok(view.with(view.lineage().before(below)))
 }
 
-/// First sequence that is later than a moment. Whoever may not know of checkpoints cannot tell one from a name that nobody
-/// gave, and does not learn from an error how much there is.
+/// First sequence that is later than a moment. Whoever may not know of checkpoints cannot tell one
+/// from a name that nobody gave, and does not learn from an error how much there is.
 fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
     let text = match as_of {
         _ if view.may_know_system() => return as_of::position_after(view, as_of),
@@ -44,12 +45,12 @@ fn position_after(view: &View, as_of: &AsOf) -> Result<u64> {
             Err(error) => return Err(error),
         },
     };
-    let reason = "it is none".to_string();
+    let reason = "there is no such moment".to_string();
     Err(Error::UnknownAsOf { text, branch: names::MAIN.to_string(), reason })
 }
 
-/// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`] is not empty, those are contested revisions
-/// that count as much.
+/// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`] is
+/// not empty, those are contested revisions that count as much.
 ///
 /// # Errors
 /// `UriNotFound` when there is none or it was forgotten.
@@ -111,8 +112,8 @@ pub(crate) fn timeline(view: &View, request: &TimelineRequest) -> Result<Vec<Rec
     sequences.into_iter().map(|sequence| shown(view, view.store().record(sequence)?)).collect()
 }
 
-/// How much of the capsule has vectors, and of which model. A principal is shown the model alone: how much there is in
-/// all, it may not know.
+/// How much of the capsule has vectors, and of which model. A principal is shown the model alone:
+/// how much there is in all, it may not know.
 pub(crate) fn coverage(view: &View) -> Result<Coverage> {
     let all = vectors::coverage(view.store())?;
     Ok(if view.is_guarded() { Coverage { model: all.model, ..Coverage::default() } } else { all })

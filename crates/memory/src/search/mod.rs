@@ -1,4 +1,4 @@
-//! How is a question answered? By words and meaning over one view. Knows nothing of writing.
+//! Answers a question by words and meaning over one view. Knows nothing of writing.
 
 pub(crate) mod find;
 pub mod fusion;

@@ -1,5 +1,6 @@
-//! What a principal may read. Its methods are all that a principal may call: what belongs to the owner is not here, so that
-//! a forgotten check does not compile. What it is not cleared for, its view hides.
+//! What a principal may read. Its methods are all that a principal may call: what belongs to the
+//! owner is not here, so that a forgotten check does not compile. What it is not cleared for, its
+//! view hides.
 
 use kapsa_model::Embedder;
 
@@ -40,8 +41,8 @@ impl PrincipalReader {
         RawView::of(&self.view)
     }
 
-    /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown to a principal that may not
-    /// know what the capsule writes about itself.
+    /// As [`crate::Reader::on`]. A branch, a checkpoint and the size of the capsule are not shown
+    /// to a principal that may not know what the capsule writes about itself.
     ///
     /// # Errors
     /// As there.
@@ -65,7 +66,8 @@ impl PrincipalReader {
         branches::name_of(self.view.store(), record.branch)
     }
 
-    /// As [`crate::Reader::get`]; what the principal may not know, was forgotten or never was gives the same error.
+    /// As [`crate::Reader::get`]; what the principal may not know, was forgotten or never was gives
+    /// the same error.
     ///
     /// # Errors
     /// `UriNotFound`.
@@ -73,7 +75,8 @@ impl PrincipalReader {
         lookup::get(&self.view, uri)
     }
 
-    /// One revision by its sequence; never an erased one, a tombstone or an alias: those do not say whom they concern.
+    /// One revision by its sequence; never an erased one, a tombstone or an alias: those do not say
+    /// whom they concern.
     ///
     /// # Errors
     /// `NoSuchRecord`.
@@ -89,7 +92,8 @@ impl PrincipalReader {
         lookup::history(&self.view, uri)
     }
 
-    /// As [`crate::Reader::find`]. Scores are those of the place in the list, since words are weighed over all records.
+    /// As [`crate::Reader::find`]. Scores are those of the place in the list, since words are
+    /// weighed over all records.
     ///
     /// # Errors
     /// As there.

@@ -1,4 +1,4 @@
-//! What is a query made of? The words of one text that are looked for in others.
+//! What a query is made of: the words of one text that are looked for in others.
 
 pub use kapsa_index::{QUERY_BYTES_MAX, Query, TOKEN_BYTES_MAX, fold_case, terms_in};
 
@@ -7,9 +7,10 @@ use crate::records::tokens::first_bytes;
 /// Words that [`plain_query`] takes of a description, besides the title.
 const DESCRIPTION_WORDS_MAX: usize = 48;
 
-/// The query that a task is: its title and the first words of its description, without anything that a search would take for more than
-/// words. A whole description would find what is like its phrases, brackets have broken searches elsewhere, and a plus or a colon would
-/// demand instead of ask.
+/// The query that a task is: its title and the first words of its description, without anything
+/// that a search would take for more than words. A whole description would find what is like its
+/// phrases, brackets have broken searches elsewhere, and a plus or a colon would demand instead of
+/// ask.
 #[must_use]
 pub fn plain_query(title: &str, description: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '\'');

@@ -1,4 +1,5 @@
-//! What the owner of a capsule may read: everything. The answers themselves are in `lookup` and `find`.
+//! What the owner of a capsule may read: everything. The answers themselves are in `lookup` and
+//! `find`.
 
 use std::path::Path;
 
@@ -20,8 +21,9 @@ use crate::view::{View, branches};
 
 /// A consistent view of a capsule at one moment, for its owner. Takes no lock and never waits.
 ///
-/// What else an owner may ask is a function of the module that it is about: [`crate::branch::list`],
-/// [`crate::history::log`], [`crate::event::list`] and so on take a `Reader`.
+/// What else an owner may ask is a function of the module that it is about:
+/// [`crate::branch::list`], [`crate::history::log`], [`crate::event::list`] and so on take a
+/// `Reader`.
 #[derive(Clone, Debug)]
 pub struct Reader {
     view: View,
@@ -31,7 +33,8 @@ impl Reader {
     /// Opens a capsule for reading. Never creates or changes a file.
     ///
     /// # Errors
-    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system reports.
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system
+    /// reports.
     pub fn open(path: &Path) -> Result<Reader> {
         Ok(Reader { view: View::new(Snapshot::open(path)?) })
     }
@@ -44,7 +47,8 @@ impl Reader {
         Ok(Reader { view: View::new(Snapshot::open_in(volume, path)?) })
     }
 
-    /// `main` of the capsule as it is now. Shares what was read before when nothing was written since.
+    /// `main` of the capsule as it is now. Shares what was read before when nothing was written
+    /// since.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -75,15 +79,16 @@ impl Reader {
         Reader { view }
     }
 
-    /// The same capsule at the same moment as a principal may know it: what its profile does not allow is not there, in
-    /// searches, lists, counts and single reads alike. Without a profile only what is public is known.
+    /// The same capsule at the same moment as a principal may know it: what its profile does not
+    /// allow is not there, in searches, lists, counts and single reads alike. Without a profile
+    /// only what is public is known.
     #[must_use]
     pub fn as_principal(&self, profile: ClearanceProfile) -> PrincipalReader {
         PrincipalReader::of(self.view.guarded(profile))
     }
 
-    /// The profile of a principal as it is now on `main`, whatever branch is seen; one that allows only what is public when
-    /// there is none.
+    /// The profile of a principal as it is now on `main`, whatever branch is seen; one that allows
+    /// only what is public when there is none.
     ///
     /// # Errors
     /// `InvalidUri`; what the disk or a damaged file reports.
@@ -123,8 +128,8 @@ impl Reader {
         branches::name_of(self.view.store(), record.branch)
     }
 
-    /// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`] is not empty, it names
-    /// contested revisions that count as much.
+    /// The newest revision of a URI, or of what it is an alias of. When [`Record::conflicts_with`]
+    /// is not empty, it names contested revisions that count as much.
     ///
     /// # Errors
     /// `UriNotFound` when there is none or it was forgotten.
@@ -156,10 +161,12 @@ impl Reader {
         find::find(&self.view, request, None)
     }
 
-    /// Searches by words and by meaning, as far as the request wants and the capsule has vectors of this model.
+    /// Searches by words and by meaning, as far as the request wants and the capsule has vectors of
+    /// this model.
     ///
     /// # Errors
-    /// As [`Reader::find`]; `Embedding` when the model fails; `NoVectors` when only meaning is wanted and there are none.
+    /// As [`Reader::find`]; `Embedding` when the model fails; `NoVectors` when only meaning is
+    /// wanted and there are none.
     pub fn find_with(
         &self,
         request: &FindRequest,

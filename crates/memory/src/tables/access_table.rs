@@ -1,9 +1,12 @@
-//! Who may know which records of a segment? A table in every segment, so that asking costs a look into a list, whoever asks.
+//! Who may know which records of a segment: a table in every segment, so that asking costs a look
+//! into a list, whoever asks.
 //!
-//! Records that the same terms stand for (`access::terms_of`) are a *group*. `access  `: number of groups, bytes of a group's number (0
-//! when there is one group, else 1, 2 or 4), number of terms (4 bytes each), then for each group how many records it has, its first term and how many
-//! terms (4 bytes each), then the terms (16 bytes each), then for each record the number of its group. A segment without the section
-//! was written before there were levels: its records must be read to know.
+//! Records that the same terms stand for (`access::terms_of`) are a *group*. `access  `: number of
+//! groups, bytes of a group's number (0 when there is one group, else 1, 2 or 4), number of terms
+//! (4 bytes each), then for each group how many records it has, its first term and how many
+//! terms (4 bytes each), then the terms (16 bytes each), then for each record the number of its
+//! group. A segment without the section was written before there were levels: its records must be
+//! read to know.
 
 use std::collections::HashMap;
 
@@ -120,7 +123,8 @@ impl<B: TableBytes> AccessTable<B> {
         Ok((count, terms.map(|term| term.try_into().expect("sixteen bytes")).collect()))
     }
 
-    /// The group of the record at a place. A number that no group has is taken for that of nobody's records.
+    /// The group of the record at a place. A number that no group has is taken for that of nobody's
+    /// records.
     pub(crate) fn group_of(&self, place: usize) -> Result<usize> {
         let at = self.numbers + place * self.width;
         let mut number = [0; 4];

@@ -1,9 +1,11 @@
-//! Which records of a segment belong to which branch? A table of runs in every segment that holds more than memories on `main`.
+//! Which records of a segment belong to which branch: a table of runs in every segment that holds
+//! more than memories on `main`.
 //!
-//! A *branch key* is a branch's memories, or what the capsule itself wrote on the branch: twice the branch's id, plus one for the latter.
-//! `lanes   `: number of branch table and of runs (4 bytes each), then for each branch key, ascending, its number (8 bytes), its first run and how
-//! many (4 bytes each), then the runs: first place and the place after the last (4 bytes each). A segment without the section is
-//! all branch key 0.
+//! A *branch key* is a branch's memories, or what the capsule itself wrote on the branch: twice the
+//! branch's id, plus one for the latter. `lanes   `: number of branch table and of runs (4 bytes
+//! each), then for each branch key, ascending, its number (8 bytes), its first run and how
+//! many (4 bytes each), then the runs: first place and the place after the last (4 bytes each). A
+//! segment without the section is all branch key 0.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,9 +1,11 @@
-//! Which records carry which URI, and which are no longer the newest? Two small tables in every segment.
+//! Which records carry which URI, and which are no longer the newest: two small tables in every
+//! segment.
 //!
-//! `uris    `: the hashes of the segment's URIs, ascending (8 bytes each), then for each the record's place in the
-//! segment (4 bytes each). `replaced`: pairs of sequences (8 bytes each), ascending: a record that is not the newest
-//! revision any more, and the revision that took its place. It may have been replaced once on each branch that saw it; a view heeds
-//! the replacements that it sees. A tombstone, an alias, a purged or an erased record is its own replacement.
+//! `uris    `: the hashes of the segment's URIs, ascending (8 bytes each), then for each the
+//! record's place in the segment (4 bytes each). `replaced`: pairs of sequences (8 bytes each),
+//! ascending: a record that is not the newest revision any more, and the revision that took its
+//! place. It may have been replaced once on each branch that saw it; a view heeds the replacements
+//! that it sees. A tombstone, an alias, a purged or an erased record is its own replacement.
 
 use std::ops::Range;
 
@@ -87,8 +89,9 @@ impl<B: TableBytes> KeyTable<B> {
         Ok(places)
     }
 
-    /// First index whose hash is not below `hash`. Hashes are spread evenly, so two guesses come close; from there the
-    /// steps grow until the place lies between two of them, which makes any spread of hashes right.
+    /// First index whose hash is not below `hash`. Hashes are spread evenly, so two guesses come
+    /// close; from there the steps grow until the place lies between two of them, which makes
+    /// any spread of hashes right.
     fn lower_bound(&self, hash: u64) -> Result<usize> {
         if self.count == 0 {
             return Ok(0);
@@ -112,7 +115,8 @@ impl<B: TableBytes> KeyTable<B> {
         Ok(low)
     }
 
-    /// A range around `guess` that ends where the place is: all before it are below `hash`, all from its end on are not.
+    /// A range around `guess` that ends where the place is: all before it are below `hash`, all
+    /// from its end on are not.
     fn bracket(&self, hash: u64, guess: usize) -> Result<(usize, usize)> {
         let mut step = FIRST_STEP;
         if self.hash(guess)? < hash {

@@ -1,4 +1,5 @@
-//! Which branches does a view see, and how much of each? Its own, and its ancestors' up to where the branch left them.
+//! The branches that a view sees, and how much of each: its own, and its ancestors' up to where the
+//! branch left them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What does an index segment hold beside words? Tables of names, branches, levels and replacements. Knows records, no views.
+//! What an index segment holds beside words: tables of names, branches, levels and replacements.
+//! Knows records, no views.
 
 pub(crate) mod access_table;
 pub(crate) mod branch_table;

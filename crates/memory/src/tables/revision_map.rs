@@ -1,4 +1,5 @@
-//! Which revisions does each record replace, for those who read a whole log from its start? Compaction and salvage do.
+//! The revisions that each record replaces, for those who read a whole log from its start:
+//! compaction and salvage.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,9 @@ use crate::records::record::BranchId;
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::KnownLineages;
 
-/// Every revision so far, by the hash of its URI. Two URIs of one hash would hide each other: at 64 bits and a million
-/// records the chance is one in 37 million, and this would have to hold every URI to exclude it.
+/// Every revision so far, by the hash of its URI. Two URIs of one hash would hide each other: at 64
+/// bits and a million records the chance is one in 37 million, and this would have to hold every
+/// URI to exclude it.
 #[derive(Default)]
 pub(crate) struct RevisionMap {
     revisions: HashMap<u64, Revisions>,
@@ -49,7 +51,8 @@ impl Revisions {
 }
 
 impl RevisionMap {
-    /// For each record of the next batch what it replaces; the batch begins with the sequence `first`.
+    /// For each record of the next batch what it replaces; the batch begins with the sequence
+    /// `first`.
     pub(crate) fn replacements(&mut self, batch: &[Kept], first: u64) -> Vec<Vec<Replacement>> {
         let of = |(sequence, kept): (u64, &Kept)| match kept {
             Kept::Erased { .. } => Vec::new(),

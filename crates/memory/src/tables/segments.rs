@@ -1,4 +1,4 @@
-//! How do records become an index segment? Their words, their URIs, and which older revisions they
+//! Makes an index segment of records: their words, their URIs, and which older revisions they
 //! replace.
 
 use std::ops::Range;
@@ -8,6 +8,7 @@ use kapsa_index::{Document, SegmentBuilder, SegmentBytes};
 
 use crate::error::Result;
 use crate::records::access::{self, Access, Term};
+use crate::records::codec::{Body, Operation};
 use crate::records::kinds::is_searched_by_parts;
 use crate::records::record::{KIND_DEFAULT, Micros, NewRecord, Record};
 use crate::records::uri::Uri;
@@ -21,9 +22,9 @@ pub(crate) const LEXICAL: Tag = *b"lexical ";
 pub(crate) const URIS: Tag = *b"uris    ";
 /// Section that holds the replacements.
 pub(crate) const REPLACED: Tag = *b"replaced";
-/// Section that tells whose the records are.
+/// Section with the branch of each record.
 pub(crate) const BRANCHES: Tag = *b"lanes   ";
-/// Section that tells who may know the records.
+/// Section with who may read each record: the records.
 pub(crate) const ACCESS: Tag = *b"access  ";
 /// Exact term of every purge marker.
 pub(crate) const PURGE_TERM: &str = "is:purge";
@@ -236,6 +237,14 @@ impl Part {
         Ok(self.builder.add(&Document { terms: &terms, ..document })?)
     }
 
+    /// Adds the next record as it is stored; `replaced` as in [`Part::add`].
+    pub(crate) fn add_body(&mut self, body: &Body, replaced: &[Replacement]) -> Result<()> {
+        let record = &body.record;
+        let indexed = Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
+        let branch_key = BranchKey::new(record.branch, record.system);
+        self.add(&indexed, &record.text, &record.uri, branch_key, replaced)
+    }
+
     /// Adds an erased record: it has a place, and nothing else.
     pub(crate) fn add_erased(&mut self) -> Result<()> {
         let (sequence, place) = (self.next_sequence(), self.builder.len());
@@ -264,7 +273,7 @@ impl Part {
     }
 }
 
-/// What a segment tells beside its words.
+/// What a segment holds beside its words.
 #[derive(Default)]
 struct Tables {
     keys: Vec<Key>,

@@ -1,4 +1,5 @@
-//! Which branches are there? Each is a record that says where it left its parent; everything else follows from it.
+//! The branches of a capsule. Each is a record that says where it left its parent; everything else
+//! follows from it.
 
 use crate::error::{Error, Result, misuse};
 use crate::records::branch::Made;
@@ -101,8 +102,8 @@ pub fn named(reader: &Reader, name: &str) -> Result<Branch> {
 /// Makes a branch that sees what `parent` sees now, or as of then. Costs what a put costs.
 ///
 /// # Errors
-/// `InvalidOperation` when the name is invalid, is taken, also by an archived branch, or the parent has too many ancestors;
-/// `BranchNotFound`; `UnknownAsOf`.
+/// `InvalidOperation` when the name is invalid, is taken, also by an archived branch, or the parent
+/// has too many ancestors; `BranchNotFound`; `UnknownAsOf`.
 pub fn create(
     writer: &mut Writer,
     name: &str,
@@ -169,7 +170,8 @@ pub fn archive(writer: &mut Writer, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Archives the branches among these that are open, and puts a record on the current one first, in one commit.
+/// Archives the branches among these that are open, and puts a record on the current one first, in
+/// one commit.
 ///
 /// # Errors
 /// As [`archive`].

@@ -1,4 +1,4 @@
-//! What is a checkpoint? A small record on a branch whose place in the log is the moment that it names.
+//! Checkpoints: small records on a branch whose place in the log is the moment that they name.
 
 use serde_json::Map;
 
@@ -73,7 +73,7 @@ impl NewCheckpoint {
         }
         if label.trim_start_matches('#').bytes().all(|b| b.is_ascii_digit()) {
             return Err(misuse(&format!(
-                "`{label}` is no label for a checkpoint: a number names a sequence"
+                "`{label}` cannot label a checkpoint: a number names a sequence"
             )));
         }
         [&self.spec, &self.run]
@@ -114,10 +114,12 @@ impl NewCheckpoint {
     }
 }
 
-/// Gives this moment on the current branch a name. A stage's checkpoint brings its `StageTransition` event with it.
+/// Gives this moment on the current branch a name. A stage's checkpoint brings its
+/// `StageTransition` event with it.
 ///
 /// # Errors
-/// `DuplicateLabel` when the label is taken on this branch and that is not forced; `InvalidOperation` without label and stage.
+/// `DuplicateLabel` when the label is taken on this branch and that is not forced;
+/// `InvalidOperation` without label and stage.
 pub fn make(writer: &mut Writer, new: &NewCheckpoint) -> Result<Checkpoint> {
     new.check()?;
     let manual = new.stage.is_empty() || !new.label.is_empty();

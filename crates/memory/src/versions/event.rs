@@ -1,4 +1,5 @@
-//! What happened? Events are records that nobody revises, each with a type and a payload that is checked before it is written.
+//! Events: records that nobody revises, each with a type and a payload that is checked before it is
+//! written.
 
 use std::collections::BTreeMap;
 
@@ -25,11 +26,12 @@ pub const RUN_NONE: &str = "_manual";
 /// Merges of merges that a listing of events follows.
 const MERGES_DEEP_MAX: usize = 32;
 
-/// Declares every type with its name, whether audits need it, and the shape of its payload: `name:type`, with `?` when it may be
-/// missing; types are `s` text, `n` number, `b` yes or no, `a` list, `o` object, `*` anything, or one of several texts.
+/// Declares every type with its name, whether audits need it, and the shape of its payload:
+/// `name:type`, with `?` when it may be missing; types are `s` text, `n` number, `b` yes or no, `a`
+/// list, `o` object, `*` anything, or one of several texts.
 macro_rules! event_types {
     ($($(#[$doc:meta])* $name:ident $audit:literal $shape:literal)*) => {
-        /// What an event tells.
+        /// What an event reports.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum EventType { $($(#[$doc])* $name),* }
 
@@ -139,7 +141,7 @@ const CAPTURE_MODES: [(&str, &str); 8] = [
 /// What the caller knows of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewEvent {
-    /// What it tells.
+    /// What it reports.
     pub event_type: EventType,
     /// What the run works on; empty means none.
     pub spec: String,
@@ -147,7 +149,7 @@ pub struct NewEvent {
     pub run: String,
     /// Stage of the run, may be empty.
     pub stage: String,
-    /// Who tells it, may be empty.
+    /// Who reports it, may be empty.
     pub agent: String,
     /// When it happened; the time of the commit when absent.
     pub timestamp: Option<Micros>,
@@ -162,7 +164,7 @@ pub struct Event {
     pub uri: Uri,
     /// Its place in the capsule's order.
     pub sequence: u64,
-    /// What it tells.
+    /// What it reports.
     pub event_type: EventType,
     /// When it happened.
     pub timestamp: Micros,
@@ -254,7 +256,7 @@ impl NewEvent {
         let given = self.payload.get("capture_mode").and_then(Value::as_str).unwrap_or_default();
         let mode = CAPTURE_MODES.iter().find(|(name, _)| *name == given).map(|(_, mode)| *mode);
         let mode = mode.ok_or_else(|| {
-            misuse(&format!("`{given}` is no capture mode: none, prompts_only or full_io"))
+            misuse(&format!("`{given}` is not a capture mode: use none, prompts_only or full_io"))
         })?;
         if mode == "none" {
             return Err(misuse("with the capture mode `none` a call of a model leaves no event"));
@@ -449,7 +451,8 @@ fn gather(
     Ok(())
 }
 
-/// The merges that events at `seqs` record. A later merge of the same branch brings all that an earlier one did.
+/// The merges that events at `seqs` record. A later merge of the same branch brings all that an
+/// earlier one did.
 fn merges(view: &View, seqs: Sequences) -> Result<Vec<PastMerge>> {
     let all = vec![vec![format!("kind:{EVENT}")], vec![type_term(EventType::BranchMerged)]];
     let filter = kapsa_index::Filter { all, seqs: Some(seqs), ..kapsa_index::Filter::default() };

@@ -1,4 +1,5 @@
-//! What is known of a subject, and how do subjects relate? Cards hold facts, edges join logical URIs; both are memories like any other.
+//! What is known of subjects, and how they relate. Cards hold facts, edges join logical URIs; both
+//! are memories like any other.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -65,7 +66,7 @@ fn known(what: &str, given: &str, all: &[&str]) -> Result<()> {
     if all.contains(&given) {
         return Ok(());
     }
-    Err(misuse(&format!("`{given}` is no {what}: {}", all.join(", "))))
+    Err(misuse(&format!("`{given}` is not a {what}: use {}", all.join(", "))))
 }
 
 fn or<'a>(text: &'a str, none: &'a str) -> &'a str {
@@ -76,10 +77,10 @@ impl Fact {
     /// Reads the value as its type says.
     ///
     /// # Errors
-    /// `InvalidOperation` when it is none of that type, or the type is unknown.
+    /// `InvalidOperation` when it is not of that type, or the type is unknown.
     pub fn parse(key: &str, text: &str, value_type: &str) -> Result<Fact> {
         known("type of a fact", value_type, &VALUE_TYPES)?;
-        let odd = || misuse(&format!("`{text}` is no {value_type}"));
+        let odd = || misuse(&format!("`{text}` is not a valid {value_type}"));
         let value = match value_type {
             "number" | "boolean" | "json" => serde_json::from_str(text).map_err(|_| odd())?,
             "uri" => Value::String(Uri::parse(text)?.to_string()),
@@ -101,7 +102,8 @@ impl Fact {
     }
 }
 
-/// Adds a card, or facts to one that is there. A key may have several values: none takes another's place.
+/// Adds a card, or facts to one that is there. A key may have several values: none takes another's
+/// place.
 ///
 /// # Errors
 /// `InvalidOperation` for an unknown type; `InvalidUri` for an odd id.
@@ -195,7 +197,8 @@ pub fn add_edge(
     writer.put(record)
 }
 
-/// Edges around a subject, up to `depth` steps away, in the order in which they are met; every edge once.
+/// Edges around a subject, up to `depth` steps away, in the order in which they are met; every edge
+/// once.
 ///
 /// # Errors
 /// `InvalidOperation` for an unknown type or a depth above [`DEPTH_MAX`].

@@ -1,4 +1,4 @@
-//! What changed, who changed it, and how is it undone? Reading and reverting history.
+//! Reads and reverts history: what changed, who changed it, and how it is undone.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,8 @@ pub struct Blame {
     pub branch: String,
     /// Whether it counts now, alone or beside others.
     pub current: bool,
-    /// What it stands for, when it was merged, picked or brought back: the branch's name and the revision there.
+    /// What it stands for, when it was merged, picked or brought back: the branch's name and the
+    /// revision there.
     pub from: Option<(String, Record)>,
     /// The merge's checkpoint.
     pub checkpoint: Option<Checkpoint>,
@@ -96,7 +97,8 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
-/// What was written on this branch and those that it left (or on all), newest first, the capsule's own records included.
+/// What was written on this branch and those that it left (or on all), newest first, the capsule's
+/// own records included.
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
@@ -112,7 +114,8 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
     newest.map(|sequence| view.store().record(sequence)).collect()
 }
 
-/// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was decided.
+/// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was
+/// decided.
 ///
 /// # Errors
 /// `UriNotFound`.
@@ -157,9 +160,9 @@ fn checkpoint_after(view: &View, branch: BranchId, sequence: u64) -> Result<Opti
     found.first().map(|&sequence| checkpoints::at(view, sequence)).transpose()
 }
 
-/// Undoes what came from one commit, run or source on the current branch: every URI gets back the newest revision that did not
-/// come from there, with those that contested it, or is forgotten. What somebody else has changed since stays. One commit; history
-/// keeps everything.
+/// Undoes what came from one commit, run or source on the current branch: every URI gets back the
+/// newest revision that did not come from there, with those that contested it, or is forgotten.
+/// What somebody else has changed since stays. One commit; history keeps everything.
 ///
 /// # Errors
 /// `InvalidOperation` when nothing came from there.
@@ -207,7 +210,7 @@ pub fn revert(writer: &mut Writer, undo: &Undo, by: &str, note: &str) -> Result<
         }
     }
     if all.is_empty() && undone.kept.is_empty() {
-        return Err(misuse("nothing that this branch sees came from there"));
+        return Err(misuse("nothing visible on this branch came from there"));
     }
     writer.write(all)?;
     Ok(undone)
@@ -288,7 +291,8 @@ fn spans_of(view: &View, undo: &Undo) -> Result<Spans> {
     Ok(spans)
 }
 
-/// What is to count under a URI again, if something that counts is to be undone: what else counts, or else what did before.
+/// What is to count under a URI again, if something that counts is to be undone: what else counts,
+/// or else what did before.
 fn earlier(view: &View, uri: &Uri, undo: &Undo, spans: &Spans) -> Result<Earlier> {
     let Some(head) = view.newest(uri)? else { return Ok(Earlier::Nothing) };
     let heads =

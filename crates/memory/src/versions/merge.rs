@@ -1,9 +1,11 @@
-//! How does what a branch learned come to its parent? Three-way, URI by URI, against what both once had in common.
+//! Merges what a branch learned into its parent. Three-way, URI by URI, against what both once had
+//! in common.
 //!
-//! A merge writes new revisions that name what they stand for; nothing else moves. The base of a URI is the revision that both sides
-//! agreed on last: what the branch saw when it left, or the newest that was brought over since. A side has changed when it says
-//! something else than the base. Changed on one side wins; changed on both is a conflict, which a rule or a reviewer decides, and the
-//! decision is kept with the revision.
+//! A merge writes new revisions that name what they stand for; nothing else moves. The base of a
+//! URI is the revision that both sides agreed on last: what the branch saw when it left, or the
+//! newest that was brought over since. A side has changed when it says something else than the
+//! base. Changed on one side wins; changed on both is a conflict, which a rule or a reviewer
+//! decides, and the decision is kept with the revision.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +77,8 @@ pub struct Ruling {
     pub choice: Choice,
     /// The reason, may be empty.
     pub note: String,
-    /// Sequences that it was made for, ours and theirs: it holds for nothing newer. None holds for whatever is there.
+    /// Sequences that it was made for, ours and theirs: it holds for nothing newer. None holds for
+    /// whatever is there.
     pub seen: Option<(Option<u64>, u64)>,
 }
 
@@ -131,7 +134,8 @@ pub struct MergeRequest {
     pub rule: Option<Choice>,
     /// How single conflicts are decided.
     pub rulings: BTreeMap<Uri, Ruling>,
-    /// Whether nothing is merged but what has a ruling, or is in conflict: for a review that listed everything.
+    /// Whether nothing is merged but what has a ruling, or is in conflict: for a review that
+    /// listed everything.
     pub only_listed: bool,
     /// Who decides, may be empty.
     pub by: String,
@@ -210,7 +214,7 @@ pub struct Merged {
     pub plan: MergePlan,
     /// The checkpoint that it left.
     pub checkpoint: String,
-    /// The event that tells of it.
+    /// The event that records it.
     pub event: Uri,
     /// Revisions written.
     pub written: u64,
@@ -268,7 +272,8 @@ impl Sides {
         Ok(newest)
     }
 
-    /// What is to happen to a URI; none when both sides say the same, or the branch what it said before.
+    /// What is to happen to a URI; none when both sides say the same, or the branch what it said
+    /// before.
     fn item(&self, uri: Uri, tip: Body) -> Result<Option<MergeItem>> {
         let newest = match self.to.newest(&uri)? {
             Some(head) => Some(self.to.store().body(head.sequence)?),
@@ -311,8 +316,8 @@ impl Sides {
         }))
     }
 
-    /// What both sides had last: the newest of the branch's revisions that the target was brought or decided about, or else what the
-    /// branch saw when it left.
+    /// What both sides had last: the newest of the branch's revisions that the target was brought
+    /// or decided about, or else what the branch saw when it left.
     fn base(&self, uri: &Uri) -> Result<Vec<Body>> {
         let mut agreed = None;
         for sequence in
@@ -359,7 +364,8 @@ fn check_direction(request: &MergeRequest, from: &Made, to: &Made) -> Result<()>
     Ok(())
 }
 
-/// Whether what counts on two sides says the same: the newest, and in any order those that contest it.
+/// Whether what counts on two sides says the same: the newest, and in any order those that contest
+/// it.
 pub(crate) fn same(a: &[Body], b: &[Body]) -> bool {
     let (Some((a, a_beside)), Some((b, b_beside))) = (a.split_last(), b.split_last()) else {
         return a.is_empty() && b.is_empty();
@@ -450,11 +456,12 @@ fn decided(mut item: MergeItem, request: &MergeRequest) -> Result<MergeItem> {
     Ok(item)
 }
 
-/// Merges a branch into the one that it left, in one commit: the revisions, a checkpoint and a `BranchMerged` event. Writes
-/// nothing when there are conflicts that nothing decides.
+/// Merges a branch into the one that it left, in one commit: the revisions, a checkpoint and a
+/// `BranchMerged` event. Writes nothing when there are conflicts that nothing decides.
 ///
 /// # Errors
-/// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for what has changed meanwhile.
+/// `BranchNotFound`; `InvalidOperation` for a wrong direction, an archived target, or a ruling for
+/// what has changed meanwhile.
 pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult> {
     let plan = plan_in(writer.view()?, request)?;
     if plan.conflicts().next().is_some() {
@@ -480,7 +487,8 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
     Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, written })))
 }
 
-/// Copies what another branch has under a URI to the current one, all of it when that is contested. Tells of the newest.
+/// Copies what another branch has under a URI to the current one, all of it when that is contested.
+/// Returns the newest.
 ///
 /// # Errors
 /// `BranchNotFound`, `UriNotFound`.
@@ -611,7 +619,8 @@ impl Merging<'_> {
         }
     }
 
-    /// What is here once more, for the decision's sake, conflicts_with all that it was conflicts_with.
+    /// What is here once more, for the decision's sake, conflicts_with all that it was
+    /// conflicts_with.
     fn stays(&self, ours: &Record, decision: Decision) -> Pending {
         copy(ours, self.envelope(decision, ours.conflicts_with.clone()))
     }
@@ -634,7 +643,8 @@ impl Merging<'_> {
     }
 }
 
-/// Revisions that say what `records` say, each conflicts_with those before it and conflicts_with `conflicts_with`; the first will have the sequence `next`.
+/// Revisions that say what `records` say, each conflicts_with those before it and conflicts_with
+/// `conflicts_with`; the first will have the sequence `next`.
 pub(crate) fn together<'a>(
     records: impl Iterator<Item = &'a Record>,
     next: u64,

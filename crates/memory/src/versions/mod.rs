@@ -1,5 +1,5 @@
-//! How do branches, checkpoints, events and merges read and write the one log? Over views and the writer, as records like any
-//! other. Knows nothing of other capsules.
+//! Branches, checkpoints, events and merges, which read and write the one log over views and the
+//! writer, as records like any other. Knows nothing of other capsules.
 
 pub mod branch;
 pub mod checkpoint;

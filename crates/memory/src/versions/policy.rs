@@ -1,4 +1,5 @@
-//! Under which rules did a run work? Snapshots of a policy, each named by the hash of its content, and an event wherever another one began to hold.
+//! The rules that a run worked under: snapshots of a policy, each named by the hash of its content,
+//! and an event wherever another one began to hold.
 
 use base16ct::lower::encode_string as hex;
 use serde_json::{Map, Value};
@@ -102,7 +103,8 @@ fn canonical_text(value: &Value) -> String {
     }
 }
 
-/// The policy that holds on this branch: the one that the newest event names, on the branch or where it left.
+/// The policy that holds on this branch: the one that the newest event names, on the branch or
+/// where it left.
 pub(crate) fn in_force(view: &View) -> Result<Option<PolicySnapshot>> {
     let filter = kapsa_index::Filter {
         all: vec![vec![format!("tag:type={}", EventType::PolicySnapshotRef.name())]],
@@ -130,7 +132,7 @@ fn of_id(view: &View, id: &str) -> Result<Option<PolicySnapshot>> {
     Ok(snapshot_of(view.store().record(head.sequence)?))
 }
 
-/// What a record says of a policy; none when it is no such record.
+/// What a record says of a policy; none for any other record.
 fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
     let text = |name: &str| record.metadata.get(name).and_then(Value::as_str).map(str::to_string);
     let (id, hash, drift_from) = (text("policy_id")?, text("hash")?, text("drift_from"));
@@ -143,10 +145,11 @@ fn snapshot_of(record: Record) -> Option<PolicySnapshot> {
     })
 }
 
-/// Captures a policy: when it is not the one that holds on this branch, it is written together with the event that records it.
+/// Captures a policy: when it is not the one that holds on this branch, it is written together with
+/// the event that records it.
 ///
 /// # Errors
-/// `InvalidOperation` when it is no policy.
+/// `InvalidOperation` when it is not a policy.
 pub fn capture(
     writer: &mut Writer,
     given: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! What happened in a run, again and in the same order, without asking any model?
+//! Replays what happened in a run, in the same order, without asking any model.
 
 use std::collections::HashMap;
 
@@ -54,7 +54,8 @@ pub struct ReplayIssue {
     pub event: Uri,
 }
 
-/// The timeline of a run: of its branch where it has one, else what this branch says of it. In order of sequence.
+/// The timeline of a run: of its branch where it has one, else what this branch says of it. In
+/// order of sequence.
 ///
 /// # Errors
 /// `InvalidOperation` when nothing is known of the run.
@@ -71,7 +72,7 @@ pub fn timeline(reader: &Reader, run: &str, types: &[EventType]) -> Result<Vec<R
         .filter(|checkpoint| own || checkpoint.run == run);
     all.extend(checkpoints.map(Replayed::Checkpoint));
     if all.is_empty() && types.is_empty() {
-        return Err(misuse(&format!("nothing is known of the run {run}")));
+        return Err(misuse(&format!("no event or checkpoint of run {run}")));
     }
     all.sort_by_key(Replayed::sequence);
     Ok(all)
@@ -88,8 +89,8 @@ fn of_run(reader: &Reader, run: &str) -> Result<(String, Reader)> {
     Ok((run, on_branch))
 }
 
-/// Checks that a run's timeline fits together: what searches found still resolves as of then, and is found again; checkpoints exist;
-/// time goes forward.
+/// Checks that a run's timeline fits together: what searches found still resolves as of then, and
+/// is found again; checkpoints exist; time goes forward.
 ///
 /// # Errors
 /// As [`timeline`].
@@ -111,7 +112,7 @@ pub fn verify(
             issues.push(issue(
                 "sequence",
                 false,
-                "it tells of an earlier time than the event before it".to_string(),
+                "its time is earlier than that of the event before it".to_string(),
                 &event,
             ));
         }
@@ -164,7 +165,7 @@ fn check_retrieval(
         }
     }
     let Some(request) = request else {
-        issues.push(issue(CHECK, false, "its request is not told of".to_string(), answer));
+        issues.push(issue(CHECK, false, "its request was not recorded".to_string(), answer));
         return Ok(issues);
     };
     if request.payload.get("source").and_then(Value::as_str) == Some(SOURCE) {

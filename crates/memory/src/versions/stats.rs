@@ -1,4 +1,4 @@
-//! How large is a capsule, and how much is in it?
+//! The size of a capsule, and how much is in it.
 
 use crate::error::Result;
 use crate::records::kinds;

@@ -1,4 +1,5 @@
-//! When is "as of"? A checkpoint, a sequence or a time becomes the first sequence that is too late.
+//! The moment of "as of": a checkpoint, a sequence or a time becomes the first sequence that is too
+//! late.
 
 use super::checkpoints::{self, Checkpoint};
 use super::{View, branches};

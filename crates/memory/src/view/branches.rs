@@ -1,4 +1,4 @@
-//! Which branch does a name or a number mean?
+//! Finds the branch that a name or a number means.
 
 use super::store::Store;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Which record is the checkpoint that is meant, and what does it say?
+//! Finds the record of the checkpoint that is meant, and reads what it says.
 
 use kapsa_index::Sequences;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Under how many URIs is a memory visible? Counted from the tables, without reading every record.
+//! The number of URIs under which a memory is visible. Counted from the tables, without reading
+//! every record.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Who looks? A principal's profile, and what it may know of each segment. Knows nothing of
+//! Who looks: a principal's profile, and what it may know of each segment. Knows nothing of
 //! branches and revisions.
 
 use std::sync::OnceLock;

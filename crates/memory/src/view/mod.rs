@@ -1,4 +1,4 @@
-//! What is visible? The one place that decides which revision of a URI counts, for a branch, as of
+//! What is visible. The one place that decides which revision of a URI counts, for a branch, as of
 //! a moment, for whoever looks.
 
 use std::sync::{Arc, OnceLock};

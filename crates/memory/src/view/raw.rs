@@ -1,5 +1,5 @@
-//! What does a reader see as it is stored? For crates that keep kinds of records of their own.
-//! Knows nothing of what they mean.
+//! What a reader sees, as it is stored. For crates that keep kinds of records of their own. Knows
+//! nothing of what they mean.
 //!
 //! [`crate::Reader`] shows records to people and programs: it follows aliases and leaves out of a
 //! fact what its reader may not know. A store of facts does that itself, after it has added its
@@ -10,6 +10,7 @@ use kapsa_index::{Candidate, Query, Searcher};
 use super::visibility::{Visibility, list};
 use super::{View, branches};
 use crate::error::Result;
+use crate::records::kinds;
 use crate::records::record::{BranchId, Micros, Record};
 use crate::records::request::{Filter, LIMIT_NONE};
 use crate::records::uri::Uri;
@@ -53,24 +54,18 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn known(&self, uri: &Uri) -> Result<Option<Record>> {
-        Ok(self.noted(uri)?.filter(|record| self.view.may_know(record)))
+        let visible = self.view.visible(uri)?.map(|body| body.record);
+        Ok(visible.filter(|record| self.view.may_know(record)))
     }
 
-    /// As [`RawView::known`], whoever looks: for what a crate itself notes beside a memory, such as
-    /// how often it was read.
+    /// The note that the memory keeps under this URI, whoever looks: how often a fact was read.
+    /// None under the URI of anything else.
     ///
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn noted(&self, uri: &Uri) -> Result<Option<Record>> {
-        Ok(self.view.visible(uri)?.map(|body| body.record))
-    }
-
-    /// A record that a scan came to.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn record(&self, sequence: u64) -> Result<Record> {
-        self.view.store().record(sequence)
+        let is_note = |record: &Record| record.system && record.kind == kinds::ACCESS;
+        Ok(self.view.visible(uri)?.map(|body| body.record).filter(is_note))
     }
 
     /// The record, if whoever looks may know it.
@@ -78,7 +73,8 @@ impl<'a> RawView<'a> {
     /// # Errors
     /// What the disk or a damaged file reports.
     pub fn known_record(&self, sequence: u64) -> Result<Option<Record>> {
-        Ok(Some(self.record(sequence)?).filter(|record| self.view.may_know(record)))
+        let record = self.view.store().record(sequence)?;
+        Ok(Some(record).filter(|record| self.view.may_know(record)))
     }
 
     /// Whether no later revision of its URI is visible. Of revisions that contest each other the
@@ -186,11 +182,15 @@ impl<'a> RawView<'a> {
         Ok(list(self.view, filter, limit, true)?.len())
     }
 
-    /// The branch called `name`, archived or not; none when there is none.
+    /// The branch called `name`, archived or not; none when there is none, or when whoever looks may
+    /// not know of branches.
     ///
     /// # Errors
     /// `InvalidOperation` when that is not the name of a branch.
     pub fn find_branch(&self, name: &str) -> Result<Option<BranchId>> {
+        if !self.view.may_know_system() {
+            return Ok(None);
+        }
         Ok(branches::find(self.view.store(), name)?.map(|made| made.id))
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use kapsa_capsule::{Section, Snapshot, Stored, Tag};
-use kapsa_index::{Checks, Segment, SegmentBytes};
+use kapsa_index::{CheckError, Checks, Segment, SegmentBytes};
 
 use super::store::{Head, empty_cells};
 use crate::error::{Error, Result};
@@ -191,8 +191,8 @@ impl SegmentTables {
 pub(crate) struct CheckedSection(pub(crate) Section);
 
 impl Checks for CheckedSection {
-    fn check(&self, range: Range<usize>) -> Result<(), String> {
-        self.0.check(range).map_err(|error| error.to_string())
+    fn check(&self, range: Range<usize>) -> Result<(), CheckError> {
+        self.0.check(range).map_err(|error| Arc::new(error) as CheckError)
     }
 
     fn will_read(&self, range: Range<usize>) -> bool {

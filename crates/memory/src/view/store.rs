@@ -1,5 +1,5 @@
-//! What does a snapshot hold? Its records and tables, each read when it is first needed. Knows
-//! nothing of who looks.
+//! What a snapshot holds: its records and tables, each read when it is first needed. Knows nothing
+//! of who looks.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};

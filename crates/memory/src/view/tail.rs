@@ -1,5 +1,4 @@
-//! What do the records say that no index segment covers yet? They are decoded once and searched
-//! directly.
+//! The records that no index segment covers yet. They are decoded once and searched directly.
 
 use std::collections::HashMap;
 

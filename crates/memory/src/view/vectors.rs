@@ -1,9 +1,9 @@
-//! Which vectors does a memory have? They lie in derived segments of the capsule, outside its
-//! history.
+//! The vectors of a memory. They lie in derived segments of the capsule, outside its history.
 //!
 //! All of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a
 //! higher one is on its way to replace it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kapsa_capsule::{SegmentMeta, Snapshot, Tag};
@@ -22,7 +22,7 @@ pub(crate) const VECTORS: Tag = *b"vectors ";
 const _: () =
     assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
 
-/// Version of what is embedded of a record: `Texts::of` in `write::embedding`.
+/// Version of what is embedded of a record: `Texts` in `write::texts`.
 const TEMPLATE: u32 = 1;
 
 /// How much of a memory has vectors.
@@ -166,10 +166,20 @@ pub(crate) fn count(sequences: &Sequences) -> u64 {
 
 /// Who speaks in a record, or whom it is about.
 pub(crate) fn speaker(record: &Record) -> &str {
-    if record.entity.is_empty() { &record.agent } else { &record.entity }
+    speaker_among(&record.entity, &record.agent)
+}
+
+/// Who speaks in a record about this entity, by this agent.
+pub(crate) fn speaker_among<'a>(entity: &'a str, agent: &'a str) -> &'a str {
+    if entity.is_empty() { agent } else { entity }
 }
 
 /// The conversation that a record is a turn of: its tag `session`.
 pub(crate) fn session(record: &Record) -> Option<&str> {
-    record.tags.get("session").map(String::as_str).filter(|session| !session.is_empty())
+    session_in(&record.tags)
+}
+
+/// The conversation that these tags name.
+pub(crate) fn session_in(tags: &BTreeMap<String, String>) -> Option<&str> {
+    tags.get("session").map(String::as_str).filter(|session| !session.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Which candidates of a search may be shown, and which records does a filter leave? Asked before
-//! anything is ranked, counted or cut.
+//! The candidates of a search that may be shown, and the records that a filter leaves. Decided
+//! before anything is ranked, counted or cut.
 
 use kapsa_index::{Candidate, Query};
 

@@ -1,7 +1,8 @@
-//! Vectors of records that are about to be put: made before the lock is taken, published in the commit of the records.
+//! Vectors of records that are about to be put: made before the lock is taken, published in the
+//! commit of the records.
 //!
-//! Nothing here can fail a put: what does not fit the capsule any more once the lock is held is dropped, and the records go
-//! alone.
+//! Nothing here can fail a put: what does not fit the capsule any more once the lock is held is
+//! dropped, and the records go alone.
 
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use super::gather::{Gathered, Target, derived, join_peers};
 use super::texts::Texts;
 use super::transaction::DerivedSegments;
 use crate::error::Result;
-use crate::records::record::{Micros, NewRecord};
+use crate::records::record::{Micros, NewRecord, Record};
+use crate::search::reader::Reader;
 use crate::view::vectors::uncovered_since;
 use crate::view::{Store, View};
 
@@ -20,8 +22,8 @@ use crate::view::{Store, View};
 pub const SMALL_PUT_RECORDS_MAX: usize = 64;
 /// Most bytes of text of a put whose vectors are made at once: half a second's work.
 pub const SMALL_PUT_BYTES_MAX: usize = 32 << 10;
-/// Records before a put that lack vectors are given some as well when they are older than this, in microseconds: whoever
-/// wrote younger ones may still be at it.
+/// Records before a put that lack vectors are given some as well when they are older than this, in
+/// microseconds: whoever wrote younger ones may still be at it.
 const LEFT_AFTER_US: Micros = 30_000_000;
 
 /// Whether records with these texts are so few and short that a put makes their vectors at once.
@@ -49,10 +51,12 @@ pub struct NewVectors {
 }
 
 impl NewVectors {
-    /// Makes the vectors of `records`, which are to be put in this order, and of the few before them that were left without.
+    /// Makes the vectors of `records`, which are to be put in this order, and of the few before
+    /// them that were left without.
     ///
     /// # Errors
-    /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a damaged file reports.
+    /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a
+    /// damaged file reports.
     pub(super) fn make(
         view: &View,
         records: &[NewRecord],
@@ -83,8 +87,9 @@ impl NewVectors {
         })
     }
 
-    /// The derived segment for the records, now that they begin at `first`; none when another model came into force, another
-    /// file took the place of this one, or the number of records is another.
+    /// The derived segment for the records, now that they begin at `first`; none when another model
+    /// came into force, another file took the place of this one, or the number of records is
+    /// another.
     ///
     /// # Errors
     /// What a damaged file reports.
@@ -116,8 +121,15 @@ impl NewVectors {
     }
 }
 
-/// The records right before `first` that were left without vectors and are few: branches, tasks and the like are written
-/// without.
+/// The records right before `first` that were left without vectors, when they are few and as old as
+/// this: branches, tasks and the like are written without. Empty, and ending at `first`, otherwise.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn left_without_vectors(reader: &Reader, first: u64, now: Micros) -> Result<Range<u64>> {
+    left_behind(reader.view(), first, now)
+}
+
 fn left_behind(view: &View, first: u64, now: Micros) -> Result<Range<u64>> {
     let none = first..first;
     let left = uncovered_since(view, first)?..first;
@@ -127,9 +139,7 @@ fn left_behind(view: &View, first: u64, now: Micros) -> Result<Range<u64>> {
     if now - view.store().record(first - 1)?.committed_at <= LEFT_AFTER_US {
         return Ok(none);
     }
-    let mut bytes = 0;
-    for sequence in left.clone() {
-        bytes += view.store().record(sequence)?.text.len();
-    }
-    Ok(if bytes <= SMALL_PUT_BYTES_MAX { left } else { none })
+    let records: Vec<Record> =
+        left.clone().map(|sequence| view.store().record(sequence)).collect::<Result<_>>()?;
+    Ok(if is_small_put(records.iter().map(|record| record.text.as_str())) { left } else { none })
 }

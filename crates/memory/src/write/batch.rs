@@ -1,5 +1,5 @@
-//! What is to change, collected first and written in one commit: for crates with kinds of records of their own, whose changes
-//! follow from what is there. Knows nothing of who writes.
+//! What is to change, collected first and written in one commit: for crates with kinds of records
+//! of their own, whose changes follow from what is there. Knows nothing of who writes.
 
 use crate::records::record::NewRecord;
 use crate::records::uri::Uri;

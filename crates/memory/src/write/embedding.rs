@@ -1,8 +1,8 @@
-//! Embedding what lacks vectors, and the change from one model to another: a few records a commit, so that it can be stopped
-//! and gone on with at any moment.
+//! Embedding what lacks vectors, and the change from one model to another: a few records a commit,
+//! so that it can be stopped and gone on with at any moment.
 //!
-//! All vectors of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a higher one is on its
-//! way to replace it.
+//! All vectors of one *epoch* were made by one model in one way; the lowest epoch is the one in
+//! force, a higher one is on its way to replace it.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,8 +15,7 @@ use super::gather::{Gathered, Target, derived, join_peers};
 use super::options::{Progress, WriteOptions};
 use super::texts::Texts;
 use crate::error::Result;
-use crate::search::reader::Reader;
-use crate::view::vectors::{self, VectorBlock, count};
+use crate::view::vectors::{VectorBlock, count};
 use crate::view::{Store, View};
 
 /// Records whose vectors are published in one commit.
@@ -50,8 +49,9 @@ pub struct EmbedReport {
     pub in_force: bool,
 }
 
-/// Embeds what lacks vectors, a few records at a time, each a commit of its own: it can be stopped and gone on with at any moment. The lock is
-/// taken only to publish. When a change of model is complete, the old model's vectors go.
+/// Embeds what lacks vectors, a few records at a time, each a commit of its own: it can be stopped
+/// and gone on with at any moment. The lock is taken only to publish. When a change of model is
+/// complete, the old model's vectors go.
 ///
 /// # Errors
 /// `OtherModel`; `Embedding` when the model fails; `LockedByWriter`; what the disk says.
@@ -108,14 +108,6 @@ pub fn embed(
     }
 }
 
-/// First sequence of the stretch without vectors that ends before `sequence`; that itself when there is none.
-///
-/// # Errors
-/// What the disk or a damaged file reports.
-pub fn uncovered_since(reader: &Reader, sequence: u64) -> Result<u64> {
-    vectors::uncovered_since(reader.view(), sequence)
-}
-
 /// Takes the old model's vectors out of force, unless records came in the meantime.
 fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result<bool> {
     let mut writer = kapsa_capsule::Writer::open(path, &options.capsule())?;
@@ -138,8 +130,8 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     Ok(true)
 }
 
-/// Adds a new derived segment, together with small ones of about its size. What another process covered or a compaction
-/// erased in the meantime is dropped: the next round sees it.
+/// Adds a new derived segment, together with small ones of about its size. What another process
+/// covered or a compaction erased in the meantime is dropped: the next round sees it.
 fn publish(
     path: &Path,
     options: &WriteOptions,

@@ -1,4 +1,5 @@
-//! Vectors on their way into a derived segment: looked up where their text is known, made where it is not.
+//! Vectors on their way into a derived segment: looked up where their text is known, made where it
+//! is not.
 
 use std::collections::HashMap;
 
@@ -96,7 +97,8 @@ pub(super) struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Begins with what `store` knows of the target's model; `records` is about how many are to come.
+    /// Begins with what `store` knows of the target's model; `records` is about how many are to
+    /// come.
     pub(super) fn new(
         store: &'a Store,
         target: &'a Target,

@@ -1,4 +1,4 @@
-//! How is a batch indexed while it is being written? In slices, one thread each, one segment each.
+//! Indexes a batch while it is being written: in slices, one thread each, one segment each.
 
 use std::collections::HashMap;
 use std::thread;
@@ -51,18 +51,7 @@ impl Item<'_> {
                 let branch_key = BranchKey::new(entry.envelope.branch, entry.envelope.system);
                 part.add(&entry.indexed, &entry.text, &entry.uri, branch_key, replaced)
             }
-            Item::Tail { body, replaced } => {
-                let record = &body.record;
-                let indexed =
-                    Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(
-                    &indexed,
-                    &record.text,
-                    &record.uri,
-                    BranchKey::new(record.branch, record.system),
-                    replaced,
-                )
-            }
+            Item::Tail { body, replaced } => part.add_body(body, replaced),
         }
     }
 

@@ -1,4 +1,5 @@
-//! How does the capsule stay fast and small? Small merges inside a put, all of them on `optimize`, a new file on `compact`.
+//! Keeps the capsule fast and small: small merges inside a put, all of them on `optimize`, a new
+//! file on `compact`.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,11 +11,10 @@ use crate::error::Result;
 use crate::records::codec::{self, Operation};
 use crate::records::record::Micros;
 use crate::records::request::{LIMIT_NONE, MaintenanceReport};
-use crate::tables::branch_table::BranchKey;
 use crate::tables::keys::Replacement;
 use crate::tables::lineage::Lineage;
 use crate::tables::revision_map::{Kept, RevisionMap};
-use crate::tables::segments::{Indexed, PURGE_TERM, Part, merge};
+use crate::tables::segments::{PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
 use crate::write::index_batch::index_batch;
@@ -70,7 +70,8 @@ fn plan(segments: &[SegmentMeta]) -> Vec<Range<usize>> {
     runs
 }
 
-/// Indexes the tail and merges index segments. The lock is taken only to publish what was built without it.
+/// Indexes the tail and merges index segments. The lock is taken only to publish what was built
+/// without it.
 ///
 /// # Errors
 /// `LockedByWriter` when another writer does not end in time; what the disk says.
@@ -191,7 +192,8 @@ fn publish(writer: &mut kapsa_capsule::Writer, draft: SegmentDraft, now: Micros)
     Ok(())
 }
 
-/// Writes a new file that holds every record but the purged ones' contents, packed, with fresh segments.
+/// Writes a new file that holds every record but the purged ones' contents, packed, with fresh
+/// segments.
 pub(crate) fn compact(
     writer: &mut kapsa_capsule::Writer,
     progress: Progress<'_>,
@@ -267,25 +269,15 @@ pub(crate) fn index(
     for (kept, replaced) in batch.iter().zip(replaced) {
         match kept {
             Kept::Erased { .. } => part.add_erased()?,
-            Kept::Record { body, .. } => {
-                let record = &body.record;
-                let indexed =
-                    Indexed::of_record(record, body.fresh, body.operation == Operation::Purge);
-                part.add(
-                    &indexed,
-                    &record.text,
-                    &record.uri,
-                    BranchKey::new(record.branch, record.system),
-                    replaced,
-                )?;
-            }
+            Kept::Record { body, .. } => part.add_body(body, replaced)?,
         }
     }
     part.finish()
 }
 
-/// Sequences whose content a purge marker asks to erase: all before it but other markers, which say no more than the marker itself, and
-/// without which a branch would no longer know that something was purged on it.
+/// Sequences whose content a purge marker asks to erase: all before it but other markers, which say
+/// no more than the marker itself, and without which a branch would no longer know that something
+/// was purged on it.
 fn purged(view: &View) -> Result<HashSet<u64>> {
     let filter = kapsa_index::Filter {
         all: vec![vec![PURGE_TERM.to_string()]],

@@ -1,4 +1,5 @@
-//! How does a record reach the disk, and how does the capsule stay fast? Checked, named, encoded, indexed, published.
+//! Writes records and keeps the capsule fast. A record is checked, named, encoded, indexed,
+//! published.
 
 pub(crate) mod ahead;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! How is a capsule opened for writing, and made? Knows nothing of records.
+//! How a capsule is opened for writing, and made. Knows nothing of records.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::records::ids;
 use crate::records::record::Micros;
 
-/// How a capsule is opened for writing. The clock and the holder's name are passed in: this crate reads neither.
+/// How a capsule is opened for writing. The clock and the holder's name are passed in: this crate
+/// reads neither.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
     /// The time now, for commits and for records without a time of their own.

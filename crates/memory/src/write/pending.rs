@@ -1,4 +1,5 @@
-//! A record before it has its place in the log: what is to be written, and what the place will decide.
+//! A record before it has its place in the log: what is to be written, and what the place will
+//! decide.
 
 use crate::records::branch::Made;
 use crate::records::codec::{self, Envelope, Operation};

@@ -1,5 +1,6 @@
-//! What a principal may write: records within its clearance, and nothing else. Its methods are all that a principal may call:
-//! what belongs to the owner is not here, so that a forgotten check does not compile.
+//! What a principal may write: records within its clearance, and nothing else. Its methods are all
+//! that a principal may call: what belongs to the owner is not here, so that a forgotten check does
+//! not compile.
 
 use std::path::Path;
 
@@ -10,6 +11,7 @@ use crate::error::{Error, Result, not_found};
 use crate::records::access::{self, Classification, Classified, ClearanceProfile};
 use crate::records::branch;
 use crate::records::codec::Body;
+use crate::records::kinds;
 use crate::records::owned;
 use crate::records::record::NewRecord;
 use crate::records::request::Put;
@@ -49,7 +51,8 @@ impl PrincipalWriter {
     /// Writes to the branch `name` from now on.
     ///
     /// # Errors
-    /// `BranchNotFound`, also where the principal may not know of branches; `InvalidOperation` when it is archived.
+    /// `BranchNotFound`, also where the principal may not know of branches; `InvalidOperation` when
+    /// it is archived.
     pub fn switch(&mut self, name: &str) -> Result<()> {
         let may_know = self.profile.allows("", Classification::Internal, &[]);
         if !may_know && branch::branch_name(name)? != branch::MAIN {
@@ -92,8 +95,8 @@ impl PrincipalWriter {
         Ok(transaction.prepare()?.publish()?.remove(0))
     }
 
-    /// As [`Writer::change`]: `change` sees what the principal may know, and what it adds is checked. Under a name it may
-    /// repeat what another agent wrote there.
+    /// As [`Writer::change`]: `change` sees what the principal may know, and what it adds is
+    /// checked. Under a name it may repeat what another agent wrote there.
     ///
     /// # Errors
     /// As there; `AccessDenied`.
@@ -138,8 +141,9 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.put(record)
     }
 
-    /// As [`PrincipalTransaction::put`], and may repeat under a name what another agent wrote there in the same words: for
-    /// stores that write a record again to change what surrounds its text.
+    /// As [`PrincipalTransaction::put`], and may repeat under a name what another agent wrote there
+    /// in the same words: for stores that write a record again to change what surrounds its
+    /// text.
     fn put_again(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
         let view = self.transaction.view()?;
@@ -158,13 +162,18 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.forget(uri)
     }
 
-    /// As [`Transaction::note`]: the note is not the principal's.
+    /// As [`Transaction::note`]: the note is not the principal's, but what it is about must not be
+    /// hidden from it.
     fn note(&mut self, record: NewRecord) -> Result<()> {
+        if let Some(uri) = &record.uri {
+            may_note(self.profile, self.transaction.view()?, uri)?;
+        }
         self.transaction.note(record)
     }
 
-    /// As [`Transaction::remove_note`].
+    /// As [`Transaction::remove_note`], for the notes that [`PrincipalTransaction::note`] may write.
     fn remove_note(&mut self, uri: &Uri) -> Result<()> {
+        may_note(self.profile, self.transaction.view()?, uri)?;
         self.transaction.remove_note(uri)
     }
 
@@ -181,13 +190,15 @@ fn denied<T>(profile: &ClearanceProfile, what: &'static str) -> Result<T> {
     Err(Error::AccessDenied { principal: profile.principal.clone(), what })
 }
 
-/// Whether a URI is nobody's memory, or that of a principal; an agent's namespaces (`agent/namespace`) are its own.
+/// Whether a URI is nobody's memory, or that of a principal; an agent's namespaces
+/// (`agent/namespace`) are its own.
 fn is_own(uri: &Uri, principal: &str) -> bool {
     owned::owner_of(uri).is_none_or(|owner| owner.split('/').next() == Some(principal))
 }
 
-/// Whether a principal may put a record: it must be cleared for its level in its domain, for what is public as for what is
-/// internal; and what the record would replace must be known to it and spread no less than the new one.
+/// Whether a principal may put a record: it must be cleared for its level in its domain, for what
+/// is public as for what is internal; and what the record would replace must be known to it and
+/// spread no less than the new one.
 fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Result<()> {
     let access = record.access.clone().unwrap_or_default();
     let mut named = access.named.clone();
@@ -231,7 +242,8 @@ fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Resul
     Ok(())
 }
 
-/// Whether a principal may write in this agent's name: its own, or that of whoever wrote the same words under `uri` before.
+/// Whether a principal may write in this agent's name: its own, or that of whoever wrote the same
+/// words under `uri` before.
 fn may_sign(
     profile: &ClearanceProfile,
     view: &View,
@@ -248,6 +260,14 @@ fn may_sign(
         return Ok(());
     }
     denied(profile, "write in the name of another agent")
+}
+
+/// Whether the fact that a note is about is not hidden from a principal.
+fn may_note(profile: &ClearanceProfile, view: &View, note: &Uri) -> Result<()> {
+    let Some(rest) = note.short().strip_prefix(kinds::ACCESS) else { return Ok(()) };
+    let fact = Uri::parse(&format!("{}{rest}", kinds::FACT))?;
+    let is_hidden = |body: Body| !profile.can_access(&body.record);
+    if view.visible(&fact)?.is_some_and(is_hidden) { Err(not_found(note)) } else { Ok(()) }
 }
 
 /// Whether a principal knows all that counts under this name, and may end it.

@@ -1,4 +1,5 @@
-//! How is a URI forgotten for good? Markers on every branch that wrote it; compaction erases what they ask for.
+//! Forgets a URI for good: markers on every branch that wrote it; compaction erases what they ask
+//! for.
 
 use super::pending::Pending;
 use super::writer::Writer;
@@ -7,7 +8,8 @@ use crate::records::codec::{Envelope, Operation};
 use crate::records::uri::{Uri, refuse_reserved};
 use crate::tables::lineage::Lineage;
 
-/// Forgets a URI on every branch and marks every revision of it for true erasure at the next compaction. Returns how many.
+/// Forgets a URI on every branch and marks every revision of it for true erasure at the next
+/// compaction. Returns how many.
 ///
 /// # Errors
 /// `UriNotFound` when there never was anything under it; what the disk reports.

@@ -1,6 +1,8 @@
-//! How do many threads write as fast as the disk allows? What they put at the same time shares one commit, and one sync.
+//! Lets many threads write as fast as the disk allows: what they put at the same time shares one
+//! commit, and one sync.
 //!
-//! Whoever finds the writer free commits for everybody who waits; those who come meanwhile make the next commit.
+//! Whoever finds the writer free commits for everybody who waits; those who come meanwhile make the
+//! next commit.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
@@ -10,10 +12,12 @@ use crate::records::record::NewRecord;
 use crate::records::request::Put;
 use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};
 
-/// How often a thread that is about to commit lets others run first, as long as they bring more to commit.
+/// How often a thread that is about to commit lets others run first, as long as they bring more to
+/// commit.
 const YIELDS_MAX: usize = 64;
 
-/// A [`Writer`] that threads share. Each put returns when its record is durable, as if it were alone.
+/// A [`Writer`] that threads share. Each put returns when its record is durable, as if it were
+/// alone.
 #[derive(Clone, Debug)]
 pub struct SharedWriter {
     inner: Arc<SharedInner>,
@@ -22,7 +26,7 @@ pub struct SharedWriter {
 #[derive(Debug)]
 struct SharedInner {
     state: Mutex<SharedState>,
-    /// Told when the writer is free.
+    /// Notified when the writer is free.
     freed: Condvar,
 }
 
@@ -58,7 +62,8 @@ impl SharedWriter {
     /// Puts one record; durable when this returns. Puts of one thread keep their order.
     ///
     /// # Errors
-    /// As [`Writer::put`]; [`Error::Shared`] when the commit failed that this put shared with others.
+    /// As [`Writer::put`]; [`Error::Shared`] when the commit failed that this put shared with
+    /// others.
     pub fn put(&self, record: NewRecord) -> Result<Put> {
         record.check()?;
         let answer = Answer::default();
@@ -86,8 +91,9 @@ impl SharedWriter {
         take(answer)
     }
 
-    /// Those whom the commit before this one answered are on their way with their next puts: a moment's patience saves them
-    /// a commit of their own. Measured with 16 threads: twice as many puts to a commit.
+    /// Those whom the commit before this one answered are on their way with their next puts: a
+    /// moment's patience saves them a commit of their own. Measured with 16 threads: twice as
+    /// many puts to a commit.
     fn gather<'a>(&'a self, mut state: MutexGuard<'a, SharedState>) -> MutexGuard<'a, SharedState> {
         let mut fruitless = 0;
         for _ in 0..YIELDS_MAX {
@@ -120,7 +126,8 @@ impl SharedWriter {
     }
 }
 
-/// The answer, once nobody else is going to read it. The thread that gave it may still be about to let go of it.
+/// The answer, once nobody else is going to read it. The thread that gave it may still be about to
+/// let go of it.
 fn take(mut answer: Answer) -> Result<Put> {
     loop {
         match Arc::try_unwrap(answer) {
@@ -152,7 +159,8 @@ impl SharedState {
     }
 }
 
-/// One thread's time with the writer. However it ends, the writer goes back and everybody is answered.
+/// One thread's time with the writer. However it ends, the writer goes back and everybody is
+/// answered.
 struct WriterTurn<'a> {
     inner: &'a SharedInner,
     writer: Option<Writer>,

@@ -1,4 +1,5 @@
-//! How is a document put again? Unchanged passages are skipped, vanished ones forgotten, all in one commit.
+//! Puts a document again: unchanged passages are skipped, vanished ones forgotten, all in one
+//! commit.
 
 use std::collections::HashSet;
 
@@ -15,8 +16,8 @@ use crate::view::visibility::list;
 /// Most passages of one source that are compared when it is put again.
 const SOURCE_PASSAGES_MAX: usize = 1 << 20;
 
-/// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are skipped, vanished ones
-/// forgotten, all in one commit.
+/// Puts the passages of one document (made by [`crate::document::cut`]): unchanged passages are
+/// skipped, vanished ones forgotten, all in one commit.
 ///
 /// # Errors
 /// As [`Writer::put`].
@@ -65,7 +66,8 @@ fn passages_of(view: &View, source: &str) -> Result<Vec<Uri>> {
     sequences.into_iter().map(|sequence| Ok(view.store().record(sequence)?.uri)).collect()
 }
 
-/// Whether a passage says what the record says. Lineage may have moved; who puts it, and when, does not count.
+/// Whether a passage says what the record says. Lineage may have moved; who puts it, and when, does
+/// not count.
 fn says_the_same(old: &Record, new: &NewRecord) -> bool {
     let origin =
         |source: &Option<Source>| source.as_ref().map(|s| (s.path.clone(), s.content_hash.clone()));

@@ -1,4 +1,5 @@
-//! What is embedded of a record: its title, the turn before it, who speaks, and one passage after the other.
+//! What is embedded of a record: its title, the turn before it, who speaks, and one passage after
+//! the other.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::records::codec::Operation;
 use crate::records::record::{NewRecord, Record};
 use crate::view::View;
-use crate::view::vectors::{session, speaker};
+use crate::view::vectors::{session, session_in, speaker, speaker_among};
 
 /// Most passages of one record that are embedded; words find the rest.
 pub const PASSAGES_MAX: usize = 1024;
@@ -49,10 +50,13 @@ impl<'a> Said<'a> {
     }
 
     fn of_new(record: &'a NewRecord, sequence: u64) -> Said<'a> {
-        let session =
-            record.tags.get("session").map(String::as_str).filter(|session| !session.is_empty());
-        let speaker = if record.entity.is_empty() { &record.agent } else { &record.entity };
-        Said { sequence, title: &record.title, text: &record.text, speaker, session }
+        Said {
+            sequence,
+            title: &record.title,
+            text: &record.text,
+            speaker: speaker_among(&record.entity, &record.agent),
+            session: session_in(&record.tags),
+        }
     }
 
     fn line(&self, text: &str) -> String {

@@ -106,8 +106,9 @@ impl<'w> Transaction<'w> {
     /// clearance does not apply to it.
     ///
     /// # Errors
-    /// `InvalidOperation` for any other kind of record.
+    /// `InvalidRecord`; `InvalidOperation` for any other kind of record.
     pub fn note(&mut self, record: NewRecord) -> Result<()> {
+        record.check()?;
         let is_note = record.kind == kinds::ACCESS && record.uri.as_ref().is_some_and(is_noted);
         if !is_note {
             return Err(misuse("only counts of reads are notes"));

@@ -1,4 +1,5 @@
-//! A capsule opened to be written to, before its lock is taken: where vectors are made while others still write.
+//! A capsule opened to be written to, before its lock is taken: where vectors are made while others
+//! still write.
 
 use std::path::Path;
 
@@ -25,7 +26,8 @@ impl UnlockedWriter {
     /// Opens the capsule at `path`.
     ///
     /// # Errors
-    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system says.
+    /// `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system
+    /// says.
     pub fn open(path: &Path, options: WriteOptions) -> Result<UnlockedWriter> {
         let capsule = Unlocked::open(path)?;
         let view = View::new(capsule.snapshot().clone());
@@ -43,7 +45,8 @@ impl UnlockedWriter {
     /// Makes the vectors of records that are about to be put, in this order and nothing else.
     ///
     /// # Errors
-    /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a damaged file reports.
+    /// `OtherModel` when another model is in force; `Embedding` when the model fails; what a
+    /// damaged file reports.
     pub fn embed(&self, records: &[NewRecord], embedder: &dyn Embedder) -> Result<NewVectors> {
         NewVectors::make(&self.view, records, embedder, (self.options.clock)())
     }

@@ -30,8 +30,9 @@ pub const BATCH_BYTES_MAX: usize = 64 << 20;
 
 /// The one writer of a capsule, for its owner. Holds the lock until dropped.
 ///
-/// What else an owner may write is a function of the module that it is about: [`crate::branch::create`],
-/// [`crate::merge::merge`], [`crate::event::emit`] and so on take a `Writer`.
+/// What else an owner may write is a function of the module that it is about:
+/// [`crate::branch::create`], [`crate::merge::merge`], [`crate::event::emit`] and so on take a
+/// `Writer`.
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
@@ -49,7 +50,8 @@ impl Writer {
     /// Opens a capsule for writing, waiting for another writer up to the timeout.
     ///
     /// # Errors
-    /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or what the system reports.
+    /// `LockedByWriter`, `NotFound`, `NotACapsule`, `VersionMismatch`, `Truncated`, `Corrupt`, or
+    /// what the system reports.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
         Ok(opened(path, options, capsule))
@@ -68,7 +70,8 @@ impl Writer {
         Ok(opened(path, options, capsule))
     }
 
-    /// Writes as a principal from now on: only what its profile allows it to know, and only where it knows what is there.
+    /// Writes as a principal from now on: only what its profile allows it to know, and only where
+    /// it knows what is there.
     #[must_use]
     pub fn as_principal(self, profile: ClearanceProfile) -> PrincipalWriter {
         PrincipalWriter::new(self, profile)
@@ -141,14 +144,16 @@ impl Writer {
     /// Lets `old` stand for `new` from now on: whoever asks for the one gets the other.
     ///
     /// # Errors
-    /// `UriNotFound` when nothing is visible under `new`; `InvalidOperation` when `new` leads back to `old`.
+    /// `UriNotFound` when nothing is visible under `new`; `InvalidOperation` when `new` leads back
+    /// to `old`.
     pub fn alias(&mut self, old: &Uri, new: &Uri) -> Result<Put> {
         let mut transaction = self.transaction();
         transaction.alias(old, new)?;
         Ok(transaction.commit()?.remove(0))
     }
 
-    /// Writes what `change` makes of the branch as it is, in one commit; in none when that is nothing.
+    /// Writes what `change` makes of the branch as it is, in one commit; in none when that is
+    /// nothing.
     ///
     /// # Errors
     /// What `change` returns; as [`Writer::put`] and [`Writer::forget`]. Then nothing was written.
@@ -185,7 +190,8 @@ impl Writer {
         transaction.commit()
     }
 
-    /// Indexes the tail and merges all index segments into few, while the lock is held. [`crate::optimize`] holds it for moments only.
+    /// Indexes the tail and merges all index segments into few, while the lock is held.
+    /// [`crate::optimize`] holds it for moments only.
     ///
     /// # Errors
     /// What the disk reports; the capsule is whole whatever happens.
@@ -230,7 +236,8 @@ impl Writer {
     }
 }
 
-/// A writer whose lock was just taken, with what an earlier view has read when nothing was committed since.
+/// A writer whose lock was just taken, with what an earlier view has read when nothing was
+/// committed since.
 pub(super) fn locked(
     mut capsule: kapsa_capsule::Writer,
     options: WriteOptions,

@@ -1,4 +1,5 @@
-//! A flipped bit of the index gives the right answer or an error, never another answer, and nothing waits for ever.
+//! A flipped bit of the index gives the right answer or an error, never another answer, and nothing
+//! waits for ever.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +21,8 @@ const VOCABULARY: u64 = 60_000;
 /// Records whose URI gets a second revision within the segment.
 const REVISED: usize = 2500;
 const SEGMENT_BYTES_MIN: u64 = 3 << 20;
-/// Flips at places drawn from a whole section, and how many are drawn again within each page where one was noticed.
+/// Flips at places drawn from a whole section, and how many are drawn again within each page where
+/// one was noticed.
 const FLIPS: [(&str, usize); 4] =
     [("lexical ", 2000), ("uris    ", 200), ("replaced", 150), ("recdir  ", 200)];
 const FLIPS_PER_NOTICED_PAGE: usize = 4;

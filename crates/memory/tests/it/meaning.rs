@@ -1,5 +1,6 @@
-//! Vectors: who gets them, who sees them, and what outlives a change of model, a compaction and a purge. The model is a stand-in whose vectors
-//! are plain to see: one number for each of a few words.
+//! Vectors: who gets them, who sees them, and what outlives a change of model, a compaction and a
+//! purge. The model is a stand-in whose vectors are plain to see: one number for each of a few
+//! words.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

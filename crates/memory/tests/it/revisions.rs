@@ -180,8 +180,8 @@ fn optimising_beside_a_writer_loses_nothing() {
     f.assert_whole();
 }
 
-/// A refused call left the writer with a view from before `optimize`, and the next large batch was indexed by it: "a segment
-/// does not join the ones in force".
+/// A refused call left the writer with a view from before `optimize`, and the next large batch was
+/// indexed by it: "a segment does not join the ones in force".
 #[test]
 fn a_batch_after_optimising_is_indexed_by_the_newest_view() {
     let f = Fixture::new();

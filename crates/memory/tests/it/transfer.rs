@@ -1,4 +1,5 @@
-//! Exports as files and folders, mounts, and what is thrown away. The names of the acceptance tests are those of the contract.
+//! Exports as files and folders, mounts, and what is thrown away. The names of the acceptance tests
+//! are those of the contract.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -326,12 +327,15 @@ fn gc_follows_no_link_and_takes_no_stage_that_is_in_use() {
     fs::write(&outside, "mine").expect("written");
     std::os::unix::fs::symlink(&outside, folder.join("link.kapsa")).expect("linked");
     let stage = Stage::beside(&folder.join("x")).expect("a stage");
-    fs::create_dir(folder.join(".kapsa-part-7")).expect("a leftover");
-    std::os::unix::fs::symlink(
-        fixture.path.parent().expect("a folder"),
-        folder.join(".kapsa-part-8"),
-    )
-    .expect("linked");
+    let leftover = folder.join(".kapsa-part-0123456789abcdef");
+    fs::create_dir(&leftover).expect("a leftover");
+    fs::write(leftover.join(".kapsa-part"), "").expect("marked");
+    let linked = folder.join(".kapsa-part-fedcba9876543210");
+    std::os::unix::fs::symlink(fixture.path.parent().expect("a folder"), &linked).expect("linked");
+    // Folders of somebody else, whatever they are called.
+    for name in [".kapsa-part-7", ".kapsa-part-00000000deadbeef"] {
+        fs::create_dir(folder.join(name)).expect("a folder");
+    }
     let request = GcRequest {
         now: SystemTime::now() + DAY,
         retention: Duration::ZERO,
@@ -341,7 +345,8 @@ fn gc_follows_no_link_and_takes_no_stage_that_is_in_use() {
     let report = gc(&fixture.path, &request).expect("collected");
     assert_eq!(
         (report.exports_deleted, report.exports_skipped, report.temp_files_deleted),
-        (1, 2, 1)
+        (1, 4, 1)
     );
+    assert!(!leftover.exists() && folder.join(".kapsa-part-7").exists());
     assert!(outside.exists() && fixture.path.exists() && stage.path("").exists());
 }

@@ -31,11 +31,12 @@ pub enum JsonError {
     },
 }
 
-/// The one JSON value of a reply: the whole reply, the content of its one code block, or its one object or array among
-/// other words. A part of a value is never returned as the whole.
+/// The one JSON value of a reply: the whole reply, the content of its one code block, or its one
+/// object or array among other words. A part of a value is never returned as the whole.
 ///
 /// # Errors
-/// When there is none, more than one, or one that is broken, cut or nested too deeply; when the reply is too long.
+/// When there is none, more than one, or one that is broken, cut or nested too deeply; when the
+/// reply is too long.
 pub fn json_in(text: &str) -> Result<Value, JsonError> {
     if text.len() > JSON_BYTES_MAX {
         return Err(JsonError::TooLong { bytes: text.len() });
@@ -49,7 +50,8 @@ pub fn json_in(text: &str) -> Result<Value, JsonError> {
     }
 }
 
-/// The content of the only code block labelled JSON; without any such, of the only one without a label.
+/// The content of the only code block labelled JSON; without any such, of the only one without a
+/// label.
 fn code_block(text: &str) -> Option<&str> {
     let blocks = code_blocks(text);
     let only = |wanted: &str| {

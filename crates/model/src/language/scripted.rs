@@ -1,4 +1,5 @@
-//! A model that answers from a script, for examples and tests: the same requests get the same replies.
+//! A model that answers from a script, for examples and tests: the same requests get the same
+//! replies.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +11,11 @@ use super::{
     ToolCall, Usage,
 };
 
-/// Answers by the first rule that matches, else with the next reply of a queue. Records each request.
+/// Answers by the first rule that matches, else with the next reply of a queue. Records each
+/// request.
 ///
-/// A rule matches when its text occurs in the request: in the system prompt, a message, or the name or arguments of a
-/// tool call. A conversation grows, so rules for later turns come first.
+/// A rule matches when its text occurs in the request: in the system prompt, a message, or the name
+/// or arguments of a tool call. A conversation grows, so rules for later turns come first.
 #[derive(Debug, Default)]
 pub struct ScriptedModel {
     rules: Vec<(String, ChatReply)>,
@@ -42,15 +44,16 @@ impl ScriptedModel {
         self
     }
 
-    /// A script from JSON: the lists `rules` and `replies`, each optional. The items of both are replies; a rule also has
-    /// `contains`.
+    /// A script from JSON: the lists `rules` and `replies`, each optional. The items of both are
+    /// replies; a rule also has `contains`.
     ///
     /// ```
     /// # use kapsa_model::ScriptedModel;
     /// let script = serde_json::json!({
     ///     "rules": [
     ///         {"contains": "port 5433", "text": "It listens on port 5433."},
-    ///         {"contains": "which port", "tool_calls": [{"id": "1", "name": "find", "arguments": {"query": "port"}}]}
+    ///         {"contains": "which port",
+    ///          "tool_calls": [{"id": "1", "name": "find", "arguments": {"query": "port"}}]}
     ///     ],
     ///     "replies": [{"text": "I do not know.", "usage": {"tokens_in": 12, "tokens_out": 4}}]
     /// });

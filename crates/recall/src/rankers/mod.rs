@@ -21,19 +21,22 @@ pub(crate) trait Ranker {
         String::new()
     }
 
-    /// Makes `scope` ready to be searched, in place of the scope before; returns the size of what was made, in bytes.
+    /// Makes `scope` ready to be searched, in place of the scope before; returns the size of what
+    /// was made, in bytes.
     ///
     /// # Errors
     /// Whatever keeps the ranker from it; the run ends.
     fn prepare(&mut self, scope: &Scope) -> Result<u64>;
 
-    /// At most `k` documents of the scope prepared last, best first, as indices into `scope.documents`.
+    /// At most `k` documents of the scope prepared last, best first, as indices into
+    /// `scope.documents`.
     ///
     /// # Errors
     /// Whatever keeps the ranker from it; the run ends.
     fn rank(&mut self, scope: &Scope, query: &str, k: usize) -> Result<Vec<usize>>;
 
-    /// Documents of at least `groups` groups, as far as it goes: where only the groups count, a ranker that can returns one document of each.
+    /// Documents of at least `groups` groups, as far as it goes: where only the groups count, a
+    /// ranker that can returns one document of each.
     ///
     /// # Errors
     /// As [`Ranker::rank`].

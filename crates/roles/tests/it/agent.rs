@@ -1,4 +1,5 @@
-//! Conversations with tools: what is counted, where they stop, and what a model learns of its mistakes.
+//! Conversations with tools: what is counted, where they stop, and what a model learns of its
+//! mistakes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What is lost when something fails? Never an answer, and never that it failed.
+//! Tests of failures: neither an answer nor the fact that something failed is ever lost.
 
 use std::sync::Arc;
 
@@ -192,7 +192,7 @@ fn an_operator_that_cannot_be_is_refused() {
         check(
             "o",
             vec![node("a").temperature(temperature)],
-            "node `a` of operator `o`: a temperature is a number from 0",
+            "node `a` of operator `o`: a temperature must not be negative",
         );
     }
     check(

@@ -1,4 +1,5 @@
-//! What a runtime of roles gives its roles, and what it refuses; the seed's other tests of it are those of `team`.
+//! What a runtime of roles gives its roles, and what it refuses; the seed's other tests of it are
+//! those of `team`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -7,6 +7,8 @@ mod agent;
 mod authority;
 mod config;
 mod failures;
+#[path = "../../../memory/tests/it/fixture.rs"]
+mod fixture;
 mod integration;
 mod respond;
 mod roles;
@@ -14,11 +16,10 @@ mod scope;
 mod team;
 
 use std::cell::Cell;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use kapsa_agents::{Episode, Insight, ReflectError, Reflection};
-use kapsa_memory::{Result, WriteOptions, create};
+use kapsa_memory::Result;
 use kapsa_model::{BoxFuture, ChatReply, ChatRequest, LanguageModel, ScriptedModel, Usage};
 use kapsa_roles::{
     Assembled, ContextAssembler, EpisodeRecorder, InsightSource, MemoryScope, Node, Operator,
@@ -26,6 +27,8 @@ use kapsa_roles::{
 };
 use kapsa_roles::{OperatorRuntime, RoleMemory, Scope, State, Text, llm_node, text_at};
 use serde_json::Value;
+
+pub use fixture::Fixture;
 
 pub const NOW: i64 = 1_767_225_600_000_000;
 
@@ -202,26 +205,4 @@ impl RoleMemory for Lists {}
 
 pub fn shared(lists: &Arc<Lists>) -> Arc<dyn RoleMemory> {
     Arc::clone(lists) as Arc<dyn RoleMemory>
-}
-
-/// A capsule in a folder of its own.
-pub struct Fixture {
-    // Held for its drop.
-    _folder: tempfile::TempDir,
-    pub path: PathBuf,
-}
-
-impl Fixture {
-    pub fn new() -> Fixture {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("m.kapsa");
-        create(&path, &WriteOptions::new(clock)).expect("created");
-        Fixture { _folder: folder, path }
-    }
-
-    pub fn assert_whole(&self) {
-        let report =
-            kapsa_memory::check::verify(&self.path, &mut |_, _| {}).expect("can be checked");
-        assert_eq!(report.problems, []);
-    }
 }

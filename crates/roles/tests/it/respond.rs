@@ -82,7 +82,8 @@ fn respond_without_a_memory_has_the_soul_alone() {
     assert_eq!(last(&model).system, "");
 }
 
-/// Every text has the empty one in it: an empty message would be given five insights that have nothing to do with it.
+/// Every text has the empty one in it: an empty message would be given five insights that have
+/// nothing to do with it.
 #[test]
 fn an_empty_message_matches_nothing() {
     let model = saying("x");

@@ -113,7 +113,8 @@ fn role_aware_llm_soul_only_with_agent_memory() {
     assert_eq!(last(&model).system, "You are the CRO. Data-driven.\n\nYou are a lead qualifier.");
 }
 
-/// Recall looks for the message in the notes, where it does not stand; the role is told all of its notes then.
+/// Recall looks for the message in the notes, where it does not stand; the role is told all of its
+/// notes then.
 #[test]
 fn v1_memory_still_works() {
     let (model, notes) = (saying("85"), Notes::new());

@@ -1,4 +1,5 @@
-//! Roles with the memories that they really have: those of a team, that live as long as the process or in a capsule.
+//! Roles with the memories that they really have: those of a team, that live as long as the process
+//! or in a capsule.
 
 use std::sync::Arc;
 
@@ -114,7 +115,8 @@ fn full_v2_stack() {
     });
 }
 
-/// Two roles, one workspace: each is told what its clearance allows, and of the other's own memory nothing.
+/// Two roles, one workspace: each is told what its clearance allows, and of the other's own memory
+/// nothing.
 #[test]
 fn roles_share_a_workspace_behind_their_clearances() {
     each(|team| {
@@ -325,7 +327,8 @@ fn v2_public_api_exports() {
     let _: Option<kapsa_agents::MemoryFilesystem> = None;
 }
 
-/// The first of these lets the model look, read and write; what it writes is as secret as what it read.
+/// The first of these lets the model look, read and write; what it writes is as secret as what it
+/// read.
 #[test]
 fn an_agent_node_uses_its_memory_within_its_clearance() {
     each(|team| {
@@ -404,8 +407,8 @@ fn call(id: &str, name: &str, arguments: serde_json::Value) -> ChatReply {
     ChatReply { tool_calls: vec![call], ..ChatReply::default() }
 }
 
-/// A role that is cleared for two domains, and tells what it knows of one in the other, whatever way is open to it: nobody who is
-/// cleared for the other alone learns it.
+/// A role that is cleared for two domains, and tells what it knows of one in the other, whatever
+/// way is open to it: nobody who is cleared for the other alone learns it.
 #[test]
 fn secrets_of_one_domain_are_not_told_in_another() {
     each(|team| {

@@ -3,7 +3,8 @@
 //! ```text
 //! <folder>/<run>/run.kapsa         the run's record, its tasks' records, the plans
 //! <folder>/<run>/tasks/<id>.kapsa  what the agents of one task recorded
-//! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status, tasks: {id: status}
+//! <folder>/<run>/meta.json         run_id, task_id, langfuse_trace_id, created_at, title, status,
+//!                                  tasks: {id: status}
 //! ```
 //!
 //! Invariants: every file of a run lies in the folder of that run. `meta.json` says what the
@@ -21,7 +22,7 @@ use crate::records::{self, RunInfo, Status};
 use crate::state::{archived, kind_request};
 use crate::steps::{Finish, MergedInto};
 
-use kapsa_memory::{CapsuleError, FileSystem, Volume};
+use kapsa_memory::{CapsuleError, FileSystem};
 use serde_json::{Map, Value, json};
 
 use kapsa_memory::Reader;
@@ -151,7 +152,8 @@ impl Files {
             conflicts: Vec::new(),
         };
         let Some(source) = unless_missing(Reader::open(from))? else { return Ok(merged) };
-        let request = TimelineRequest { limit: MERGE_RECORDS_MAX, ..TimelineRequest::default() };
+        let limit = MERGE_RECORDS_MAX + 1;
+        let request = TimelineRequest { limit, ..TimelineRequest::default() };
         let wanted = |record: &Record| {
             let left = [records::RUN, records::TASK].contains(&record.kind.as_str());
             mode == Mode::Full || !left && !UNCURATED_KINDS.contains(&record.kind.as_str())
@@ -159,7 +161,12 @@ impl Files {
         let mut all = Vec::new();
         let mut writer = self.writer(to)?;
         let target = writer.reader()?;
-        for record in source.timeline(&request)?.into_iter().filter(wanted) {
+        let there = source.timeline(&request)?;
+        if there.len() > MERGE_RECORDS_MAX {
+            let reason = format!("more than {MERGE_RECORDS_MAX} records are to be merged at once");
+            return Err(Error::InvalidOperation { reason });
+        }
+        for record in there.into_iter().filter(wanted) {
             match standing(&source, &record, &target)? {
                 Standing::New => all.push(brought(&record, task)),
                 Standing::Same => {}
@@ -269,6 +276,9 @@ impl Layout for Files {
     }
 
     fn open(&self, run: &RunId, task: Option<&TaskId>) -> Result<Option<OpenStore>> {
+        // Whether the run was archived is asked once nobody else can write.
+        let store = task.map_or_else(|| self.run_store(run), |task| self.task_store(run, task));
+        let Some(writer) = unless_missing(self.writer(&store))? else { return Ok(None) };
         let Some(reader) = unless_missing(Reader::open(&self.run_store(run)))? else {
             return Ok(None);
         };
@@ -277,10 +287,7 @@ impl Layout for Files {
             return Err(archived(run));
         }
         let Some(task) = task else {
-            return Ok(Some(OpenStore {
-                writer: self.writer(&self.run_store(run))?,
-                title: own.title,
-            }));
+            return Ok(Some(OpenStore { writer, title: own.title }));
         };
         let title = reader.get(&records::task_uri(run, task)?).map(|record| record.title);
         let title = match title {
@@ -288,8 +295,7 @@ impl Layout for Files {
             Err(Error::UriNotFound { .. }) => return Ok(None),
             title => title?,
         };
-        let opened = unless_missing(self.writer(&self.task_store(run, task)))?;
-        Ok(opened.map(|writer| OpenStore { writer, title }))
+        Ok(Some(OpenStore { writer, title }))
     }
 
     fn run(&self, run: &RunId) -> Result<Option<Reader>> {
@@ -405,21 +411,7 @@ impl Layout for Files {
     }
 }
 
-/// Puts a text in the place of a file, all at once. The temporary file is a new one: whatever has
-/// its name is removed, never followed.
+/// Puts a text in the place of a file, all at once.
 fn replace(path: &Path, text: &str) -> Result<()> {
-    let mut temporary = path.as_os_str().to_os_string();
-    temporary.push(".new");
-    let temporary = PathBuf::from(temporary);
-    match fs::remove_file(&temporary) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            return Err(failed("remove", &temporary, source));
-        }
-        _ => {}
-    }
-    let made = OpenOptions::new().write(true).create_new(true).open(&temporary);
-    made.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .map_err(|source| failed("write", &temporary, source))?;
-    fs::rename(&temporary, path).map_err(|source| failed("replace", path, source))?;
-    FileSystem.sync_folder(path).map_err(|source| failed("sync the folder of", path, source))
+    FileSystem.replace(path, text.as_bytes()).map_err(|source| failed("replace", path, source))
 }

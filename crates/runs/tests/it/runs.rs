@@ -363,7 +363,8 @@ fn a_text_cannot_leave_its_line() {
     }
 }
 
-/// A removal that puts a marker together, a marker over several lines, a label that looks like a place.
+/// A removal that puts a marker together, a marker over several lines, a label that looks like a
+/// place.
 #[test]
 fn markers_cannot_be_put_together_from_parts() {
     for kept in Kept::both() {

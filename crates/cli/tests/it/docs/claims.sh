@@ -71,7 +71,7 @@ printf x | dd of=broken.kapsa bs=1 seek=30 conv=notrunc 2>/dev/null
 found=$(kapsa --capsule broken.kapsa doctor) || :
 contains "$found" 'hint: '
 rm -f broken.kapsa*
-#? runs every verb without `kapsa` in front
+#? reads verbs, one per line, without `kapsa`
 contains "$out" records
 #" On a terminal, `kapsa shell` completes verbs, flags, branches and URIs with Tab.
 shows kapsa kapsa shell --help
@@ -106,13 +106,13 @@ contains "$out" Rome
 shows 'port 5433' kapsa find 'Decided: port 5433' --branch "run/$KAPSA_RUN/task-1"
 #? main has the decision now
 shows 'Decided: port 5433' kapsa find 'Decided: port 5433' --branch main
-#" A memory that fails never fails the run: these commands warn and exit with 0.
+#" A failure of the memory never fails the run: these commands warn and exit with 0.
 answer=$(KAPSA_CAPSULE=missing/x.kapsa KAPSA_RUN=none kapsa run finish --task none 2>&1)
 contains "$answer" warning
 #" Clients that keep one store per run and per task call `kapsa svc create|put|find|timeline|info`, or the same through
 shows '"ok":true' kapsa svc create store.mv2
 shows store.mv2 kapsa -m module info store.mv2
-#" Exit code 0 means done, 1 an error of the caller, 2 an error of the system.
+#" Exit code 0 means success, 1 an error you can fix, 2 a system or file error.
 kapsa get --nonsense && fail 'no error' || same "$?" 1
 head -c 13000 .kapsa/workspace.kapsa >cut.kapsa
 kapsa --capsule cut.kapsa get x && fail 'no error' || same "$?" 2

@@ -15,7 +15,8 @@
 //! - `toml FILE` and `json FILE` behind a fence write the file for the commands below. JSON parses.
 //! - `rust` blocks are compiled and run by `cargo test --doc`; `crates/cli/src/lib.rs` includes
 //!   their pages.
-//! - `<!-- not typed: REASON -->` before a block keeps it from being typed; [`NOT_TYPED`] lists all.
+//! - `<!-- not typed: REASON -->` before a block keeps it from being typed; [`NOT_TYPED`] lists
+//!   all.
 //!
 //! `cargo` is a stand-in, since a test cannot wait for builds: it starts what is built already.
 

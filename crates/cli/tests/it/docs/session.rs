@@ -13,7 +13,8 @@ use crate::support::Sandbox;
 /// Stands in for `cargo`: the same programs, without building them.
 const CARGO: &str = include_str!("cargo.sh");
 
-/// What the clone has: enough for what is typed, and little, since vectors of all documents take half a minute.
+/// What the clone has: enough for what is typed, and little, since vectors of all documents take
+/// half a minute.
 const CLONE: [&str; 4] = ["README.md", "docs/access.md", "docs/versions.md", "examples"];
 
 /// A page, typed.
@@ -124,7 +125,8 @@ impl Session {
         self.line(format_args!("echo $? >'{answers}/checked{n}'"));
     }
 
-    /// Sentences of the page are checked after its last command, as if they stood behind one that does nothing.
+    /// Sentences of the page are checked after its last command, as if they stood behind one that
+    /// does nothing.
     fn add_sentences(&mut self) {
         let plain = super::read(self.page).split_whitespace().collect::<Vec<_>>().join(" ");
         for (sentence, check) in std::mem::take(&mut self.claims.sentences) {
@@ -151,7 +153,8 @@ impl Session {
         assert!(output.status.success(), "{}: the session ended early: {said}", self.page);
     }
 
-    /// `sh` in the clone, with the binary and the stand-in on its path, and without settings of the caller.
+    /// `sh` in the clone, with the binary and the stand-in on its path, and without settings of the
+    /// caller.
     fn shell(&self) -> Process {
         let (bin, home) = (self.sandbox.path("bin"), self.sandbox.path("home"));
         let kapsa = Path::new(env!("CARGO_BIN_EXE_kapsa"));
@@ -237,7 +240,8 @@ fn judge(answers: &Path, command: &Command, whole: Option<&str>) -> Vec<String> 
     mistakes
 }
 
-/// Whether a command may print nothing: it is claimed, its output goes elsewhere, or it is not a call of the program.
+/// Whether a command may print nothing: it is claimed, its output goes elsewhere, or it is not a
+/// call of the program.
 fn silent(command: &Command) -> bool {
     let elsewhere = [">", "$("].iter().any(|mark| command.text.contains(mark));
     command.claims.contains(&Claim::PrintsNothing) || elsewhere || !command.text.contains("kapsa ")

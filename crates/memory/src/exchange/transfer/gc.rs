@@ -1,5 +1,5 @@
-//! What may be thrown away? Exports that are old, and what exports and imports left that were killed. Nothing else, and nothing that a
-//! symbolic link leads to.
+//! Throws away exports that are old, and what killed exports and imports left. Nothing else, and
+//! nothing that a symbolic link leads to.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry, Metadata};
@@ -37,7 +37,7 @@ pub struct GcReport {
     pub exports_deleted: u64,
     /// Exports that stay: young, or pinned.
     pub exports_preserved: u64,
-    /// What is no export, or could not be removed.
+    /// What is not an export, or could not be removed.
     pub exports_skipped: u64,
     /// Leftovers that went.
     pub temp_files_deleted: u64,
@@ -89,7 +89,7 @@ fn look_at(entry: &DirEntry, request: &GcRequest, report: &mut GcReport) {
         report.exports_skipped += 1;
         return;
     };
-    // A time in the future is no age.
+    // A time in the future gives no age.
     let age = request.now.duration_since(made).unwrap_or_default();
     if age <= request.retention || request.keep_pinned && is_pinned(&path) {
         report.exports_preserved += 1;
@@ -126,9 +126,7 @@ fn is_pinned(path: &Path) -> bool {
 
 /// Removes what an export or an import left that nobody works on. Gives whether it is such a thing.
 fn leftover(entry: &DirEntry, request: &GcRequest, report: &mut GcReport) -> bool {
-    let stage = entry.file_name().to_str().is_some_and(is_stage)
-        && entry.file_type().is_ok_and(|kind| kind.is_dir());
-    if !stage {
+    if !is_stage(&entry.path()) {
         return false;
     }
     let held = hold(&entry.path());

@@ -1,5 +1,4 @@
-//! What does a memory look like as lines of JSON? As records that can be put again, and marked
-//! lines for what cannot.
+//! A memory as lines of JSON: records that can be put again, and marked lines for what cannot.
 //!
 //! A record has the fields that a put takes. `{"system":"alias"|"checkpoint"|"event", …}` marks
 //! what only a capsule itself writes: whoever puts the file passes over such lines.

@@ -1,4 +1,4 @@
-//! What does a memory look like to a person with a text editor? A folder with a file for each memory, and an index.
+//! A memory for a person with a text editor: a folder with a file for each memory, and an index.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::records::uri::{Uri, is_invisible};
 const INDEX: &str = "index.md";
 /// How that file begins; by it an export is known again.
 const MARK: &str = "<!-- kapsa export -->\n";
-/// Longest part of a file's name that tells what it is, in bytes.
+/// Longest part of a file's name that describes it, in bytes.
 const NAME_BYTES_MAX: usize = 80;
 /// Digits of the URI's hash in a file's name.
 const HASH_DIGITS: usize = 12;
@@ -36,7 +36,7 @@ pub(super) fn is_export(folder: &Path) -> bool {
         && start == *MARK.as_bytes()
 }
 
-/// When a folder was exported, as the file system tells.
+/// When a folder was exported, according to the file system.
 pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> {
     folder.join(INDEX).symlink_metadata()?.modified()
 }
@@ -116,7 +116,8 @@ fn told(record: &Record, what: &str, at: Micros, time: fn(Micros) -> String) -> 
     format!("{} {what} ({})", time(at), record.uri.short())
 }
 
-/// A name that no other URI has, whatever the file system thinks of case, of accents and of certain words.
+/// A name that no other URI has, whatever the file system thinks of case, of accents and of certain
+/// words.
 fn name_in(taken: &BTreeMap<String, String>, uri: &Uri) -> String {
     let mut name = String::new();
     for c in uri.short().chars().flat_map(char::to_lowercase) {
@@ -180,7 +181,8 @@ fn page(record: &Record, time: fn(Micros) -> String) -> String {
     page
 }
 
-/// A text as YAML takes it in any version: quoted as in JSON, and nothing in it that cannot be seen.
+/// A text as YAML takes it in any version: quoted as in JSON, and nothing in it that cannot be
+/// seen.
 fn yaml(text: &str) -> String {
     yaml_json(&Value::from(text).to_string())
 }

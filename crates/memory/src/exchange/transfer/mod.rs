@@ -1,7 +1,9 @@
-//! How does a memory leave its capsule, and come into another? In one of three forms, whole or not at all; back in as a mount.
+//! Takes a memory out of its capsule, in one of three forms, whole or not at all, and into another,
+//! as a mount.
 //!
-//! What an export holds is `export`'s business. Here is what it looks like as a file or a folder ([`Export::write`]), how that gets its
-//! name ([`Stage`]), how a capsule is taken in beside another ([`Mounts`]), and what is thrown away ([`gc`]).
+//! What an export holds is `export`'s business. Here is what it looks like as a file or a folder
+//! ([`Export::write`]), how that gets its name ([`Stage`]), how a capsule is taken in beside
+//! another ([`Mounts`]), and what is thrown away ([`gc`]).
 
 mod gc;
 mod jsonl;
@@ -73,15 +75,18 @@ impl Format {
 pub struct Written {
     /// How many bytes, in all files.
     pub bytes: u64,
-    /// BLAKE3 of the file; of a folder, of a list with a line `<hash>  <name>` for each file, by name. 64 hexadecimal digits.
+    /// BLAKE3 of the file; of a folder, of a list with a line `<hash>  <name>` for each file, by
+    /// name. 64 hexadecimal digits.
     pub content_hash: String,
 }
 
 impl Export {
-    /// Writes it to `to`, where nothing may be yet. `time` is how moments are written. The same content makes the same bytes.
+    /// Writes it to `to`, where nothing may be yet. `time` is how moments are written. The same
+    /// content makes the same bytes.
     ///
     /// # Errors
-    /// What the disk says; then a part may be left at `to`, which is why it is best a place in a [`Stage`].
+    /// What the disk says; then a part may be left at `to`, which is why it is best a place in a
+    /// [`Stage`].
     pub fn write(&self, format: Format, to: &Path, time: fn(Micros) -> String) -> Result<Written> {
         match format {
             Format::Capsule => self.write_capsule(to)?,

@@ -1,4 +1,4 @@
-//! How is a foreign capsule at hand without being mixed in? As a mount: a checked, read-only copy
+//! Keeps a foreign capsule at hand without mixing it in, as a mount: a checked, read-only copy
 //! under a name, in a folder of its own.
 //!
 //! `mounts/<name>.kapsa` beside the capsule, and `mounts/mounts.json` that lists them. The file
@@ -30,7 +30,7 @@ const REGISTRY: &str = "mounts.json";
 const SCHEMA_VERSION: u64 = 1;
 /// Largest registry that is read, in bytes.
 const REGISTRY_BYTES_MAX: u64 = 16 << 20;
-/// Problems that a failure tells of.
+/// Problems that a failure lists.
 const PROBLEMS_TOLD: usize = 3;
 
 /// A capsule beside the capsule.

@@ -1,7 +1,10 @@
-//! How does something large appear all at once? It is made in a folder beside its place, and gets
-//! its name when it is whole.
+//! Makes something large appear all at once: it is made in a folder beside its place, and gets its
+//! name when it is whole.
 
+use std::collections::hash_map::RandomState;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
+use std::hash::BuildHasher;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,13 +15,13 @@ use super::markdown;
 use crate::error::{Error, Result, misuse};
 use crate::exchange::sync::failed;
 
-/// What the names of these folders begin with; a number follows.
+/// What the names of these folders begin with; 64 bits follow that are drawn for each.
 const PREFIX: &str = ".kapsa-part-";
+const DRAWN_DIGITS: usize = 16;
+/// A file in it, which says whose it is.
+const MARK: &str = ".kapsa-part";
 /// Nobody else looks into it: what is to be sealed lies open here until it is.
 const FOLDER_MODE: u32 = 0o700;
-/// Most of them in one folder: some of those who made them were killed, the others are at work.
-const STAGES_MAX: u32 = 1000;
-
 /// A temporary folder beside the place of what is being made. Whoever makes it holds a lock on it,
 /// so that it is known whether it is still wanted; removed on drop.
 #[derive(Debug)]
@@ -35,21 +38,19 @@ impl Stage {
     /// What the disk says.
     pub fn beside(target: &Path) -> Result<Stage> {
         let parent = folder_of(target);
-        for number in 0..STAGES_MAX {
-            let folder = parent.join(format!("{PREFIX}{number}"));
-            match DirBuilder::new().mode(FOLDER_MODE).create(&folder) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                Err(source) => return Err(failed("make a folder in", &parent, source)),
-            }
-            if let Some(lock) = hold(&folder) {
-                return Ok(Stage { folder, _lock: lock });
-            }
-        }
-        Err(misuse(&format!(
-            "{} is full of leftovers; kapsa gc removes those among the exports",
-            parent.display()
-        )))
+        let drawn = RandomState::new().hash_one(PREFIX);
+        let folder = parent.join(format!("{PREFIX}{drawn:016x}"));
+        let made = DirBuilder::new().mode(FOLDER_MODE).create(&folder);
+        made.map_err(|source| failed("make a folder in", &parent, source))?;
+        let held = hold(&folder).and_then(|lock| {
+            File::create_new(folder.join(MARK)).ok()?;
+            Some(lock)
+        });
+        let Some(lock) = held else {
+            let _it_is_empty = fs::remove_dir(&folder);
+            return Err(misuse(&format!("{} cannot be used", folder.display())));
+        };
+        Ok(Stage { folder, _lock: lock })
     }
 
     /// A place in it.
@@ -111,10 +112,16 @@ impl Drop for Stage {
     }
 }
 
-/// Whether a name is one of a stage.
-pub(super) fn is_stage(name: &str) -> bool {
-    name.strip_prefix(PREFIX)
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+/// Whether a folder is a stage: by its name, and by the mark in it.
+pub(super) fn is_stage(folder: &Path) -> bool {
+    let drawn = folder.file_name().and_then(OsStr::to_str).and_then(|n| n.strip_prefix(PREFIX));
+    let is_folder = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let is_marked =
+        || folder.join(MARK).symlink_metadata().is_ok_and(|mark| mark.is_file() && mark.len() == 0);
+    drawn.is_some_and(|drawn| {
+        drawn.len() == DRAWN_DIGITS && drawn.bytes().all(|b| b.is_ascii_hexdigit())
+    }) && is_folder
+        && is_marked()
 }
 
 /// Holds a stage, unless somebody else does; none when that is so, or it is gone.

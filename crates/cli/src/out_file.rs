@@ -1,0 +1,96 @@
+//! Files that the user names for what a command writes.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use kapsa_memory::{FileSystem, Volume};
+
+use crate::error::{CliError, Result};
+
+/// A file that the user named: one that is not there yet, or a regular one, which is replaced all at
+/// once. Never a part of the capsule.
+pub(crate) struct OutFile {
+    /// As it was named.
+    shown: PathBuf,
+    /// Behind symbolic links.
+    path: PathBuf,
+    /// The permissions of the file that is there.
+    permissions: Option<fs::Permissions>,
+}
+
+impl OutFile {
+    /// Refuses what is not a regular file, and the files of the capsule.
+    /// Looks at what is there now; refuses what must not be replaced.
+    pub(crate) fn at(shown: &Path, capsule: &Path) -> Result<OutFile> {
+        let refused = |why: &str| {
+            let message = format!("cannot write {}: {why}", shown.display());
+            Err(CliError::user("not_writable", message)
+                .hint("choose a new file, or a regular one to replace, with --out FILE"))
+        };
+        let failed = |error: io::Error| CliError::io(&format!("write {}", shown.display()), &error);
+        let (path, found) = match fs::metadata(shown) {
+            Ok(found) => (fs::canonicalize(shown).map_err(failed)?, Some(found)),
+            Err(_) if shown.symlink_metadata().is_ok() => {
+                return refused("it is a link that leads nowhere");
+            }
+            Err(_) => (shown.to_path_buf(), None),
+        };
+        if is_of_capsule(&path, found.as_ref(), capsule) {
+            return refused("it belongs to the capsule");
+        }
+        if let Some(found) = &found {
+            if !found.is_file() {
+                return refused("not a regular file");
+            }
+            // What may not be written to is not replaced either.
+            OpenOptions::new().write(true).open(&path).map_err(failed)?;
+        }
+        Ok(OutFile {
+            shown: shown.to_path_buf(),
+            path,
+            permissions: found.map(|found| found.permissions()),
+        })
+    }
+
+    /// Writes it, whole or not at all.
+    pub(crate) fn write(&self, content: &[u8]) -> Result<()> {
+        let temporary = FileSystem.temporary(&self.path);
+        let written =
+            self.fill(&temporary, content).and_then(|()| fs::rename(&temporary, &self.path));
+        written.map_err(|error| {
+            let _the_first_error_counts = fs::remove_file(&temporary);
+            CliError::io(&format!("write {}", self.shown.display()), &error)
+        })
+    }
+
+    fn fill(&self, temporary: &Path, content: &[u8]) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).open(temporary)?;
+        if let Some(permissions) = &self.permissions {
+            file.set_permissions(permissions.clone())?;
+        }
+        file.write_all(content)?;
+        file.sync_all()
+    }
+}
+
+/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins with
+/// its.
+fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> bool {
+    let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let is_same = |a: &Path, b: &Path| matches!((fs::metadata(a), fs::metadata(b)), (Ok(a), Ok(b)) if same(&a, &b));
+    if let (Some(found), Ok(capsule)) = (found, fs::metadata(capsule))
+        && same(found, &capsule)
+    {
+        return true;
+    }
+    let name = |path: &Path| path.file_name().map(|name| name.as_encoded_bytes().to_vec());
+    let begins =
+        matches!((name(path), name(capsule)), (Some(name), Some(of)) if name.starts_with(&of));
+    begins && is_same(folder_of(path), folder_of(capsule))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
