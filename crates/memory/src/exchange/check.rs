@@ -115,7 +115,7 @@ fn advise(snapshot: &Snapshot) -> Vec<Diagnosis> {
 
 /// Reads a part of what is there, to find a disk that fails before a search does.
 fn sample(snapshot: &Snapshot) -> Diagnosis {
-    match snapshot.sample(SAMPLE_RECORDS, SAMPLE_BLOCKS) {
+    match kapsa_capsule::sample(snapshot, SAMPLE_RECORDS, SAMPLE_BLOCKS) {
         Ok((records, blocks)) => diagnosis(
             Level::Info,
             "sample",

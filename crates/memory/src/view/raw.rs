@@ -182,8 +182,8 @@ impl<'a> RawView<'a> {
         Ok(list(self.view, filter, limit, true)?.len())
     }
 
-    /// The branch called `name`, archived or not; none when there is none, or when whoever looks may
-    /// not know of branches.
+    /// The branch called `name`, archived or not; none when there is none, or when whoever looks
+    /// may not know of branches.
     ///
     /// # Errors
     /// `InvalidOperation` when that is not the name of a branch.

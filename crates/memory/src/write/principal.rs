@@ -1,6 +1,6 @@
 //! What a principal may write: records within its clearance, and nothing else. Its methods are all
-//! that a principal may call: what belongs to the owner is not here, so that a forgotten check does
-//! not compile.
+//! that a principal may call: what belongs to the owner is not here, so that a forgotten check
+//! does not compile.
 
 use std::path::Path;
 
@@ -51,8 +51,8 @@ impl PrincipalWriter {
     /// Writes to the branch `name` from now on.
     ///
     /// # Errors
-    /// `BranchNotFound`, also where the principal may not know of branches; `InvalidOperation` when
-    /// it is archived.
+    /// `BranchNotFound`, also where the principal may not know of branches; `InvalidOperation`
+    /// when it is archived.
     pub fn switch(&mut self, name: &str) -> Result<()> {
         let may_know = self.profile.allows("", Classification::Internal, &[]);
         if !may_know && branch::branch_name(name)? != branch::MAIN {
@@ -141,9 +141,9 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.put(record)
     }
 
-    /// As [`PrincipalTransaction::put`], and may repeat under a name what another agent wrote there
-    /// in the same words: for stores that write a record again to change what surrounds its
-    /// text.
+    /// As [`PrincipalTransaction::put`], and may repeat under a name what another agent wrote
+    /// there in the same words: for stores that write a record again to change what surrounds
+    /// its text.
     fn put_again(&mut self, record: NewRecord) -> Result<()> {
         record.check()?;
         let view = self.transaction.view()?;
@@ -171,7 +171,8 @@ impl<'w> PrincipalTransaction<'w> {
         self.transaction.note(record)
     }
 
-    /// As [`Transaction::remove_note`], for the notes that [`PrincipalTransaction::note`] may write.
+    /// As [`Transaction::remove_note`], for the notes that [`PrincipalTransaction::note`] may
+    /// write.
     fn remove_note(&mut self, uri: &Uri) -> Result<()> {
         may_note(self.profile, self.transaction.view()?, uri)?;
         self.transaction.remove_note(uri)
