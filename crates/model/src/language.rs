@@ -1,7 +1,7 @@
 //! What a language model is asked, and what it answers. The interface only.
 //!
-//! A [`ChatRequest`] holds the whole conversation; a [`LanguageModel`] returns what comes next. The
-//! caller keeps the conversation and runs the tools.
+//! A [`ChatRequest`] holds the whole conversation; a [`LanguageModel`] returns what comes next.
+//! The caller keeps the conversation and runs the tools.
 
 mod json;
 mod scripted;
@@ -32,8 +32,8 @@ pub trait LanguageModel: Send + Sync {
     /// What the model says next. Nothing is sent before the future is polled.
     ///
     /// # Errors
-    /// [`ModelError`] of any kind. A cut-off reply is a [`ModelErrorKind::BadReply`]: half an answer
-    /// is never returned as a whole one.
+    /// [`ModelError`] of any kind. A cut-off reply is a [`ModelErrorKind::BadReply`]: half an
+    /// answer is never returned as a whole one.
     fn complete<'a>(
         &'a self,
         request: &'a ChatRequest,
