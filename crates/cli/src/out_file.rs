@@ -9,8 +9,8 @@ use kapsa_memory::{FileSystem, Volume};
 
 use crate::error::{CliError, Result};
 
-/// A file that the user named: one that is not there yet, or a regular one, which is replaced all at
-/// once. Never a part of the capsule.
+/// A file that the user named: one that is not there yet, or a regular one, which is replaced all
+/// at once. Never a part of the capsule.
 pub(crate) struct OutFile {
     /// As it was named.
     shown: PathBuf,
@@ -75,11 +75,13 @@ impl OutFile {
     }
 }
 
-/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins with
-/// its.
+/// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins
+/// with its.
 fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> bool {
     let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    let is_same = |a: &Path, b: &Path| matches!((fs::metadata(a), fs::metadata(b)), (Ok(a), Ok(b)) if same(&a, &b));
+    let found_at = |path: &Path| fs::metadata(path).ok();
+    let is_same =
+        |a: &Path, b: &Path| found_at(a).is_some_and(|a| found_at(b).is_some_and(|b| same(&a, &b)));
     if let (Some(found), Ok(capsule)) = (found, fs::metadata(capsule))
         && same(found, &capsule)
     {

@@ -12,9 +12,9 @@ pub(crate) fn ignore_file_size_signal() {
 /// What is printed when a page of a mapped file can no longer be read.
 static LOST_PAGE: OnceLock<Vec<u8>> = OnceLock::new();
 
-/// From now on a mapped page that can no longer be read ends the process with this message and exit
-/// code 2, not with a signal. Bytes are checked when they are first read, so this concerns only what
-/// is lost between that and a later read. The first message counts.
+/// From now on a mapped page that can no longer be read ends the process with this message and
+/// exit code 2, not with a signal. Bytes are checked when they are first read, so this concerns
+/// only what is lost between that and a later read. The first message counts.
 pub(crate) fn on_lost_page(message: impl FnOnce() -> Vec<u8>) {
     extern "C" fn end(_signal: libc::c_int) {
         let message = LOST_PAGE.get().map_or(&b""[..], Vec::as_slice);

@@ -13,8 +13,9 @@ use kapsa_memory::request::Put;
 use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, is_small_put};
 
 use super::embed::{Ahead, New};
-use super::put::{Answer, Defaults, Stored, Turn, put_small, tell_one};
+use super::put::{Answer, Defaults, Stored, put_small, tell_one};
 use super::text::standard_input;
+use super::turn::Turn;
 use crate::app::App;
 use crate::args::{self, EmbedWhen};
 use crate::error::{CliError, Result};

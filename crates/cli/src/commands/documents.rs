@@ -13,7 +13,8 @@ use kapsa_memory::document;
 use kapsa_memory::put_source;
 
 use crate::app::App;
-use crate::commands::put::{Answer, Defaults, Turn, tell_one};
+use crate::commands::put::{Answer, Defaults, tell_one};
+use crate::commands::turn::Turn;
 use crate::error::{CliError, Result};
 use crate::progress::Progress;
 use crate::wire::Tally;

@@ -27,6 +27,7 @@ mod sync;
 mod text;
 mod tour;
 mod transfer;
+mod turn;
 mod versions;
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Files of strangers that lie where the program makes its own: none is opened, followed, changed or
-//! removed.
+//! Files of strangers that lie where the program makes its own: none is opened, followed, changed
+//! or removed.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
