@@ -19,13 +19,12 @@ const PROSE_ALLOWED: [Allowance; 5] = [
 const CODE_COLUMNS_MAX: usize = 100;
 /// Files with lines of code that are still wider: attributes and macros, which rustfmt does not
 /// break.
-const CODE_ALLOWED: [Allowance; 21] = [
+const CODE_ALLOWED: [Allowance; 20] = [
     Allowance::of("crates/capsule/src/error.rs", 2),
     Allowance::of("crates/cli/src/args/fs.rs", 1),
-    Allowance::of("crates/cli/src/args/mod.rs", 16),
+    Allowance::of("crates/cli/src/args/mod.rs", 15),
     Allowance::of("crates/cli/src/args/run.rs", 4),
     Allowance::of("crates/cli/src/commands/merge.rs", 1),
-    Allowance::of("crates/cli/src/commands/role.rs", 1),
     Allowance::of("crates/cli/src/error.rs", 1),
     Allowance::of("crates/cli/src/models.rs", 2),
     Allowance::of("crates/cli/src/wire/knowledge.rs", 1),
