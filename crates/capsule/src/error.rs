@@ -73,6 +73,16 @@ pub enum Error {
         /// What was being read and what is wrong with it.
         what: String,
     },
+    /// The system gave no memory for what was to be unpacked.
+    #[error("out of memory: {bytes} bytes of {} at byte {offset} could not be unpacked", path.display())]
+    NoMemory {
+        /// Path of the capsule.
+        path: PathBuf,
+        /// Offset of what was to be unpacked.
+        offset: u64,
+        /// What it takes, unpacked.
+        bytes: u64,
+    },
     /// Bytes that the disk does not give back, or that are gone from the file since it was opened.
     #[error("cannot read {} at byte {offset}: {source}", path.display())]
     Unreadable {

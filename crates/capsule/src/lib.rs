@@ -61,7 +61,7 @@ pub use error::{Error, Result};
 pub use format::{
     BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START,
     PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX,
-    SEGMENTS_MAX, SegmentMeta, Stored, Tag, WRITER_FEATURES,
+    SEGMENTS_MAX, SegmentMeta, Stored, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, Tag, WRITER_FEATURES,
 };
 pub use history::{CommitSpan, common};
 pub use holder::Holder;

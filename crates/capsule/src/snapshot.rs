@@ -21,7 +21,9 @@ use crate::format::records::{Block, Coding, HEAD_BYTES, RecordsHead, Stored};
 use crate::format::segment::{
     PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about,
 };
-use crate::format::{DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, aligned, hash};
+use crate::format::{
+    DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, TAIL_PLAIN_BYTES_MAX, aligned, hash,
+};
 use crate::log::{Head, Located, corrupt, locate};
 use crate::map;
 use crate::section::{Payload, Section};
@@ -415,6 +417,12 @@ impl Snapshot {
     }
 }
 
+/// Whether zstd had no memory for its own tables: of all that it reports this alone says nothing of
+/// the bytes.
+fn is_no_memory(error: &std::io::Error) -> bool {
+    error.to_string().contains("not enough memory")
+}
+
 /// Opens a file; the error names what the path is if it is not a file.
 pub(crate) fn open_storage(
     volume: &dyn Volume,
@@ -524,8 +532,15 @@ impl Inner {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(self.unpacker(head.dictionary)?),
         };
-        let plain = unpacker.decompress(body, head.plain_len as usize);
-        plain.map(Bytes::from).map_err(|_| self.corrupt(offset, "the records do not unpack"))
+        let no_memory =
+            || Error::NoMemory { path: self.path.clone(), offset, bytes: head.plain_len };
+        let mut plain = Vec::new();
+        plain.try_reserve_exact(head.plain_len as usize).map_err(|_| no_memory())?;
+        match unpacker.decompress_to_buffer(body, &mut plain) {
+            Ok(_) => Ok(Bytes::from(plain)),
+            Err(error) if is_no_memory(&error) => Err(no_memory()),
+            Err(_) => Err(self.corrupt(offset, "the records do not unpack")),
+        }
     }
 
     fn unpacker(&self, dictionary: u64) -> Result<Decompressor<'static>> {
@@ -652,7 +667,13 @@ impl Inner {
             return Ok(tail);
         }
         let mut blocks = Vec::new();
+        let mut bytes = 0;
         self.walk_tail(&mut |offset, payload| {
+            let head = RecordsHead::decode(&payload).map_err(|what| self.corrupt(offset, what))?;
+            bytes += head.plain_len;
+            if bytes > TAIL_PLAIN_BYTES_MAX {
+                return Err(self.corrupt(offset, "the records without an index exceed their limit"));
+            }
             blocks.push(Arc::new(self.decode_block(offset, &payload)?));
             Ok(())
         })?;

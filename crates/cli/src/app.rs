@@ -9,8 +9,8 @@ use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
-    AsOf, Coverage, Error, Holder, NewRecord, NewVectors, PrincipalReader, PrincipalWriter, Reader,
-    Record, UnlockedWriter, Uri, WriteOptions, Writer,
+    AsOf, Coverage, Error, Holder, Listing, NewRecord, NewVectors, PrincipalReader,
+    PrincipalWriter, Reader, Record, UnlockedWriter, Uri, WriteOptions, Writer,
 };
 use kapsa_model::Embedder;
 
@@ -95,9 +95,13 @@ impl AnyReader {
     }
 
     pub(crate) fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>, Error> {
+        self.list(request)?.collect()
+    }
+
+    pub(crate) fn list(&self, request: &TimelineRequest) -> Result<Listing<'_>, Error> {
         match self {
-            AnyReader::Owner(reader) => reader.timeline(request),
-            AnyReader::Principal(reader) => reader.timeline(request),
+            AnyReader::Owner(reader) => reader.list(request),
+            AnyReader::Principal(reader) => reader.list(request),
         }
     }
 

@@ -225,6 +225,8 @@ fn capsule(cause: CapsuleError, message: String) -> CliError {
         CapsuleError::Truncated { .. } => {
             CliError::system("truncated", message).hint("kapsa doctor shows how to fix it")
         }
+        CapsuleError::NoMemory { .. } => CliError::system("no_memory", message)
+            .hint("the capsule is not damaged; give the process more memory, or ask for less"),
         CapsuleError::Unreadable { offset, .. } => {
             CliError::system("unreadable", message).hint(HINT_UNREADABLE).field("offset", offset)
         }

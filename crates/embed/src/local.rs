@@ -98,18 +98,20 @@ impl Embedder for LocalEmbedder {
             return Ok(texts.iter().map(|text| self.one(text, prefix, self.threads)).collect());
         }
         let parts = texts.chunks(texts.len().div_ceil(threads));
+        let vectors =
+            |part: &[&str]| part.iter().map(|text| self.one(text, prefix, 1)).collect::<Vec<_>>();
         Ok(thread::scope(|scope| {
-            let parts: Vec<_> = parts
-                .map(|part| {
-                    scope.spawn(move || {
-                        part.iter().map(|text| self.one(text, prefix, 1)).collect::<Vec<_>>()
-                    })
-                })
-                .collect();
-            parts
-                .into_iter()
-                .flat_map(|part| part.join().expect("arithmetic does not panic"))
-                .collect()
+            let begin = |part| {
+                let started = thread::Builder::new().spawn_scoped(scope, move || vectors(part));
+                // Where the system grants no thread, whoever waits does the work.
+                started.map_err(|_| part)
+            };
+            let parts: Vec<_> = parts.map(begin).collect();
+            let end = |part: Result<thread::ScopedJoinHandle<'_, _>, _>| match part {
+                Ok(thread) => thread.join().expect("arithmetic does not panic"),
+                Err(part) => vectors(part),
+            };
+            parts.into_iter().flat_map(end).collect()
         }))
     }
 

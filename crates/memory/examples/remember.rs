@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     writer.put(fact("Since the move the staging database listens on port 5434."))?;
     let text =
         "# Deploying\nRun the checks first.\n\n# Rolling back\nPromote the previous image.\n";
-    put_source(&mut writer, "handbook.md", document::cut("handbook.md", text))?;
+    put_source(&mut writer, "handbook.md", document::cut("handbook.md", text)?)?;
     drop(writer);
 
     // Any number of readers, each with its own unchanging view.

@@ -181,6 +181,9 @@ fn capsule_error(cause: &CapsuleError) -> CapsuleError {
             );
             CapsuleError::Unreadable { path: path.clone(), offset: *offset, source }
         }
+        CapsuleError::NoMemory { path, offset, bytes } => {
+            CapsuleError::NoMemory { path: path.clone(), offset: *offset, bytes: *bytes }
+        }
         CapsuleError::Corrupt { path, offset, what } => {
             CapsuleError::Corrupt { path: path.clone(), offset: *offset, what: what.clone() }
         }

@@ -35,6 +35,7 @@
 
 mod error;
 mod exchange;
+mod job;
 mod records;
 mod search;
 mod tables;
@@ -47,6 +48,7 @@ pub use exchange::export::{EXPORT_RECORDS_MAX, Export, ExportRequest, content_ha
 pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, export, sync, transfer};
+pub use job::Job;
 pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
 pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
@@ -56,6 +58,7 @@ pub use records::request::{
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
+pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use search::{fusion, query};

@@ -171,8 +171,13 @@ mod tests {
     fn wide_code_fires() {
         let rustfmt = Text::new("rustfmt.toml", "max_width = 100\n");
         let wide = format!("fn f() {{}}\n// {}\n", "x".repeat(CODE_COLUMNS_MAX));
-        let found: Vec<String> =
-            too_wide(&[rustfmt, Text::new("a.rs", &wide)]).iter().map(Problem::to_string).collect();
+        let found = too_wide(&[rustfmt, Text::new("a.rs", &wide)]);
+        // The allowances of files that are not there are reported as well.
+        let found: Vec<String> = found
+            .iter()
+            .map(Problem::to_string)
+            .filter(|found| found.starts_with("a.rs"))
+            .collect();
         assert_eq!(found, ["a.rs:2: a.rs: 1 lines of code wider than 100 columns, more than 0: 2"]);
     }
 

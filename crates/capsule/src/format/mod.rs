@@ -8,12 +8,15 @@ pub use header::{FORMAT_VERSION, READER_FEATURES, WRITER_FEATURES};
 pub use manifest::SegmentMeta;
 pub use primitives::{
     BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX,
-    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX,
+    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, TAIL_BYTES_MAX,
+    TAIL_RECORDS_MAX,
 };
 pub use records::Stored;
 pub use segment::Tag;
 
-pub(crate) use primitives::{COUNT_MAX, Damage, FRAME_ALIGN, aligned, all_zero, hash, sum};
+pub(crate) use primitives::{
+    COUNT_MAX, Damage, FRAME_ALIGN, TAIL_PLAIN_BYTES_MAX, aligned, all_zero, hash, sum,
+};
 
 pub(crate) mod commit;
 pub(crate) mod commit_pointer;

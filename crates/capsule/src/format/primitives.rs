@@ -14,6 +14,12 @@ pub(crate) const COUNT_MAX: u64 = 1 << 62;
 pub const BODY_BYTES_MAX: u64 = 1 << 26;
 /// Largest record body, in bytes.
 pub const RECORD_BYTES_MAX: usize = 1 << 25;
+/// Most bytes of the records that no index segment covers: readers hold them in memory.
+pub const TAIL_BYTES_MAX: u64 = 1 << 27;
+/// Most of those records.
+pub const TAIL_RECORDS_MAX: u64 = 1 << 20;
+/// Bytes that both make, unpacked: a record has a length of four beside its body.
+pub(crate) const TAIL_PLAIN_BYTES_MAX: u64 = TAIL_BYTES_MAX + 4 * TAIL_RECORDS_MAX;
 /// Most records in one frame.
 pub const RECORDS_PER_FRAME_MAX: usize = 65_536;
 /// Most segments in a manifest.

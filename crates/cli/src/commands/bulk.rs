@@ -12,6 +12,8 @@ use std::thread;
 use kapsa_memory::request::Put;
 use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, is_small_put};
 
+use super::backlog::Backlog;
+
 use super::embed::{Ahead, New};
 use super::put::{Answer, Defaults, Stored, put_small, tell_one};
 use super::text::standard_input;
@@ -28,38 +30,56 @@ use crate::wire::Tally;
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// Records with the lines they begin on.
-type Parsed = Vec<(u64, NewRecord)>;
+/// A record, the line that it begins on, and the bytes of input that it was.
+struct Parsed {
+    line: u64,
+    bytes: usize,
+    record: NewRecord,
+}
 /// Most records that are handed on together; never more than a batch, so that a small batch is
 /// stored as it comes.
 const PARSED_RECORDS: usize = 256;
 /// Runs of records that may wait to be stored.
 const PARSED_RUNS_MAX: usize = 64;
+/// Bytes of input after which records are handed on.
+const PARSED_RUN_BYTES: usize = 1 << 20;
 
 /// Parses standard input in a thread of its own, so that the next batch is ready when this one is
 /// on disk. The thread is not waited for: after an error it may sit in a read that never returns.
-fn parse_ahead(defaults: Arc<Defaults>, run_records: usize) -> Receiver<Result<Parsed>> {
+fn parse_ahead(
+    defaults: Arc<Defaults>,
+    run_records: usize,
+    backlog: Arc<Backlog>,
+) -> Result<Receiver<Result<Vec<Parsed>>>> {
     let (sender, receiver) = sync_channel(PARSED_RUNS_MAX);
-    thread::spawn(move || {
-        if let Err(error) = parse_all(&defaults, run_records, &sender) {
+    let parse = move || {
+        if let Err(error) = parse_all(&defaults, run_records, &backlog, &sender) {
             // Nobody listens any more when storing has failed: that error counts.
             let _storing_failed_first = sender.send(Err(error));
         }
-    });
-    receiver
+    };
+    thread::Builder::new()
+        .spawn(parse)
+        .map_err(|error| CliError::io("start a thread that reads the input", &error))?;
+    Ok(receiver)
 }
 
 fn parse_all(
     defaults: &Defaults,
     run_records: usize,
-    sender: &SyncSender<Result<Parsed>>,
+    backlog: &Backlog,
+    sender: &SyncSender<Result<Vec<Parsed>>>,
 ) -> Result<()> {
     let input = standard_input()?.lock();
     let mut pieces = Pieces::new(BufReader::with_capacity(READ_BYTES, input));
-    let (mut seen, mut run) = (0, Vec::new());
+    let (mut seen, mut run, mut bytes) = (0, Vec::new(), 0);
     loop {
-        if run.len() >= run_records && sender.send(Ok(std::mem::take(&mut run))).is_err() {
-            return Ok(());
+        if run.len() >= run_records || bytes >= PARSED_RUN_BYTES {
+            bytes = 0;
+            if sender.send(Ok(std::mem::take(&mut run))).is_err() {
+                return Ok(());
+            }
+            backlog.wait_for_room();
         }
         let piece = match pieces.next() {
             Ok(Some(piece)) => piece,
@@ -70,7 +90,12 @@ fn parse_all(
         };
         seen += 1;
         match parse(defaults, &piece, seen) {
-            Ok(record) => run.push((piece.line, record)),
+            Ok(record) => {
+                let piece_bytes = piece.bytes.len();
+                bytes += piece_bytes;
+                backlog.add(piece_bytes);
+                run.push(Parsed { line: piece.line, bytes: piece_bytes, record });
+            }
             Err(_) if json_input::is_system(piece.bytes) => {
                 defaults.system_lines.fetch_add(1, Ordering::Relaxed);
             }
@@ -145,10 +170,10 @@ impl<'a> Bulk<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<Stored> {
-        match self.store_all(&parse_ahead(
-            self.defaults.clone(),
-            self.batch_records_max.min(PARSED_RECORDS),
-        )) {
+        let backlog = Arc::new(Backlog::default());
+        let run_records = self.batch_records_max.min(PARSED_RECORDS);
+        let parsed = parse_ahead(self.defaults.clone(), run_records, backlog.clone())?;
+        match self.store_all(&parsed, &backlog) {
             Ok(0) if self.system_lines() == 0 => {
                 Err(CliError::user("empty_input", "standard input contains no records"))
             }
@@ -158,16 +183,21 @@ impl<'a> Bulk<'a> {
     }
 
     /// Stores every record that was parsed. Returns how many there were.
-    fn store_all(&mut self, parsed: &Receiver<Result<Parsed>>) -> Result<u64> {
+    fn store_all(
+        &mut self,
+        parsed: &Receiver<Result<Vec<Parsed>>>,
+        backlog: &Backlog,
+    ) -> Result<u64> {
         let mut seen = 0;
         for run in parsed {
-            for (line, record) in run? {
+            for Parsed { line, bytes, record } in run? {
                 seen += 1;
-                self.make_room(&record)?;
+                backlog.remove(bytes);
+                self.make_room(bytes)?;
                 if self.batch.is_empty() {
                     self.batch_line = line;
                 }
-                self.batch_bytes += record.text.len();
+                self.batch_bytes += bytes;
                 self.batch.push(record);
                 if self.batch.len() >= self.batch_records_max {
                     self.commit()?;
@@ -179,9 +209,9 @@ impl<'a> Bulk<'a> {
     }
 
     /// Commits the batch when the next record would make it too large.
-    fn make_room(&mut self, next: &NewRecord) -> Result<()> {
+    fn make_room(&mut self, next_bytes: usize) -> Result<()> {
         let full = self.batch.len() >= self.batch_records_max
-            || self.batch_bytes + next.text.len() > self.batch_bytes_max;
+            || self.batch_bytes + next_bytes > self.batch_bytes_max;
         if full { self.commit() } else { Ok(()) }
     }
 

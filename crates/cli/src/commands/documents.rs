@@ -64,6 +64,7 @@ pub(crate) fn put(
             continue;
         };
         let passages = document::cut(&document.name, &text)
+            .map_err(|error| stored_so_far(error.into(), &tally))?
             .into_iter()
             .map(|p| defaults.fill_passage(p))
             .collect();

@@ -197,7 +197,8 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
             };
             let more = wire::cut(&mut records, limit);
             if app.out.is_json() {
-                return app.out.json(&Records::of(&records, more));
+                let count = records.len();
+                return app.out.json(&Records::of(records.into_iter().map(Ok), count, more));
             }
             if records.is_empty() {
                 app.out.note("no edges");

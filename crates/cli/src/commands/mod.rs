@@ -2,6 +2,7 @@
 //! library, print.
 
 mod audit;
+mod backlog;
 mod bulk;
 mod care;
 mod clearance;

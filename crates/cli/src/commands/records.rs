@@ -9,7 +9,7 @@ use crate::commands::{find, put};
 use crate::error::{CliError, Result};
 use crate::render;
 use crate::wire::record::HistoryOut;
-use crate::wire::{self, RecordOut, Records};
+use crate::wire::{RecordOut, Records};
 
 /// `kapsa get`.
 pub(crate) fn get(app: &mut App, args: &Get) -> Result<()> {
@@ -67,18 +67,23 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     // One more than is shown says whether there are more.
     let limit = args.limit.saturating_add(1);
     let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
-    let mut records = app.reader_when(&args.when)?.timeline(&request)?;
-    let more = wire::cut(&mut records, args.limit);
-    if newest != args.reverse {
-        records.reverse();
-    }
+    let reader = app.reader_when(&args.when)?;
+    let mut listing = reader.list(&request)?;
+    let more = listing.truncate(args.limit);
+    let (count, width) = (listing.len(), width_of(listing.last_sequence()));
+    let records: Box<dyn Iterator<Item = _>> =
+        if newest == args.reverse { Box::new(listing) } else { Box::new(listing.rev()) };
     if app.out.is_json() {
-        return app.out.json(&Records::of(&records, more));
+        let answer = Records::of(records, count, more);
+        let written = app.out.json(&answer);
+        return answer.failure().map_or(written, |error| Err(error.into()));
     }
-    if records.is_empty() {
+    if count == 0 {
         app.out.note("no records match");
     }
-    list(app, &records)?;
+    for record in records {
+        render::list_line(&mut app.out, &record?, width)?;
+    }
     if more {
         let (which, other) = if newest {
             ("newest", "--oldest the oldest")
@@ -86,10 +91,8 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
             ("oldest", "without --oldest the newest")
         };
         app.out.flush()?;
-        app.out.note(&format!(
-            "these are the {which} {} of more; --limit N shows more, {other}",
-            records.len()
-        ));
+        app.out
+            .note(&format!("these are the {which} {count} of more; --limit N shows more, {other}"));
     }
     Ok(())
 }
@@ -104,8 +107,13 @@ pub(crate) fn history(app: &mut App, args: &OneUri) -> Result<()> {
     list(app, &revisions)
 }
 
+/// Columns of the highest sequence of a list.
+fn width_of(last_sequence: Option<u64>) -> usize {
+    last_sequence.unwrap_or(0).to_string().len()
+}
+
 fn list(app: &mut App, records: &[Record]) -> Result<()> {
-    let width = records.iter().map(|record| record.sequence).max().unwrap_or(0).to_string().len();
+    let width = width_of(records.iter().map(|record| record.sequence).max());
     records.iter().try_for_each(|record| render::list_line(&mut app.out, record, width))
 }
 

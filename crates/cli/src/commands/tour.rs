@@ -159,7 +159,7 @@ fn remember(app: &mut App, path: &Path, report: &mut Report) -> Result<()> {
     let begun = Instant::now();
     let mut writer = app.keeper(path)?;
     for (name, text) in &texts {
-        let put = put_source(&mut writer, name, document::cut(name, text))?;
+        let put = put_source(&mut writer, name, document::cut(name, text)?)?;
         report.documents.push(DocumentOut { name: name.clone(), passage_count: put.puts.len() });
     }
     drop(writer);

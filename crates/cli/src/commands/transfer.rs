@@ -40,7 +40,8 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let request =
         ExportRequest { spec: args.spec.clone(), run: args.run.clone(), is_unsafe: args.is_unsafe };
     let target = target(args, &capsule, format, sealed)?;
-    let export = export::gather(&reader_of(app, args)?, &request)?;
+    let reader = reader_of(app, args)?;
+    let export = export::gather(&reader, &request)?;
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
     make_folder_of(&target)?;
     let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;

@@ -1,13 +1,15 @@
 //! The JSON of records: `get`, `timeline`, `history` and `find`.
 
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
 use kapsa_memory::request::{Found, Hit};
-use kapsa_memory::{Record, Uri, Why};
+use kapsa_memory::{Error, Record, Uri, Why};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::ser::{Error as _, SerializeSeq};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::versions::OriginOut;
@@ -167,20 +169,53 @@ impl<'a> From<&'a Source> for SourceOut<'a> {
 }
 
 /// A list of records.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct Records<'a> {
     #[serde(flatten)]
     extent: Extent,
     /// The records, in the order that was asked for.
-    records: Vec<RecordOut<'a>>,
+    #[schemars(with = "Vec<RecordOut<'a>>")]
+    records: RecordStream<'a>,
 }
 
 impl<'a> Records<'a> {
-    pub(crate) fn of(records: &'a [Record], more: bool) -> Records<'a> {
-        Records {
-            extent: Extent::cut(records.len(), more),
-            records: records.iter().map(RecordOut::whole).collect(),
+    /// So many records, each read when it is written.
+    pub(crate) fn of(
+        records: impl Iterator<Item = Result<Record, Error>> + 'a,
+        count: usize,
+        more: bool,
+    ) -> Records<'a> {
+        let records =
+            RecordStream { left: RefCell::new(Box::new(records)), failure: Cell::default() };
+        Records { extent: Extent::cut(count, more), records }
+    }
+
+    /// Why not all of them could be read, once they were written.
+    pub(crate) fn failure(self) -> Option<Error> {
+        self.records.failure.take()
+    }
+}
+
+/// Records that are read while they are written.
+struct RecordStream<'a> {
+    left: RefCell<Box<dyn Iterator<Item = Result<Record, Error>> + 'a>>,
+    failure: Cell<Option<Error>>,
+}
+
+impl Serialize for RecordStream<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for record in self.left.borrow_mut().by_ref() {
+            match record {
+                Ok(record) => list.serialize_element(&RecordOut::whole(&record))?,
+                Err(error) => {
+                    let message = error.to_string();
+                    self.failure.set(Some(error));
+                    return Err(S::Error::custom(message));
+                }
+            }
         }
+        list.end()
     }
 }
 

@@ -18,6 +18,7 @@ mod json;
 mod knowledge;
 mod lock;
 mod meaning;
+mod memory_bound;
 mod neighbours;
 mod people;
 mod put;

@@ -87,7 +87,7 @@ fn calls() -> Vec<Vec<&'static str>> {
         "export --out part.kapsa",
         "export --out part.jsonl --format jsonl",
         "export --out notes --format markdown",
-        "import part.kapsa --as other",
+        "import part.kapsa",
         "salvage saved.kapsa",
         "gc",
         "doctor",

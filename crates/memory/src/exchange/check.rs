@@ -116,12 +116,12 @@ fn advise(snapshot: &Snapshot) -> Vec<Diagnosis> {
 /// Reads a part of what is there, to find a disk that fails before a search does.
 fn sample(snapshot: &Snapshot) -> Diagnosis {
     match kapsa_capsule::sample(snapshot, SAMPLE_RECORDS, SAMPLE_BLOCKS) {
-        Ok((records, blocks)) => diagnosis(
-            Level::Info,
-            "sample",
-            format!("a sample of {records} records and {blocks} index blocks could be read"),
-            "`kapsa verify` reads everything",
-        ),
+        Ok((records, blocks)) => {
+            let message = format!(
+                "a sample can be read ({records} records, {blocks} index blocks); kapsa verify reads everything"
+            );
+            Diagnosis { level: Level::Info, code: "sample", message, hint: None }
+        }
         Err(error) => diagnose(&error),
     }
 }

@@ -1,18 +1,17 @@
 //! Exports a part of a memory as a capsule of its own, made only of what is in it: the same
 //! content, the same bytes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use kapsa_capsule::{FileSystem, NewCapsule};
+use kapsa_capsule::{FileSystem, NewCapsule, SegmentDraft};
 use kapsa_index::Sequences;
 
 use crate::error::{Result, misuse};
 use crate::records::codec::{self, Body, Envelope, Operation};
 use crate::records::kinds;
 use crate::records::record::{BranchId, Record};
-use crate::records::uri::Uri;
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
@@ -23,6 +22,7 @@ use crate::versions::event::{self, EventRequest, EventType};
 use crate::versions::merge::as_new;
 use crate::view::{View, branches};
 use crate::write::maintain::index;
+use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX};
 
 /// Most records that one export holds.
 pub const EXPORT_RECORDS_MAX: usize = 1 << 20;
@@ -39,11 +39,14 @@ pub struct ExportRequest {
     pub is_unsafe: bool,
 }
 
-/// What an export holds, in the capsule's order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Export {
-    /// Revisions, tombstones and aliases, checkpoints and events.
-    pub records: Vec<Record>,
+/// What an export holds. Its records are read one after the other whenever they are needed: only
+/// their sequences are kept.
+#[derive(Clone, Debug)]
+pub struct Export<'a> {
+    view: &'a View,
+    /// Of its records, ascending.
+    sequences: Vec<u64>,
+    is_unsafe: bool,
     /// How many of them are memories.
     pub artifact_count: u64,
     /// How many are checkpoints.
@@ -52,7 +55,6 @@ pub struct Export {
     pub event_count: u64,
     /// BLAKE3 of all of it, 64 hexadecimal digits.
     pub content_hash: String,
-    bodies: Vec<Vec<u8>>,
 }
 
 /// Gathers what is to be exported.
@@ -60,18 +62,15 @@ pub struct Export {
 /// # Errors
 /// `InvalidOperation` when that is nothing, or more than [`EXPORT_RECORDS_MAX`]; what the disk or a
 /// damaged file says.
-pub fn gather(reader: &Reader, request: &ExportRequest) -> Result<Export> {
-    let mut records = select(reader.view(), request)?;
-    if records.is_empty() {
+pub fn gather<'a>(reader: &'a Reader, request: &ExportRequest) -> Result<Export<'a>> {
+    let sequences = select(reader.view(), request)?;
+    if sequences.is_empty() {
         return Err(misuse("nothing visible on this branch belongs to it"));
     }
-    if records.len() > EXPORT_RECORDS_MAX {
+    if sequences.len() > EXPORT_RECORDS_MAX {
         return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));
     }
-    if !request.is_unsafe {
-        records.iter_mut().for_each(make_safe);
-    }
-    Ok(Export::of(records))
+    Export::of(reader.view(), sequences, request.is_unsafe)
 }
 
 /// Which records are meant.
@@ -100,7 +99,17 @@ impl ExportScope<'_> {
     }
 }
 
-fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
+/// A record that may have a part in an export.
+struct Candidate {
+    sequence: u64,
+    uri_hash: u64,
+    is_wanted: bool,
+    /// A tombstone or an alias says nothing of its run; it goes where its URI goes.
+    follows: bool,
+}
+
+/// The sequences of what is exported, ascending.
+fn select(view: &View, request: &ExportRequest) -> Result<Vec<u64>> {
     let run = request.run.as_deref().map(branch::run_id).transpose()?;
     let own = match run {
         Some(run) => branches::find(view.store(), &branch::run_branch(run)?)?.map(|made| made.id),
@@ -117,17 +126,22 @@ fn select(view: &View, request: &ExportRequest) -> Result<Vec<Record>> {
         {
             continue;
         }
-        all.push(record);
+        if is_of_export(&record) || !request.is_unsafe && !is_safe(&record) {
+            continue;
+        }
+        all.push(Candidate {
+            sequence,
+            uri_hash: record.uri.hash(),
+            is_wanted: wanted.holds(&record),
+            follows: record.tombstone || record.alias.is_some(),
+        });
     }
-    // A tombstone or an alias says nothing of its run; it goes where its URI goes.
-    let uris: BTreeSet<Uri> =
-        all.iter().filter(|record| wanted.holds(record)).map(|record| record.uri.clone()).collect();
-    all.retain(|record| {
-        wanted.holds(record)
-            || (record.tombstone || record.alias.is_some()) && uris.contains(&record.uri)
-    });
-    all.retain(|record| !tells_of_export(record) && (request.is_unsafe || is_safe(record)));
-    Ok(all)
+    // Two URIs of one hash would take each other's tombstones along, which changes nothing.
+    let uris: HashSet<u64> =
+        all.iter().filter(|found| found.is_wanted).map(|found| found.uri_hash).collect();
+    let is_in =
+        |found: &Candidate| found.is_wanted || found.follows && uris.contains(&found.uri_hash);
+    Ok(all.iter().filter(|found| is_in(found)).map(|found| found.sequence).collect())
 }
 
 /// What the view sees, the events that came by merges, and what a run's own branch holds: a run is
@@ -144,17 +158,17 @@ fn sequences(view: &View, own: Option<BranchId>) -> Result<Vec<u64>> {
     Ok(Sequences::new(ranges).ranges().iter().flat_map(Clone::clone).collect())
 }
 
-/// An export tells of others as little as of itself: else it would change with every one.
-fn tells_of_export(record: &Record) -> bool {
+/// Whether a record is the event of an export: each would change the next one.
+fn is_of_export(record: &Record) -> bool {
     record.system
         && record.tags.get("type").is_some_and(|name| name == EventType::CapsuleExported.name())
 }
 
 /// Whether a record may leave without a second thought.
 fn is_safe(record: &Record) -> bool {
-    let told =
+    let event_type =
         record.tags.get("type").and_then(|name| EventType::named(name)).filter(|_| record.system);
-    match told {
+    match event_type {
         Some(EventType::DebugTrace) => false,
         Some(EventType::ModelCallEnvelope) => {
             record.metadata.get("capture_mode").and_then(|mode| mode.as_str()) != Some("full_io")
@@ -172,26 +186,43 @@ fn make_safe(record: &mut Record) {
     }
 }
 
-impl Export {
-    fn of(records: Vec<Record>) -> Export {
-        let places: HashMap<u64, u64> =
-            records.iter().zip(1..).map(|(record, place)| (record.sequence, place)).collect();
-        let bodies: Vec<Vec<u8>> = records.iter().map(|record| body_of(record, &places)).collect();
-        let mut hasher = blake3::Hasher::new_derive_key("kapsa export v1");
-        for body in &bodies {
-            hasher.update(&(body.len() as u64).to_le_bytes()).update(body);
-        }
-        let count = |kind: &str| {
-            records.iter().filter(|record| record.system && record.kind == kind).count() as u64
+impl<'a> Export<'a> {
+    fn of(view: &'a View, sequences: Vec<u64>, is_unsafe: bool) -> Result<Export<'a>> {
+        let mut export = Export {
+            view,
+            sequences,
+            is_unsafe,
+            artifact_count: 0,
+            checkpoint_count: 0,
+            event_count: 0,
+            content_hash: String::new(),
         };
-        Export {
-            artifact_count: records.iter().filter(|record| !record.system).count() as u64,
-            checkpoint_count: count(kinds::CHECKPOINT),
-            event_count: count(kinds::EVENT),
-            content_hash: hasher.finalize().to_hex().to_string(),
-            records,
-            bodies,
+        let mut hasher = blake3::Hasher::new_derive_key("kapsa export v1");
+        let (mut artifacts, mut checkpoints, mut events) = (0, 0, 0);
+        for record in export.records() {
+            let record = record?;
+            let body = export.body_of(&record);
+            hasher.update(&(body.len() as u64).to_le_bytes()).update(&body);
+            artifacts += u64::from(!record.system);
+            checkpoints += u64::from(record.system && record.kind == kinds::CHECKPOINT);
+            events += u64::from(record.system && record.kind == kinds::EVENT);
         }
+        (export.artifact_count, export.checkpoint_count) = (artifacts, checkpoints);
+        export.event_count = events;
+        export.content_hash = hasher.finalize().to_hex().to_string();
+        Ok(export)
+    }
+
+    /// Its records, in the capsule's order: revisions, tombstones and aliases, checkpoints and
+    /// events.
+    pub fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
+        self.sequences.iter().map(|&sequence| {
+            let mut record = self.view.store().record(sequence)?;
+            if !self.is_unsafe {
+                make_safe(&mut record);
+            }
+            Ok(record)
+        })
     }
 
     /// Writes a new capsule that holds it, on `main`, in one commit. Its id and times come from the
@@ -201,7 +232,10 @@ impl Export {
     /// # Errors
     /// What the disk says.
     pub fn write_capsule(&self, path: &Path) -> Result<()> {
-        let time_us = self.records.iter().map(|record| record.committed_at).max().unwrap_or(0);
+        let mut time_us = 0;
+        for record in self.records() {
+            time_us = time_us.max(record?.committed_at);
+        }
         let id = blake3::hash(self.content_hash.as_bytes());
         let capsule_id = id.as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes");
         kapsa_capsule::create_unlocked(
@@ -210,34 +244,70 @@ impl Export {
             NewCapsule { capsule_id, created_us: time_us },
         )?;
         let mut writer = kapsa_capsule::Writer::open_unlocked(Arc::new(FileSystem), path)?;
-        let mut kept = Vec::with_capacity(self.bodies.len());
         let mut transaction = writer.begin()?;
-        for (bytes, sequence) in self.bodies.iter().zip(1..) {
-            transaction.append(bytes)?;
-            kept.push(Kept::Record {
-                bytes: bytes.clone(),
-                body: Box::new(codec::decode(sequence, bytes)?),
-            });
+        let mut batch = ExportBatch::default();
+        for (record, sequence) in self.records().zip(1..) {
+            let bytes = self.body_of(&record?);
+            transaction.append(&bytes)?;
+            batch.add(sequence, bytes)?;
+            if batch.is_full() {
+                transaction.add_segment(batch.take()?)?;
+            }
         }
-        let replaced = RevisionMap::default().replacements(&kept, 1);
-        transaction.add_segment(index(1, &kept, &replaced)?)?;
+        if !batch.kept.is_empty() {
+            transaction.add_segment(batch.take()?)?;
+        }
         transaction.commit(time_us)?;
         Ok(())
     }
+
+    /// The body of a record in a capsule of its own, where everything is on `main` and nothing can
+    /// name what stayed behind.
+    fn body_of(&self, record: &Record) -> Vec<u8> {
+        let place = |sequence: &u64| Some(self.sequences.binary_search(sequence).ok()? as u64 + 1);
+        let conflicts_with = record.conflicts_with.iter().filter_map(place).collect();
+        let envelope = Envelope { system: record.system, conflicts_with, ..Envelope::default() };
+        let (uri, at) = (&record.uri, record.committed_at);
+        if record.tombstone {
+            codec::encode_tombstone(Operation::Tombstone, uri, at, &envelope)
+        } else if let Some(target) = &record.alias {
+            codec::encode_alias(uri, target, at, &envelope)
+        } else {
+            codec::encode(&as_new(record), uri, false, at, &envelope)
+        }
+    }
 }
 
-/// The body of a record in a capsule of its own, where everything is on `main` and nothing can name
-/// what stayed behind.
-fn body_of(record: &Record, places: &HashMap<u64, u64>) -> Vec<u8> {
-    let conflicts_with =
-        record.conflicts_with.iter().filter_map(|sequence| places.get(sequence).copied()).collect();
-    let envelope = Envelope { system: record.system, conflicts_with, ..Envelope::default() };
-    if record.tombstone {
-        codec::encode_tombstone(Operation::Tombstone, &record.uri, record.committed_at, &envelope)
-    } else if let Some(target) = &record.alias {
-        codec::encode_alias(&record.uri, target, record.committed_at, &envelope)
-    } else {
-        codec::encode(&as_new(record), &record.uri, false, record.committed_at, &envelope)
+/// Records of an export that become one segment.
+#[derive(Default)]
+struct ExportBatch {
+    /// Sequence after the last of them.
+    next: u64,
+    kept: Vec<Kept>,
+    bytes: usize,
+    /// Every revision so far.
+    revision_map: RevisionMap,
+}
+
+impl ExportBatch {
+    fn add(&mut self, sequence: u64, bytes: Vec<u8>) -> Result<()> {
+        self.next = sequence + 1;
+        self.bytes += bytes.len();
+        let body = Box::new(codec::decode(sequence, &bytes)?);
+        self.kept.push(Kept::Record { bytes, body });
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.kept.len() >= BATCH_RECORDS_MAX || self.bytes >= BATCH_BYTES_MAX
+    }
+
+    fn take(&mut self) -> Result<SegmentDraft> {
+        let kept = std::mem::take(&mut self.kept);
+        self.bytes = 0;
+        let first = self.next - kept.len() as u64;
+        let replaced = self.revision_map.replacements(&kept, first);
+        index(first, &kept, &replaced)
     }
 }
 

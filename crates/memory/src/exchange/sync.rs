@@ -26,10 +26,12 @@ use crate::write::maintain;
 use crate::write::options::Progress;
 use crate::write::pending::{Name, Pending, What};
 use crate::write::transaction::TAIL_RECORDS_MAX;
-use crate::write::writer::{BATCH_RECORDS_MAX, Writer};
+use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};
 
 /// Bytes copied at a time.
 const COPY_BYTES: usize = 1 << 20;
+/// Bytes of pulled records that wait for an index segment: another batch must fit beside them.
+const PULLED_TAIL_BYTES_MAX: u64 = BATCH_BYTES_MAX as u64 / 2;
 
 /// How two capsules stood to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +198,8 @@ fn fast_forward(
             transaction.append_stored(record?.stored())?;
         }
         transaction.commit_as(span.time_us, chain)?;
-        if capsule.snapshot()?.tail().count() >= BATCH_RECORDS_MAX {
+        let tail = capsule.snapshot()?;
+        if tail.tail().count() >= BATCH_RECORDS_MAX || tail.tail_bytes() >= PULLED_TAIL_BYTES_MAX {
             maintain::index_tail(capsule, span.time_us)?;
         }
     }

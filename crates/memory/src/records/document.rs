@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use crate::error::{Error, Result};
 use crate::records::record::{NewRecord, Source};
 use crate::records::uri::{SLUG_CHARS_MAX, Uri, slug};
 
@@ -12,20 +13,37 @@ use crate::records::uri::{SLUG_CHARS_MAX, Uri, slug};
 pub const PASSAGE_BYTES_MAX: usize = 2400;
 /// Passages shorter than this are joined with the next one of the same section, in bytes.
 const PASSAGE_BYTES_MIN: usize = 400;
+/// Most passages of one document: what one commit holds.
+pub const PASSAGES_MAX: usize = 1 << 16;
+/// Longest part of a heading that stands in titles, in characters.
+const HEADING_CHARS_MAX: usize = 200;
 /// Kind of the records that documents become.
 pub const KIND: &str = "doc";
 
 /// Cuts a Markdown or plain text into passages at headings and paragraphs.
 ///
 /// `name` is the path as it shall be shown; it becomes part of the URIs: `doc/<name…>/<heading>`.
-#[must_use]
-pub fn cut(name: &str, text: &str) -> Vec<NewRecord> {
+///
+/// # Errors
+/// `InvalidOperation` for more than [`PASSAGES_MAX`] passages.
+pub fn cut(name: &str, text: &str) -> Result<Vec<NewRecord>> {
     let mut used = HashMap::new();
-    sections(text)
-        .iter()
-        .flat_map(|section| split(text, section).into_iter().map(move |lines| (section, lines)))
-        .filter_map(|(section, lines)| passage(name, text, section, lines, &mut used))
-        .collect()
+    let mut passages = Vec::new();
+    for section in sections(text)? {
+        for lines in split(text, &section) {
+            passages.extend(passage(name, text, &section, lines, &mut used));
+            expect_few(passages.len())?;
+        }
+    }
+    Ok(passages)
+}
+
+fn expect_few(count: usize) -> Result<()> {
+    if count <= PASSAGES_MAX {
+        return Ok(());
+    }
+    let reason = format!("the document has more than {PASSAGES_MAX} passages; cut it into several");
+    Err(Error::InvalidOperation { reason })
 }
 
 /// A line of the text: its bytes without the line break.
@@ -37,9 +55,9 @@ struct Line {
 
 /// Consecutive lines under one heading.
 #[derive(Debug, Default)]
-struct Section {
-    /// Headings from the outermost to this one.
-    headings: Vec<(usize, String)>,
+struct Section<'a> {
+    /// Headings from the outermost to this one, each with its level.
+    headings: Vec<(usize, &'a str)>,
     lines: Vec<(usize, Line)>,
 }
 
@@ -52,7 +70,7 @@ fn lines(text: &str) -> impl Iterator<Item = Line> + '_ {
     })
 }
 
-fn sections(text: &str) -> Vec<Section> {
+fn sections(text: &str) -> Result<Vec<Section<'_>>> {
     let mut sections = vec![Section::default()];
     let mut fence: Option<&str> = None;
     for (number, line) in lines(text).enumerate() {
@@ -61,12 +79,17 @@ fn sections(text: &str) -> Vec<Section> {
         if let Some((level, title)) = heading(content).filter(|_| fence.is_none()) {
             let mut headings = sections.last().map(|s| s.headings.clone()).unwrap_or_default();
             headings.retain(|(outer, _)| *outer < level);
-            headings.push((level, title.to_string()));
+            headings.push((level, first_chars(title)));
             sections.push(Section { headings, lines: Vec::new() });
+            expect_few(sections.len())?;
         }
         sections.last_mut().expect("never empty").lines.push((number + 1, line));
     }
-    sections
+    Ok(sections)
+}
+
+fn first_chars(title: &str) -> &str {
+    title.char_indices().nth(HEADING_CHARS_MAX).map_or(title, |(end, _)| title[..end].trim_end())
 }
 
 /// Whether the lines after `content` stand inside a code fence, and of which kind.
@@ -90,7 +113,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 
 /// Cuts a section's lines into runs at blank lines, each run long enough to mean something and
 /// short enough to point at.
-fn split<'a>(text: &str, section: &'a Section) -> Vec<&'a [(usize, Line)]> {
+fn split<'a>(text: &str, section: &'a Section<'_>) -> Vec<&'a [(usize, Line)]> {
     let all = &section.lines;
     let mut runs = Vec::new();
     let (mut start, mut bytes) = (0, 0);
@@ -128,7 +151,7 @@ fn next_paragraph_bytes(text: &str, lines: &[(usize, Line)]) -> usize {
 fn passage(
     name: &str,
     text: &str,
-    section: &Section,
+    section: &Section<'_>,
     lines: &[(usize, Line)],
     used: &mut HashMap<String, u32>,
 ) -> Option<NewRecord> {
@@ -136,7 +159,7 @@ fn passage(
     let first = lines.iter().find(|line| !blank(line))?;
     let last = lines.iter().rev().find(|line| !blank(line))?;
     let body = &text[first.1.start..last.1.end];
-    let headings: Vec<&str> = section.headings.iter().map(|(_, title)| title.as_str()).collect();
+    let headings: Vec<&str> = section.headings.iter().map(|(_, title)| *title).collect();
     let only_heading =
         heading(body).is_some() && first.0 == last.0 && section.lines.len() > lines.len();
     if only_heading {
@@ -195,6 +218,18 @@ fn unique_exact(mut slug: String, used: &mut HashMap<String, u32>) -> String {
 mod tests {
     use super::*;
 
+    fn passages(text: &str) -> Vec<NewRecord> {
+        cut("x.md", text).expect("few")
+    }
+
+    #[test]
+    fn endless_headings_are_refused_and_long_ones_cut() {
+        assert!(cut("x", &"# a\n".repeat(PASSAGES_MAX + 2)).is_err());
+        let long = format!("# {}\n{}", "long ".repeat(1 << 18), "## b\nc\n".repeat(1 << 10));
+        let bytes: usize = passages(&long).iter().map(|passage| passage.title.len()).sum();
+        assert!(bytes < 1 << 20, "{bytes}");
+    }
+
     fn outline(text: &str) -> Vec<(String, u32, u32)> {
         let of = |r: NewRecord| {
             let source = r.source.expect("documents have a source");
@@ -204,7 +239,7 @@ mod tests {
                 source.line_end,
             )
         };
-        cut("a/B.md", text).into_iter().map(of).collect()
+        cut("a/B.md", text).expect("few").into_iter().map(of).collect()
     }
 
     #[test]
@@ -223,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_title_is_the_path_of_headings_and_the_text_is_verbatim() {
-        let records = cut("x.md", "# A\r\n\r\n## B ##\r\n  indented\r\n\ttab  \r\n\r\n");
+        let records = passages("# A\r\n\r\n## B ##\r\n  indented\r\n\ttab  \r\n\r\n");
         assert_eq!(records.len(), 2);
         assert_eq!(
             (records[1].title.as_str(), records[1].text.as_str()),
@@ -238,7 +273,7 @@ mod tests {
             "# Long\n{}",
             (0..30).map(|i| format!("{i} {paragraph}\n\n")).collect::<String>()
         );
-        let records = cut("x.md", &text);
+        let records = passages(&text);
         assert!(records.len() > 5, "{}", records.len());
         assert!(records.iter().all(|r| r.text.len() <= PASSAGE_BYTES_MAX + 16));
         let joined: String = records.iter().flat_map(|r| r.text.split_whitespace()).collect();
@@ -250,9 +285,9 @@ mod tests {
 
     #[test]
     fn one_endless_line_and_empty_texts_are_fine() {
-        assert_eq!(cut("x", "").len(), 0);
-        assert_eq!(cut("x", "\n \n\t\n").len(), 0);
-        assert_eq!(cut("x", &"y".repeat(100_000)).len(), 1);
-        assert_eq!(cut("x", "# only a heading\n").len(), 1);
+        assert_eq!(passages("").len(), 0);
+        assert_eq!(passages("\n \n\t\n").len(), 0);
+        assert_eq!(passages(&"y".repeat(100_000)).len(), 1);
+        assert_eq!(passages("# only a heading\n").len(), 1);
     }
 }

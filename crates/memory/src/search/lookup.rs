@@ -3,6 +3,7 @@
 //!
 //! What a view's guard hides is not there; nothing in an answer shows that it exists.
 
+use super::listing::Listing;
 use crate::error::{Error, Result};
 use crate::records::branch as names;
 use crate::records::owned;
@@ -13,7 +14,6 @@ use crate::view::View;
 use crate::view::as_of::{self, AsOf};
 use crate::view::branches;
 use crate::view::vectors::{self, Coverage};
-use crate::view::visibility::list;
 
 /// The same capsule at the same moment as seen from `branch`, as of then where that is given.
 ///
@@ -108,8 +108,7 @@ pub(crate) fn history(view: &View, uri: &Uri) -> Result<Vec<Record>> {
 /// # Errors
 /// Only what the disk or a damaged file says.
 pub(crate) fn timeline(view: &View, request: &TimelineRequest) -> Result<Vec<Record>> {
-    let sequences = list(view, &request.filter, request.limit, request.reverse)?;
-    sequences.into_iter().map(|sequence| shown(view, view.store().record(sequence)?)).collect()
+    Listing::of(view, request)?.collect()
 }
 
 /// How much of the capsule has vectors, and of which model. A principal is shown the model alone:

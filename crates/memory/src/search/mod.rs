@@ -3,6 +3,7 @@
 pub(crate) mod find;
 pub mod fusion;
 mod groups;
+pub(crate) mod listing;
 pub(crate) mod lookup;
 pub(crate) mod principal;
 pub mod query;

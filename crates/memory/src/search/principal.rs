@@ -4,6 +4,7 @@
 
 use kapsa_model::Embedder;
 
+use super::listing::Listing;
 use super::{find, lookup};
 use crate::error::Result;
 use crate::records::record::Record;
@@ -119,6 +120,14 @@ impl PrincipalReader {
     /// What the disk or a damaged file reports.
     pub fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>> {
         lookup::timeline(&self.view, request)
+    }
+
+    /// As [`crate::Reader::timeline`], each record read when it is asked for.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn list(&self, request: &TimelineRequest) -> Result<Listing<'_>> {
+        Listing::of(&self.view, request)
     }
 
     /// The model whose vectors the capsule has; how much there is in all is not shown.

@@ -6,6 +6,7 @@ use std::path::Path;
 use kapsa_capsule::{Snapshot, Volume};
 use kapsa_model::Embedder;
 
+use super::listing::Listing;
 use super::principal::PrincipalReader;
 use super::{find, lookup};
 use crate::error::{Error, Result};
@@ -181,6 +182,14 @@ impl Reader {
     /// Only what the disk or a damaged file reports.
     pub fn timeline(&self, request: &TimelineRequest) -> Result<Vec<Record>> {
         lookup::timeline(&self.view, request)
+    }
+
+    /// As [`crate::Reader::timeline`], each record read when it is asked for.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn list(&self, request: &TimelineRequest) -> Result<Listing<'_>> {
+        Listing::of(&self.view, request)
     }
 
     /// How much of the capsule has vectors, and of which model.

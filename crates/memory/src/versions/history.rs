@@ -98,7 +98,7 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
 }
 
 /// What was written on this branch and those that it left (or on all), newest first, the capsule's
-/// own records included.
+/// own records included. The texts of memories are left out: a log may be long.
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
@@ -111,7 +111,12 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
     };
     let seqs = view.store().sequences(&lineage, Class::Both)?;
     let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
-    newest.map(|sequence| view.store().record(sequence)).collect()
+    let logged = |sequence| {
+        let record = view.store().record(sequence)?;
+        let text = if record.system { record.text } else { String::new() };
+        Ok(Record { text, ..record })
+    };
+    newest.map(logged).collect()
 }
 
 /// The life of a URI, oldest first: who wrote each revision, where it came from, and how it was

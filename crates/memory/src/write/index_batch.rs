@@ -6,6 +6,7 @@ use std::thread;
 use kapsa_capsule::SegmentDraft;
 
 use crate::error::Result;
+use crate::job::Job;
 use crate::records::branch::Made;
 use crate::records::codec::{Body, Envelope, Operation};
 use crate::records::record::BranchId;
@@ -163,13 +164,10 @@ pub(crate) fn index_batch(
         let starts = (first..).step_by(slice);
         let workers: Vec<_> = starts
             .zip(items.chunks(slice))
-            .map(|(start, items)| scope.spawn(move || index(start, items)))
+            .map(|slice| Job::begin(scope, slice, |(start, items)| index(start, items)))
             .collect();
         let appended = meanwhile();
-        let drafts = workers
-            .into_iter()
-            .map(|worker| worker.join().expect("an indexing thread does not panic"));
-        let drafts = drafts.collect::<Result<Vec<_>>>();
+        let drafts = workers.into_iter().map(Job::end).collect::<Result<Vec<_>>>();
         appended.and(drafts)
     })
 }

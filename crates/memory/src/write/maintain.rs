@@ -8,6 +8,7 @@ use std::path::Path;
 use kapsa_capsule::{SegmentDraft, SegmentMeta, Snapshot, Stored};
 
 use crate::error::Result;
+use crate::job::Job;
 use crate::records::codec::{self, Operation};
 use crate::records::record::Micros;
 use crate::records::request::{LIMIT_NONE, MaintenanceReport};
@@ -215,10 +216,12 @@ pub(crate) fn compact(
                 as u64;
         let replaced = revision_map.replacements(&batch, next);
         let draft = std::thread::scope(|scope| {
-            let indexer = scope.spawn(|| index(next, &batch, &replaced));
+            let indexer = Job::begin(scope, (&batch, &replaced), |(batch, replaced)| {
+                index(next, batch, replaced)
+            });
             let appended =
                 batch.iter().try_for_each(|item| rewrite.append(item.stored()).map(drop));
-            let draft = indexer.join().expect("an indexing thread does not panic");
+            let draft = indexer.end();
             appended?;
             draft
         })?;

@@ -1,6 +1,9 @@
 //! A record before it has its place in the log: what is to be written, and what the place will
 //! decide.
 
+use std::sync::{Mutex, PoisonError};
+
+use crate::job::Job;
 use crate::records::branch::Made;
 use crate::records::codec::{self, Envelope, Operation};
 use crate::records::record::{BranchId, Micros, NewRecord};
@@ -161,10 +164,14 @@ pub(crate) fn entries(
     }
     let later = all.split_off(all.len() / 2);
     let middle = first + all.len() as u64;
+    let later = Mutex::new(later);
     std::thread::scope(|scope| {
-        let later = scope.spawn(move || numbered(middle, later));
+        let take = |later: &Mutex<Vec<Pending>>| {
+            std::mem::take(&mut *later.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let later = Job::begin(scope, &later, move |later| numbered(middle, take(later)));
         let mut entries = numbered(first, all);
-        entries.extend(later.join().expect("encoding a checked record does not panic"));
+        entries.extend(later.end());
         entries
     })
 }

@@ -3,7 +3,7 @@
 use kapsa_memory::record::Source;
 use kapsa_memory::{
     EventRequest, EventType, ExportRequest, FindRequest, NewCheckpoint, NewEvent, NewRecord,
-    Reader, branch, checkpoint, content_hash, event, export,
+    Reader, Record, branch, checkpoint, content_hash, event, export,
 };
 
 use crate::{Fixture, named, uri};
@@ -69,6 +69,10 @@ fn fixture() -> Fixture {
     fixture
 }
 
+fn records(export: &export::Export<'_>) -> Vec<Record> {
+    export.records().collect::<Result<_, _>>().expect("readable")
+}
+
 fn on_run(fixture: &Fixture) -> Reader {
     fixture.reader().on("run/7", None).expect("a branch")
 }
@@ -78,7 +82,8 @@ fn test_export_determinism() {
     let fixture = fixture();
     let write = |name: &str| {
         let path = fixture.path.with_file_name(name);
-        let export = export::gather(&on_run(&fixture), &request(Some("7"))).expect("gathered");
+        let reader = on_run(&fixture);
+        let export = export::gather(&reader, &request(Some("7"))).expect("gathered");
         export.write_capsule(&path).expect("written");
         assert_eq!(content_hash(&path).expect("readable"), export.content_hash);
         std::fs::read(path).expect("readable")
@@ -92,10 +97,11 @@ fn test_export_determinism() {
 #[test]
 fn test_export_filters_checkpoints_and_events_by_run() {
     let fixture = fixture();
-    let export = export::gather(&on_run(&fixture), &request(Some("run_7"))).expect("gathered");
-    assert!(export.records.iter().all(|record| record.uri != uri("a")));
+    let reader = on_run(&fixture);
+    let export = export::gather(&reader, &request(Some("run_7"))).expect("gathered");
+    assert!(records(&export).iter().all(|record| record.uri != uri("a")));
     assert_eq!((export.artifact_count, export.checkpoint_count, export.event_count), (5, 1, 2));
-    let whole = export::gather(&on_run(&fixture), &request(None)).expect("gathered");
+    let whole = export::gather(&reader, &request(None)).expect("gathered");
     assert_eq!((whole.artifact_count, whole.checkpoint_count), (6, 2));
     assert!(export::gather(&on_run(&fixture), &request(Some("8"))).is_err(), "nothing of that run");
 }
@@ -103,24 +109,17 @@ fn test_export_filters_checkpoints_and_events_by_run() {
 #[test]
 fn test_safe_export_excludes_full_io_model_calls() {
     let fixture = fixture();
-    let export = export::gather(&on_run(&fixture), &request(Some("7"))).expect("gathered");
-    let types: Vec<&str> = export
-        .records
-        .iter()
-        .filter_map(|record| record.tags.get("type"))
-        .map(String::as_str)
-        .collect();
+    let reader = on_run(&fixture);
+    let export = export::gather(&reader, &request(Some("7"))).expect("gathered");
+    let found = records(&export);
+    let types: Vec<&str> =
+        found.iter().filter_map(|record| record.tags.get("type")).map(String::as_str).collect();
     assert_eq!(types, ["StageTransition", "ModelCallEnvelope"]);
-    let sources: Vec<&str> = export
-        .records
-        .iter()
-        .filter_map(|record| record.source.as_ref())
-        .map(|s| s.path.as_str())
-        .collect();
+    let sources: Vec<&str> =
+        found.iter().filter_map(|record| record.source.as_ref()).map(|s| s.path.as_str()).collect();
     assert_eq!(sources, ["notes.md"]);
-    let all =
-        export::gather(&on_run(&fixture), &ExportRequest { is_unsafe: true, ..request(Some("7")) })
-            .expect("gathered");
+    let all = export::gather(&reader, &ExportRequest { is_unsafe: true, ..request(Some("7")) })
+        .expect("gathered");
     assert_eq!(all.event_count, 4);
 }
 

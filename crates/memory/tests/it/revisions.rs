@@ -103,7 +103,8 @@ fn purging_leaves_no_byte_after_compaction() {
 fn a_document_put_again_changes_only_what_changed() {
     let f = Fixture::new();
     let put = |text: &str| {
-        put_source(&mut f.writer(), "notes.md", document::cut("notes.md", text)).expect("put")
+        put_source(&mut f.writer(), "notes.md", document::cut("notes.md", text).expect("few"))
+            .expect("put")
     };
     let changes = |report: &kapsa_memory::SourceReport| {
         report.puts.iter().map(|p| p.change).collect::<Vec<_>>()

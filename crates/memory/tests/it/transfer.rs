@@ -97,7 +97,8 @@ fn test_export_determinism_in_every_format() {
 fn a_run_is_exported_whole_merged_or_not() {
     let fixture = fixture();
     let uris = |request: &ExportRequest| {
-        let export = export::gather(&fixture.reader(), request).expect("gathered");
+        let reader = fixture.reader();
+        let export = export::gather(&reader, request).expect("gathered");
         (export.artifact_count, export.checkpoint_count, export.event_count)
     };
     assert_eq!(uris(&of_run("7")), (1, 1, 1), "seen from main, where it was not merged");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kapsa_memory::query::{QUERY_BYTES_MAX, Query, plain_query};
 use kapsa_memory::request::{FIND_K_MAX, Filter, FindRequest, Found, SearchMode};
-use kapsa_memory::{BranchId, Error, Micros, Reader, Record, Result, tokens};
+use kapsa_memory::{BranchId, Error, Job, Micros, Reader, Record, Result, tokens};
 use kapsa_model::{Embedder, Model};
 
 use super::fit::{Spot, fit};
@@ -307,11 +307,11 @@ impl<'a> Search<'a> {
         std::thread::scope(|scope| {
             let shares = stores.chunks(stores.len().div_ceil(threads).max(1));
             let all: Vec<_> = shares
-                .map(|share| scope.spawn(move || share.iter().map(ask).collect::<Vec<_>>()))
+                .map(|share| {
+                    Job::begin(scope, share, |share| share.iter().map(ask).collect::<Vec<_>>())
+                })
                 .collect();
-            all.into_iter()
-                .flat_map(|thread| thread.join().expect("a search does not panic"))
-                .collect()
+            all.into_iter().flat_map(Job::end).collect()
         })
     }
 

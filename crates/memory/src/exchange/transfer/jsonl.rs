@@ -11,20 +11,22 @@ use serde_json::{Map, Value, json};
 
 use super::current;
 use crate::error::Result;
+use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
 use crate::records::kinds;
 use crate::records::record::{Micros, Record};
 
-pub(super) fn write(records: &[Record], to: &Path, time: fn(Micros) -> String) -> Result<()> {
+pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) -> Result<()> {
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(to)
         .map_err(|source| failed("create", to, source))?;
     let mut out = BufWriter::with_capacity(1 << 16, &file);
-    let current = current(records);
-    for record in records {
-        if let Some(line) = line(record, current.contains(&record.sequence), time) {
+    let current = current(export)?;
+    for record in export.records() {
+        let record = record?;
+        if let Some(line) = line(&record, current.contains(&record.sequence), time) {
             writeln!(out, "{}", Value::Object(line))
                 .map_err(|source| failed("write", to, source))?;
         }

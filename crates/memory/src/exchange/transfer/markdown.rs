@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{Written, current};
 use crate::error::Result;
+use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
 use crate::records::kinds;
 use crate::records::record::{Micros, Record};
@@ -41,60 +42,63 @@ pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> 
     folder.join(INDEX).symlink_metadata()?.modified()
 }
 
-pub(super) fn write(records: &[Record], to: &Path, time: fn(Micros) -> String) -> Result<Written> {
-    let current = current(records);
-    let mut files: BTreeMap<String, String> = BTreeMap::new();
+pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) -> Result<Written> {
+    fs::create_dir(to).map_err(|source| failed("make", to, source))?;
+    let current = current(export)?;
+    let mut files = Files { folder: to, hashes: BTreeMap::new(), bytes: 0 };
     let mut index = format!("{MARK}# Memories\n\n");
-    for record in
-        records.iter().filter(|record| current.contains(&record.sequence) && record.alias.is_none())
-    {
-        let name = name_in(&files, &record.uri);
-        let title = if record.title.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", inline(&record.title))
+    let [mut aliases, mut checkpoints, mut events] = [const { Vec::new() }; 3];
+    for record in export.records() {
+        let record = record?;
+        if record.system && record.kind == kinds::CHECKPOINT {
+            checkpoints.push(entry(&record, &record.label, record.committed_at, time));
+        } else if record.system && record.kind == kinds::EVENT {
+            let what = entry(&record, &record.text, record.created_at, time);
+            events.push(format!("{what} {}", Value::Object(record.metadata.clone())));
+        }
+        if !current.contains(&record.sequence) {
+            continue;
+        }
+        if let Some(alias) = &record.alias {
+            aliases.push(format!("{} -> {}", record.uri.short(), alias.short()));
+            continue;
+        }
+        let name = name_in(&files.hashes, &record.uri);
+        let title = match record.title.as_str() {
+            "" => String::new(),
+            title => format!(": {}", inline(title)),
         };
         let _writing_to_a_string =
             writeln!(index, "- [{}]({name}){title}", inline(record.uri.short()));
-        files.insert(name, page(record, time));
+        files.put(name, &page(&record, time))?;
     }
-    let aliases = records.iter().filter(|record| current.contains(&record.sequence));
-    let aliases = aliases.filter_map(|record| {
-        Some(format!("{} -> {}", record.uri.short(), record.alias.as_ref()?.short()))
-    });
-    section(&mut index, "Aliases", aliases);
-    let of_kind = |kind: &'static str| {
-        records.iter().filter(move |record| record.system && record.kind == kind)
-    };
-    section(
-        &mut index,
-        "Checkpoints",
-        of_kind(kinds::CHECKPOINT)
-            .map(|record| told(record, &record.label, record.committed_at, time)),
-    );
-    section(
-        &mut index,
-        "Events",
-        of_kind(kinds::EVENT).map(|record| {
-            format!(
-                "{} {}",
-                told(record, &record.text, record.created_at, time),
-                Value::Object(record.metadata.clone())
-            )
-        }),
-    );
-    files.insert(INDEX.to_string(), index);
-    fs::create_dir(to).map_err(|source| failed("make", to, source))?;
-    let mut written = Written { bytes: 0, content_hash: String::new() };
+    section(&mut index, "Aliases", &aliases);
+    section(&mut index, "Checkpoints", &checkpoints);
+    section(&mut index, "Events", &events);
+    files.put(INDEX.to_string(), &index)?;
     let mut manifest = blake3::Hasher::new();
-    for (name, text) in &files {
-        put(&to.join(name), text)?;
-        written.bytes += text.len() as u64;
-        manifest.update(format!("{}  {name}\n", blake3::hash(text.as_bytes()).to_hex()).as_bytes());
+    for (name, hash) in &files.hashes {
+        manifest.update(format!("{}  {name}\n", hash.to_hex()).as_bytes());
     }
-    written.content_hash = manifest.finalize().to_hex().to_string();
     super::stage::sync_folder_of(&to.join(INDEX))?;
-    Ok(written)
+    Ok(Written { bytes: files.bytes, content_hash: manifest.finalize().to_hex().to_string() })
+}
+
+/// The files that were written.
+struct Files<'a> {
+    folder: &'a Path,
+    /// The hash of each, by name.
+    hashes: BTreeMap<String, blake3::Hash>,
+    bytes: u64,
+}
+
+impl Files<'_> {
+    fn put(&mut self, name: String, text: &str) -> Result<()> {
+        put(&self.folder.join(&name), text)?;
+        self.bytes += text.len() as u64;
+        self.hashes.insert(name, blake3::hash(text.as_bytes()));
+        Ok(())
+    }
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
@@ -103,22 +107,22 @@ fn put(path: &Path, text: &str) -> Result<()> {
         .map_err(|source| failed("write", path, source))
 }
 
-fn section(index: &mut String, title: &str, lines: impl Iterator<Item = String>) {
-    for (at, line) in lines.enumerate() {
+fn section(index: &mut String, title: &str, lines: &[String]) {
+    for (at, line) in lines.iter().enumerate() {
         if at == 0 {
             let _writing_to_a_string = write!(index, "\n# {title}\n\n");
         }
-        let _writing_to_a_string = writeln!(index, "- {}", inline(&line));
+        let _writing_to_a_string = writeln!(index, "- {}", inline(line));
     }
 }
 
-fn told(record: &Record, what: &str, at: Micros, time: fn(Micros) -> String) -> String {
+fn entry(record: &Record, what: &str, at: Micros, time: fn(Micros) -> String) -> String {
     format!("{} {what} ({})", time(at), record.uri.short())
 }
 
 /// A name that no other URI has, whatever the file system thinks of case, of accents and of certain
 /// words.
-fn name_in(taken: &BTreeMap<String, String>, uri: &Uri) -> String {
+fn name_in(taken: &BTreeMap<String, blake3::Hash>, uri: &Uri) -> String {
     let mut name = String::new();
     for c in uri.short().chars().flat_map(char::to_lowercase) {
         if name.len() >= NAME_BYTES_MAX {
@@ -238,7 +242,7 @@ mod tests {
             let safe =
                 |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
             assert!(name.strip_suffix(".md").is_some_and(|stem| stem.chars().all(safe)), "{name}");
-            assert!(files.insert(name, String::new()).is_none(), "{uri}");
+            assert!(files.insert(name, blake3::hash(b"")).is_none(), "{uri}");
         }
         assert!(name_in(&files, &Uri::parse(&"x".repeat(900)).expect("valid")).len() < 128);
     }

@@ -11,7 +11,7 @@ mod markdown;
 mod mounts;
 mod stage;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -24,8 +24,7 @@ pub use stage::Stage;
 use crate::error::Result;
 use crate::exchange::export::Export;
 use crate::exchange::sync::failed;
-use crate::records::record::{Micros, Record};
-use crate::records::uri::Uri;
+use crate::records::record::Micros;
 
 /// Folder for exports, in the folder of the capsule.
 pub const EXPORTS_FOLDER: &str = "exports";
@@ -80,7 +79,7 @@ pub struct Written {
     pub content_hash: String,
 }
 
-impl Export {
+impl Export<'_> {
     /// Writes it to `to`, where nothing may be yet. `time` is how moments are written. The same
     /// content makes the same bytes.
     ///
@@ -90,8 +89,8 @@ impl Export {
     pub fn write(&self, format: Format, to: &Path, time: fn(Micros) -> String) -> Result<Written> {
         match format {
             Format::Capsule => self.write_capsule(to)?,
-            Format::JsonLines => jsonl::write(&self.records, to, time)?,
-            Format::Markdown => return markdown::write(&self.records, to, time),
+            Format::JsonLines => jsonl::write(self, to, time)?,
+            Format::Markdown => return markdown::write(self, to, time),
         }
         let bytes = fs::metadata(to).map_err(|source| failed("read", to, source))?.len();
         Ok(Written { bytes, content_hash: hash_file(to)? })
@@ -106,15 +105,19 @@ pub(crate) fn hash_file(path: &Path) -> Result<String> {
     Ok(hasher.finalize().to_hex().to_string())
 }
 
-/// Sequences of the memories and aliases among `records` that count at their end.
-fn current(records: &[Record]) -> BTreeSet<u64> {
-    let mut heads: HashMap<&Uri, Vec<u64>> = HashMap::new();
-    for record in records.iter().filter(|record| !record.system) {
-        let heads = heads.entry(&record.uri).or_default();
+/// Sequences of the memories and aliases of an export that count at its end.
+fn current(export: &Export<'_>) -> Result<HashSet<u64>> {
+    let mut heads: HashMap<blake3::Hash, Vec<u64>> = HashMap::new();
+    for record in export.records() {
+        let record = record?;
+        if record.system {
+            continue;
+        }
+        let heads = heads.entry(blake3::hash(record.uri.as_str().as_bytes())).or_default();
         heads.retain(|sequence| record.conflicts_with.contains(sequence));
         if !record.tombstone {
             heads.push(record.sequence);
         }
     }
-    heads.into_values().flatten().collect()
+    Ok(heads.into_values().flatten().collect())
 }
