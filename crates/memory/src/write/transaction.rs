@@ -203,7 +203,7 @@ pub(crate) struct DerivedSegments {
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
     writer: &'w mut Writer,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     puts: Vec<Put>,
     now: Micros,
     tail_max: u64,
