@@ -34,3 +34,4 @@ mod terminal;
 mod tour;
 mod transfer;
 mod versions;
+mod warnings;
