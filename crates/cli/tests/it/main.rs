@@ -7,6 +7,7 @@ mod access;
 mod agents;
 mod bad_input;
 mod bad_sector;
+mod committed;
 mod completion;
 mod crm;
 mod docs;
