@@ -15,7 +15,7 @@ use kapsa_memory::{
 use kapsa_model::Embedder;
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result, after};
 use crate::output::{ErrorStyle, Output, error_text};
 use crate::{locate, moment, sys};
 
@@ -128,12 +128,12 @@ impl AnyWriter {
     }
 
     /// As [`AnyWriter::put_many`], with the vectors that were made of these records, all in one
-    /// commit.
+    /// commit. Returns whether they have them as well.
     pub(crate) fn put_embedded(
         &mut self,
         records: Vec<NewRecord>,
         vectors: NewVectors,
-    ) -> Result<Vec<Put>, Error> {
+    ) -> Result<(Vec<Put>, bool), Error> {
         let unpublished = match self {
             AnyWriter::Owner(writer) => {
                 let mut transaction = writer.transaction();
@@ -173,19 +173,23 @@ type OnBranch<R> = fn(&R, &str, Option<&AsOf>) -> Result<R, Error>;
 pub(crate) struct App {
     pub(crate) global: Global,
     pub(crate) out: Output,
+    /// What this call has committed.
+    pub(crate) done: Option<Done>,
 }
 
 impl App {
     pub(crate) fn new(global: Global) -> App {
         let out = Output::new(global.json, global.color);
-        App { global, out }
+        sys::on_lost_page_later(None::<fn() -> Vec<u8>>);
+        App { global, out, done: None }
     }
 
     /// The capsule that is meant.
     pub(crate) fn capsule(&self) -> Result<PathBuf> {
         let path = locate::capsule(self.global.capsule.as_deref())?;
-        let style = if self.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People };
-        sys::on_lost_page(|| error_text(&CliError::lost_page(&path), style).into_bytes());
+        sys::on_lost_page(|| {
+            error_text(&CliError::lost_page(&path), style(&self.out)).into_bytes()
+        });
         Ok(path)
     }
 
@@ -265,7 +269,7 @@ impl App {
             return Err(missing.into());
         }
         if let Some((name, reader, record)) = self.in_mounts(uri) {
-            self.out.note(&format!("from the mount {name}"));
+            self.out.warn("from_mount", &format!("from the mount {name}"));
             return Ok((AnyReader::Owner(reader), record));
         }
         Err(missing.into())
@@ -276,20 +280,17 @@ impl App {
     fn in_mounts(&mut self, uri: &Uri) -> Option<(String, Reader, Record)> {
         let mounts = Mounts::of(&self.capsule().ok()?)
             .list()
-            .map_err(|error| self.out.note(&error.to_string()))
+            .map_err(|error| self.out.warn("mounts_unreadable", &error.to_string()))
             .ok()?;
         mounts.into_iter().find_map(|mount| {
             let opened = Reader::open(&mount.path);
-            let reader = opened
-                .map_err(|error| {
-                    self.out.note(&format!("skipped the mount {}: {error}", mount.name))
-                })
-                .ok()?;
+            let reader =
+                opened.map_err(|error| skipped(&mut self.out, &mount.name, &error)).ok()?;
             match reader.get(uri) {
                 Ok(record) => Some((mount.name, reader, record)),
                 Err(Error::UriNotFound { .. }) => None,
                 Err(error) => {
-                    self.out.note(&format!("skipped the mount {}: {error}", mount.name));
+                    skipped(&mut self.out, &mount.name, &error);
                     None
                 }
             }
@@ -416,6 +417,30 @@ impl App {
             holder: holder(run),
         }
     }
+}
+
+/// Notes what a call has committed: whatever fails after that is no failure of the commit.
+pub(crate) fn did(app: &mut App, done: impl Into<Option<Done>>) {
+    app.done = done.into();
+    sys::on_lost_page_later(app.done.clone().map(|done| {
+        || {
+            let lost = CliError::lost_page(&app.capsule().unwrap_or_default());
+            error_text(&after(Some(done), lost), style(&app.out)).into_bytes()
+        }
+    }));
+}
+
+/// Ends a call that failed.
+pub(crate) fn failed(app: &mut App, error: CliError) -> CliError {
+    CliError { warnings: app.out.fail(), ..after(app.done.take(), error) }
+}
+
+fn style(out: &Output) -> ErrorStyle {
+    if out.is_json() { ErrorStyle::Json } else { ErrorStyle::People }
+}
+
+fn skipped(out: &mut Output, mount: &str, error: &Error) {
+    out.warn("mount_skipped", &format!("skipped the mount {mount}: {error}"));
 }
 
 /// Who this process says it is, in the lock.

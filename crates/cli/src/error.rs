@@ -4,10 +4,12 @@
 use std::io;
 use std::path::Path;
 
+use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{CapsuleError, Error, Holder, Uri};
 use serde_json::{Map, Value};
 
 use crate::holder;
+use crate::wire::WarningOut;
 
 /// Result of a command.
 pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
@@ -32,11 +34,20 @@ pub(crate) struct CliError {
     pub(crate) hint: Option<String>,
     /// More of it for programs, put beside `code` and `message`.
     pub(crate) fields: Map<String, Value>,
+    /// Warnings of the call that no answer holds.
+    pub(crate) warnings: Vec<WarningOut>,
 }
 
 impl CliError {
     pub(crate) fn user(code: &'static str, message: impl Into<String>) -> CliError {
-        CliError { kind: Kind::User, code, message: message.into(), hint: None, fields: Map::new() }
+        CliError {
+            kind: Kind::User,
+            code,
+            message: message.into(),
+            hint: None,
+            fields: Map::new(),
+            warnings: Vec::new(),
+        }
     }
 
     pub(crate) fn system(code: &'static str, message: impl Into<String>) -> CliError {
@@ -88,6 +99,40 @@ impl CliError {
             Kind::System => 2,
         }
     }
+}
+
+/// What a call has committed. Whatever fails after that is no failure of the commit, and says so.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    what: String,
+    fields: Map<String, Value>,
+}
+
+impl Done {
+    /// What was done, as the beginning of a message.
+    pub(crate) fn new(what: impl Into<String>) -> Done {
+        Done { what: what.into(), fields: Map::from_iter([("stored".to_string(), true.into())]) }
+    }
+
+    /// One record.
+    pub(crate) fn put(put: &Put) -> Done {
+        let how = if put.change == Change::Forgotten { "forgotten" } else { "stored" };
+        Done::new(format!("{how} as #{}", put.sequence)).field("sequence", put.sequence)
+    }
+
+    pub(crate) fn field(mut self, name: &str, value: impl Into<Value>) -> Done {
+        self.fields.insert(name.to_string(), value.into());
+        self
+    }
+}
+
+/// A failure, with what was committed before it.
+pub(crate) fn after(done: Option<Done>, mut error: CliError) -> CliError {
+    if let Some(done) = done {
+        error.message = format!("{}; {}", done.what, error.message);
+        error.fields.extend(done.fields);
+    }
+    error
 }
 
 /// Line of a script that a call stands on; none for a call of its own.

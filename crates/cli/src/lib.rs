@@ -29,6 +29,7 @@ mod locate;
 mod log_graph;
 mod models;
 mod moment;
+mod open_json;
 mod out_file;
 mod output;
 mod progress;
@@ -144,9 +145,9 @@ fn run(cli: Cli) -> Result<Status> {
         return Ok(Status::Done);
     };
     let mut app = App::new(cli.global);
-    let status = commands::run(&mut app, verb)?;
-    app.out.flush()?;
-    Ok(status)
+    let ended = commands::run(&mut app, verb);
+    let ended = ended.and_then(|status| app.out.flush().map(|()| status));
+    ended.map_err(|error| app::failed(&mut app, error))
 }
 
 /// What was typed, with `-m <module> …` turned into `svc …`: a client made for a Python module runs

@@ -14,7 +14,8 @@ use serde_json::json;
 
 use crate::error::{CliError, Result};
 use crate::escape::{self, SafeJson};
-use crate::wire::ErrorOut;
+use crate::open_json::{self, End};
+use crate::wire::{ErrorOut, WarningOut};
 
 /// Most bytes of a message for programs, or of a usage text: a caller may well read standard error
 /// only when standard output has ended, so all of it must fit a pipe, even when every byte of it is
@@ -80,12 +81,17 @@ pub(crate) struct Output {
     color: ColorChoice,
     styled: Option<bool>,
     columns: Option<Option<usize>>,
+    /// End of the JSON that was printed last, withheld for the warnings to come.
+    end: Option<End>,
+    /// Warnings for programs that are not printed yet.
+    warnings: Vec<WarningOut>,
 }
 
 impl Output {
     pub(crate) fn new(json: bool, color: ColorChoice) -> Output {
         let out = BufWriter::with_capacity(32 << 10, io::stdout());
-        Output { json, out, color, styled: None, columns: None }
+        let warnings = Vec::new();
+        Output { json, out, color, styled: None, columns: None, end: None, warnings }
     }
 
     /// Prints JSON from here on.
@@ -117,9 +123,13 @@ impl Output {
         })
     }
 
-    /// Prints one JSON value and a newline.
+    /// Prints one JSON value and a newline. The end of an object is withheld: warnings may follow,
+    /// and it holds them.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        write_json(&mut self.out, value).map_err(|error| CliError::stdout(&error))
+        end_json(self)?;
+        let end = open_json::write(&mut self.out, value);
+        self.end = Some(end.map_err(|error| CliError::stdout(&error))?);
+        Ok(())
     }
 
     /// Prints text that may hold newlines.
@@ -198,12 +208,31 @@ impl Output {
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        end_json(self)?;
         self.out.write_all(bytes).map_err(|error| CliError::stdout(&error))
     }
 
-    /// Hands everything printed so far to the operating system.
+    /// Hands everything printed so far to the operating system; the last answer is whole.
     pub(crate) fn flush(&mut self) -> Result<()> {
+        end_json(self)?;
         self.out.flush().map_err(|error| CliError::stdout(&error))
+    }
+
+    /// Says what was lost, left out or done in a lesser way: to people on standard error, to
+    /// programs in the answer. The code is a stable name for it.
+    pub(crate) fn warn(&mut self, code: &'static str, message: &str) {
+        if self.json {
+            self.warnings.push(WarningOut { code, message: message.to_string() });
+        } else {
+            complain(&format!("warning: {}\n", escape::line(message)));
+        }
+    }
+
+    /// Ends the answer of a call that failed. Returns the warnings that no answer holds.
+    pub(crate) fn fail(&mut self) -> Vec<WarningOut> {
+        // The failure is what counts; that standard output is broken may well be it.
+        let _reported_already = self.flush();
+        std::mem::take(&mut self.warnings)
     }
 
     /// Prints something for people that is not the answer, to standard error.
@@ -222,6 +251,23 @@ impl Output {
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).ok()?;
         Some(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}
+
+/// Prints the end of the last JSON value, with the warnings so far.
+fn end_json(output: &mut Output) -> Result<()> {
+    let Some(end) = output.end.take() else { return Ok(()) };
+    let warnings =
+        if end.takes_fields() { std::mem::take(&mut output.warnings) } else { Vec::new() };
+    end.write(&mut output.out, &warnings).map_err(|error| CliError::stdout(&error))
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let left = self.fail();
+        if !left.is_empty() {
+            complain(&json_line(&json!({ "warnings": left })));
+        }
     }
 }
 

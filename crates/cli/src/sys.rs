@@ -1,7 +1,9 @@
 //! What must be asked of the operating system directly. The only module with `unsafe`.
 #![allow(unsafe_code)]
 
+use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// Makes a write beyond the file-size limit fail with an error instead of ending the process.
 pub(crate) fn ignore_file_size_signal() {
@@ -11,13 +13,17 @@ pub(crate) fn ignore_file_size_signal() {
 
 /// What is printed when a page of a mapped file can no longer be read.
 static LOST_PAGE: OnceLock<Vec<u8>> = OnceLock::new();
+/// What is printed instead since the call has committed something; null before.
+static LOST_PAGE_LATER: AtomicPtr<Vec<u8>> = AtomicPtr::new(ptr::null_mut());
 
 /// From now on a mapped page that can no longer be read ends the process with this message and
 /// exit code 2, not with a signal. Bytes are checked when they are first read, so this concerns
 /// only what is lost between that and a later read. The first message counts.
 pub(crate) fn on_lost_page(message: impl FnOnce() -> Vec<u8>) {
     extern "C" fn end(_signal: libc::c_int) {
-        let message = LOST_PAGE.get().map_or(&b""[..], Vec::as_slice);
+        // SAFETY: what the pointer is set to is never freed.
+        let later = unsafe { LOST_PAGE_LATER.load(Ordering::Acquire).as_ref() };
+        let message = later.or(LOST_PAGE.get()).map_or(&b""[..], Vec::as_slice);
         // SAFETY: both calls may be made in a signal handler, and the message is a live buffer that
         // was written before the handler was installed and never changes.
         unsafe {
@@ -30,6 +36,15 @@ pub(crate) fn on_lost_page(message: impl FnOnce() -> Vec<u8>) {
         // SAFETY: the handler calls only what a signal handler may call, and does not return.
         unsafe { libc::signal(libc::SIGBUS, handler as libc::sighandler_t) };
     }
+}
+
+/// Has another message than that of [`on_lost_page`] printed from now on, or that one again. Where
+/// lost pages end nothing, this does nothing. The message is never freed: it is small, and there is
+/// one for each call that commits.
+pub(crate) fn on_lost_page_later(message: Option<impl FnOnce() -> Vec<u8>>) {
+    let message = message.filter(|_| LOST_PAGE.get().is_some());
+    let message = message.map_or(ptr::null_mut(), |message| Box::into_raw(Box::new(message())));
+    LOST_PAGE_LATER.store(message, Ordering::Release);
 }
 
 /// The machine's name, `unknown` when it has none.

@@ -20,7 +20,7 @@ use super::text::standard_input;
 use super::turn::Turn;
 use crate::app::App;
 use crate::args::{self, EmbedWhen};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result, after};
 use crate::json_input::{self, Fault};
 use crate::lines::{Piece, Pieces, located};
 use crate::progress::Progress;
@@ -121,6 +121,23 @@ fn parse(defaults: &Defaults, piece: &Piece<'_>, seen: u64) -> Result<NewRecord>
     Ok(record)
 }
 
+impl Answer {
+    /// What was committed; nothing when all of it was there already.
+    pub(super) fn done(&self) -> Option<Done> {
+        match self {
+            Answer::One(put) => Some(Done::put(put)),
+            Answer::Many(tally) => many_done(tally),
+        }
+    }
+}
+
+/// That many records were committed.
+pub(super) fn many_done(tally: &Tally) -> Option<Done> {
+    let last = tally.last_sequence;
+    let what = format!("stored {}, up to #{last}", counted(tally.record_count, "record"));
+    (tally.commit_count > 0).then(|| Done::new(what).field("sequence", last))
+}
+
 /// A bulk put under way.
 pub(super) struct Bulk<'a> {
     app: &'a mut App,
@@ -135,6 +152,8 @@ pub(super) struct Bulk<'a> {
     batch_bytes: usize,
     /// Line that the batch begins on: where to go on when it is lost.
     batch_line: u64,
+    /// Line after the newest record of the batch.
+    next_line: u64,
     tally: Tally,
     first: Option<Put>,
     /// Vectors that were made ahead, when everything fitted one small commit.
@@ -162,6 +181,7 @@ impl<'a> Bulk<'a> {
             batch: Vec::new(),
             batch_bytes: 0,
             batch_line: 1,
+            next_line: 1,
             tally: Tally::default(),
             first: None,
             ahead: None,
@@ -197,6 +217,7 @@ impl<'a> Bulk<'a> {
                 if self.batch.is_empty() {
                     self.batch_line = line;
                 }
+                self.next_line = line + 1;
                 self.batch_bytes += bytes;
                 self.batch.push(record);
                 if self.batch.len() >= self.batch_records_max {
@@ -244,16 +265,22 @@ impl<'a> Bulk<'a> {
     fn stored_batch(&mut self, puts: Vec<Put>) -> Result<()> {
         self.tally.count(&puts);
         self.progress.set(self.tally.record_count, None);
+        // Whoever goes on must not store these again.
+        self.batch_line = self.next_line;
         if self.each {
-            puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
-            // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is
-            // full.
-            self.app.out.flush()?;
+            self.tell_each(&puts).map_err(|error| after(many_done(&self.tally), error))?;
         }
         if self.first.is_none() {
             self.first = puts.into_iter().next();
         }
         Ok(())
+    }
+
+    fn tell_each(&mut self, puts: &[Put]) -> Result<()> {
+        puts.iter().try_for_each(|put| tell_one(&mut self.app.out, put))?;
+        // Whoever feeds the pipe learns of each commit when it is durable, not when a buffer is
+        // full.
+        self.app.out.flush()
     }
 
     fn system_lines(&self) -> u64 {
@@ -276,7 +303,10 @@ impl<'a> Bulk<'a> {
         drop(progress);
         if passed_over > 0 {
             let lines = counted(passed_over, "line");
-            app.out.note(&format!("skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"));
+            let message = format!(
+                "skipped {lines} of aliases, checkpoints and events: only their own capsule can hold them"
+            );
+            app.out.warn("lines_skipped", &message);
         }
         match first {
             Some(put) if tally.record_count == 1 && !each && passed_over == 0 => Answer::One(put),

@@ -8,9 +8,9 @@ use kapsa_memory::request::{
 };
 use kapsa_memory::{Coverage, Reader, check};
 
-use crate::app::{self, App, Status};
+use crate::app::{self, App, Status, did};
 use crate::args;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::moment::readable;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -192,6 +192,7 @@ pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
         progress.set(done, total)
     })?;
     drop(progress);
+    did(app, Done::new(format!("salvaged {}", counted(report.records, "record"))));
     if app.out.is_json() {
         app.out.json(&SalvageOut::of(&path, &args.to, &report))?;
     } else {
@@ -245,6 +246,7 @@ pub(crate) fn compact(app: &mut App) -> Result<()> {
 }
 
 fn maintained(app: &mut App, path: &Path, report: &MaintenanceReport) -> Result<()> {
+    did(app, Done::new(format!("rewrote {}", path.display())));
     if app.out.is_json() {
         return app.out.json(&MaintenanceOut::of(path, report));
     }
@@ -269,6 +271,7 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         return Ok(());
     }
     let revisions = kapsa_memory::purge(&mut app.owner_writer(&path, None)?, &uri)?;
+    did(app, Done::new(format!("marked {} for erasure", counted(revisions, "revision"))));
     if app.out.is_json() {
         return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }

@@ -4,9 +4,9 @@ use kapsa_memory::Reader;
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::request::{Filter, TimelineRequest};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::ClearanceVerb;
-use crate::error::Result;
+use crate::error::{Done, Result};
 use crate::escape;
 use crate::wire;
 use crate::wire::access::{ClearanceOut, ClearancesOut};
@@ -21,7 +21,8 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
         ClearanceVerb::Set { name: principal, domains } => {
             let profile = ClearanceProfile { principal, domains: domains.into_iter().collect() };
             // Policies hold on main, whatever branch is worked on.
-            app.keeper(&path)?.put(profile.record()?)?;
+            let put = app.keeper(&path)?.put(profile.record()?)?;
+            did(app, Done::put(&put));
             tell(app, &[profile])
         }
         ClearanceVerb::Show { name: principal } => {
@@ -47,7 +48,8 @@ pub(crate) fn run(app: &mut App, verb: ClearanceVerb) -> Result<()> {
             // A profile without a domain, not none: that would leave it to what kapsa.toml
             // declares.
             let nothing = ClearanceProfile::new(principal);
-            app.keeper(&path)?.put(nothing.record()?)?;
+            let put = app.keeper(&path)?.put(nothing.record()?)?;
+            did(app, Done::put(&put));
             tell(app, &[nothing])
         }
     }

@@ -13,9 +13,10 @@ use kapsa_memory::document;
 use kapsa_memory::put_source;
 
 use crate::app::App;
+use crate::commands::bulk::many_done;
 use crate::commands::put::{Answer, Defaults, tell_one};
 use crate::commands::turn::Turn;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, after};
 use crate::progress::Progress;
 use crate::wire::Tally;
 
@@ -77,7 +78,9 @@ pub(crate) fn put(
         tally.source_count = tally.source_count.map(|count| count + 1);
         progress.set(at as u64 + 1, Some(documents.len() as u64));
         if each {
-            puts().try_for_each(|put| tell_one(&mut app.out, put))?;
+            puts()
+                .try_for_each(|put| tell_one(&mut app.out, put))
+                .map_err(|error| after(many_done(&tally), error))?;
         }
     }
     drop(progress);
@@ -89,7 +92,7 @@ fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result
         Ok(text) => Ok(Some(text)),
         Err(error) if document.named => Err(error),
         Err(error) => {
-            app.out.note(&format!("skipped: {}", error.message));
+            app.out.warn("file_skipped", &format!("skipped: {}", error.message));
             tally.skipped = tally.skipped.map(|count| count + 1);
             Ok(None)
         }

@@ -4,15 +4,16 @@ use std::fs;
 use std::ops::Range;
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
+use kapsa_memory::request::Put;
 use kapsa_memory::{
     EmbedReport, EmbedRequest, FileSystem, NewRecord, NewVectors, Reader, SMALL_PUT_RECORDS_MAX,
     UnlockedWriter, embed as embed_records, is_small_put, left_without_vectors, stats,
 };
 use kapsa_model::Embedder;
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{self, EmbedWhen, ModelVerb};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::models::{self, Added};
 use crate::moment;
@@ -47,6 +48,12 @@ fn run(app: &App, embedder: &dyn Embedder, request: &EmbedRequest) -> Result<Emb
 fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<()> {
     let model = &embedder.model().name;
     let EmbedReport { records, vectors, reused, missing, in_force } = *report;
+    let what = format!("stored {}", counted(vectors, "vector"));
+    did(app, (vectors > 0).then(|| Done::new(what)));
+    if !in_force {
+        let message = "searches use the old model until every record is done; run the same command to continue";
+        app.out.warn("old_model_in_use", message);
+    }
     if app.out.is_json() {
         return app.out.json(&EmbeddedOut::of(model, report));
     }
@@ -56,11 +63,7 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
         "{} checked, {of} by {} ({reused} reused){left}",
         counted(records, "record"),
         escape::line(model)
-    ))?;
-    if !in_force {
-        app.out.note("searches use the old model until every record is done; run the same command to continue");
-    }
-    Ok(())
+    ))
 }
 
 /// The vectors of records that are about to be put: made before the lock is taken, so that nobody
@@ -73,7 +76,8 @@ pub(crate) struct Ahead {
 enum AheadState {
     /// Made, or to be made later as was asked for.
     Settled,
-    TooMany,
+    /// Too many, or made for a capsule that others have changed since.
+    LeftForLater,
     Failed(CliError),
 }
 
@@ -87,7 +91,7 @@ impl Ahead {
         let (vectors, state) = match when {
             Some(EmbedWhen::Later) => (None, AheadState::Settled),
             None if !is_small_put(records.iter().map(|record| record.text.as_str())) => {
-                (None, AheadState::TooMany)
+                (None, AheadState::LeftForLater)
             }
             None | Some(EmbedWhen::Now) => match ahead(capsule, records) {
                 Ok(vectors) => (Some(vectors), AheadState::Settled),
@@ -102,12 +106,20 @@ impl Ahead {
         self.vectors.take()
     }
 
+    /// Notes whether they could be published: somebody may have changed the capsule meanwhile.
+    pub(crate) fn placed(&mut self, (puts, is_placed): (Vec<Put>, bool)) -> Vec<Put> {
+        if !is_placed {
+            self.state = AheadState::LeftForLater;
+        }
+        puts
+    }
+
     /// Says what the records lack, now that they are stored. Returns what failed, for programs.
     pub(crate) fn report(self, app: &mut App) -> Option<String> {
         match self.state {
             AheadState::Settled => None,
-            AheadState::TooMany => {
-                app.out.note(WORDS_ONLY);
+            AheadState::LeftForLater => {
+                app.out.warn("vectors_later", WORDS_ONLY);
                 None
             }
             AheadState::Failed(error) => Some(without_vectors(app, &error)),
@@ -124,7 +136,7 @@ fn ahead(capsule: &UnlockedWriter, records: &[NewRecord]) -> Result<NewVectors> 
 const WORDS_ONLY: &str = "stored without vectors: only words find them until `kapsa embed` runs (--embed now does it at once)";
 
 fn without_vectors(app: &mut App, error: &CliError) -> String {
-    app.out.note(&format!("stored, without vectors: {}", escape::line(&error.message)));
+    app.out.warn("vectors_failed", &format!("stored, without vectors: {}", error.message));
     format!("failed: {}", error.message)
 }
 
@@ -147,6 +159,14 @@ impl New {
         Ok(New { when, before, last: None, with_left: false })
     }
 
+    /// As [`New::end`], of a put that went on although it could not be seen what was there before.
+    pub(crate) fn end_of(begun: Result<New>, app: &mut App) -> Option<String> {
+        match begun {
+            Ok(new) => new.end(app),
+            Err(error) => Some(without_vectors(app, &error)),
+        }
+    }
+
     /// Of a put that was done already: it wrote the records from `first` on.
     pub(crate) fn since(when: Option<EmbedWhen>, first: u64) -> New {
         New { when, before: first.saturating_sub(1), last: None, with_left: false }
@@ -164,8 +184,7 @@ impl New {
     }
 
     /// After it: the new records get vectors, if they are few or it is wanted. What they were put
-    /// for is done; nothing here undoes it. Returns what failed, for programs; people are told
-    /// here.
+    /// for is done; nothing here undoes it. Returns what failed, for a field of the answer.
     pub(crate) fn end(self, app: &mut App) -> Option<String> {
         if self.when == Some(EmbedWhen::Later) {
             return None;
@@ -190,7 +209,7 @@ impl New {
             return Ok(());
         }
         if self.when.is_none() && !are_few(&reader, new.clone())? {
-            app.out.note(WORDS_ONLY);
+            app.out.warn("vectors_later", WORDS_ONLY);
             return Ok(());
         }
         new.start = self.left_before(&reader, new.clone())?;
@@ -236,6 +255,7 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
                 CliError::user("invalid_model", error.message).hint(hint)
             })?;
             let listed = add(bytes)?;
+            did(app, Done::new(format!("added {}", listed.name)));
             show(app, &[listed])
         }
         ModelVerb::Info { name } => info(app, name.as_deref()),
@@ -249,6 +269,7 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
                     .hint("kapsa model list shows the added models"));
             };
             fs::remove_file(&path).map_err(|error| CliError::io("remove the model", &error))?;
+            did(app, Done::new(format!("removed {name}")));
             match fs::remove_file(path.with_extension("name")) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(CliError::io("remove the model's name", &error));
@@ -346,7 +367,14 @@ fn list(app: &mut App) -> Result<()> {
     }];
     for added in models::added()? {
         let bytes = fs::read(&added.path).map_err(|error| CliError::io("read a model", &error))?;
-        let Ok(embedder) = LocalEmbedder::from_bytes(bytes.into()) else { continue };
+        let embedder = match LocalEmbedder::from_bytes(bytes.into()) {
+            Ok(embedder) => embedder,
+            Err(error) => {
+                let message = format!("skipped the model {}: {}", added.name, error.message);
+                app.out.warn("model_skipped", &message);
+                continue;
+            }
+        };
         let dimension = embedder.model().dimension;
         all.push(ModelOut {
             name: format!("local:{}", added.name),

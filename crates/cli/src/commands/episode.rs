@@ -2,11 +2,11 @@
 
 use kapsa_agents::{AgentMemory, Episode, EpisodeQuery, WorkspaceMemory, fresh_id};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{EpisodeAdd, EpisodeList, EpisodeVerb, Level, Owner};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::moment::{self, readable};
 use crate::wire::agent::{EpisodeOut, EpisodesOut};
@@ -73,6 +73,8 @@ fn add(app: &mut App, args: EpisodeAdd) -> Result<()> {
         ..known
     };
     memory.record_episode(episode.clone())?;
+    let id = episode.id.as_str();
+    did(app, Done::new(format!("stored episode {id}")).field("id", id));
     let embedding = new.end(app);
     if app.out.is_json() {
         return app.out.json(&EpisodeOut::from(&episode).stored(embedding));

@@ -2,9 +2,9 @@
 
 use kapsa_memory::{Event, EventRequest, EventType, NewEvent, checkpoint, event};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{Emit, EventsArgs};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result, after};
 use crate::escape;
 use crate::moment::readable;
 use crate::output::{self, ErrorStyle};
@@ -79,7 +79,7 @@ pub(crate) fn emit(app: &mut App, args: Emit) -> Result<()> {
         (args.best_effort, if app.out.is_json() { ErrorStyle::Json } else { ErrorStyle::People });
     match try_emit(app, args) {
         Err(error) if best_effort => {
-            output::error(&error, style);
+            output::error(&after(app.done.take(), error), style);
             Ok(())
         }
         ended => ended,
@@ -99,6 +99,8 @@ fn try_emit(app: &mut App, args: Emit) -> Result<()> {
     };
     let events = event::emit(&mut app.owner_writer(&path, Some(&event.run))?, vec![event])?;
     for event in &events {
+        let sequence = event.sequence;
+        did(app, Done::new(format!("stored as #{sequence}")).field("sequence", sequence));
         if app.out.is_json() {
             app.out.json(&EventOut::from(event))?;
         } else {

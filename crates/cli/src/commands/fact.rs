@@ -6,11 +6,11 @@ use kapsa_agents::{
 };
 use kapsa_memory::access::Classification;
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::moment::{self, readable};
 use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
@@ -37,6 +37,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let tags = if args.tags.is_empty() { old.tags } else { args.tags };
             let (told, _) = told(app, args.id, &args.text, &args.value)?;
             let fact = workspace(app)?.supersede(&args.old, Fact { tags, ..told })?;
+            stored(app, &[&fact]);
             let embedding = new.end(app);
             let (verdict, reason) = ("supersedes", "as requested");
             answer(
@@ -55,6 +56,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
         FactVerb::Contest(args) => {
             let new = New::begin(app, None)?;
             let pair = workspace(app)?.contest(&args.id, &args.other)?;
+            stored(app, &pair.each_ref());
             new.end(app);
             tell_all(app, &pair)
         }
@@ -62,10 +64,17 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             let resolution = if args.all_hold { Resolution::AllHold } else { Resolution::Holds };
             let new = New::begin(app, None)?;
             let changed = workspace(app)?.resolve(&args.id, resolution)?;
+            stored(app, &changed.iter().collect::<Vec<_>>());
             new.end(app);
             tell_all(app, &changed)
         }
     }
+}
+
+/// Notes that facts were stored: the first is what the call is about.
+fn stored(app: &mut App, facts: &[&Fact]) {
+    let Some(first) = facts.first() else { return };
+    did(app, Done::new(format!("stored fact {}", first.id)).field("id", first.id.as_str()));
 }
 
 /// The id of the one fact that a call is about.
@@ -127,7 +136,8 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         && args.named.is_empty()
         && fact.named.is_empty()
     {
-        app.out.note("restricted to nobody: name who may read it with --named");
+        let message = "restricted to nobody: name who may read it with --named";
+        app.out.warn("restricted_to_nobody", message);
     }
     let fact = Fact {
         entity: args.about.entity.unwrap_or(fact.entity),
@@ -144,6 +154,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         Compare::Wide => Preset::WIDE,
         Compare::None => {
             workspace(app)?.store_fact(&fact)?;
+            stored(app, &[&fact]);
             let embedding = new.end(app);
             let (verdict, reason) = ("stored", "it was not compared with anything");
             return answer(
@@ -161,6 +172,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         }
     };
     let remembered = workspace(app)?.with_preset(preset).remember(fact)?;
+    stored(app, &[&remembered.fact]);
     let embedding = new.end(app);
     let mut told = RememberedOut::of(&remembered.comparison, &remembered.fact, embedding);
     if is_known && remembered.comparison.verdict == Verdict::New {

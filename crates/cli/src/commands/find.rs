@@ -10,7 +10,7 @@ use crate::args::{Filters, Find, Group, SearchBy};
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
-use crate::{escape, models, moment};
+use crate::{models, moment};
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
@@ -42,9 +42,16 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let found = search(app, &reader, &request)?;
     let explain = ranking.mode == SearchBy::Explain;
     if app.out.is_json() {
-        return app.out.json(&FoundOut::of(&request.query, request.k, &found, args.full, explain));
+        app.out.json(&FoundOut::of(&request.query, request.k, &found, args.full, explain))?;
+    } else {
+        show(app, &reader, &found, explain)?;
     }
-    show(app, &reader, &found, explain)
+    if found.means.model.is_some() && found.means.missing > 0 {
+        let missing = counted(found.means.missing, "record");
+        let hint = "without vectors can be found by words only; run `kapsa embed`";
+        app.out.warn("vectors_missing", &format!("{missing} {hint}"));
+    }
+    Ok(())
 }
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says
@@ -54,7 +61,8 @@ fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Fo
         // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
             let found = reader.find_with(request, None)?;
-            app.out.note(&format!("searched by words only: {}", escape::line(&error.message)));
+            let why = format!("searched by words only: {}", error.message);
+            app.out.warn("searched_by_words", &why);
             Ok(found)
         }
         found => found,
@@ -130,12 +138,6 @@ fn show(app: &mut App, reader: &AnyReader, found: &Found, explain: bool) -> Resu
         if explain {
             render::why(&mut app.out, hit)?;
         }
-    }
-    if found.means.model.is_some() && found.means.missing > 0 {
-        let missing = counted(found.means.missing, "record");
-        app.out.note(&format!(
-            "{missing} without vectors can be found by words only; run `kapsa embed`"
-        ));
     }
     Ok(())
 }

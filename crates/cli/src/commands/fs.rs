@@ -10,12 +10,12 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::episode::{agent, memory, writing_agent};
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{FsOf, FsVerb, FsWrite, Level};
 use crate::commands::embed::New;
 use crate::commands::run::text_of;
 use crate::commands::text::plain_text;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::render::{counted, shortened};
 use crate::role_config::Declared;
@@ -270,6 +270,7 @@ fn write(app: &mut App, args: &FsWrite) -> Result<()> {
         text.trim_end_matches(['\r', '\n']),
         &details,
     ))?;
+    did(app, Done::new(format!("stored {}", written.path)).field("path", written.path.as_str()));
     let embedding = new.end(app);
     session.end(app, WrittenOut::of(&written, embedding), |app| {
         app.out.strong(&escape::line(&written.path))?;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use kapsa_memory::request::Level;
 use kapsa_memory::{CapsuleError, Created, Error, check};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{Create, Init};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::wire::{Made, show};
 use crate::{git_exclude, locate};
 
@@ -24,6 +24,7 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
     let created = kapsa_memory::create(&path, &app.write_options(None))?;
     let made = match created {
         Created::New => {
+            did(app, Done::new(format!("created {}", path.display())));
             exclude(app, &path);
             Made {
                 created: true,
@@ -42,6 +43,7 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
 pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
     let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
         Created::New => {
+            did(app, Done::new(format!("created {}", args.path.display())));
             exclude(app, &args.path);
             Made {
                 created: true,
@@ -63,7 +65,8 @@ fn exclude(app: &mut App, path: &Path) {
         return;
     }
     if let Err(error) = git_exclude::exclude_beside(path) {
-        app.out.note(&format!("git may list {}.lock as untracked: {error}", path.display()));
+        let message = format!("git may list {}.lock as untracked: {error}", path.display());
+        app.out.warn("git_may_list", &message);
     }
 }
 

@@ -8,13 +8,14 @@ use kapsa_memory::access::Classification;
 use kapsa_model::block_on;
 
 use super::episode::{agent, memory, writing_agent};
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{InsightAdd, InsightList, InsightVerb, Level, OneInsight, Publish};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::moment;
+use crate::render::counted;
 use crate::wire::agent::{FactsOut, InsightOut, InsightsOut, ReflectedOut};
 
 /// `kapsa insight`.
@@ -31,9 +32,10 @@ pub(crate) fn run(app: &mut App, verb: InsightVerb) -> Result<()> {
                 .get(&published)?
                 .is_some_and(|fact| fact.superseded_by.is_none())
             {
-                app.out.note(&format!(
+                let message = format!(
                     "its published fact remains; kapsa forget fact/{published} withdraws it"
-                ));
+                );
+                app.out.warn("published_fact_remains", &message);
             }
             Ok(())
         }
@@ -60,8 +62,14 @@ fn change(
     let agent = writing_agent(app, &args.owner)?;
     let new = New::begin(app, None)?;
     let insight = change(&memory(app, &agent, None)?)?.ok_or_else(|| missing(&agent, &args.id))?;
+    stored(app, &insight);
     let embedding = new.end(app);
     tell(app, &insight, embedding)
+}
+
+fn stored(app: &mut App, insight: &Insight) {
+    let id = insight.id.as_str();
+    did(app, Done::new(format!("stored insight {id}")).field("id", id));
 }
 
 fn tell(app: &mut App, insight: &Insight, embedding: Option<String>) -> Result<()> {
@@ -112,6 +120,7 @@ fn add(app: &mut App, args: InsightAdd) -> Result<()> {
         ..known
     };
     memory.store_insight(insight.clone())?;
+    stored(app, &insight);
     let embedding = new.end(app);
     tell(app, &insight, embedding)
 }
@@ -186,6 +195,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
             ReflectError::Store(error) => CliError::from(error),
             ReflectError::Model(error) => CliError::system("model", error.to_string()),
         })?;
+    learned_done(app, &learned);
     new.end(app);
     if app.out.is_json() {
         return app.out.json(&ReflectedOut::of(agent, &learned));
@@ -195,6 +205,19 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
         &learned,
         "nothing new: an insight needs the same result of the same action three times",
     )
+}
+
+/// Notes that what was learned is stored.
+pub(super) fn learned_done(app: &mut App, learned: &Reflection) {
+    let count = (learned.new.len() + learned.strengthened.len()) as u64;
+    let what = format!("stored {}", counted(count, "insight"));
+    did(app, (count > 0).then(|| Done::new(what)));
+}
+
+/// Notes that facts were published.
+pub(super) fn published_done(app: &mut App, published: &[Fact]) {
+    let what = format!("published {}", counted(published.len() as u64, "fact"));
+    did(app, (!published.is_empty()).then(|| Done::new(what)));
 }
 
 /// Tells people what was learned, or that it was nothing.
@@ -227,6 +250,7 @@ fn publish(app: &mut App, args: Publish) -> Result<()> {
     };
     let new = New::begin(app, None)?;
     let published = memory.publish(&chosen, args.classification.map(Level::into))?;
+    published_done(app, &published);
     new.end(app);
     tell_published(app, &published)
 }
@@ -253,7 +277,7 @@ fn line(app: &mut App, insight: &Insight) -> Result<()> {
     let mut parts = vec![format!(
         "{:.1}, seen {}",
         insight.confidence,
-        crate::render::counted(insight.evidence_count, "time")
+        counted(insight.evidence_count, "time")
     )];
     parts.extend(
         [&insight.entity, &insight.domain].into_iter().filter(|name| !name.is_empty()).cloned(),

@@ -11,10 +11,10 @@ use kapsa_memory::{Filter, PolicySnapshot, REPLAY_STATEMENT, Reader, Replayed, g
 use serde_json::{Map, Value};
 
 use super::events::{event_type, line as event_line};
-use super::{put, versions};
-use crate::app::{self, App, Status};
+use super::{records, versions};
+use crate::app::{self, App, Status, did};
 use crate::args::{EdgeDirection, From, GraphVerb, PolicyVerb, ReplayVerb};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::json_input;
 use crate::moment::{self, rfc3339};
@@ -67,6 +67,9 @@ pub(crate) fn policy(app: &mut App, verb: PolicyVerb) -> Result<()> {
                 &rfc3339(moment::now()),
             )?;
             let policy = &captured.policy;
+            let sequence = policy.record.sequence;
+            let what = format!("captured policy {}", policy.id);
+            did(app, captured.changed.then(|| Done::new(what).field("sequence", sequence)));
             if app.out.is_json() {
                 return app.out.json(&CapturedOut::from(&captured));
             }
@@ -160,7 +163,7 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                 &facts,
                 &provenance(from),
             )?;
-            put::tell_one(&mut app.out, &put)
+            records::wrote(app, &put)
         }
         GraphVerb::AddEdge { edge_type, start, end, weight, from } => {
             let (start, end) = (logical(&start)?, logical(&end)?);
@@ -172,7 +175,7 @@ pub(crate) fn graph(app: &mut App, verb: GraphVerb) -> Result<()> {
                 weight,
                 &provenance(from),
             )?;
-            put::tell_one(&mut app.out, &put)
+            records::wrote(app, &put)
         }
         GraphVerb::Query { uri, direction, depth, of_type, limit, when } => {
             let reader = app.owner_reader_when(&when)?;

@@ -12,16 +12,16 @@ use std::path::Path;
 
 use kapsa_memory::merge::{MergeItem, MergeOutcome};
 use kapsa_memory::{
-    Choice, MergePlan, MergeRequest, MergeResult, Mode, Record, Ruling, Selector, Uri, branch,
-    merge,
+    Choice, MergePlan, MergeRequest, MergeResult, Merged, Mode, Record, Ruling, Selector, Uri,
+    branch, merge,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{Merge, MergeMode};
 use crate::commands::embed::New;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::out_file::OutFile;
 use crate::output::ErrorStyle;
@@ -59,6 +59,7 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
         let result = merge::merge(&mut app.keeper(&path)?, &request)?;
         let plan = match result {
             MergeResult::Done(merged) => {
+                did(app, done(&merged));
                 new.with_left().end(app);
                 if app.out.is_json() {
                     return app.out.json(&MergeOut::done(&merged));
@@ -78,6 +79,12 @@ pub(crate) fn run(app: &mut App, args: &Merge) -> Result<()> {
             return refuse(app, &plan);
         }
     }
+}
+
+fn done(merged: &Merged) -> Done {
+    let (from, to) = (&merged.plan.from, &merged.plan.to);
+    let what = format!("{from} was merged into {to} as #{}", merged.sequence);
+    Done::new(what).field("sequence", merged.sequence).field("branch", to.as_str())
 }
 
 fn from_flags(app: &App, args: &Merge) -> Result<MergeRequest> {

@@ -14,7 +14,7 @@ use kapsa_memory::{NewRecord, Uri};
 
 use super::bulk::Bulk;
 use super::text::plain_text;
-use crate::app::{self, App};
+use crate::app::{self, App, did};
 use crate::args::{self, EmbedWhen, Fields};
 use crate::commands::documents;
 use crate::commands::embed::{Ahead, New};
@@ -26,6 +26,7 @@ use crate::wire::{PutOut, Tally};
 /// `kapsa put`.
 pub(crate) fn run(app: &mut App, args: args::Put) -> Result<()> {
     let Stored { answer, embedding } = put(app, args)?;
+    did(app, answer.done());
     answer.tell(&mut app.out, embedding)
 }
 
@@ -65,9 +66,7 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
         defaults.expect_many("documents")?;
         let new = New::begin(app, when);
         let answer = documents::put(app, &defaults, &args.sources, args.plain, args.each)?;
-        // What kept us from looking at the capsule before kept the put from its end as well.
-        let embedding = new?.end(app);
-        return Ok(Stored { answer, embedding });
+        return Ok(Stored { answer, embedding: New::end_of(new, app) });
     }
     if args.sources.is_empty() && io::stdin().is_terminal() {
         return Err(CliError::usage("nothing to put").hint(
@@ -106,7 +105,7 @@ pub(super) fn put_small(
     let mut ahead = Ahead::make(when, &capsule, &records);
     let mut writer = app.lock(capsule, path)?;
     let puts = match ahead.take() {
-        Some(vectors) => writer.put_embedded(records, vectors)?,
+        Some(vectors) => ahead.placed(writer.put_embedded(records, vectors)?),
         None => writer.put_many(records)?,
     };
     Ok((puts, ahead))

@@ -1,12 +1,12 @@
 //! `get`, `timeline`, `history` and `forget`: records by name and by time.
 
-use kapsa_memory::request::TimelineRequest;
+use kapsa_memory::request::{Put, TimelineRequest};
 use kapsa_memory::{Record, Uri};
 
-use crate::app::{self, AnyReader, App};
+use crate::app::{self, AnyReader, App, did};
 use crate::args::{Get, OneUri, Timeline};
 use crate::commands::{find, put};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::render;
 use crate::wire::record::HistoryOut;
 use crate::wire::{RecordOut, Records};
@@ -117,10 +117,16 @@ fn list(app: &mut App, records: &[Record]) -> Result<()> {
     records.iter().try_for_each(|record| render::list_line(&mut app.out, record, width))
 }
 
+/// Notes and prints what happened to the one record of a call.
+pub(super) fn wrote(app: &mut App, put: &Put) -> Result<()> {
+    did(app, Done::put(put));
+    put::tell_one(&mut app.out, put)
+}
+
 /// `kapsa forget`.
 pub(crate) fn forget(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
     let path = app.capsule()?;
     let put = app.writer(&path, None)?.forget(&uri)?;
-    put::tell_one(&mut app.out, &put)
+    wrote(app, &put)
 }

@@ -11,15 +11,16 @@ use kapsa_roles::{
     StepCause, memory_tools,
 };
 
-use super::insight::{tell_learned, tell_published};
-use crate::app::{App, Status};
+use super::insight::{learned_done, published_done, tell_learned, tell_published};
+use crate::app::{App, Status, did};
 use crate::args::{Asking, RoleRespond, RoleRun, RoleVerb};
 use crate::commands::embed::New;
 use crate::commands::text::plain_text;
 use crate::config_file::read_text;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::language_models::{self, Choice};
 use crate::out_file::OutFile;
+use crate::render::counted;
 use crate::role_config::Declared;
 use crate::wire::agent::ReflectedOut;
 use crate::wire::role::{AnsweredOut, PermissionOut, RanOut, RoleOut, RolesOut};
@@ -63,9 +64,10 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
         RoleVerb::Reflect(args) => {
             let acting = Acting::begin(app, declared, &args.role.id, &args.asking)?;
             let learned = block_on(acting.role()?.reflect()).map_err(failed)?;
+            learned_done(app, &learned);
             acting.end(app);
             if let Some(problem) = &learned.problem {
-                app.out.note(&format!("learned nothing: {problem}"));
+                app.out.warn("learned_nothing", &format!("learned nothing: {problem}"));
             }
             if app.out.is_json() {
                 return app.out.json(&ReflectedOut::of(&args.role.id, &learned));
@@ -76,6 +78,7 @@ fn act(app: &mut App, declared: &Declared, verb: RoleVerb) -> Result<()> {
             let asking = Asking { model: None, embed: args.embed };
             let acting = Acting::begin(app, declared, &args.role.id, &asking)?;
             let published = acting.memory.publish_to_workspace(args.min_confidence)?;
+            published_done(app, &published);
             acting.end(app);
             tell_published(app, &published)
         }
@@ -271,12 +274,20 @@ fn run_nodes(app: &mut App, declared: &Declared, args: &RoleRun) -> Result<()> {
         Ok(runs) => (runs, None),
         Err(ChainError { done, error }) => (done, Some(failed(error))),
     };
+    if broken.is_none() && runs.iter().any(|run| run.episode.is_some()) {
+        did(
+            app,
+            Done::new(format!("{} ran and were recorded", counted(runs.len() as u64, "node"))),
+        );
+    }
     if app.out.is_json() && broken.is_none() {
         let costs: Vec<Option<f64>> = runs.iter().map(|run| acting.cost(run.usage)).collect();
         app.out.json(&RanOut::of(id, &target.operator, &runs, &costs, &state))?;
     }
     runs.iter().try_for_each(|run| told(app, &acting, run))?;
-    app.out.flush()?;
+    if !app.out.is_json() {
+        app.out.flush()?;
+    }
     acting.end(app);
     match broken {
         Some(error) => {
@@ -296,21 +307,25 @@ fn pretty(state: &State) -> Result<Vec<u8>> {
 
 /// What a node answered, and what it took.
 fn told(app: &mut App, acting: &Acting, run: &NodeRun) -> Result<()> {
+    lacking(app, run);
     if app.out.is_json() {
         return Ok(());
     }
     let output = run.output.as_str().map_or_else(|| run.output.to_string(), str::to_string);
     app.out.strong(&escape::line(&run.node))?;
     app.out.line(&format!(": {}", escape::body(&output)))?;
+    took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())
+}
+
+/// Says what a run of a node lacks.
+fn lacking(app: &mut App, run: &NodeRun) {
     if !run.answered {
-        app.out.note(&format!(
-            "no final answer after {}: this is its last one",
-            render::counted(run.steps.into(), "step")
-        ));
+        let steps = counted(run.steps.into(), "step");
+        let message =
+            format!("{} gave no final answer after {steps}: this is its last one", run.node);
+        app.out.warn("no_final_answer", &message);
     }
-    took(app, run.usage, run.duration_ms, acting.cost(run.usage), run.episode.as_deref())?;
     unrecorded(app, run.unrecorded.as_ref());
-    Ok(())
 }
 
 /// `  10 tokens in, 20 out; 40 ms; cost 0.0003; episode ep_1f0c`.
@@ -333,7 +348,7 @@ fn took(
 
 fn unrecorded(app: &mut App, error: Option<&kapsa_memory::Error>) {
     if let Some(error) = error {
-        app.out.note(&format!("warning: the episode was not recorded: {error}"));
+        app.out.warn("episode_not_recorded", &format!("the episode was not recorded: {error}"));
     }
 }
 
@@ -341,14 +356,19 @@ fn respond(app: &mut App, declared: &Declared, args: &RoleRespond) -> Result<()>
     let acting = Acting::begin(app, declared, &args.role.id, &args.asking)?;
     let said = block_on(acting.role()?.respond(&args.message.join(" "))).map_err(failed)?;
     let cost = acting.cost(said.usage);
+    did(
+        app,
+        said.episode
+            .as_ref()
+            .map(|id| Done::new(format!("stored episode {id}")).field("id", id.as_str())),
+    );
     acting.end(app);
+    unrecorded(app, said.unrecorded.as_ref());
     if app.out.is_json() {
         return app.out.json(&AnsweredOut::of(&args.role.id, &said, cost));
     }
     app.out.line(&said.text)?;
-    took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())?;
-    unrecorded(app, said.unrecorded.as_ref());
-    Ok(())
+    took(app, said.usage, said.duration_ms, cost, said.episode.as_deref())
 }
 
 /// The object in a file, or on standard input for `-`.

@@ -22,7 +22,7 @@ use kapsa_runs::{
 };
 use serde_json::json;
 
-use crate::app::{App, Status};
+use crate::app::{App, Status, did};
 use crate::args::{
     self, ContextFormat, Named, RunContext, RunFinish, RunMerge, RunPlace, RunRecord, RunStart,
     RunTaskStart, RunTaskVerb, RunVerb, WhichRun,
@@ -31,7 +31,7 @@ use crate::commands::embed::New;
 use crate::commands::init;
 use crate::commands::text::plain_text;
 use crate::commands::text::utf8;
-use crate::error::{CliError, Kind, Result};
+use crate::error::{CliError, Done, Kind, Result, after};
 use crate::output::{self, ErrorStyle};
 use crate::render::counted;
 use crate::run_config::{self, Setup, layout_name, mode_name};
@@ -163,7 +163,7 @@ fn step(
             true => {
                 let done = step(app, &runs);
                 for warning in runs.store.warnings() {
-                    app.out.note(&format!("warning: run memory: {warning}"));
+                    app.out.warn("run_memory", &format!("run memory: {warning}"));
                 }
                 done
             }
@@ -174,6 +174,7 @@ fn step(
         Err(error)
             if !place.strict && error.kind != Kind::Quiet && !MISUSES.contains(&error.code) =>
         {
+            let error = after(app.done.take(), error);
             tell_failure(app, &error)?;
             Ok(Status::Done)
         }
@@ -192,8 +193,8 @@ fn off(app: &mut App) -> Result<Status> {
 }
 
 fn tell_failure(app: &mut App, error: &CliError) -> Result<()> {
+    app.out.warn("run_memory_failed", &format!("run memory: {}", error.message));
     if !app.out.is_json() {
-        app.out.note(&format!("warning: run memory: {}", error.message));
         if let Some(hint) = &error.hint {
             app.out.note(&format!("hint: {hint}"));
         }
@@ -261,6 +262,9 @@ fn tell_started(
     task: Option<&TaskId>,
     started: &Started,
 ) -> Result<Status> {
+    let what =
+        task.map_or_else(|| format!("run {run}"), |task| format!("task {task} of run {run}"));
+    did(app, Done::new(format!("started {what}")).field("run", run.as_str()));
     if app.out.is_json() {
         app.out.json(&StartedOut::of(
             run.as_str(),
@@ -302,6 +306,7 @@ fn record(app: &mut App, runs: &Runs, args: &RunRecord) -> Result<Status> {
         agent: args.agent.clone().unwrap_or_default(),
     };
     let put = runs.store.record(&run, output)?;
+    did(app, Done::put(&put).field("run", run.as_str()));
     app.global.capsule = Some(runs.store.capsule(&run, args.task.get(), role));
     let embedding = New::one(args.embed, put.sequence).end(app);
     if app.out.is_json() {
@@ -364,8 +369,8 @@ fn print_context(
 ) -> Result<()> {
     let role = role_of(&args.role)?;
     for skipped in &context.skipped {
-        app.out
-            .note(&format!("warning: run memory: skipped {}: {}", skipped.store, skipped.reason));
+        let message = format!("run memory: skipped {}: {}", skipped.store, skipped.reason);
+        app.out.warn("store_skipped", &message);
     }
     if app.out.is_json() {
         let task = args.task.get().map(TaskId::as_str);
@@ -426,6 +431,10 @@ fn finish(app: &mut App, runs: &Runs, args: &RunFinish) -> Result<Status> {
         Some(task) => runs.store.finish_task(&run, task, &finish)?,
         None => runs.store.finish(&run, &finish)?,
     };
+    if finished.merged.iter().all(|merged| merged.conflicts.is_empty()) {
+        let what = args.task.as_ref().map_or_else(String::new, |task| format!("task {task} of "));
+        did(app, Done::new(format!("finished {what}run {run}")).field("run", run.as_str()));
+    }
     if finished.merged.iter().any(|merged| merged.written > 0) && runs.workspace.exists() {
         // A failure is reported there; what was merged is merged.
         new.with_left().end(app);
@@ -492,6 +501,7 @@ fn archive(app: &mut App, runs: &Runs, args: &args::RunArchive) -> Result<Status
         }
     };
     runs.store.archive(&run)?;
+    did(app, Done::new(format!("archived run {run}")).field("run", run.as_str()));
     if app.out.is_json() {
         app.out.json(&ArchivedOut::of(run.as_str()))?;
     } else {

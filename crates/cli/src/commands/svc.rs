@@ -16,11 +16,11 @@ use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::{NewRecord, Reader, Writer, stats};
 use serde_json::{Map, Value};
 
-use crate::app::{AnyReader, App};
+use crate::app::{AnyReader, App, did};
 use crate::args::{Mode, SvcVerb};
 use crate::commands::find::{self, Asked};
 use crate::commands::text::standard_input;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
@@ -69,6 +69,7 @@ fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     let record = document(&bytes, strict)?;
     record.check()?;
     let put = Writer::open(path, app.write_options(Some(&record.run)))?.put(record)?;
+    did(app, Done::put(&put));
     app.out.json(&StoredOut { frame_id: put.sequence })
 }
 

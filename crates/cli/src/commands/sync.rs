@@ -5,9 +5,9 @@ use std::path::Path;
 use kapsa_memory::uri::slug;
 use kapsa_memory::{Pulled, Relation, sync};
 
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args::{CloneArgs, Exchange};
-use crate::error::Result;
+use crate::error::{Done, Result};
 use crate::locate::{WORKSPACE_FILE, WORKSPACE_FOLDER};
 use crate::progress::Progress;
 use crate::render::counted;
@@ -20,6 +20,7 @@ pub(crate) fn clone(app: &mut App, args: &CloneArgs) -> Result<()> {
     let mut progress = Progress::new("copying", &app.out);
     kapsa_memory::clone(&from, &args.to, &mut |done, total| progress.set(done, total))?;
     drop(progress);
+    did(app, Done::new(format!("cloned to {}", args.to.display())));
     let to = args.to.display().to_string();
     if app.out.is_json() {
         return app.out.json(&CloneOut { cloned: true, capsule_path: show(&from), clone_path: to });
@@ -46,6 +47,8 @@ fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result
         progress.set(done, total)
     })?;
     drop(progress);
+    let what = format!("pulled {}", counted(pulled.records, "record"));
+    did(app, (pulled.relation != Relation::UpToDate).then(|| Done::new(what)));
     tell(app, &pulled)
 }
 

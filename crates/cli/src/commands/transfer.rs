@@ -17,9 +17,9 @@ use kapsa_memory::{
 use serde_json::{Value, json};
 
 use super::EVENT_PATIENCE;
-use crate::app::App;
+use crate::app::{App, did};
 use crate::args;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Done, Result};
 use crate::moment::{self, rfc3339};
 use crate::progress::Progress;
 use crate::render::{counted, size};
@@ -45,6 +45,7 @@ pub(crate) fn export(app: &mut App, args: &args::Export) -> Result<()> {
     let passphrase = if sealed { Some(passphrase(app, true)?) } else { None };
     make_folder_of(&target)?;
     let written = write(&export, format, &target, passphrase.as_ref(), args.force)?;
+    did(app, Done::new(format!("exported to {}", target.display())));
     let event = exported_event(args, &export, &written, &target, sealed);
     let warning = tell_event(app, &capsule, event);
     let out = ExportOut {
@@ -228,7 +229,7 @@ fn tell_event(app: &mut App, capsule: &Path, event: NewEvent) -> Option<String> 
     let told = kapsa_memory::Writer::open(capsule, options)
         .and_then(|mut writer| event::emit(&mut writer, vec![event]));
     let warning = format!("the event was not recorded: {}", told.err()?);
-    app.out.note(&format!("warning: {warning}"));
+    app.out.warn("event_not_recorded", &warning);
     Some(warning)
 }
 
@@ -253,6 +254,8 @@ pub(crate) fn import(app: &mut App, args: &args::Import) -> Result<()> {
         &mut |done, total| progress.set(done, total),
     )?;
     drop(progress);
+    let what = format!("mounted {}", done.mount.name);
+    did(app, (!done.existed).then(|| Done::new(what).field("mount", done.mount.name.as_str())));
     let stats = stats(&Reader::open(&done.mount.path)?, true)?;
     let told = if done.existed {
         None
@@ -358,6 +361,9 @@ pub(crate) fn gc(app: &mut App, args: &args::Gc) -> Result<()> {
         keep_pinned: !args.no_keep_pinned,
     };
     let report = throw_away(&capsule, &request)?;
+    let removed = report.deleted_paths.len() as u64;
+    let what = format!("removed {}", counted(removed, "file"));
+    did(app, (removed > 0 && !args.dry_run).then(|| Done::new(what)));
     let warning =
         if args.dry_run { None } else { tell_event(app, &capsule, gc_event(args, &report)) };
     if app.out.is_json() {

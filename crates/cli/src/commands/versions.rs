@@ -10,12 +10,12 @@ use kapsa_memory::{
 };
 use similar::{ChangeTag, TextDiff};
 
-use crate::app::{self, App};
+use crate::app::{self, App, did};
 use crate::args::{
     self, Alias, BranchArgs, BranchVerb, CherryPick, Diff, Log, OneUri, ResolveUri, Revert,
 };
-use crate::commands::put;
-use crate::error::{CliError, Result};
+use crate::commands::records;
+use crate::error::{CliError, Done, Result};
 use crate::moment::{self, readable};
 use crate::out_file::OutFile;
 use crate::output::{Look, Piece};
@@ -93,6 +93,8 @@ fn create(
     let mut writer = app.keeper(&path)?;
     let made = branch::create(&mut writer, name, &parent, as_of.map(moment::as_of).as_ref())?;
     drop(writer);
+    let what = format!("branch {} was created", made.name);
+    did(app, Done::new(what).field("branch", made.name.as_str()));
     if switch {
         locate::set_current_branch(&path, &made.name)?;
     }
@@ -106,6 +108,7 @@ fn create(
 fn archive(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
     branch::archive(&mut app.keeper(&path)?, name)?;
+    did(app, Done::new(format!("branch {name} was archived")).field("branch", name));
     if app.out.is_json() {
         return app.out.json(&ArchivedBranch { branch: name, archived: true });
     }
@@ -116,6 +119,7 @@ fn switch(app: &mut App, name: &str) -> Result<()> {
     let path = app.capsule()?;
     let branch = Reader::open(&path)?.on(name, None)?.branch()?;
     locate::set_current_branch(&path, &branch)?;
+    did(app, Done::new(format!("switched to {branch}")).field("branch", branch.as_str()));
     if app.out.is_json() {
         return app.out.json(&SwitchedBranch { branch: &branch, switched: true });
     }
@@ -135,6 +139,8 @@ pub(crate) fn checkpoint(app: &mut App, args: args::Checkpoint) -> Result<()> {
         force: args.force,
     };
     let made = checkpoint::make(&mut app.owner_writer(&path, Some(&new.run))?, &new)?;
+    let what = format!("checkpoint {} was stored as #{}", made.id, made.sequence);
+    did(app, Done::new(what).field("sequence", made.sequence));
     if app.out.is_json() {
         return app.out.json(&MadeCheckpoint::of(&made));
     }
@@ -416,6 +422,11 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
         &args.why.by.unwrap_or_default(),
         &args.why.note.unwrap_or_default(),
     )?;
+    let changes = undone.restored.len() + undone.removed.len();
+    did(
+        app,
+        (changes > 0).then(|| Done::new(format!("undid {}", counted(changes as u64, "change")))),
+    );
     if app.out.is_json() {
         return app.out.json(&RevertOut::of(&undone));
     }
@@ -428,8 +439,7 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
             app.out.line(&format!("{what}  {}", escape::line(uri.short())))?;
         }
     }
-    let total = (undone.restored.len() + undone.removed.len()) as u64;
-    app.out.line(&format!("undid {}", counted(total, "change")))
+    app.out.line(&format!("undid {}", counted(changes as u64, "change")))
 }
 
 /// `kapsa cherry-pick`.
@@ -439,7 +449,7 @@ pub(crate) fn cherry_pick(app: &mut App, args: CherryPick) -> Result<()> {
     let (by, note) = (args.why.by.unwrap_or_default(), args.why.note.unwrap_or_default());
     let put =
         merge::cherry_pick(&mut app.owner_writer(&path, None)?, &uri, &args.from, &by, &note)?;
-    put::tell_one(&mut app.out, &put)
+    records::wrote(app, &put)
 }
 
 /// `kapsa alias`.
@@ -447,7 +457,7 @@ pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
     let path = app.capsule()?;
     let (old, new) = (app::uri(&args.old)?, app::uri(&args.new)?);
     let put = app.owner_writer(&path, None)?.alias(&old, &new)?;
-    put::tell_one(&mut app.out, &put)
+    records::wrote(app, &put)
 }
 
 /// `kapsa resolve-uri`.

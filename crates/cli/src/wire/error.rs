@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Time;
+use super::WarningOut;
 use super::fs::TraceOut;
 use crate::error::CliError;
 
@@ -13,6 +14,9 @@ use crate::error::CliError;
 pub(crate) struct ErrorOut<'a> {
     /// What went wrong.
     pub(crate) error: ErrorBody<'a>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(skip)]
+    warnings: &'a [WarningOut],
 }
 
 /// What went wrong. Which of the optional fields are present depends on `code`.
@@ -41,6 +45,7 @@ impl<'a> From<&'a CliError> for ErrorOut<'a> {
                 hint,
                 fields: &error.fields,
             },
+            warnings: &error.warnings,
         }
     }
 }
@@ -116,12 +121,16 @@ struct Fields {
     /// The run.
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<String>,
-    /// The sequence.
+    /// The sequence; with `stored`, that of what was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     sequence: Option<u64>,
     /// `locked_by_writer`: when that process took the lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Time>,
+    /// True when what was asked for was committed before the failure: a second call would do it
+    /// twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored: Option<bool>,
     /// Tokens that the model read before the failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_in: Option<u64>,

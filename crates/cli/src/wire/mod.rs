@@ -26,6 +26,7 @@ pub(crate) mod svc;
 pub(crate) mod tour;
 pub(crate) mod transfer;
 pub(crate) mod versions;
+pub(crate) mod warning;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -39,6 +40,7 @@ use crate::moment::rfc3339;
 pub(crate) use error::ErrorOut;
 pub(crate) use put::{Made, PutOut, Tally};
 pub(crate) use record::{FoundOut, RecordOut, Records};
+pub(crate) use warning::WarningOut;
 
 /// A time: RFC 3339, in UTC.
 #[derive(Clone, Copy, Debug)]

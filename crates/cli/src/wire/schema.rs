@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use clap::{Command, CommandFactory};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::access::{ClearanceOut, ClearancesOut};
 use super::agent::{
@@ -36,6 +36,7 @@ use super::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, EventOut, EventsOut, LogOut,
     MadeBranch, MadeCheckpoint, Resolved, RevertOut, SwitchedBranch,
 };
+use super::warning::WarningOut;
 use crate::args::Cli;
 
 /// Makes the schema of one type.
@@ -150,6 +151,8 @@ const ANSWERS: &[(&str, Make)] = &[
     ("verify", of::<VerifyOut<'_>>),
 ];
 
+/// What the names of verbs begin with whose answers hold no warnings: their contract is fixed.
+const WITHOUT_WARNINGS: &str = "svc ";
 /// Name of the schema of failures, beside those of the verbs.
 const ERROR: &str = "error";
 /// Most columns of a line of the reference.
@@ -181,6 +184,20 @@ in `_at` a time, one that ends in `_ms` a duration in milliseconds, and one that
 
 Times are RFC 3339 in UTC, such as `2026-11-27T09:30:00.25Z`. A field that would be empty or is not known is left out. Characters \
 that could act on a terminal are escaped, as in `\\u001b`.
+
+## Warnings
+
+A call can succeed and yet lose something, leave something out or do it in a lesser way: a search by words only, a put without \
+vectors, a file or a mount that was skipped. People read a line on standard error that begins with `warning:`. Programs read the same in \
+`warnings`, a list of objects with a stable `code` and a `message` for people. It stands in the answer, in one of them \
+where a verb prints several, or beside `error` where there is none; it is left out if there are no warnings. Any answer may hold it, except those of \
+`svc`.
+
+- `code` (string): A stable name of the warning, such as `searched_by_words`.
+- `message` (string): The warning in one line, for people.
+
+A failure after a commit is no failure of the commit: `error` then has `\"stored\": true`, its `message` begins with what was stored, and \
+`sequence` or `branch` names it.
 
 ";
 
@@ -271,6 +288,38 @@ fn leaves(command: &Command, before: &str, found: &mut Vec<String>) {
 /// `error`.
 #[must_use]
 pub fn schemas() -> BTreeMap<String, Value> {
+    let mut all = without_warnings();
+    let warned = all.iter_mut().filter(|(name, _)| !name.starts_with(WITHOUT_WARNINGS));
+    warned.for_each(|(_, schema)| admit_warnings(schema));
+    all
+}
+
+/// Lets an answer hold warnings, whichever of several objects it is.
+fn admit_warnings(schema: &mut Value) {
+    let mut warning = of::<WarningOut>();
+    if let Some(warning) = warning.as_object_mut() {
+        warning.remove("$schema");
+    }
+    let description = "What was lost, left out or done in a lesser way.";
+    let warnings = json!({ "type": "array", "description": description, "items": warning });
+    let mut objects = vec![String::new()];
+    while let Some(at) = objects.pop() {
+        let Some(object) = schema.pointer_mut(&at) else { continue };
+        if let Some(Value::Object(properties)) = object.get_mut("properties") {
+            properties.insert("warnings".to_string(), warnings.clone());
+        }
+        for choices in ["anyOf", "oneOf"] {
+            let all = object[choices].as_array().into_iter().flatten().enumerate();
+            objects.extend(all.map(|(number, choice)| match choice["$ref"].as_str() {
+                Some(name) => name.trim_start_matches('#').to_string(),
+                None => format!("{at}/{choices}/{number}"),
+            }));
+        }
+    }
+}
+
+/// As [`schemas`], without what all answers have in common.
+fn without_warnings() -> BTreeMap<String, Value> {
     let answers = ANSWERS.iter().map(|(verb, make)| (*verb, make()));
     let all = answers.chain([(ERROR, of::<ErrorOut<'_>>())]);
     all.map(|(name, mut schema)| {
@@ -289,7 +338,8 @@ pub fn schemas() -> BTreeMap<String, Value> {
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
     let schemas = schemas();
-    let mut files = BTreeMap::from([("docs/json.md".to_string(), reference(&schemas))]);
+    let reference = reference(&without_warnings());
+    let mut files = BTreeMap::from([("docs/json.md".to_string(), reference)]);
     for (name, schema) in &schemas {
         files.insert(format!("docs/{}", file_name(name)), format!("{schema:#}\n"));
     }

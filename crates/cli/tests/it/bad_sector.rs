@@ -13,7 +13,7 @@ const PAGE: u64 = 4096;
 const LOG_START: usize = 3 * PAGE as usize;
 
 /// The shim, compiled once by the system's C compiler.
-fn shim() -> &'static Path {
+pub(crate) fn shim() -> &'static Path {
     static SHIM: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, library) = SHIM.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");

@@ -196,7 +196,9 @@ fn another_model_is_added_takes_over_and_is_missed_when_it_is_gone() {
     let people = people.output().expect("it starts");
     assert!(people.status.success());
     assert!(String::from_utf8_lossy(&people.stdout).contains("added"));
-    assert!(String::from_utf8_lossy(&people.stderr).starts_with("stored, without vectors: "));
+    assert!(
+        String::from_utf8_lossy(&people.stderr).starts_with("warning: stored, without vectors: ")
+    );
     let found = call(&["find", "dogs"]);
     assert_eq!((&found["mode"], &found["count"]), (&"lex".into(), &2.into()));
     let output = sandbox

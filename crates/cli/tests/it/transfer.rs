@@ -167,7 +167,7 @@ fn test_export_import_retrieval_parity() {
     sandbox.json(&command);
     command.splice(..2, ["resolve-uri", "config/port"]);
     assert_eq!(sandbox.json(&command)["preview"], "the port is 5434");
-    assert_eq!(sandbox.run(&command).err, "from the mount all\n");
+    assert_eq!(sandbox.run(&command).err, "warning: from the mount all\n");
     sandbox.ok(&["put", "--uri", "config/port", "--text", "ours", "--capsule", "sub/other.kapsa"]);
     assert_eq!(sandbox.json(&command)["preview"], "ours", "the capsule itself comes first");
     sandbox.ok(&["forget", "config/port", "--capsule", "sub/other.kapsa"]);

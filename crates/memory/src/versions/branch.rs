@@ -13,6 +13,7 @@ use crate::tables::lineage::{BRANCH_DEPTH_MAX, Lineage};
 use crate::view::as_of::{self, AsOf};
 use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
+use crate::write::whole;
 use crate::write::writer::Writer;
 
 pub use crate::records::branch::{
@@ -140,16 +141,14 @@ pub fn create_with(
     let mut all = vec![branch_record(record, parent_made.id, fork, None)];
     let envelope = Envelope { branch: parent_made.id, ..Envelope::default() };
     all.extend(on_parent.map(|record| Pending::put(record, envelope)));
-    let puts = writer.write(all)?;
-    let parent = branches::name_of(writer.view()?.store(), parent_made.id)?;
-    let (id, created_at) =
-        (BranchId(puts[0].sequence), writer.view()?.store().snapshot().commit().time_us);
+    let parent = branches::name_of(view.store(), parent_made.id)?;
+    let records = whole::write(writer, all)?;
     Ok(Branch {
-        id,
+        id: BranchId(records[0].sequence),
         name,
         parent: Some(parent),
         fork: fork.saturating_sub(1),
-        created_at,
+        created_at: records[0].committed_at,
         archived: false,
     })
 }

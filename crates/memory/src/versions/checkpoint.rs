@@ -16,6 +16,7 @@ use crate::view::as_of::{self, AsOf};
 pub use crate::view::checkpoints::Checkpoint;
 use crate::view::checkpoints::{self, labelled};
 use crate::write::pending::{Name, Pending, What};
+use crate::write::whole;
 use crate::write::writer::{Writer, fresh_id};
 
 /// What the label of a stage's checkpoint begins with.
@@ -155,6 +156,7 @@ pub fn make(writer: &mut Writer, new: &NewCheckpoint) -> Result<Checkpoint> {
         };
         all.push(event.pending(branch)?);
     }
-    let puts = writer.write(all)?;
-    checkpoints::at(writer.view()?, puts[0].sequence)
+    let on = writer.branch()?;
+    let made = whole::write(writer, all)?.swap_remove(0);
+    Ok(checkpoints::of(made, on))
 }

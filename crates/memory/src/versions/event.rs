@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result, misuse};
 use crate::records::codec::Envelope;
 use crate::records::kinds::EVENT;
-use crate::records::record::{BranchId, Micros, NewRecord};
+use crate::records::record::{BranchId, Micros, NewRecord, Record};
 use crate::records::request::LIMIT_NONE;
 use crate::records::uri::{self, Uri};
 use crate::search::reader::Reader;
@@ -17,6 +17,7 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 use crate::view::{View, branches};
 use crate::write::pending::{Name, Pending, What};
+use crate::write::whole;
 use crate::write::writer::Writer;
 
 /// Stands for what a run works on where that is not known.
@@ -339,8 +340,8 @@ fn described(kind: &str) -> String {
 pub fn emit(writer: &mut Writer, events: Vec<NewEvent>) -> Result<Vec<Event>> {
     let branch = writer.branch_id();
     let all = events.into_iter().map(|event| event.pending(branch)).collect::<Result<_>>()?;
-    let puts = writer.write(all)?;
-    puts.iter().map(|put| at(writer.view()?, put.sequence)).collect()
+    let on = writer.branch()?;
+    whole::write(writer, all)?.into_iter().map(|record| of(record, on.clone())).collect()
 }
 
 /// A merge, as its event describes it.
@@ -362,6 +363,13 @@ pub fn list(reader: &Reader, request: &EventRequest) -> Result<Vec<Event>> {
 /// The event that the record `sequence` is.
 fn at(view: &View, sequence: u64) -> Result<Event> {
     let record = view.store().record(sequence)?;
+    let branch = branches::name_of(view.store(), record.branch)?;
+    of(record, branch)
+}
+
+/// The event that a record on this branch is.
+fn of(record: Record, branch: String) -> Result<Event> {
+    let sequence = record.sequence;
     let tag = |name: &str| record.tags.get(name).cloned().unwrap_or_default();
     let unknown = Error::DamagedRecord { sequence, reason: "its type of event is unknown" };
     Ok(Event {
@@ -370,7 +378,7 @@ fn at(view: &View, sequence: u64) -> Result<Event> {
         timestamp: record.created_at,
         spec: tag("spec"),
         stage: tag("stage"),
-        branch: branches::name_of(view.store(), record.branch)?,
+        branch,
         uri: record.uri,
         run: record.run,
         payload: record.metadata,

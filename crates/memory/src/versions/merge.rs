@@ -216,6 +216,8 @@ pub struct Merged {
     pub checkpoint: String,
     /// The event that records it.
     pub event: Uri,
+    /// Sequence of that event: the newest of what was written.
+    pub sequence: u64,
     /// Revisions written.
     pub written: u64,
 }
@@ -483,8 +485,9 @@ pub fn merge(writer: &mut Writer, request: &MergeRequest) -> Result<MergeResult>
     all.push(checkpoint(&plan, to, &id)?);
     all.push(event(&plan, request, &id, next - 1, written).pending(to)?);
     let puts = writer.write(all)?;
-    let event = puts.last().expect("the event is written").uri.clone();
-    Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, written })))
+    let Put { uri: event, sequence, .. } =
+        puts.into_iter().next_back().expect("the event is written");
+    Ok(MergeResult::Done(Box::new(Merged { plan, checkpoint: id, event, sequence, written })))
 }
 
 /// Copies what another branch has under a URI to the current one, all of it when that is contested.

@@ -15,6 +15,7 @@ use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
 use crate::view::View;
 use crate::write::pending::{Name, Pending, What};
+use crate::write::whole;
 use crate::write::writer::{Writer, fresh_id};
 
 /// Kind of the records that hold policies.
@@ -193,8 +194,8 @@ pub fn capture(
         payload.into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
     let event = NewEvent { payload, ..NewEvent::new(EventType::PolicySnapshotRef) }
         .pending(writer.branch_id())?;
-    writer.write(vec![policy, event])?;
-    let policy = of_id(writer.view()?, &id)?
+    let record = whole::write(writer, vec![policy, event])?.swap_remove(0);
+    let policy = snapshot_of(record)
         .ok_or_else(|| misuse("the policy that was just written is not there"))?;
     Ok(Captured { policy, changed: true })
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{View, branches};
 use crate::error::Result;
 use crate::records::kinds::CHECKPOINT;
-use crate::records::record::{BranchId, Micros};
+use crate::records::record::{BranchId, Micros, Record};
 use crate::records::request::LIMIT_NONE;
 use crate::records::uri::{self, Uri};
 use crate::tables::branch_table::Class;
@@ -76,10 +76,16 @@ pub(crate) fn by_id(view: &View, name: &str) -> Result<Option<Checkpoint>> {
 /// The checkpoint that the record `sequence` is.
 pub(crate) fn at(view: &View, sequence: u64) -> Result<Checkpoint> {
     let record = view.store().record(sequence)?;
+    let branch = branches::name_of(view.store(), record.branch)?;
+    Ok(of(record, branch))
+}
+
+/// The checkpoint that a record on this branch is.
+pub(crate) fn of(record: Record, branch: String) -> Checkpoint {
     let text = |name: &str| {
         record.metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_string()
     };
-    Ok(Checkpoint {
+    Checkpoint {
         id: record.uri.checkpoint_id().unwrap_or_default().to_string(),
         sequence: record.sequence,
         stage: text("stage"),
@@ -89,8 +95,8 @@ pub(crate) fn at(view: &View, sequence: u64) -> Result<Checkpoint> {
         label: record.label,
         run: record.run,
         timestamp: record.committed_at,
-        branch: branches::name_of(view.store(), record.branch)?,
+        branch,
         branch_id: record.branch,
         uri: record.uri,
-    })
+    }
 }

@@ -16,4 +16,5 @@ pub(crate) mod source;
 pub(crate) mod texts;
 pub(crate) mod transaction;
 pub(crate) mod unlocked;
+pub(crate) mod whole;
 pub(crate) mod writer;

@@ -203,7 +203,7 @@ pub(crate) struct DerivedSegments {
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
     writer: &'w mut Writer,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     puts: Vec<Put>,
     now: Micros,
     tail_max: u64,
@@ -232,18 +232,19 @@ impl Unpublished<'_> {
 
     /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those
     /// that were made for them before the lock was taken. Where the capsule is not what it was
-    /// then, the records go alone and lack vectors.
+    /// then, the records go alone and lack vectors. Returns whether they have them as well.
     ///
     /// # Errors
     /// As [`Unpublished::publish`].
-    pub fn publish_with_vectors(self, vectors: NewVectors) -> Result<Vec<Put>> {
+    pub fn publish_with_vectors(self, vectors: NewVectors) -> Result<(Vec<Put>, bool)> {
         let Some(first) = self.entries.first().map(|entry| entry.sequence) else {
-            return self.publish();
+            return Ok((self.publish()?, true));
         };
         let records = self.entries.len() as u64;
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
-        self.publish_with(placed.into_iter().collect())
+        let is_placed = placed.is_some();
+        Ok((self.publish_with(placed.into_iter().collect())?, is_placed))
     }
 
     /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the

@@ -6,9 +6,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
-    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Put, Reader,
-    SearchMode, UnlockedWriter, Uri, WriteOptions, Writer, branch, create, embed, optimize, purge,
-    stats,
+    Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Reader, SearchMode,
+    UnlockedWriter, Uri, WriteOptions, Writer, branch, create, embed, optimize, purge, stats,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
@@ -502,12 +501,14 @@ fn many_who_embed_at_once_leave_each_vector_once() {
     assert_eq!((coverage.vectors, coverage.covered, coverage.missing), (300, 300, 0));
 }
 
-/// Puts records with vectors that were made before the lock was taken.
-fn put_ahead(capsule: UnlockedWriter, records: Vec<NewRecord>, vectors: NewVectors) -> Vec<Put> {
+/// Puts records with vectors that were made before the lock was taken. Returns whether they have
+/// them.
+fn put_ahead(capsule: UnlockedWriter, records: Vec<NewRecord>, vectors: NewVectors) -> bool {
     let mut writer = capsule.lock().expect("locked");
     let mut transaction = writer.transaction();
     records.into_iter().try_for_each(|record| transaction.put(record)).expect("added");
-    transaction.prepare().expect("prepared").publish_with_vectors(vectors).expect("published")
+    let unpublished = transaction.prepare().expect("prepared");
+    unpublished.publish_with_vectors(vectors).expect("published").1
 }
 
 fn turns(texts: &[&str]) -> Vec<NewRecord> {
@@ -580,7 +581,7 @@ fn vectors_made_ahead_follow_their_records_past_those_of_another_writer() {
     let mut other = Writer::open(&capsule.path, options()).expect("opened");
     other.put_many(vec![record("x", "a red ship"), record("y", "the dog barks")]).expect("put");
     drop(other);
-    put_ahead(unlocked, vec![record("mine", "a cat sleeps")], vectors);
+    assert!(put_ahead(unlocked, vec![record("mine", "a cat sleeps")], vectors));
     assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["mine"]);
     assert_eq!(
         Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing,
@@ -603,7 +604,7 @@ fn vectors_of_a_model_that_went_out_of_force_are_left_out_and_the_records_stored
     let vectors = unlocked.embed(&[record("b", "the dog barks")], &old).expect("embedded");
     let change = EmbedRequest { change: true, ..EmbedRequest::default() };
     embed(&capsule.path, &options(), &new, &change, &mut |_, _| ()).expect("changed");
-    put_ahead(unlocked, vec![record("b", "the dog barks")], vectors);
+    assert!(!put_ahead(unlocked, vec![record("b", "the dog barks")], vectors));
     assert_eq!(Reader::open(&capsule.path).expect("opened").coverage().expect("read").missing, 1);
     assert_eq!(fill(&capsule.path, &new).records, 1);
     assert_eq!(found(&capsule.path, &new, &by_meaning("hound"))[0], "b");
