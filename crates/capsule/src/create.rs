@@ -1,6 +1,6 @@
 //! Creates a capsule: writes it beside its place, syncs it, then renames it into place.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -59,30 +59,30 @@ fn create_in(
         return Ok(false);
     }
     let header = Header::new(new.capsule_id, new.created_us, 1);
-    volume.sweep(path).map_err(Error::io("remove what was left beside", path))?;
-    let temporary = volume.temporary(path);
-    let storage = start_file(volume, &temporary, &header)?;
+    let (temporary, storage) = start_file(volume, path, &header)?;
     storage.sync().map_err(Error::io("sync", &temporary))?;
     give_name(volume, &temporary, path)?;
     Ok(true)
 }
 
-/// A new file that holds a header, empty commit pointers and nothing else; not synced.
+/// A new file beside `place`, which it is to take, that holds a header, empty commit pointers and
+/// nothing else; not synced.
 pub(crate) fn start_file(
     volume: &dyn Volume,
-    path: &Path,
+    place: &Path,
     header: &Header,
-) -> Result<Arc<dyn Storage>> {
-    let storage = volume.create_new(path).map_err(Error::io("create", path))?;
+) -> Result<(PathBuf, Arc<dyn Storage>)> {
+    volume.sweep(place).map_err(Error::io("remove what was left beside", place))?;
+    let path = volume.temporary(place);
+    let storage = volume.create_new(&path).map_err(Error::io("create", &path))?;
     let mut bytes = header.encode();
     assert_eq!(bytes.len(), HEADER_BYTES, "the header fills its page");
     bytes.resize(LOG_START as usize, 0);
-    let written = write_all_at(&*storage, &bytes, 0);
-    if let Err(error) = written {
-        let _the_first_error_counts = volume.remove(path);
-        return Err(Error::io("write", path)(error));
+    if let Err(error) = write_all_at(&*storage, &bytes, 0) {
+        let _the_first_error_counts = volume.remove(&path);
+        return Err(Error::io("write", &path)(error));
     }
-    Ok(storage)
+    Ok((path, storage))
 }
 
 /// Refuses a file in the making: it is another capsule's, and about to go.

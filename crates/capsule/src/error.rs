@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::format::commit::Commit;
+use crate::format::{TAIL_BYTES_MAX, TAIL_RECORDS_MAX};
 use crate::holder::Holder;
 
 /// Result of this crate.
@@ -74,7 +76,7 @@ pub enum Error {
         what: String,
     },
     /// The system gave no memory for what was to be unpacked.
-    #[error("out of memory: {bytes} bytes of {} at byte {offset} could not be unpacked", path.display())]
+    #[error("no memory for {bytes} bytes at byte {offset} of {}", path.display())]
     NoMemory {
         /// Path of the capsule.
         path: PathBuf,
@@ -162,6 +164,18 @@ impl Error {
     pub fn is_disk_full(&self) -> bool {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         matches!(self, Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge))
+    }
+}
+
+/// Refuses a commit that leaves more records without an index than readers hold in memory.
+pub(crate) fn expect_readable_tail(commit: &Commit) -> Result<()> {
+    let over = |what, limit| Err(Error::TooLarge { what, limit });
+    if commit.tail_bytes > TAIL_BYTES_MAX {
+        return over("the bytes of records without an index", TAIL_BYTES_MAX);
+    }
+    match commit.next_sequence - commit.indexed {
+        0..=TAIL_RECORDS_MAX => Ok(()),
+        _ => over("the number of records without an index", TAIL_RECORDS_MAX),
     }
 }
 

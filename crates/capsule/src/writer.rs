@@ -9,13 +9,13 @@ use crate::create::{expect_finished, give_name, start_file};
 use crate::draft::{
     Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, expect_readable_tail};
 use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
-use crate::format::{Hash, LOG_START, SegmentMeta, TAIL_BYTES_MAX, TAIL_RECORDS_MAX};
+use crate::format::{Hash, LOG_START, SegmentMeta};
 use crate::lock::{Lock, WriterOptions};
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
@@ -196,20 +196,13 @@ impl Writer {
         let generation =
             self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
         let header = Header { generation, ..self.core.header };
-        self.volume
-            .sweep(&self.core.path)
-            .map_err(Error::io("remove what was left beside", &self.core.path))?;
-        let temporary = self.volume.temporary(&self.core.path);
-        let storage = start_file(&*self.volume, &temporary, &header)?;
+        let (temporary, storage) = start_file(&*self.volume, &self.core.path, &header)?;
         self.volume
             .copy_access(&self.core.path, &temporary)
             .map_err(Error::io("set the access rights of", &temporary))?;
         if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
-            return Err(Error::LockedByWriter {
-                path: temporary,
-                holder: None,
-                waited: Duration::ZERO,
-            });
+            let (path, holder, waited) = (temporary, None, Duration::ZERO);
+            return Err(Error::LockedByWriter { path, holder, waited });
         }
         let located = Located {
             header,
@@ -282,18 +275,6 @@ impl Unlocked {
             writer.core.snapshot = Some(self.snapshot);
         }
         Ok(writer)
-    }
-}
-
-/// Refuses to leave more records without an index than readers hold in memory.
-fn expect_readable_tail(head: &Head) -> Result<()> {
-    let over = |what, limit| Err(Error::TooLarge { what, limit });
-    if head.commit.tail_bytes > TAIL_BYTES_MAX {
-        return over("the bytes of records without an index", TAIL_BYTES_MAX);
-    }
-    match head.commit.next_sequence - head.commit.indexed {
-        0..=TAIL_RECORDS_MAX => Ok(()),
-        _ => over("the number of records without an index", TAIL_RECORDS_MAX),
     }
 }
 
@@ -540,7 +521,7 @@ impl Core {
         let tail =
             Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
         let finished = draft.finish(end, tail);
-        expect_readable_tail(&finished.head)?;
+        expect_readable_tail(&finished.head.commit)?;
         self.publish(&finished)?;
         assert_eq!(
             self.head.commit.next_sequence,
@@ -792,39 +773,4 @@ impl Drop for Rewrite<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::create::{NewCapsule, create};
-
-    /// A file with more in its tail than readers hold, as no writer of ours leaves it: packed, it is
-    /// small.
-    #[test]
-    fn a_tail_beyond_its_limit_is_neither_written_nor_read() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("m.kapsa");
-        let options = WriterOptions::default();
-        let new = NewCapsule { capsule_id: [7; 16], created_us: 1 };
-        create(&path, new, &options).expect("created");
-        let mut writer = Writer::open(&path, &options).expect("opens");
-        let body = vec![b'x'; 30 << 20];
-        for round in 0..5 {
-            let mut transaction = writer.begin().expect("begins");
-            transaction.append(&body).expect("appended");
-            let Transaction { core, draft, published } = &mut transaction;
-            draft.flush(&mut core.packer, &*core.storage).expect("flushed");
-            let tail = Tail { places: &[], first_sequence: 1, lengths: &[] };
-            let finished = draft.finish(Ending::Next { time_us: 1 }, tail);
-            let refused = expect_readable_tail(&finished.head);
-            assert_eq!(refused.is_err(), round == 4, "{refused:?}");
-            core.publish(&finished).expect("published");
-            *published = true;
-        }
-        drop(writer);
-        assert!(std::fs::metadata(&path).expect("there").len() < 1 << 20);
-        let snapshot = Snapshot::open(&path).expect("opens");
-        match snapshot.record(1) {
-            Err(Error::Corrupt { what, .. }) => assert!(what.contains("limit"), "{what}"),
-            other => panic!("{other:?}"),
-        }
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! A record before it has its place in the log: what is to be written, and what the place will
 //! decide.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::job::Job;
 use crate::records::branch::Made;
@@ -166,9 +166,7 @@ pub(crate) fn entries(
     let middle = first + all.len() as u64;
     let later = Mutex::new(later);
     std::thread::scope(|scope| {
-        let take = |later: &Mutex<Vec<Pending>>| {
-            std::mem::take(&mut *later.lock().unwrap_or_else(PoisonError::into_inner))
-        };
+        let take = |all: &Mutex<_>| std::mem::take(&mut *all.lock().expect("it is taken once"));
         let later = Job::begin(scope, &later, move |later| numbered(middle, take(later)));
         let mut entries = numbered(first, all);
         entries.extend(later.end());

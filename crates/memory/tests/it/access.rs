@@ -288,7 +288,16 @@ fn nothing_tells_of_what_is_hidden() {
 #[test]
 fn every_method_of_a_principal_is_compared() {
     const COMPARED: [&str; 10] = [
-        "find", "find_with", "timeline", "list", "get", "history", "record", "on", "branch", "raw",
+        "find",
+        "find_with",
+        "timeline",
+        "list",
+        "get",
+        "history",
+        "record",
+        "on",
+        "branch",
+        "raw",
     ];
     // Names of branches are known to whoever was given a record of them; of vectors only the model
     // is shown (below); what the stores of `kapsa-agents` read is compared by their tests.
