@@ -1,7 +1,7 @@
 //! Measures how the time to analyse one text grows with its length, for kinds of text that are hard
 //! to take apart.
 //!
-//! `growth [MEGABYTES...]` prints, for each kind and length, seconds to index a record, to search
+//! `growth [KIND...] [MEGABYTES...]` prints, for each kind and length, seconds to index a record, to search
 //! one that is not indexed yet, to cut a snippet of it, and to look for an identifier in it.
 
 use std::hint::black_box;
@@ -98,16 +98,23 @@ fn measure(text: &str) -> [f64; 4] {
 }
 
 fn main() {
-    let asked: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
-    let sizes = if asked.is_empty() { vec![1, 2, 4, 8] } else { asked };
+    let (sizes, wanted): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.parse::<usize>().is_ok());
+    let mut sizes: Vec<usize> = sizes.iter().filter_map(|size| size.parse().ok()).collect();
+    if sizes.is_empty() {
+        sizes = vec![1, 2, 4, 8];
+    }
     println!(
         "{:<16} {:>4} {:>9} {:>9} {:>9} {:>9}",
         "", "MB", "segment", "tail", "snippet", "code"
     );
-    let kinds = texts(1).len();
-    for kind in 0..kinds {
+    let kinds: Vec<&str> = texts(1).into_iter().map(|(name, _)| name).collect();
+    for (kind, name) in kinds.into_iter().enumerate() {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
         for &size in &sizes {
-            let (name, text) = texts(size * MEGABYTE).swap_remove(kind);
+            let (_, text) = texts(size * MEGABYTE).swap_remove(kind);
             let times = measure(&text);
             let columns: Vec<String> = times.iter().map(|time| format!("{time:>9.3}")).collect();
             println!("{name:<16} {size:>4} {}", columns.join(" "));
