@@ -102,11 +102,11 @@ impl Wanted {
         let word = &text[range.clone()];
         let first = word.as_bytes().first();
         let unwanted = |first: u8| !self.0[usize::from(first)];
-        let skips = match word.len() {
-            ..=TOKEN_BYTES_MAX => first.is_some_and(|first| unwanted(first.to_ascii_lowercase())),
-            // The term is a stem or a hash.
-            ..=STEMMED_BYTES_MAX => false,
-            _ => unwanted(LONG_PREFIX as u8),
+        let skips = if word.len() <= TOKEN_BYTES_MAX {
+            first.is_some_and(|first| unwanted(first.to_ascii_lowercase()))
+        } else {
+            // The term of a word that can be stemmed is a stem or a hash.
+            word.len() > STEMMED_BYTES_MAX && unwanted(LONG_PREFIX as u8)
         };
         skips && word.is_ascii()
     }

@@ -234,7 +234,8 @@ mod tests {
         let long = "é3x".repeat(1000);
         let text = format!("One {long} two");
         let found = snippet(&text, &query(&long), 20);
-        assert_eq!((found.range, found.highlights), (4..31, vec![0..27]), "its beginning");
+        assert_eq!(found.highlights, std::slice::from_ref(&(0..27)), "its beginning");
+        assert_eq!(found.range, 4..31);
         let found = snippet(&text, &query("two"), 20);
         assert_eq!(found.highlights.len(), 1, "what follows");
         check_highlight(&text, &long, &format!("One [{long}] two"));

@@ -84,6 +84,7 @@ fn the_longest_word_of_a_query_is_found() {
     assert_eq!(found(&texts, &long), [0]);
     let query = Query::parse(&long).expect("as long as it may be");
     let shown = snippet(&text, &query, 100);
-    assert_eq!((shown.range, shown.highlights), (7..107, vec![0..100]));
+    assert_eq!(shown.highlights, std::slice::from_ref(&(0..100)));
+    assert_eq!(shown.range, 7..107);
     assert_eq!(found(&texts, "\"before after\""), [2], "a long word stands between");
 }
