@@ -7,23 +7,38 @@
 //! Scripts written without spaces give overlapping pairs of characters.
 //!
 //! Every term is in lower case, without Latin accents, and, if it is plain ASCII letters, stemmed
-//! as English. The same text always gives the same terms: a change here is a new [`ANALYSER_ID`].
+//! as English. A word too long for that has a hash of itself as its term; if it also has too many
+//! parts for phrases, its first parts are terms beside it. The same text always gives the same
+//! terms: a change here is a new [`ANALYSER_ID`].
+//!
+//! The work is proportional to the length of the text, whatever is in it.
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Mutex;
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
 use crate::fold::{is_combining, push_folded};
 use crate::stem::StemCache;
+use crate::steps;
 
 /// Identifies what this module does, in every segment built with it.
 pub(crate) const ANALYSER_ID: u32 = 1;
-/// Longest term in bytes; a longer word is left out, and its position stays empty.
+/// Longest term in bytes; of a longer word, a hash is the term.
 pub const TOKEN_BYTES_MAX: usize = 64;
+/// Longest word that is stemmed: no stem of a longer one is short enough for a term, and the
+/// stemmer takes time with the square of the length.
+const STEMMED_BYTES_MAX: usize = 2 * TOKEN_BYTES_MAX;
+/// Begins the hash of a word; no other term begins so.
+const LONG_PREFIX: char = '\u{3}';
+/// How much of a long word is folded at once, in bytes.
+const FOLDED_BYTES: usize = 4096;
 /// Most parts a word is split into; a word with more is indexed only as a whole.
 const PARTS_MAX: usize = 16;
+/// Most parts that are indexed beside the hash of a word that has too many to be split.
+const INSIDE_PARTS_MAX: usize = 256;
 /// Most changes between letters and digits in a word that is still split there; more look like a
 /// hash, whose pieces nobody searches.
 const DIGIT_CHANGES_MAX: usize = 4;
@@ -39,8 +54,18 @@ pub(crate) struct Term<'a> {
     pub(crate) position: u32,
     /// Bytes of the analysed text it stands for.
     pub(crate) range: Range<usize>,
-    /// Whether it is a whole word that is also indexed in parts.
-    pub(crate) whole: bool,
+    pub(crate) role: Role,
+}
+
+/// What a term is of its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What phrases are made of: a word, or one of its parts.
+    Part,
+    /// A whole word that is also indexed in parts.
+    Whole,
+    /// A part of a word that phrases know only as a whole.
+    Inside,
 }
 
 /// How far a text is analysed.
@@ -76,8 +101,14 @@ impl Wanted {
     fn skips(&self, text: &str, range: &Range<usize>) -> bool {
         let word = &text[range.clone()];
         let first = word.as_bytes().first();
-        let unwanted = first.is_some_and(|first| !self.0[usize::from(first.to_ascii_lowercase())]);
-        unwanted && word.len() <= TOKEN_BYTES_MAX && word.is_ascii()
+        let unwanted = |first: u8| !self.0[usize::from(first)];
+        let skips = if word.len() <= TOKEN_BYTES_MAX {
+            first.is_some_and(|first| unwanted(first.to_ascii_lowercase()))
+        } else {
+            // The term of a word that can be stemmed is a stem or a hash.
+            word.len() > STEMMED_BYTES_MAX && unwanted(LONG_PREFIX as u8)
+        };
+        skips && word.is_ascii()
     }
 }
 
@@ -169,12 +200,14 @@ impl Analyser {
         sink: &mut impl FnMut(Term<'_>),
     ) -> bool {
         let Some(run) = next_run(text, progress.offset) else {
+            steps::note(text.len() - progress.offset);
             return false;
         };
         debug_assert!(
             progress.offset <= run.range.start && run.range.start < run.range.end,
             "a step goes forward"
         );
+        steps::note(run.range.end - progress.offset);
         progress.offset = run.range.end;
         let position = progress.position;
         progress.position += match run.kind {
@@ -194,14 +227,14 @@ impl Analyser {
         position: u32,
         sink: &mut impl FnMut(Term<'_>),
     ) -> u32 {
-        if range.len() < STEM_BYTES_MIN {
+        if !(STEM_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&range.len()) {
             return self.plain(text, range, position, sink);
         }
         if self.wanted.skips(text, &range) {
             self.skipped += 1;
             return 1;
         }
-        send(self.stems.stem(&text[range.clone()]), position, range, false, sink);
+        send(self.stems.stem(&text[range.clone()]), position, range, Role::Part, sink);
         1
     }
 
@@ -215,23 +248,26 @@ impl Analyser {
         if is_possessive(text, &range) {
             return 0;
         }
-        self.emit(text, range, position, sink);
+        self.emit(text, range, position, Role::Part, sink);
         1
     }
 
+    /// Returns whether the term is a hash.
     fn emit(
         &mut self,
         text: &str,
         range: Range<usize>,
         position: u32,
+        role: Role,
         sink: &mut impl FnMut(Term<'_>),
-    ) {
+    ) -> bool {
         if self.wanted.skips(text, &range) {
             self.skipped += 1;
-            return;
+            return range.len() > TOKEN_BYTES_MAX;
         }
-        normalise(&text[range.clone()], &mut self.term);
-        send(stemmed(&self.term, &mut self.stems), position, range, false, sink);
+        let term = term_of(&text[range.clone()], &mut self.term, &mut self.stems);
+        send(term, position, range, role, sink);
+        is_hash(term)
     }
 
     /// A word with a change of case or of class, an underscore or a point inside.
@@ -243,19 +279,29 @@ impl Analyser {
         sink: &mut impl FnMut(Term<'_>),
     ) -> u32 {
         let mut parts = std::mem::take(&mut self.parts);
-        split_parts(&text[range.clone()], range.start, &mut parts);
+        let joined = split_parts(&text[range.clone()], range.start, &mut parts);
         debug_assert!(
             parts.is_sorted_by(|one, other| one.end <= other.start),
             "the parts of a word follow each other"
         );
         let count = match parts.as_slice() {
             [] => 0,
+            [word] if joined => {
+                let word = word.clone();
+                if self.emit(text, word.clone(), position, Role::Part, sink) {
+                    split_inside(&text[word.clone()], word.start, &mut parts);
+                    for part in &parts {
+                        self.emit(text, part.clone(), position, Role::Inside, sink);
+                    }
+                }
+                1
+            }
             [part] => self.plain(text, part.clone(), position, sink),
             [first, .., last] => {
                 let word = first.start..last.end;
                 self.emit_whole(text, word, first.clone(), position, sink);
                 for (part, position) in parts[1..].iter().zip(position + 1..) {
-                    self.emit(text, part.clone(), position, sink);
+                    self.emit(text, part.clone(), position, Role::Part, sink);
                 }
                 parts.len() as u32
             }
@@ -273,15 +319,14 @@ impl Analyser {
         position: u32,
         sink: &mut impl FnMut(Term<'_>),
     ) {
-        normalise(&text[first.clone()], &mut self.term);
+        let part = term_of(&text[first.clone()], &mut self.term, &mut self.stems);
         self.first.clear();
-        self.first.push_str(stemmed(&self.term, &mut self.stems));
-        normalise(&text[word.clone()], &mut self.term);
-        let whole = stemmed(&self.term, &mut self.stems);
+        self.first.push_str(part);
+        let whole = term_of(&text[word.clone()], &mut self.term, &mut self.stems);
         if whole != self.first {
-            send(whole, position, word, true, sink);
+            send(whole, position, word, Role::Whole, sink);
         }
-        send(&self.first, position, first, false, sink);
+        send(&self.first, position, first, Role::Part, sink);
     }
 
     /// Pairs of neighbouring characters, or the only one.
@@ -298,7 +343,7 @@ impl Analyser {
         let mut count = 0;
         for (start, _) in starts.take(chars.saturating_sub(1).max(1)) {
             let pair = range.start + start..ends.next().unwrap_or(range.end);
-            send(&text[pair.clone()], position + count, pair, false, sink);
+            send(&text[pair.clone()], position + count, pair, Role::Part, sink);
             count += 1;
         }
         debug_assert!(
@@ -313,21 +358,74 @@ fn send(
     term: &str,
     position: u32,
     range: Range<usize>,
-    whole: bool,
+    role: Role,
     sink: &mut impl FnMut(Term<'_>),
 ) {
     debug_assert!(!range.is_empty(), "a term stands for some bytes of the text");
-    if !term.is_empty() && term.len() <= TOKEN_BYTES_MAX {
-        sink(Term { text: term, position, range, whole });
+    debug_assert!(term.len() <= TOKEN_BYTES_MAX, "of a longer word, a hash is the term");
+    steps::note(1);
+    if !term.is_empty() {
+        sink(Term { text: term, position, range, role });
     }
 }
 
-/// Replaces `out` by `word` without case and accents.
-fn normalise(word: &str, out: &mut String) {
+/// The term that `word` is indexed as: its stem, or a hash of it if that is too long.
+fn term_of<'a>(word: &str, out: &'a mut String, stems: &'a mut StemCache) -> &'a str {
+    steps::note(word.len());
     out.clear();
+    let mut hash = None;
+    if word.len() > STEMMED_BYTES_MAX {
+        hash = fold_long(word, out);
+    } else {
+        fold(word, out);
+    }
+    if hash.is_none() && out.len() <= TOKEN_BYTES_MAX {
+        return stemmed(out, stems);
+    }
+    if hash.is_none() {
+        let stem = stemmed(out, stems);
+        if stem.len() <= TOKEN_BYTES_MAX {
+            *out = stem.to_owned();
+            return out;
+        }
+    }
+    let hash = hash.unwrap_or_else(|| xxh3_64(out.as_bytes()));
+    *out = format!("{LONG_PREFIX}{hash:016x}");
+    out
+}
+
+/// Whether a term stands for a word that is too long to be one.
+pub(crate) fn is_hash(term: &str) -> bool {
+    term.starts_with(LONG_PREFIX)
+}
+
+/// Appends what is left of `word` without case and accents if that can be stemmed, and returns its
+/// hash otherwise.
+fn fold_long(word: &str, out: &mut String) -> Option<u64> {
+    let (mut hash, mut is_long) = (Xxh3Default::new(), false);
+    let mut rest = word;
+    while !rest.is_empty() {
+        let most = rest.len().min(FOLDED_BYTES);
+        let len = (1..=most).rev().find(|&len| rest.is_char_boundary(len)).unwrap_or(rest.len());
+        let (next, later) = rest.split_at(len);
+        fold(next, out);
+        if out.len() > STEMMED_BYTES_MAX {
+            hash.update(out.as_bytes());
+            out.clear();
+            is_long = true;
+        }
+        rest = later;
+    }
+    hash.update(out.as_bytes());
+    is_long.then(|| hash.digest())
+}
+
+/// Appends `word` without case and accents.
+fn fold(word: &str, out: &mut String) {
     if word.is_ascii() {
+        let start = out.len();
         out.push_str(word);
-        out.make_ascii_lowercase();
+        out[start..].make_ascii_lowercase();
     } else {
         word.chars().for_each(|c| push_folded(c, out));
     }
@@ -507,16 +605,48 @@ fn kind_of(c: char) -> CharKind {
     }
 }
 
-/// Fills `parts` with the parts of `word`, which begins at `base`.
-fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
+/// Where parts of a word meet.
+#[derive(Clone, Copy, PartialEq)]
+enum Splits {
+    Joiners,
+    /// Also where the case changes.
+    Case,
+    /// Also between letters and digits.
+    Digits,
+}
+
+/// Fills `parts` with the parts of `word`, which begins at `base`; of a word with too many with the
+/// word, and returns true.
+fn split_parts(word: &str, base: usize, parts: &mut Vec<Range<usize>>) -> bool {
+    let splits = if looks_like_a_hash(word) { Splits::Case } else { Splits::Digits };
+    split(word, base, splits, PARTS_MAX, parts);
+    let joined = parts.len() > PARTS_MAX;
+    if joined {
+        parts[0].end = parts[parts.len() - 1].end;
+        parts.truncate(1);
+    }
+    joined
+}
+
+/// Fills `parts` with the first parts of a word that has too many to be split.
+fn split_inside(word: &str, base: usize, parts: &mut Vec<Range<usize>>) {
+    let splits = if looks_like_a_hash(word) { Splits::Joiners } else { Splits::Digits };
+    split(word, base, splits, INSIDE_PARTS_MAX, parts);
+    parts.truncate(INSIDE_PARTS_MAX);
+    if parts.len() == 1 {
+        parts.clear();
+    }
+}
+
+/// Fills `parts` with the first `most` parts of `word`, and with one more for the rest.
+fn split(word: &str, base: usize, splits: Splits, most: usize, parts: &mut Vec<Range<usize>>) {
     if word.is_ascii() {
-        let kinds = word.bytes().map(kind_of_ascii);
-        let split_digits = digit_changes(kinds.clone()) <= DIGIT_CHANGES_MAX;
-        split_kinds(kinds.enumerate(), word.len(), base, split_digits, parts);
+        let kinds = word.bytes().map(kind_of_ascii).enumerate();
+        split_kinds(kinds, word.len(), base, splits, most, parts);
     } else {
-        let split_digits = digit_changes(word.chars().map(kind_of)) <= DIGIT_CHANGES_MAX;
         let chars = word.char_indices().filter(|&(_, c)| !is_combining(c));
-        split_kinds(chars.map(|(at, c)| (at, kind_of(c))), word.len(), base, split_digits, parts);
+        let kinds = chars.map(|(at, c)| (at, kind_of(c)));
+        split_kinds(kinds, word.len(), base, splits, most, parts);
     }
 }
 
@@ -525,9 +655,11 @@ fn split_kinds(
     kinds: impl Iterator<Item = (usize, CharKind)>,
     len: usize,
     base: usize,
-    split_digits: bool,
+    splits: Splits,
+    most: usize,
     parts: &mut Vec<Range<usize>>,
 ) {
+    steps::note(len);
     parts.clear();
     let mut before = CharKind::Joiner;
     let mut kinds = kinds.peekable();
@@ -535,16 +667,13 @@ fn split_kinds(
         let next = kinds.peek().map(|&(_, next)| next);
         let end = base + kinds.peek().map_or(len, |&(at, _)| at);
         if kind != CharKind::Joiner {
+            let starts = parts.len() <= most && starts_part(before, kind, next, splits);
             match parts.last_mut() {
-                Some(part) if !starts_part(before, kind, next, split_digits) => part.end = end,
+                Some(part) if !starts => part.end = end,
                 _ => parts.push(base + at..end),
             }
         }
         before = kind;
-    }
-    if parts.len() > PARTS_MAX {
-        parts[0].end = parts[parts.len() - 1].end;
-        parts.truncate(1);
     }
     debug_assert!(
         parts.iter().all(|part| base <= part.start && part.end <= base + len),
@@ -552,20 +681,27 @@ fn split_kinds(
     );
 }
 
-fn starts_part(
-    before: CharKind,
-    kind: CharKind,
-    next: Option<CharKind>,
-    split_digits: bool,
-) -> bool {
+fn starts_part(before: CharKind, kind: CharKind, next: Option<CharKind>, splits: Splits) -> bool {
     match (before, kind) {
         (CharKind::Joiner, _) => true,
+        _ if splits == Splits::Joiners => false,
         (CharKind::Digit, CharKind::Digit) => false,
-        (CharKind::Digit, _) | (_, CharKind::Digit) => split_digits,
+        (CharKind::Digit, _) | (_, CharKind::Digit) => splits == Splits::Digits,
         (CharKind::Letter, CharKind::Upper) => true,
         (CharKind::Upper, CharKind::Upper) => next == Some(CharKind::Letter),
         _ => false,
     }
+}
+
+/// Whether letters and digits alternate in `word` as in no name.
+fn looks_like_a_hash(word: &str) -> bool {
+    steps::note(word.len());
+    let changes = if word.is_ascii() {
+        digit_changes(word.bytes().map(kind_of_ascii))
+    } else {
+        digit_changes(word.chars().map(kind_of))
+    };
+    changes > DIGIT_CHANGES_MAX
 }
 
 /// How often a letter and a digit meet.
@@ -636,11 +772,15 @@ impl TokenStream for TextStream<'_> {
 mod tests {
     use super::*;
 
-    /// Terms as `text@position`, a whole word with a `*`.
+    /// Terms as `text@position`, a whole word with a `*`, a part inside of a long one with a `+`.
     fn check(text: &str, expected: &str) {
         let mut found = Vec::new();
         let positions = Analyser::new().analyse(text, &mut |term| {
-            let star = if term.whole { "*" } else { "" };
+            let star = match term.role {
+                Role::Part => "",
+                Role::Whole => "*",
+                Role::Inside => "+",
+            };
             found.push(format!("{}{star}@{}", term.text, term.position));
             assert!(text.get(term.range.clone()).is_some(), "{text}: {:?}", term.range);
             assert!(!term.range.is_empty());
@@ -696,9 +836,89 @@ mod tests {
     #[test]
     fn long_words() {
         let long = "x".repeat(TOKEN_BYTES_MAX + 1);
-        check(&format!("a {long} b"), "a@0 b@2");
+        let hash = hash_of(&long);
+        check(&format!("a {long} b"), &format!("a@0 {hash}@1 b@2"));
+        check(
+            &format!("a {}é b", &long[1..]),
+            &format!("a@0 {}@1 b@2", hash_of(&format!("{}e", &long[1..]))),
+        );
         let many = vec!["ab"; PARTS_MAX + 1].join("_");
         check(&many, &format!("{many}@0"));
+        let stem = format!("a{}", "x".repeat(TOKEN_BYTES_MAX - 2));
+        check(&format!("{stem}ing"), &format!("{stem}@0"));
+        let digits = "3fa9bc12de4f56".repeat(10);
+        check(&digits.to_uppercase(), &format!("{}@0", hash_of(&digits)));
+        check(
+            &format!("sha_{digits}"),
+            &format!("{}*@0 sha@0 {}@1", hash_of(&format!("sha_{digits}")), hash_of(&digits)),
+        );
+    }
+
+    fn hash_of(word: &str) -> String {
+        format!("{LONG_PREFIX}{:016x}", xxh3_64(word.as_bytes()))
+    }
+
+    #[test]
+    fn no_stem_of_a_long_word_is_short() {
+        let mut stems = StemCache::new();
+        let endings = ["fulnesses", "ationally", "izations", "iveness", "ousnesses", "mently"];
+        for _ in 0..2 {
+            for ending in endings {
+                let mut word = ending.to_owned();
+                for more in endings.iter().cycle().take(30) {
+                    word = format!("{more}{word}");
+                    let stem = stems.stem(&word);
+                    assert!(
+                        word.len() <= STEMMED_BYTES_MAX || stem.len() > TOKEN_BYTES_MAX,
+                        "{word}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_with_many_parts() {
+        let parts: Vec<String> =
+            (0..INSIDE_PARTS_MAX + 9).map(|n| format!("{}x", letters(n))).collect();
+        let word = parts.join("_");
+        let inside: Vec<String> =
+            parts[..INSIDE_PARTS_MAX].iter().map(|part| format!("{part}+@1")).collect();
+        check(
+            &format!("a {word} b"),
+            &format!("a@0 {}@1 {} b@2", hash_of(&word), inside.join(" ")),
+        );
+        let camel = vec!["Get"; 30].concat();
+        let inside = vec!["get+@0"; 30].join(" ");
+        check(&camel, &format!("{}@0 {inside}", hash_of(&camel.to_lowercase())));
+        let base64 = "aB3dE5gH7".repeat(9);
+        check(&base64, &format!("{}@0", hash_of(&base64.to_lowercase())));
+        let joined = format!("{base64}_tests");
+        check(
+            &joined,
+            &format!(
+                "{}@0 {}+@0 test+@0",
+                hash_of(&joined.to_lowercase()),
+                hash_of(&base64.to_lowercase())
+            ),
+        );
+    }
+
+    fn letters(n: usize) -> String {
+        [n / 26, n % 26].map(|n| char::from(b'a' + n as u8)).iter().collect()
+    }
+
+    #[test]
+    fn long_words_fold_like_short_ones() {
+        let mut stems = StemCache::new();
+        for word in ["É", "ﬃß", "a", "Ⱥ", "e\u{301}"] {
+            let long = word.repeat(FOLDED_BYTES);
+            let mut folded = String::new();
+            fold(&long, &mut folded);
+            assert_eq!(term_of(&long, &mut String::new(), &mut stems), hash_of(&folded), "{word}");
+        }
+        let accents = format!("e{}t", "\u{301}".repeat(FOLDED_BYTES));
+        assert_eq!(term_of(&accents, &mut String::new(), &mut stems), "et");
     }
 
     #[test]

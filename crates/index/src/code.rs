@@ -20,12 +20,15 @@
 
 use crate::analyser::is_unspaced;
 use crate::query::{Sign, items};
+use crate::steps;
 
 /// Fewest digits of an abbreviated hash.
 const HASH_BYTES_MIN: usize = 7;
 /// Longest unit of a measure, such as `kHz`; also the longest ending of an ordinal, a decade or a
 /// time of day.
 const UNIT_BYTES_MAX: usize = 3;
+/// Longest code, in bytes; longer words are looked for as other words are.
+const CODE_BYTES_MAX: usize = 256;
 /// Digits from which on a number after a hyphen is the number of something, not a year or a rank.
 const NUMBERED_DIGITS_MIN: usize = 5;
 /// Fewest letters on each side of the one `/` of a path; fewer are `and/or`, `km/h` or `TCP/IP`.
@@ -152,7 +155,10 @@ const MONTH_LETTERS_MIN: usize = 3;
 /// ```
 pub fn code_words(query: &str) -> Vec<&str> {
     let asked = items(query).filter(|item| item.field.is_none() && item.sign != Sign::MustNot);
-    asked.flat_map(|item| pieces(item.text)).filter(|word| is_code(word)).collect()
+    asked
+        .flat_map(|item| pieces(item.text))
+        .filter(|word| word.len() <= CODE_BYTES_MAX && is_code(word))
+        .collect()
 }
 
 /// Whether `text` contains `word` as a whole identifier, in capitals or not.
@@ -169,16 +175,20 @@ pub fn has_code_word(text: &str, word: &str) -> bool {
         return false;
     };
     let may_begin = |c: char| c.to_lowercase().eq(first.to_lowercase());
-    let places = text.char_indices().filter(|&(_, c)| may_begin(c));
-    let mut found =
-        places.filter_map(|(start, _)| Some((start, start + prefix_len(&text[start..], word)?)));
-    found.any(|(start, end)| is_whole(&text[..start], &text[start..end], &text[end..]))
+    steps::note(text.len());
+    let places = text.char_indices().filter(|&(_, c)| may_begin(c)).map(|(start, _)| start);
+    let mut begun = places.filter(|&start| begins(&text[..start], word));
+    begun.any(|start| {
+        let len = prefix_len(&text[start..], word);
+        len.is_some_and(|len| ends(word, &text[start + len..]))
+    })
 }
 
 /// How many bytes of `text` are `prefix`, but for case.
 fn prefix_len(text: &str, prefix: &str) -> Option<usize> {
     let mut rest = text.chars();
     for expected in prefix.chars() {
+        steps::note(1);
         let found = rest.next()?;
         if found != expected && !found.to_lowercase().eq(expected.to_lowercase()) {
             return None;
@@ -187,18 +197,28 @@ fn prefix_len(text: &str, prefix: &str) -> Option<usize> {
     Some(text.len() - rest.as_str().len())
 }
 
-/// Whether identifiers end on both sides of `word`.
-fn is_whole(before: &str, word: &str, after: &str) -> bool {
-    let inside = |c: Option<char>| {
-        c.is_some_and(|c| is_word_char(c) || matches!(c, '+' | '#') && word.ends_with(c))
-    };
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+/// Whether `word` begins an identifier after `before`.
+fn begins(before: &str, word: &str) -> bool {
+    let went_on = is_digit(word.chars().next())
+        && before.strip_suffix('.').is_some_and(|rest| is_digit(rest.chars().next_back()));
+    !is_inside(before.chars().next_back(), word) && !went_on
+}
+
+/// Whether `word` ends an identifier before `after`.
+fn ends(word: &str, after: &str) -> bool {
     // `0.27` goes on in `0.27.0`.
-    let goes_on = digit(word.chars().last())
-        && after.strip_prefix('.').is_some_and(|rest| digit(rest.chars().next()));
-    let went_on = digit(word.chars().next())
-        && before.strip_suffix('.').is_some_and(|rest| digit(rest.chars().last()));
-    !inside(before.chars().last()) && !inside(after.chars().next()) && !goes_on && !went_on
+    let goes_on = is_digit(word.chars().next_back())
+        && after.strip_prefix('.').is_some_and(|rest| is_digit(rest.chars().next()));
+    !is_inside(after.chars().next(), word) && !goes_on
+}
+
+/// Whether a neighbour of `word` belongs to the same identifier.
+fn is_inside(neighbour: Option<char>, word: &str) -> bool {
+    neighbour.is_some_and(|c| is_word_char(c) || matches!(c, '+' | '#') && word.ends_with(c))
+}
+
+fn is_digit(c: Option<char>) -> bool {
+    c.is_some_and(|c| c.is_ascii_digit())
 }
 
 /// Whether `c` is part of an identifier. Characters of scripts without spaces stand beside one:

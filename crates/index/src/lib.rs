@@ -41,6 +41,8 @@ mod error;
 mod filter;
 mod fold;
 mod gate;
+#[cfg(test)]
+mod growth;
 mod guard;
 mod parts;
 mod period;
@@ -58,6 +60,7 @@ mod shared_bytes;
 mod snippet;
 mod spelling;
 mod stem;
+mod steps;
 mod tail;
 mod tail_search;
 mod terms;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::analyser::{Progress, Term, is_unspaced, with_analyser};
+use crate::analyser::{Progress, Role, Term, is_unspaced, with_analyser};
 use crate::spelling::lone_character;
 
 /// Words at positions relative to each other, ascending from 0: at least two, or one character of a
@@ -131,6 +131,9 @@ impl<'a> Finder<'a> {
     }
 
     fn see(&mut self, term: &Term<'_>) {
+        if term.role == Role::Inside {
+            return;
+        }
         self.see_word(term.text, term.position);
         // Both characters at the one position of the pair: either may touch the next word of the
         // phrase.
@@ -214,7 +217,8 @@ mod tests {
         check("\"fast JavaScript code\"", "", "fast java script code", true);
         check("\"fast javascript\"", "", "fast JavaScript", true);
         let long = "x".repeat(100);
-        check(&format!("\"a {long} b\""), "", &format!("a {long}y b"), true);
+        check(&format!("\"a {long} b\""), "", &format!("a {long} b"), true);
+        check(&format!("\"a {long} b\""), "", &format!("a {long}y b"), false);
         check(&format!("\"a {long} b\""), "", "a b", false);
     }
 

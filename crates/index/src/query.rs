@@ -24,11 +24,12 @@
 
 use std::collections::HashSet;
 
-use crate::analyser::{is_unspaced, with_analyser};
+use crate::analyser::{Role, is_hash, is_unspaced, with_analyser};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::phrase::{self, Phrase};
 use crate::spelling::{lone_character, neighbours, spellings};
+use crate::steps;
 
 /// Longest query in bytes.
 pub const QUERY_BYTES_MAX: usize = 64 << 10;
@@ -82,6 +83,7 @@ impl Query {
         }
         let mut builder = Builder { unspaced: text.contains(is_unspaced), ..Builder::default() };
         for item in items(text) {
+            steps::note(item.text.len());
             builder.add(&item);
         }
         Ok(builder.finish())
@@ -211,31 +213,32 @@ fn strip_sign(text: &str) -> (Sign, &str) {
 
 /// A known field counts only with a value after its colon.
 fn strip_field(text: &str) -> (Option<&str>, &str) {
-    let known = |field: &str| {
-        field == TITLE || SINGLE_FIELDS.contains(&field) || MULTIPLE_FIELDS.contains(&field)
-    };
-    match text.split_once(':') {
-        Some((field, value)) if known(field) && value.starts_with(|c: char| !c.is_whitespace()) => {
-            (Some(field), value)
-        }
-        _ => (None, text),
-    }
+    let known = [TITLE].into_iter().chain(SINGLE_FIELDS).chain(MULTIPLE_FIELDS);
+    let value = |field: &str| text.strip_prefix(field)?.strip_prefix(':');
+    known
+        .filter_map(|field| Some((Some(field), value(field)?)))
+        .find(|(_, value)| value.starts_with(|c: char| !c.is_whitespace()))
+        .unwrap_or((None, text))
 }
 
-/// Words at their positions, and the whole words that span several.
+/// Words at their positions, the whole words that span several, and what is inside of words that
+/// are too long.
+#[derive(Default)]
 struct Words {
     parts: Vec<(u32, String)>,
     wholes: Vec<String>,
+    inside: Vec<String>,
 }
 
 fn words_of(text: &str) -> Words {
-    let mut words = Words { parts: Vec::new(), wholes: Vec::new() };
+    let mut words = Words::default();
     with_analyser(|analyser| {
         analyser.analyse(text, &mut |term| {
-            if term.whole {
-                words.wholes.push(term.text.to_owned());
-            } else {
-                words.parts.push((term.position, term.text.to_owned()));
+            let word = term.text.to_owned();
+            match term.role {
+                Role::Part => words.parts.push((term.position, word)),
+                Role::Whole => words.wholes.push(word),
+                Role::Inside => words.inside.push(word),
             }
         });
     });
@@ -248,6 +251,8 @@ struct Builder {
     stop_words: Vec<String>,
     /// Other spellings of words to rank by.
     spellings: Vec<String>,
+    /// Parts inside of words that are too long.
+    inside: Vec<String>,
     /// Characters that stand alone here, and in the index only in pairs.
     alone: Vec<char>,
     /// Whether something of the query is in a script without spaces.
@@ -266,10 +271,11 @@ impl Builder {
     }
 
     fn add_words(&mut self, text: &str) {
-        let Words { parts, wholes } = words_of(text);
+        let Words { parts, wholes, inside } = words_of(text);
         let parts = parts.into_iter().map(|(_, word)| word);
         if self.has_room() {
             self.spellings.extend(spellings(text, self.unspaced));
+            self.inside.extend(inside);
         }
         // The `年` of `2024年` is a unit, not what is asked for.
         let counted = text.contains(char::is_numeric);
@@ -300,8 +306,8 @@ impl Builder {
         }
     }
 
-    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, so
-    /// that only the text tells.
+    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, and
+    /// older segments lack the hashes of long words, so that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
         let parts = words_of(text).parts;
         let excluded = sign == Sign::MustNot;
@@ -315,6 +321,7 @@ impl Builder {
                     self.alone.push(character);
                     self.add_should(word.clone());
                 }
+                None if is_hash(word) && parts.len() > 1 => self.add_should(word.clone()),
                 None => self.add_must(word),
             }
         }
@@ -355,14 +362,20 @@ impl Builder {
         }
     }
 
-    /// Adds other spellings, as far as no word of the query itself has to make way for them.
+    /// Adds what is inside of long words, and other spellings, as far as no word of the query itself has to make way for them.
     fn add_spellings(&mut self) {
+        let inside = std::mem::take(&mut self.inside).into_iter();
+        for word in inside.filter(|word| !STOP_WORDS.contains(&word.as_str())) {
+            if self.has_room() {
+                self.add_should(word);
+            }
+        }
         let pairs = std::mem::take(&mut self.alone).into_iter().flat_map(neighbours);
         for text in std::mem::take(&mut self.spellings).into_iter().chain(pairs) {
             if !self.has_room() {
                 break;
             }
-            let Words { parts, wholes } = words_of(&text);
+            let Words { parts, wholes, .. } = words_of(&text);
             let words = if wholes.is_empty() {
                 parts.into_iter().map(|(_, word)| word).collect()
             } else {

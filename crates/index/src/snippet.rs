@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::analyser::{Wanted, with_analyser};
 use crate::query::Query;
+use crate::steps;
 
 /// How far a snippet's ends move to fall between words, in bytes.
 const WORD_BYTES_MAX: usize = 40;
@@ -38,7 +39,8 @@ fn joined(matches: Vec<Match>) -> Vec<Range<usize>> {
 /// The piece of `text`, of at most `chars_max` characters, with the most different query words,
 /// then with the most words; the beginning if there is none.
 pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
-    let matches = matches(text, query);
+    let mut matches = matches(text, query);
+    matches.iter_mut().for_each(|found| found.cut(text, chars_max));
     let range = match best_window(&matches, chars_max) {
         Some(window) => widen(text, window, chars_max),
         None => forward(text, 0, chars_max),
@@ -57,15 +59,15 @@ pub fn snippet(text: &str, query: &Query, chars_max: usize) -> Snippet {
 /// Which terms of the query a text has: their places in [`Query::terms`], ascending.
 pub fn terms_in(text: &str, query: &Query) -> Vec<usize> {
     let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
-    let mut found = Vec::new();
+    let mut found = vec![false; terms.len()];
     with_analyser(|analyser| {
         analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| {
-            found.extend(terms.get(word.text))
+            if let Some(&term) = terms.get(word.text) {
+                found[term] = true;
+            }
         });
     });
-    found.sort_unstable();
-    found.dedup();
-    found
+    (0..found.len()).filter(|&term| found[term]).collect()
 }
 
 /// A word of the text that the query has too.
@@ -75,6 +77,18 @@ struct Match {
     chars: Range<usize>,
     /// Number of its term in the query.
     term: usize,
+}
+
+impl Match {
+    /// Leaves of a word that is longer than any snippet what fits into one.
+    fn cut(&mut self, text: &str, chars_max: usize) {
+        if chars_max > 0 && self.chars.len() > chars_max {
+            self.chars.end = self.chars.start + chars_max;
+            let mut ends = text[self.range.clone()].char_indices();
+            let len = ends.nth(chars_max).map_or(self.range.len(), |(at, _)| at);
+            self.range.end = self.range.start + len;
+        }
+    }
 }
 
 /// Matched words, ascending.
@@ -89,9 +103,11 @@ fn matches(text: &str, query: &Query) -> Vec<Match> {
     found.sort_by_key(|(range, _)| (range.start, range.end));
     let (mut byte, mut char) = (0, 0);
     let in_chars = found.into_iter().map(|(range, term)| {
+        let before = char;
         char += text[byte..range.start].chars().count();
         byte = range.start;
         let chars = char..char + text[range.clone()].chars().count();
+        steps::note(chars.end - before);
         Match { range, chars, term }
     });
     in_chars.collect()
@@ -115,6 +131,7 @@ fn best_window(matches: &[Match], chars_max: usize) -> Option<Range<usize>> {
         }
         let value = (counts.len(), last + 1 - first);
         if value.1 > 0 && best.as_ref().is_none_or(|(most, _)| value > *most) {
+            steps::note(last + 1 - first);
             let ends = matches[first..=last].iter().map(|found| found.range.end);
             best = Some((value, matches[first].range.start..ends.max().unwrap_or_default()));
         }
@@ -210,6 +227,22 @@ mod tests {
         check_snippet(text, "theta", 12, "theta fox.");
         check_snippet(text, "fox", 0, "");
         check_snippet("", "fox", 10, "");
+    }
+
+    #[test]
+    fn snippets_of_long_words() {
+        let long = "é3x".repeat(1000);
+        let text = format!("One {long} two");
+        let found = snippet(&text, &query(&long), 20);
+        assert_eq!(found.highlights, std::slice::from_ref(&(0..27)), "its beginning");
+        assert_eq!(found.range, 4..31);
+        let found = snippet(&text, &query("two"), 20);
+        assert_eq!(found.highlights.len(), 1, "what follows");
+        check_highlight(&text, &long, &format!("One [{long}] two"));
+        let camel = "GetUserName".repeat(30);
+        check_highlight(&format!("a {camel} b"), &camel, &format!("a [{camel}] b"));
+        let marked = "[Get]User[Name]".repeat(30);
+        check_highlight(&camel, "name get", &marked);
     }
 
     #[test]

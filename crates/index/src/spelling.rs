@@ -6,6 +6,7 @@
 
 use crate::analyser::{TOKEN_BYTES_MAX, is_unspaced};
 use crate::fold::is_combining;
+use crate::steps;
 
 /// Lengths of a hash that is known by its first digits, and how many these are.
 const HASH_BYTES: [usize; 2] = [40, 64];
@@ -16,6 +17,8 @@ const JOINED_DIGITS_MIN: usize = 8;
 const WORD_CHARS_MIN: usize = 3;
 /// Longest word whose `-us` may be a plural, such as `menus`: the stemmer takes it for Latin.
 const PLURAL_BYTES_MAX: usize = 5;
+/// Longest word that has other spellings, in bytes: those of a longer one are too long for a term.
+const SPELLED_BYTES_MAX: usize = 4 * TOKEN_BYTES_MAX;
 /// Spellings of one word at most.
 const SPELLINGS_MAX: usize = 16;
 
@@ -74,7 +77,7 @@ pub(crate) fn spellings(text: &str, full_width: bool) -> Vec<String> {
         found.push(composed.clone());
     }
     let words = composed.split(|c: char| !c.is_alphanumeric() && !is_mark(c) && c != '_');
-    for word in words.flat_map(scripts) {
+    for word in words.flat_map(scripts).filter(|word| word.len() <= SPELLED_BYTES_MAX) {
         let before = found.len();
         if word.is_ascii() {
             ascii(word, &mut found);
@@ -227,6 +230,7 @@ fn greek(lower: &str, found: &mut Vec<String>) {
 
 /// `word` with another character of the same length at `at`.
 fn replaced(word: &str, at: usize, c: char) -> String {
+    steps::note(word.len());
     let mut out = word.to_owned();
     out.replace_range(at..at + c.len_utf8(), c.encode_utf8(&mut [0; 4]));
     out

@@ -2,6 +2,8 @@
 
 use tantivy::tokenizer::{RawTokenizer, Stemmer, TokenFilter, TokenStream, Tokenizer};
 
+use crate::steps;
+
 /// Longest word the cache holds; longer ones are stemmed each time.
 const CACHED_BYTES_MAX: usize = 16;
 /// Slots of the direct-mapped cache, a power of two.
@@ -36,7 +38,8 @@ impl StemCache {
         }
     }
 
-    /// The stem of `word` (lower-case ASCII letters).
+    /// The stem of `word` (lower-case ASCII letters), in time that grows with the square of its
+    /// length.
     pub(crate) fn stem(&mut self, word: &str) -> &str {
         if word.len() > CACHED_BYTES_MAX {
             self.stem_uncached(word);
@@ -55,6 +58,7 @@ impl StemCache {
     }
 
     fn stem_uncached(&mut self, word: &str) {
+        steps::note(word.len() * word.len());
         self.uncached.clear();
         let stem = &mut self.uncached;
         self.stemmer.token_stream(word).process(&mut |token| stem.push_str(&token.text));

@@ -62,17 +62,22 @@ impl TailDoc {
 
     /// What `query` may ask of it.
     pub(crate) fn analysed(&self, query: &Query, filter: &Filter) -> TailWords<'_> {
-        let asked = query.must.iter().chain(&query.should).chain(&query.must_not);
-        let wanted = Wanted::like(asked.map(String::as_str));
+        let asked = || query.must.iter().chain(&query.should).chain(&query.must_not);
+        let wanted = Wanted::like(asked().map(String::as_str));
+        let mut words: Vec<_> = asked().map(|word| (TermHash::of(word), 0)).collect();
+        words.sort_unstable();
+        words.dedup();
         let document = self.document();
-        let mut words = Vec::new();
         let mut tokens = 0;
         with_analyser(|analyser| {
             for (value, times) in document.weighted_texts() {
                 let mut sent = 0;
                 let skipped = analyser.analyse_wanted(value, &wanted, &mut |term| {
                     sent += 1;
-                    words.push((TermHash::of(term.text), times));
+                    let hash = TermHash::of(term.text);
+                    if let Ok(at) = words.binary_search_by_key(&hash, |&(hash, _)| hash) {
+                        words[at].1 += times;
+                    }
                 });
                 tokens += (sent + skipped) * times;
             }
@@ -81,7 +86,8 @@ impl TailDoc {
         if !(query.filter.is_empty() && filter.is_empty()) {
             document.for_each_term(|term| terms.push(TermHash::of(term)));
         }
-        TailWords { doc: self, words: counted(words), tokens, terms: sorted(terms) }
+        terms.sort_unstable();
+        TailWords { doc: self, words, tokens, terms }
     }
 
     /// Its sequence number.
@@ -98,30 +104,10 @@ impl TailDoc {
     }
 }
 
-/// Each word once, with how often it occurs, sorted.
-fn counted(words: Vec<(TermHash, u32)>) -> Vec<(TermHash, u32)> {
-    let mut words = sorted(words);
-    words.dedup_by(|next, word| {
-        let same = next.0 == word.0;
-        word.1 += if same { next.1 } else { 0 };
-        same
-    });
-    debug_assert!(
-        words.is_sorted_by(|one, other| one.0 < other.0),
-        "each word is there once, where it is looked for"
-    );
-    words
-}
-
-fn sorted<T: Ord>(mut values: Vec<T>) -> Vec<T> {
-    values.sort_unstable();
-    values
-}
-
 /// A tail document as one query sees it.
 pub(crate) struct TailWords<'a> {
     pub(crate) doc: &'a TailDoc,
-    /// The query's words in title and text, among others, with how often they occur, sorted.
+    /// The query's words, with how often they occur in title and text, sorted.
     words: Vec<(TermHash, u32)>,
     tokens: u32,
     /// Exact terms, sorted; none when nothing asks for them.

@@ -6,4 +6,5 @@ mod corpus;
 mod damage;
 mod exactness;
 mod languages;
+mod long_words;
 mod naive;
