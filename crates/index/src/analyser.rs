@@ -9,7 +9,7 @@
 //! Every term is in lower case, without Latin accents, and, if it is plain ASCII letters, stemmed
 //! as English. A word too long for that has a hash of itself as its term; if it also has too many
 //! parts for phrases, its first parts are terms beside it. The same text always gives the same
-//! terms: a change here is a new [`ANALYSER_ID`].
+//! terms: a change here is a new [`ANALYSER_ID`], unless it only adds terms where there were none.
 //!
 //! The work is proportional to the length of the text, whatever is in it.
 
