@@ -1,8 +1,9 @@
-//! Measures how the time to analyse one text grows with its length, for kinds of text that are hard
-//! to take apart.
+//! Measures how the time to analyse one text grows with its length, for kinds of text that are
+//! hard to take apart.
 //!
-//! `growth [KIND...] [MEGABYTES...]` prints, for each kind and length, seconds to index a record, to search
-//! one that is not indexed yet, to cut a snippet of it, and to look for an identifier in it.
+//! `growth [KIND...] [MEGABYTES...]` prints, for each kind and length, seconds to index a record,
+//! to search one that is not indexed yet, to cut a snippet of it, and to look for an identifier
+//! in it.
 
 use std::hint::black_box;
 use std::time::Instant;

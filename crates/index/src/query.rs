@@ -10,8 +10,8 @@
 //! | `title:word` | only documents with this word in the title |
 //! | `-kind:fact` | only documents without it |
 //!
-//! Of several `kind`, `agent`, `run`, `domain` or `uri` clauses one must hold, since a document has
-//! one of each; of other fields all must. A required or excluded word with several parts
+//! Of several `kind`, `agent`, `run`, `domain` or `uri` clauses one must hold, since a document
+//! has one of each; of other fields all must. A required or excluded word with several parts
 //! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
 //! with its sign. Anything else is words: there is no such thing as a syntax error.
 //!
@@ -19,8 +19,8 @@
 //! `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
 //!
 //! The index knows which words a document has, not where: of a required phrase it requires the
-//! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter of
-//! [`Query::phrases_match`].
+//! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter
+//! of [`Query::phrases_match`].
 
 use std::collections::HashSet;
 
@@ -95,9 +95,9 @@ impl Query {
         self.must.iter().chain(&self.should).map(String::as_str)
     }
 
-    /// The same query, ranked by fewer words: of those that are not required the `count` that tell
-    /// most, none of which tells less than half of what the first does. `rarities` are those of
-    /// [`Query::terms`].
+    /// The same query, ranked by fewer words: of those that are not required the `count` that
+    /// tell most, none of which tells less than half of what the first does. `rarities` are
+    /// those of [`Query::terms`].
     #[must_use]
     pub fn telling(&self, rarities: &[f32], count: usize) -> Query {
         let told = |at: usize| rarities.get(self.must.len() + at).copied().unwrap_or_default();
@@ -122,11 +122,11 @@ impl Query {
         !self.phrases.is_empty() || !self.phrases_not.is_empty()
     }
 
-    /// Whether a record with this title and text has every required phrase, in one of the two, and
-    /// no excluded one.
+    /// Whether a record with this title and text has every required phrase, in one of the two,
+    /// and no excluded one.
     ///
-    /// To be asked in the `accept` of a [search](crate::Searcher::search), which returns documents
-    /// that have the words of the required phrases, in whatever order.
+    /// To be asked in the `accept` of a [search](crate::Searcher::search), which returns
+    /// documents that have the words of the required phrases, in whatever order.
     pub fn phrases_match(&self, title: &str, text: &str) -> bool {
         phrase::matches(&self.phrases, &self.phrases_not, &[title, text])
     }
@@ -306,8 +306,8 @@ impl Builder {
         }
     }
 
-    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs, and
-    /// older segments lack the hashes of long words, so that only the text tells.
+    /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs,
+    /// and older segments lack the hashes of long words, so that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
         let parts = words_of(text).parts;
         let excluded = sign == Sign::MustNot;
@@ -362,7 +362,8 @@ impl Builder {
         }
     }
 
-    /// Adds what is inside of long words, and other spellings, as far as no word of the query itself has to make way for them.
+    /// Adds what is inside of long words, and other spellings, as far as no word of the query
+    /// itself has to make way for them.
     fn add_spellings(&mut self) {
         let inside = std::mem::take(&mut self.inside).into_iter();
         for word in inside.filter(|word| !STOP_WORDS.contains(&word.as_str())) {

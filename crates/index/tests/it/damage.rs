@@ -116,8 +116,8 @@ fn nothing_is_believed_that_was_not_checked() {
         let damaged = Bytes::from(damaged);
         let checks = Original { whole: whole.clone(), damaged: damaged.clone() };
         match answers(SegmentBytes::checked_by(Arc::new(checks), damaged)) {
-            Err(Error::Damaged(why)) => {
-                assert!(why.contains("a byte differs"), "{at}: {why}");
+            Err(Error::Check(why)) => {
+                assert!(why.to_string().contains("a byte differs"), "{at}: {why}");
                 errors += 1;
             }
             Err(error) => panic!("{at}: {error}"),

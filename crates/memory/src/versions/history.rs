@@ -97,8 +97,12 @@ pub fn differences(reader: &Reader, other: &Reader) -> Result<Vec<Difference>> {
     Ok(differences)
 }
 
+/// Characters of a text that a log has.
+pub const LOG_TEXT_CHARS_MAX: usize = 1000;
+
 /// What was written on this branch and those that it left (or on all), newest first, the capsule's
-/// own records included. The texts of memories are left out: a log may be long.
+/// own records included. Of a text it has the beginning, at most [`LOG_TEXT_CHARS_MAX`]: a log may
+/// be long.
 ///
 /// # Errors
 /// What the disk or a damaged file reports.
@@ -113,7 +117,10 @@ pub fn log(reader: &Reader, limit: usize, all_branches: bool) -> Result<Vec<Reco
     let newest = seqs.ranges().iter().rev().flat_map(|range| range.clone().rev()).take(limit);
     let logged = |sequence| {
         let record = view.store().record(sequence)?;
-        let text = if record.system { record.text } else { String::new() };
+        let text = match record.text.char_indices().nth(LOG_TEXT_CHARS_MAX) {
+            Some((end, _)) => record.text[..end].to_string(),
+            None => record.text,
+        };
         Ok(Record { text, ..record })
     };
     newest.map(logged).collect()
