@@ -16,7 +16,7 @@ use clap_complete::{CompleteEnv, Shell};
 
 use crate::args::{self, Cli, Global};
 use crate::error::{CliError, Result};
-use crate::shell::{CapsuleNames, Named, Names};
+use crate::shell::{CapsuleNames, NameKind, Names};
 
 /// Set by the scripts: which shell asks.
 const VARIABLE: &str = "KAPSA_COMPLETE";
@@ -68,7 +68,7 @@ fn tree(words: impl Iterator<Item = OsString>) -> Command {
 }
 
 fn with_names(command: Command, names: &Arc<CapsuleNames>) -> Command {
-    let command = command.mut_args(|arg| match Named::by(&arg) {
+    let command = command.mut_args(|arg| match NameKind::by(&arg) {
         Some(what) => arg.add(ArgValueCompleter::new(FromCapsule { names: names.clone(), what })),
         None => arg,
     });
@@ -78,7 +78,7 @@ fn with_names(command: Command, names: &Arc<CapsuleNames>) -> Command {
 /// Names of one sort, as the completion engine asks for them.
 struct FromCapsule {
     names: Arc<CapsuleNames>,
-    what: Named,
+    what: NameKind,
 }
 
 impl ValueCompleter for FromCapsule {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{CapsuleError, Error, Holder, Uri};
+use kapsa_model::{EmbedError, ModelError, ModelErrorKind};
 use serde_json::{Map, Value};
 
 use crate::holder;
@@ -173,6 +174,32 @@ impl CliError {
     }
 }
 
+impl From<EmbedError> for CliError {
+    fn from(error: EmbedError) -> CliError {
+        let failed = CliError::system("embedding_failed", error.message);
+        match error.hint {
+            Some(hint) => failed.hint(hint),
+            None => failed,
+        }
+    }
+}
+
+impl From<ModelError> for CliError {
+    fn from(error: ModelError) -> CliError {
+        let failed = match error.kind {
+            ModelErrorKind::NotConfigured
+            | ModelErrorKind::Unauthorized
+            | ModelErrorKind::Refused => CliError::user("model_failed", error.message),
+            _ => CliError::system("model_failed", error.message),
+        };
+        let failed = match error.hint {
+            Some(hint) => failed.hint(hint),
+            None => failed,
+        };
+        failed.field("tokens_in", error.usage.tokens_in).field("tokens_out", error.usage.tokens_out)
+    }
+}
+
 impl From<Error> for CliError {
     fn from(error: Error) -> CliError {
         let message = error.to_string();
@@ -198,7 +225,7 @@ impl From<Error> for CliError {
             Error::OtherModel { .. } => {
                 CliError::user("other_model", message).hint("kapsa reembed --model NAME changes the model")
             }
-            Error::Embedding(cause) => crate::models::failed(cause),
+            Error::Embedding(cause) => cause.into(),
             Error::NoVectors => CliError::user("no_vectors", message).hint("run kapsa embed, or search by words with --mode lex"),
             Error::DuplicateLabel { label, .. } => CliError::user("duplicate_label", message)
                 .hint("choose another label, or reuse this one with --force")

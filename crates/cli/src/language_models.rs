@@ -91,7 +91,7 @@ fn named(name: &str, folder: Option<&Path>) -> Result<Box<dyn LanguageModel>> {
         )?));
     }
     language_model(name, &SERVICE.settings(name)?).map_err(|error| {
-        let error = failed(error);
+        let error = CliError::from(error);
         if has_provider(name) {
             return error;
         }
@@ -149,19 +149,4 @@ impl LanguageModel for Models {
         }
         model.complete(request)
     }
-}
-
-/// What a model says went wrong, as an error of the command line.
-pub(crate) fn failed(error: ModelError) -> CliError {
-    let told = match error.kind {
-        ModelErrorKind::NotConfigured | ModelErrorKind::Unauthorized | ModelErrorKind::Refused => {
-            CliError::user("model_failed", error.message)
-        }
-        _ => CliError::system("model_failed", error.message),
-    };
-    let told = match error.hint {
-        Some(hint) => told.hint(hint),
-        None => told,
-    };
-    told.field("tokens_in", error.usage.tokens_in).field("tokens_out", error.usage.tokens_out)
 }

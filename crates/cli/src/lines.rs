@@ -15,7 +15,7 @@ const HINT_ONE_PER_LINE: &str = "write several records one object per line, as j
 
 /// One record's JSON, and the line of the stream that it begins on.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct JsonPiece<'a> {
     pub(crate) line: u64,
     pub(crate) bytes: &'a [u8],
 }
@@ -49,7 +49,7 @@ impl<R: BufRead> Pieces<R> {
     }
 
     /// The next record's JSON; none at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece<'_>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<JsonPiece<'_>>> {
         self.buffer.clear();
         while self.read_line()? {
             if self.line == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
@@ -61,7 +61,7 @@ impl<R: BufRead> Pieces<R> {
             }
             let first = self.line;
             self.settle_form()?;
-            return Ok(Some(Piece { line: first, bytes: self.buffer.trim_ascii_end() }));
+            return Ok(Some(JsonPiece { line: first, bytes: self.buffer.trim_ascii_end() }));
         }
         Ok(None)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kapsa_embed::LocalEmbedder;
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
 use kapsa_memory::Coverage;
-use kapsa_model::{EmbedError, Embedder, Model};
+use kapsa_model::{Embedder, Model};
 
 use crate::error::{CliError, Result};
 use crate::services::{Variables, variable};
@@ -33,7 +33,7 @@ pub(crate) fn for_capsule(coverage: &Coverage) -> Result<Box<dyn Embedder>> {
 
 /// The model that a capsule names.
 pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
-    let bundled = LocalEmbedder::bundled().map_err(failed)?;
+    let bundled = LocalEmbedder::bundled()?;
     if *bundled.model() == *model {
         return Ok(Box::new(bundled));
     }
@@ -58,7 +58,7 @@ pub(crate) fn recorded(model: &Model) -> Result<Box<dyn Embedder>> {
 /// `ollama:MODEL`.
 pub(crate) fn named(name: &str) -> Result<Box<dyn Embedder>> {
     match name.split_once(':') {
-        None if name == BUNDLED => Ok(Box::new(LocalEmbedder::bundled().map_err(failed)?)),
+        None if name == BUNDLED => Ok(Box::new(LocalEmbedder::bundled()?)),
         Some(("local", name)) => {
             let added = added()?.into_iter().find(|added| added.name == name || added.hash == name);
             let added = added.ok_or_else(|| {
@@ -134,21 +134,12 @@ fn from_file(hash: &str, name: &str) -> Result<Box<dyn Embedder>> {
             path.display()
         ))
     })?;
-    Ok(Box::new(LocalEmbedder::from_bytes(Arc::from(bytes)).map_err(failed)?))
+    Ok(Box::new(LocalEmbedder::from_bytes(Arc::from(bytes))?))
 }
 
 /// A model at a service, by a name such as `openai:MODEL`.
 fn service(name: &str, dimensions: Option<u32>) -> Result<Box<dyn Embedder>> {
     let options = EmbeddingOptions { dimensions, ..EmbeddingOptions::default() };
     let embedder = ServiceEmbedder::open(name, &SERVICE.settings(name)?, options);
-    Ok(Box::new(embedder.map_err(failed)?))
-}
-
-/// What a model says went wrong, as an error of the command line.
-pub(crate) fn failed(error: EmbedError) -> CliError {
-    let told = CliError::system("embedding_failed", error.message);
-    match error.hint {
-        Some(hint) => told.hint(hint),
-        None => told,
-    }
+    Ok(Box::new(embedder?))
 }

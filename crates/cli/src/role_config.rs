@@ -32,7 +32,7 @@ pub(crate) struct Declared {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Document {
+struct RoleDocument {
     #[serde(default)]
     role: BTreeMap<String, RoleTable>,
 }
@@ -104,7 +104,7 @@ impl Declared {
     /// What the nearest file declares; nothing where there is none.
     pub(crate) fn find() -> Result<Declared> {
         let Some(file) = ConfigFile::nearest()? else { return Ok(Declared::default()) };
-        let document: Document = file.parse().map_err(|error| error.hint(HINT))?;
+        let document: RoleDocument = file.parse().map_err(|error| error.hint(HINT))?;
         let declared = Declared {
             folder: file.folder().to_path_buf(),
             roles: document.role,

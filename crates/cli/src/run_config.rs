@@ -46,7 +46,7 @@ struct Table {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Document {
+struct RunDocument {
     #[serde(default)]
     run: Table,
 }
@@ -102,7 +102,7 @@ fn truth(text: &str) -> Option<bool> {
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
     let Some(file) = ConfigFile::find(here, shared)? else { return Ok((None, Table::default())) };
-    let document: Document = file
+    let document: RunDocument = file
         .parse()
         .map_err(|error| error.hint("kapsa run config shows the keys and their values"))?;
     Ok((Some(file.path), document.run))
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn applied(text: &str) -> Result<RunConfig, String> {
-        let document: Document =
+        let document: RunDocument =
             toml::from_str(text).map_err(|error| error.message().to_string())?;
         let mut config = RunConfig::default();
         document.run.apply(&mut config, Path::new("/base")).map_err(|error| error.message)?;

@@ -5,7 +5,6 @@ use std::env;
 use kapsa_http::{Key, Provider, Settings};
 
 use crate::error::{CliError, Result};
-use crate::language_models;
 
 /// The environment variables that say where a kind of service is, and with which key.
 pub(crate) struct Variables {
@@ -29,7 +28,7 @@ impl Variables {
 }
 
 fn key(name: &str) -> Result<Option<Key>> {
-    variable(name)?.map(|text| Key::new(&text)).transpose().map_err(language_models::failed)
+    variable(name)?.map(|text| Key::new(&text)).transpose().map_err(CliError::from)
 }
 
 /// A variable of the environment that is set to something. Its content is never shown: it may be a

@@ -10,14 +10,14 @@ use clap::{Command, CommandFactory};
 use super::Cli;
 
 /// Verbs under one heading, most used first.
-struct Group {
+struct VerbGroup {
     heading: &'static str,
     verbs: &'static [&'static str],
 }
 
 /// Every verb, once.
-const GROUPS: [Group; 7] = [
-    Group {
+const GROUPS: [VerbGroup; 7] = [
+    VerbGroup {
         heading: "Remember and find",
         verbs: &[
             "init",
@@ -31,7 +31,7 @@ const GROUPS: [Group; 7] = [
             "resolve-uri",
         ],
     },
-    Group {
+    VerbGroup {
         heading: "Versions",
         verbs: &[
             "branch",
@@ -45,20 +45,23 @@ const GROUPS: [Group; 7] = [
             "cherry-pick",
         ],
     },
-    Group {
+    VerbGroup {
         heading: "Share",
         verbs: &["clone", "pull", "push", "export", "import", "mounts", "clearance"],
     },
-    Group { heading: "Agents", verbs: &["context", "fact", "episode", "insight", "role", "fs"] },
-    Group { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
-    Group {
+    VerbGroup {
+        heading: "Agents",
+        verbs: &["context", "fact", "episode", "insight", "role", "fs"],
+    },
+    VerbGroup { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
+    VerbGroup {
         heading: "Care",
         verbs: &[
             "stats", "doctor", "verify", "embed", "reembed", "model", "optimize", "compact",
             "purge", "salvage", "gc",
         ],
     },
-    Group { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },
+    VerbGroup { heading: "More", verbs: &["tour", "shell", "create", "completions", "man", "svc"] },
 ];
 
 /// Columns of the names, with the gap after them.
@@ -78,7 +81,7 @@ pub(crate) fn command() -> Command {
 }
 
 /// A heading and a line for each of its verbs.
-fn listed(group: &Group, command: &Command) -> String {
+fn listed(group: &VerbGroup, command: &Command) -> String {
     let (header, literal) = (command.get_styles().get_header(), command.get_styles().get_literal());
     let mut text = format!("{header}{}:{header:#}\n", group.heading);
     for verb in group.verbs.iter().filter_map(|name| command.find_subcommand(name)) {

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::args::{self, EmbedWhen};
 use crate::error::{CliError, Done, Result, after};
 use crate::json_input::{self, Fault};
-use crate::lines::{Piece, Pieces, located};
+use crate::lines::{JsonPiece, Pieces, located};
 use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::Tally;
@@ -107,7 +107,7 @@ fn parse_all(
     }
 }
 
-fn parse(defaults: &Defaults, piece: &Piece<'_>, seen: u64) -> Result<NewRecord> {
+fn parse(defaults: &Defaults, piece: &JsonPiece<'_>, seen: u64) -> Result<NewRecord> {
     let at = |fault: Fault| located(piece.line, fault);
     let record = json_input::record(piece.bytes).map_err(at)?;
     if seen > 1 && record.uri.is_none() && defaults.uri.is_some() {

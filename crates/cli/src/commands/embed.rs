@@ -331,7 +331,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
 fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let failed = |error: std::io::Error| CliError::io("store the model", &error);
     let size = bytes.len() as u64;
-    let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(models::failed)?;
+    let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(CliError::from)?;
     let model = embedder.model();
     let hash = model.hash_hex();
     let folder = models::folder()?;
@@ -357,7 +357,7 @@ fn list(app: &mut App) -> Result<()> {
         .and_then(|path| Reader::open(&path).ok())
         .and_then(|reader| reader.coverage().ok()?.model);
     let used = in_force.as_ref().map(|model| model.hash_hex());
-    let bundled = LocalEmbedder::bundled().map_err(models::failed)?;
+    let bundled = LocalEmbedder::bundled().map_err(CliError::from)?;
     let mut all = vec![ModelOut {
         name: models::BUNDLED.to_string(),
         dimension: bundled.model().dimension,

@@ -8,7 +8,7 @@ use crate::error::{CliError, Done, Result, after};
 use crate::escape;
 use crate::moment::readable;
 use crate::output::{self, ErrorStyle};
-use crate::wire::versions::{EventOut, EventsOut, Filters, stands_for_none};
+use crate::wire::versions::{EventFilters, EventOut, EventsOut, stands_for_none};
 
 /// `kapsa events`.
 pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
@@ -33,7 +33,7 @@ pub(crate) fn list(app: &mut App, args: EventsArgs) -> Result<()> {
     let beyond = args.limit.map_or(0, |limit| events.len().saturating_sub(limit));
     events.drain(..beyond);
     if app.out.is_json() {
-        return app.out.json(&EventsOut::of(&events, beyond > 0, Filters::of(&args)));
+        return app.out.json(&EventsOut::of(&events, beyond > 0, EventFilters::of(&args)));
     }
     if events.is_empty() {
         app.out.note("no events match");

@@ -193,7 +193,7 @@ fn reflect(app: &mut App, agent: &str) -> Result<()> {
     let learned =
         block_on(memory(app, agent, None)?.reflect(None, "")).map_err(|error| match error {
             ReflectError::Store(error) => CliError::from(error),
-            ReflectError::Model(error) => CliError::system("model", error.to_string()),
+            ReflectError::Model(error) => error.into(),
         })?;
     learned_done(app, &learned);
     new.end(app);

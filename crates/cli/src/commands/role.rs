@@ -398,7 +398,7 @@ fn failed(error: RoleError) -> CliError {
         RoleError::Step(step) => {
             let usage = step.usage;
             let told = match step.cause {
-                StepCause::Model(error) => language_models::failed(error),
+                StepCause::Model(error) => error.into(),
                 StepCause::Memory(error) => error.into(),
                 StepCause::MissingKeys(_) => {
                     CliError::user("missing_keys", "").hint("set them in the state: --state FILE")
@@ -411,9 +411,11 @@ fn failed(error: RoleError) -> CliError {
         }
         RoleError::Reflect { source, .. } => match source {
             kapsa_agents::ReflectError::Model(error) => {
-                CliError { message, ..language_models::failed(error) }
+                CliError { message, ..CliError::from(error) }
             }
-            kapsa_agents::ReflectError::Store(error) => CliError { message, ..error.into() },
+            kapsa_agents::ReflectError::Store(error) => {
+                CliError { message, ..CliError::from(error) }
+            }
         },
         RoleError::Memory { source, .. } => CliError { message, ..source.into() },
         RoleError::Invalid { .. } => CliError::user("invalid_config", message),

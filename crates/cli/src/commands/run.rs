@@ -36,7 +36,7 @@ use crate::output::{self, ErrorStyle};
 use crate::render::counted;
 use crate::run_config::{self, Setup, layout_name, mode_name};
 use crate::wire::run::{
-    ArchivedOut, ConfigOut, ContextOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunsOut,
+    ArchivedOut, ConfigOut, FailedOut, FinishedOut, OffOut, RecordedOut, RunContextOut, RunsOut,
     StartedOut, StatusOut,
 };
 use crate::wire::{ErrorOut, show};
@@ -374,7 +374,7 @@ fn print_context(
     }
     if app.out.is_json() {
         let task = args.task.get().map(TaskId::as_str);
-        return app.out.json(&ContextOut::of(run.as_str(), task, role.as_str(), context));
+        return app.out.json(&RunContextOut::of(run.as_str(), task, role.as_str(), context));
     }
     let text = match args.format {
         ContextFormat::Markdown => context.markdown(),

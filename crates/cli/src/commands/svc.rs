@@ -25,7 +25,7 @@ use crate::json_input;
 use crate::lines::LINE_BYTES_MAX;
 use crate::wire::show;
 use crate::wire::svc::{
-    CreatedOut, EntriesOut, EntryOut, InfoOut, ResultOut, ResultsOut, StoreErrorOut, StoredOut,
+    CreatedOut, EntriesOut, InfoOut, ResultOut, ResultsOut, StoreErrorOut, StoredOut, SvcEntryOut,
 };
 
 /// Metadata that can be searched by: these become tags too.
@@ -372,7 +372,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 fn timeline(app: &mut App, path: &Path, limit: usize) -> Result<()> {
     let records =
         Reader::open(path)?.timeline(&TimelineRequest { limit, ..TimelineRequest::default() })?;
-    app.out.json(&EntriesOut { entries: records.iter().map(EntryOut::from).collect() })
+    app.out.json(&EntriesOut { entries: records.iter().map(SvcEntryOut::from).collect() })
 }
 
 fn info(app: &mut App, path: &Path) -> Result<()> {

@@ -16,13 +16,12 @@ use kapsa_model::Embedder;
 use crate::app::App;
 use crate::commands::documents;
 use crate::error::{CliError, Result};
-use crate::models;
 use crate::moment::readable;
 use crate::output::{Output, Piece};
 use crate::progress::Progress;
 use crate::render::{self, counted, headline, place, size};
 use crate::wire::care::VerifyOut;
-use crate::wire::tour::{DocumentOut, HitOut, QuestionOut, Step, TourOut};
+use crate::wire::tour::{DocumentOut, QuestionOut, Step, TourHitOut, TourOut};
 use crate::wire::{PutOut, RecordOut, show};
 
 /// What is asked of the documents.
@@ -70,14 +69,14 @@ pub(crate) fn run(app: &mut App) -> Result<()> {
 struct Report {
     steps: Vec<Step>,
     documents: Vec<DocumentOut>,
-    answers: Vec<Answer>,
+    answers: Vec<TourAnswer>,
     history: Vec<Record>,
     verified: VerifyReport,
 }
 
 /// What was found for a question.
 #[derive(Debug)]
-struct Answer {
+struct TourAnswer {
     query: &'static str,
     hits: Vec<Hit>,
     took: Duration,
@@ -86,10 +85,10 @@ struct Answer {
 impl Report {
     /// What programs are shown.
     fn out<'a>(&'a self, path: &Path, next: &'a [String]) -> TourOut<'a> {
-        let question = |answer: &'a Answer| QuestionOut {
+        let question = |answer: &'a TourAnswer| QuestionOut {
             query: answer.query,
             duration_ms: milliseconds(answer.took),
-            hits: answer.hits.iter().map(HitOut::from).collect(),
+            hits: answer.hits.iter().map(TourHitOut::from).collect(),
         };
         TourOut {
             capsule_path: show(path),
@@ -203,7 +202,7 @@ fn sources() -> Result<(Vec<(String, String)>, &'static str)> {
 /// Makes vectors with the model that comes with the program.
 fn understand(app: &mut App, path: &Path, report: &mut Report) -> Result<LocalEmbedder> {
     let begun = Instant::now();
-    let embedder = LocalEmbedder::bundled().map_err(models::failed)?;
+    let embedder = LocalEmbedder::bundled().map_err(CliError::from)?;
     let mut progress = Progress::new("embedding", &app.out);
     let mut step = |done, total| progress.set(done, total);
     let made =
@@ -233,7 +232,7 @@ fn ask(app: &mut App, path: &Path, embedder: &LocalEmbedder, report: &mut Report
             ..FindRequest::new(query)
         };
         let hits = reader.find_with(&request, Some(embedder))?.hits;
-        report.answers.push(Answer { query, hits, took: asked.elapsed() });
+        report.answers.push(TourAnswer { query, hits, took: asked.elapsed() });
     }
     report.step(&mut app.out, "find", "Ask it", begun.elapsed())?;
     report.answers.iter().try_for_each(|answer| show_answer(&mut app.out, answer))
@@ -243,8 +242,8 @@ fn whereabouts(record: &Record) -> String {
     record.source.as_ref().map_or_else(|| record.uri.short().to_string(), place)
 }
 
-fn show_answer(out: &mut Output, answer: &Answer) -> Result<()> {
-    let Answer { query, hits, took } = answer;
+fn show_answer(out: &mut Output, answer: &TourAnswer) -> Result<()> {
+    let TourAnswer { query, hits, took } = answer;
     if out.is_json() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
 
-use super::names::{Named, Names};
+use super::names::{NameKind, Names};
 use super::{ENDINGS, line};
 use crate::args::Cli;
 
@@ -76,7 +76,7 @@ impl<N: Names> Completion<N> {
                     .filter(|value| !value.is_hide_set())
                     .map(|value| value.get_name().to_string()),
             )
-        } else if let Some(what) = Named::by(argument) {
+        } else if let Some(what) = NameKind::by(argument) {
             self.names.beginning(what, word)
         } else if matches!(
             argument.get_value_hint(),
@@ -189,14 +189,14 @@ mod tests {
     struct Known;
 
     impl Names for Known {
-        fn beginning(&self, what: Named, prefix: &str) -> Vec<String> {
+        fn beginning(&self, what: NameKind, prefix: &str) -> Vec<String> {
             let names: &[&str] = match what {
-                Named::Branch => &["main", "run/a", "run/b"],
-                Named::Uri => &["note/locks", "note/it's", "fact/port"],
-                Named::Run => &["a", "b"],
-                Named::Checkpoint => &["v1", "v2"],
-                Named::Side => &["main", "run/a", "v1"],
-                Named::Label => &["builder"],
+                NameKind::Branch => &["main", "run/a", "run/b"],
+                NameKind::Uri => &["note/locks", "note/it's", "fact/port"],
+                NameKind::Run => &["a", "b"],
+                NameKind::Checkpoint => &["v1", "v2"],
+                NameKind::Side => &["main", "run/a", "v1"],
+                NameKind::Label => &["builder"],
             };
             beginning(prefix, names.iter().map(|name| (*name).to_string()))
         }

@@ -18,7 +18,7 @@ use crate::args::ShellArgs;
 use crate::commands::take_standard_input;
 use crate::error::Result;
 
-pub(crate) use names::{CapsuleNames, Named, Names};
+pub(crate) use names::{CapsuleNames, NameKind, Names};
 
 /// Words that end the shell.
 const ENDINGS: [&str; 2] = ["exit", "quit"];

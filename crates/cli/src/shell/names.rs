@@ -18,7 +18,7 @@ const OFFERED_MAX: usize = 50;
 
 /// What an argument names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum NameKind {
     /// A branch that can be worked on.
     Branch,
     /// A record.
@@ -33,20 +33,20 @@ pub(crate) enum Named {
     Label,
 }
 
-impl Named {
+impl NameKind {
     /// What the values of an argument name, known by how the tree of arguments calls it.
-    pub(crate) fn by(argument: &Arg) -> Option<Named> {
+    pub(crate) fn by(argument: &Arg) -> Option<NameKind> {
         let value = argument
             .get_value_names()
             .and_then(|names| names.first())
             .map_or("", |name| name.as_str());
         match (argument.get_long().unwrap_or_default(), value, argument.get_id().as_str()) {
-            ("branch", ..) | (_, "BRANCH", _) => Some(Named::Branch),
-            ("uri", ..) | (_, "URI", _) | (_, _, "uri") => Some(Named::Uri),
-            ("run", ..) => Some(Named::Run),
-            ("as-of" | "since-checkpoint", ..) | (_, "COMMIT", _) => Some(Named::Checkpoint),
-            (_, "BRANCH|POINT", _) => Some(Named::Side),
-            ("label", "LABEL", _) => Some(Named::Label),
+            ("branch", ..) | (_, "BRANCH", _) => Some(NameKind::Branch),
+            ("uri", ..) | (_, "URI", _) | (_, _, "uri") => Some(NameKind::Uri),
+            ("run", ..) => Some(NameKind::Run),
+            ("as-of" | "since-checkpoint", ..) | (_, "COMMIT", _) => Some(NameKind::Checkpoint),
+            (_, "BRANCH|POINT", _) => Some(NameKind::Side),
+            ("label", "LABEL", _) => Some(NameKind::Label),
             _ => None,
         }
     }
@@ -55,7 +55,7 @@ impl Named {
 /// Names of a capsule. One that cannot be read has none.
 pub(crate) trait Names {
     /// Names of this sort that begin with `prefix`.
-    fn beginning(&self, what: Named, prefix: &str) -> Vec<String>;
+    fn beginning(&self, what: NameKind, prefix: &str) -> Vec<String>;
 }
 
 /// The capsule that is worked on, opened anew for each question: it may have grown or been switched
@@ -99,16 +99,16 @@ impl CapsuleNames {
         Ok(on_branches.chain(in_records).collect())
     }
 
-    fn all(&self, what: Named, prefix: &str) -> Result<Vec<String>> {
+    fn all(&self, what: NameKind, prefix: &str) -> Result<Vec<String>> {
         match what {
-            Named::Branch => self.branches(),
-            Named::Checkpoint => self.checkpoints(),
-            Named::Side => {
+            NameKind::Branch => self.branches(),
+            NameKind::Checkpoint => self.checkpoints(),
+            NameKind::Side => {
                 Ok(self.branches().into_iter().chain(self.checkpoints()).flatten().collect())
             }
-            Named::Run => self.runs(),
-            Named::Label => Ok(self.newest()?.into_iter().map(|record| record.label).collect()),
-            Named::Uri => {
+            NameKind::Run => self.runs(),
+            NameKind::Label => Ok(self.newest()?.into_iter().map(|record| record.label).collect()),
+            NameKind::Uri => {
                 Ok(self.newest()?.iter().filter_map(|record| form_of(record, prefix)).collect())
             }
         }
@@ -122,7 +122,7 @@ fn form_of(record: &Record, prefix: &str) -> Option<String> {
 }
 
 impl Names for CapsuleNames {
-    fn beginning(&self, what: Named, prefix: &str) -> Vec<String> {
+    fn beginning(&self, what: NameKind, prefix: &str) -> Vec<String> {
         let mut offered: Vec<String> = Vec::new();
         for name in self.all(what, prefix).unwrap_or_default() {
             if offered.len() == OFFERED_MAX {

@@ -31,7 +31,7 @@ pub(crate) struct ErrorBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
     #[serde(flatten)]
-    #[schemars(with = "Fields")]
+    #[schemars(with = "ErrorFields")]
     fields: &'a Map<String, Value>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> From<&'a CliError> for ErrorOut<'a> {
 /// What an error may hold besides its code, its message and its hint.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(default)]
-struct Fields {
+struct ErrorFields {
     /// `taken`: the URI of the record that has this path already.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<String>,

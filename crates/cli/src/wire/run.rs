@@ -140,7 +140,7 @@ impl<'a> RecordedOut<'a> {
 /// What an agent that is about to begin should know from the others, within a budget.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "RunContext")]
-pub(crate) struct ContextOut<'a> {
+pub(crate) struct RunContextOut<'a> {
     /// True.
     ok: bool,
     /// The run.
@@ -212,19 +212,19 @@ struct SkippedOut<'a> {
     reason: &'a str,
 }
 
-impl<'a> ContextOut<'a> {
+impl<'a> RunContextOut<'a> {
     pub(crate) fn of(
         run: &'a str,
         task: Option<&'a str>,
         role: &'a str,
         context: &'a Context,
-    ) -> ContextOut<'a> {
+    ) -> RunContextOut<'a> {
         let text = context.text();
         let tokens = text.as_deref().map_or(0, kapsa_memory::tokens::estimate);
         let skipped =
             |skipped: &'a Skipped| SkippedOut { location: &skipped.store, reason: &skipped.reason };
         let count = context.lines.len();
-        ContextOut {
+        RunContextOut {
             ok: true,
             run,
             task,

@@ -131,7 +131,7 @@ const ANSWERS: &[(&str, Make)] = &[
     ("role show", of::<RoleOut<'_>>),
     ("run archive", of::<StepAnswer<'_, run::ArchivedOut<'_>>>),
     ("run config", of::<ConfigOut>),
-    ("run context", of::<StepAnswer<'_, run::ContextOut<'_>>>),
+    ("run context", of::<StepAnswer<'_, run::RunContextOut<'_>>>),
     ("run finish", of::<StepAnswer<'_, FinishedOut<'_>>>),
     ("run list", of::<RunsOut<'_>>),
     ("run record", of::<StepAnswer<'_, RecordedOut<'_>>>),

@@ -74,13 +74,13 @@ pub(crate) struct StoreErrorOut {
 #[schemars(rename = "SvcEntries")]
 pub(crate) struct EntriesOut<'a> {
     /// The documents.
-    pub(crate) entries: Vec<EntryOut<'a>>,
+    pub(crate) entries: Vec<SvcEntryOut<'a>>,
 }
 
 /// A document of a store.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SvcEntry")]
-pub(crate) struct EntryOut<'a> {
+pub(crate) struct SvcEntryOut<'a> {
     /// Its label.
     pub(crate) label: &'a str,
     /// Its text.
@@ -89,9 +89,9 @@ pub(crate) struct EntryOut<'a> {
     pub(crate) title: &'a str,
 }
 
-impl<'a> From<&'a Record> for EntryOut<'a> {
-    fn from(record: &'a Record) -> EntryOut<'a> {
-        EntryOut { label: &record.label, text: &record.text, title: &record.title }
+impl<'a> From<&'a Record> for SvcEntryOut<'a> {
+    fn from(record: &'a Record) -> SvcEntryOut<'a> {
+        SvcEntryOut { label: &record.label, text: &record.text, title: &record.title }
     }
 }
 

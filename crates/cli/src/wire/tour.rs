@@ -55,13 +55,13 @@ pub(crate) struct QuestionOut<'a> {
     /// How long the search took, in milliseconds.
     pub(crate) duration_ms: f64,
     /// What was found, the best first.
-    pub(crate) hits: Vec<HitOut<'a>>,
+    pub(crate) hits: Vec<TourHitOut<'a>>,
 }
 
 /// A passage that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "TourHit")]
-pub(crate) struct HitOut<'a> {
+pub(crate) struct TourHitOut<'a> {
     /// URI of the record.
     uri: &'a str,
     /// Where it was read from.
@@ -73,9 +73,9 @@ pub(crate) struct HitOut<'a> {
     snippet: &'a str,
 }
 
-impl<'a> From<&'a Hit> for HitOut<'a> {
-    fn from(hit: &'a Hit) -> HitOut<'a> {
-        HitOut {
+impl<'a> From<&'a Hit> for TourHitOut<'a> {
+    fn from(hit: &'a Hit) -> TourHitOut<'a> {
+        TourHitOut {
             uri: hit.record.uri.as_str(),
             source: hit.record.source.as_ref().map(SourceOut::from),
             score: hit.score,

@@ -251,12 +251,12 @@ pub(crate) struct EventsOut<'a> {
     /// The events, oldest first.
     events: Vec<EventOut<'a>>,
     /// What the list was narrowed down to.
-    filters: Filters<'a>,
+    filters: EventFilters<'a>,
 }
 
 /// The flags that narrowed down a list of events.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Filters<'a> {
+pub(crate) struct EventFilters<'a> {
     /// Types.
     #[serde(rename = "type", skip_serializing_if = "<[String]>::is_empty")]
     types: &'a [String],
@@ -281,9 +281,9 @@ pub(crate) struct Filters<'a> {
     curated_only: bool,
 }
 
-impl<'a> Filters<'a> {
-    pub(crate) fn of(args: &'a EventsArgs) -> Filters<'a> {
-        Filters {
+impl<'a> EventFilters<'a> {
+    pub(crate) fn of(args: &'a EventsArgs) -> EventFilters<'a> {
+        EventFilters {
             types: &args.types,
             stage: args.stage.as_deref(),
             spec: args.spec.as_deref(),
@@ -297,7 +297,7 @@ impl<'a> Filters<'a> {
 }
 
 impl<'a> EventsOut<'a> {
-    pub(crate) fn of(events: &'a [Event], more: bool, filters: Filters<'a>) -> EventsOut<'a> {
+    pub(crate) fn of(events: &'a [Event], more: bool, filters: EventFilters<'a>) -> EventsOut<'a> {
         let extent = Extent::cut(events.len(), more);
         EventsOut { extent, events: events.iter().map(EventOut::from).collect(), filters }
     }
