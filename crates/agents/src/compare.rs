@@ -275,8 +275,7 @@ pub(super) fn strongest(all: &[Comparison]) -> Comparison {
     })
 }
 
-const NOTHING_LIKE_IT: &str =
-    "nothing that the same people may know says the same, or another value of the same property";
+const NOTHING_LIKE_IT: &str = "no known fact of this entity, domain and level says the same, or gives another value of the same property";
 
 /// Whether the same people may know both.
 pub(super) fn has_same_readers(a: &Fact, b: &Fact) -> bool {

@@ -318,7 +318,7 @@ impl AgentMemory {
             for insight in insights {
                 if level.is_some_and(|level| level < insight.classification) {
                     let (principal, what) =
-                        (self.agent_id.clone(), "let this spread further than it does");
+                        (self.agent_id.clone(), "let more people read this than now");
                     return Err(Error::AccessDenied { principal, what });
                 }
                 let insight = Insight {

@@ -116,10 +116,7 @@ fn open_lock_file(path: &Path) -> Result<File> {
         .mode(0o600)
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
         .open(path)
-        .map_err(|source| match path.symlink_metadata() {
-            Ok(found) if !found.is_file() => foreign(path, NOT_A_FILE),
-            _ => Error::io("open the lock file", path)(source),
-        })?;
+        .map_err(unopened(path))?;
     expect_own(&file, path)?;
     Ok(file)
 }
@@ -141,6 +138,14 @@ fn expect_own(file: &File, path: &Path) -> Result<()> {
         Ok(())
     } else {
         Err(foreign(path, "it holds something else"))
+    }
+}
+
+/// Why a lock file could not be opened: it may be something else.
+fn unopened(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |source| match path.symlink_metadata() {
+        Ok(found) if !found.is_file() => foreign(path, NOT_A_FILE),
+        _ => Error::io("open the lock file", path)(source),
     }
 }
 
@@ -173,7 +178,7 @@ pub fn lock_state(capsule: &Path) -> Result<LockState> {
     let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(LockState::Free),
-        opened => opened.map_err(Error::io("open the lock file", &path))?,
+        opened => opened.map_err(unopened(&path))?,
     };
     expect_own(&file, &path)?;
     // While the look holds it nobody rewrites the record.

@@ -234,7 +234,7 @@ impl From<Error> for CliError {
             Error::AccessDenied { what, .. } => CliError::user("access_denied", message).hint(access_hint(what)),
             Error::InvalidOperation { .. } => CliError::user("invalid_operation", message),
             Error::TargetExists { path } => CliError::user("exists", message)
-                .hint("--force replaces it, unless it is a folder that is not an export; --out sets another target")
+                .hint("--force replaces a file or an earlier export, but no other folder; --out sets another target")
                 .field("path", path.display().to_string()),
             Error::InvalidMountName { .. } => {
                 CliError::user("invalid_mount_name", message).hint("choose a name with --mount-as NAME")
@@ -259,9 +259,9 @@ impl From<Error> for CliError {
 fn access_hint(what: &str) -> &'static str {
     match what {
         "write at this level in this domain" => {
-            "the owner can raise its level: kapsa clearance set PRINCIPAL with all its domains, and DOMAIN=LEVEL"
+            "the owner can allow it: kapsa clearance set PRINCIPAL DOMAIN=LEVEL…, which replaces its whole clearance, so name every domain"
         }
-        "let this spread further than it does" => {
+        "let more people read this than now" => {
             "classify it at least as high as what it replaces or comes from"
         }
         "write in the name of another agent" | "write into the memory of another agent" => {

@@ -9,7 +9,7 @@ Examples:
   kapsa find \"what does the build need\"
 
 Exit codes: 0 success, 1 an error you can fix, 2 a failure of the system or the file (`kapsa \
-svc`: usage errors). `kapsa help VERB` describes a verb.";
+svc`: 2 a usage error, 1 any other failure). `kapsa help VERB` describes a verb.";
 
 pub(crate) const INIT: &str = "\
 Examples:
@@ -121,7 +121,7 @@ pub(crate) const OPTIMIZE: &str = "\
 Examples:
   kapsa optimize
 
-Searches become a little faster; nothing else changes.";
+Searches become a little faster and find the same. The file may grow until the next compact.";
 
 pub(crate) const PURGE: &str = "\
 Examples:
@@ -429,8 +429,8 @@ Examples:
 
 A new fact is compared with the known ones of the same entity, domain and level. The same \
 words write nothing; a restatement is counted; another value of the same attribute supersedes \
-the old one when it is newer, from the same source and no less certain, or valid from a later \
-time, and otherwise contests it; anything else is new. The answer shows which, and why.
+the old one when it is valid from a later time, or is newer, from the same source and no less \
+certain; otherwise it contests the old one. Anything else is new. The answer shows which, and why.
 
 --id revises an existing fact; omitted fields keep their values. `-` reads standard input. \
 Facts are records (`fact/ID`): find, get, history, forget, branches and merges work on them. \

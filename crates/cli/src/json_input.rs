@@ -114,7 +114,7 @@ fn expect_object(bytes: &[u8], what: &str) -> Result<(), Fault> {
         Some(b'{') => return Ok(()),
         Some(b'[') => "an array",
         Some(b'"') => "a string",
-        Some(_) => "something else",
+        Some(_) => "text that is not JSON",
         None => "nothing",
     };
     let hint = match first {

@@ -77,8 +77,12 @@ pub(crate) fn current_branch(capsule: &Path) -> Result<Option<String>> {
             Ok(Some(named))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::io(&format!("read {}", path.display()), &error)
-            .hint("remove it to be on main again")),
+        Err(error) => {
+            let failed = CliError::io(&format!("read {}", path.display()), &error);
+            let is_its_fault =
+                matches!(error.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::InvalidData);
+            Err(if is_its_fault { failed.hint("remove it to be on main again") } else { failed })
+        }
     }
 }
 

@@ -102,9 +102,8 @@ fn truth(text: &str) -> Option<bool> {
 /// The nearest file, and what it says.
 fn read(here: &Path, shared: Option<&Path>) -> Result<(Option<PathBuf>, Table)> {
     let Some(file) = ConfigFile::find(here, shared)? else { return Ok((None, Table::default())) };
-    let document: RunDocument = file
-        .parse()
-        .map_err(|error| error.hint("kapsa run config shows the keys and their values"))?;
+    let document: RunDocument =
+        file.parse().map_err(|error| error.hint("kapsa run config --help lists the keys"))?;
     Ok((Some(file.path), document.run))
 }
 
@@ -187,9 +186,11 @@ fn set<T>(value: &mut Option<T>, name: &str, read: impl FnOnce(&str) -> Option<T
     let name = format!("{VARIABLE}{name}");
     match env::var(&name) {
         Ok(text) if !text.is_empty() => {
-            *value = Some(
-                read(&text).ok_or_else(|| CliError::usage(format!("{name} cannot be `{text}`")))?,
-            );
+            *value = Some(read(&text).ok_or_else(|| {
+                CliError::usage(format!(
+                    "`{text}` is not a valid value of {name}; unset it to use the default"
+                ))
+            })?);
             Ok(())
         }
         Ok(_) | Err(env::VarError::NotPresent) => Ok(()),

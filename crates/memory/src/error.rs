@@ -54,7 +54,7 @@ pub enum Error {
         name: String,
     },
     /// No checkpoint, sequence or time is meant by this.
-    #[error("`{text}` is not a checkpoint, sequence or time on {branch}: {reason}")]
+    #[error("`{text}` names no state of {branch}: {reason}")]
     UnknownAsOf {
         /// What was asked for.
         text: String,

@@ -293,7 +293,7 @@ pub(crate) struct EpisodeAdd {
 // Whose memory it is.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Owner {
-    /// Agent that owns it [default: who acts]
+    /// Agent whose memory it is [default: the principal of --as]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
 }

@@ -13,7 +13,7 @@ pub(crate) struct ClearanceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClearanceVerb {
-    /// Set what a principal may read; other domains are closed to it
+    /// Set the whole clearance of a principal; domains that are not named become closed to it
     #[command(after_help = examples::CLEARANCE)]
     Set {
         /// Principal: an agent or a person

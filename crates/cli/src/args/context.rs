@@ -7,7 +7,8 @@ use super::agent::Within;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
-    /// Agent whose insights, episodes and clearance to use [default: who acts, else facts only]
+    /// Agent whose insights, episodes and clearance to use [default: the principal of --as;
+    /// without either, only facts]
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) agent: Option<String>,
     #[command(flatten)]

@@ -89,7 +89,7 @@ pub(crate) struct Global {
     /// Branch to read or write [default: the capsule's current branch, else main]
     #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
     pub(crate) branch: Option<String>,
-    /// Act as this principal, within its clearance; hidden records leave no trace
+    /// Act as this principal: what it may not read does not exist in this call
     #[arg(
         long = "as",
         global = true,
@@ -446,7 +446,7 @@ pub(crate) struct Filters {
     /// Only created since: RFC 3339, a date (midnight UTC), or an age such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// Only created before
+    /// Only created before this time
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) until: Option<Micros>,
 }
@@ -531,7 +531,7 @@ pub(crate) enum SvcVerb {
     /// Search one or several stores
     #[command(after_help = examples::SVC_FIND)]
     Find {
-        /// Paths of the stores; `*` and `?` match several, whose scores are relative to the best
+        /// Paths of the stores; `*` and `?` match several. Scores are then relative to the best
         /// hit of all
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,

@@ -324,7 +324,7 @@ pub(crate) struct CloneArgs {
 pub(crate) struct Exchange {
     /// Path of the other capsule
     pub(crate) path: PathBuf,
-    /// Prefix of the branches made where the histories diverge [default: the source's folder or
+    /// If the histories diverge: prefix of the new branches [default: the source's folder or
     /// file name]
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -221,7 +221,7 @@ fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Re
         ))?;
     }
     let records = counted(report.records, "record");
-    let more = if report.incomplete { ", and perhaps newer ones" } else { "" };
+    let more = if report.incomplete { "; newer records may be missing too" } else { "" };
     out.line(&format!("{}: {records} copied, {} lost{more}", to.display(), report.lost_records))
 }
 
@@ -276,7 +276,7 @@ pub(crate) fn purge(app: &mut App, args: &args::Purge) -> Result<()> {
         return app.out.json(&PurgeOut { uri: uri.as_str(), revision_count: revisions });
     }
     app.out.line(&format!(
-        "{}  {} marked for erasure; kapsa compact erases",
+        "{}  {} marked for erasure; kapsa compact erases what is marked",
         uri.short(),
         counted(revisions, "revision")
     ))

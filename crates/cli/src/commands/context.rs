@@ -7,19 +7,19 @@ use kapsa_memory::request::TimelineRequest;
 use super::episode::memory;
 use crate::app::App;
 use crate::args::ContextArgs;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::moment;
 use crate::role_config::Declared;
 use crate::wire::agent::ContextOut;
 
 /// `kapsa context`.
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
-    let agent = args
-        .agent
-        .as_deref()
-        .filter(|agent| !agent.trim().is_empty())
-        .or(app.principal())
-        .map(str::to_string);
+    // Not the owner's view, which an agent would get whose variable was never set.
+    if args.agent.as_deref().is_some_and(|agent| agent.trim().is_empty()) {
+        return Err(CliError::usage("the name of the agent is empty")
+            .hint("name it; without --agent and KAPSA_AGENT the owner sees every fact"));
+    }
+    let agent = args.agent.as_deref().or(app.principal()).map(str::to_string);
     let scope = Scope {
         entity: args.within.entity.unwrap_or_default(),
         domain: args.within.domain.unwrap_or_default(),

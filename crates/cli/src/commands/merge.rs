@@ -287,7 +287,8 @@ fn write_plan(app: &mut App, plan: &MergePlan, request: &MergeRequest, file: &Pa
         let (plan_path, count) = (file.display().to_string(), plan.items.len());
         return app.out.json(&PlanOut { plan_path, count, conflict_count: conflicts });
     }
-    let apply = format!("decide in it, then kapsa merge --apply {}", file.display());
+    let apply =
+        format!("write your decisions into the file, then kapsa merge --apply {}", file.display());
     app.out.line(&format!(
         "{} and {}; {apply}",
         counted(plan.items.len() as u64, "record"),

@@ -91,8 +91,7 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
             ("oldest", "without --oldest the newest")
         };
         app.out.flush()?;
-        app.out
-            .note(&format!("these are the {which} {count} of more; --limit N shows more, {other}"));
+        app.out.note(&format!("only the {which} {count} are shown; --limit N shows more, {other}"));
     }
     Ok(())
 }

@@ -72,11 +72,11 @@ fn tell(app: &mut App, pulled: &Pulled) -> Result<()> {
     match pulled.relation {
         Relation::UpToDate => app.out.line("nothing is missing"),
         Relation::FastForward => {
-            app.out.line(&format!("pulled {records}; both now have the same history"))
+            app.out.line(&format!("copied {records}; both now have the same history"))
         }
         Relation::Forked => {
             app.out
-                .line(&format!("pulled {records} as branches, since the histories diverged:"))?;
+                .line(&format!("copied {records} as branches, since the histories diverged:"))?;
             pulled.branches.iter().try_for_each(|branch| app.out.line(&format!("  {branch}")))?;
             app.out.note("merge them with kapsa merge BRANCH");
             Ok(())

@@ -655,3 +655,13 @@ fn a_search_marks_facts_whose_place_another_took() {
         "{found}"
     );
 }
+
+/// An agent whose variable was never set does not get the owner's view.
+#[test]
+fn a_context_of_nobody_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "the rate is 40", "--classification", "confidential"]);
+    for empty in ["", " "] {
+        sandbox.fails(&["context", "--agent", empty], 1, "usage");
+    }
+}

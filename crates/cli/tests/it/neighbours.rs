@@ -157,6 +157,19 @@ fn a_lock_file_that_is_not_one_is_named_and_left() {
 }
 
 #[test]
+fn doctor_sees_what_is_in_the_place_of_a_lock_file() {
+    for stranger in STRANGERS {
+        let sandbox = Sandbox::new();
+        let place = sandbox.path(".kapsa/workspace.kapsa.lock");
+        fs::remove_file(&place).ok();
+        stranger.put(&sandbox, &place);
+        let run = sandbox.run(&["doctor", "--json"]);
+        assert_eq!(run.code, Some(2), "{stranger:?}: {run:?}");
+        assert!(run.out.contains("\"foreign_lock\""), "{stranger:?}: {run:?}");
+    }
+}
+
+#[test]
 fn a_capsule_named_as_a_lock_file_stays_readable() {
     let sandbox = Sandbox::empty();
     sandbox.ok(&["create", "z.lock"]);

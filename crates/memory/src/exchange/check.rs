@@ -186,8 +186,10 @@ fn diagnose_lock(path: &Path) -> Option<Diagnosis> {
             None
         }
         Err(error) => {
-            let hint = format!("remove or repair {}", lock.display());
-            Some(diagnosis(Level::Error, "unreadable", error.to_string(), &hint))
+            let is_foreign = matches!(error, CapsuleError::ForeignLock { .. });
+            let code = if is_foreign { "foreign_lock" } else { "unreadable" };
+            let hint = format!("move {} away: nobody can write beside it", lock.display());
+            Some(diagnosis(Level::Error, code, error.to_string(), &hint))
         }
     }
 }

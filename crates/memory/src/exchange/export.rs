@@ -65,7 +65,9 @@ pub struct Export<'a> {
 pub fn gather<'a>(reader: &'a Reader, request: &ExportRequest) -> Result<Export<'a>> {
     let sequences = select(reader.view(), request)?;
     if sequences.is_empty() {
-        return Err(misuse("nothing visible on this branch belongs to it"));
+        return Err(misuse(
+            "there is nothing to export: this branch has no record of that run or spec, or no record at all",
+        ));
     }
     if sequences.len() > EXPORT_RECORDS_MAX {
         return Err(misuse(&format!("an export holds at most {EXPORT_RECORDS_MAX} records")));

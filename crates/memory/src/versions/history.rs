@@ -222,7 +222,9 @@ pub fn revert(writer: &mut Writer, undo: &Undo, by: &str, note: &str) -> Result<
         }
     }
     if all.is_empty() && undone.kept.is_empty() {
-        return Err(misuse("nothing visible on this branch came from there"));
+        return Err(misuse(
+            "there is nothing to undo: no current record of this branch was written by that commit, run or source",
+        ));
     }
     writer.write(all)?;
     Ok(undone)

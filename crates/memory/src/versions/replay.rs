@@ -16,8 +16,8 @@ use crate::view::as_of::AsOf;
 use crate::view::{branches, checkpoints};
 
 /// What a replay can promise, and what not.
-pub const REPLAY_STATEMENT: &str = "Events and retrieval replay exactly, from what the capsule held at that moment. \
-The input and output of models replay as far as the capture mode of each call kept them.";
+pub const REPLAY_STATEMENT: &str = "Events and searches replay exactly, from what the capsule held at that moment. \
+The texts that models read and wrote are shown only as far as each call stored them.";
 /// What names this program as the source of a search.
 const SOURCE: &str = "kapsa";
 

@@ -237,7 +237,7 @@ fn may_put(profile: &ClearanceProfile, view: &View, record: &NewRecord) -> Resul
         if there.classification() > access.level
             || there.classification() == Classification::Restricted && widens
         {
-            return denied(profile, "let this spread further than it does");
+            return denied(profile, "let more people read this than now");
         }
     }
     Ok(())

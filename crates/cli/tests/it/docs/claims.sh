@@ -120,7 +120,7 @@ kapsa --capsule cut.kapsa get x && fail 'no error' || same "$?" 2
 mkdir -p deep/folder
 cd deep/folder
 shows fact/staging-port kapsa get fact/staging-port
-#" Any text is a valid query.
+#" Any text is a valid query (after `--`, if it begins with `-`).
 kapsa find '+"((-: ) AND " kind:' >/dev/null
 
 #= docs/access.md
