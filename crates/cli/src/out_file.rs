@@ -37,6 +37,7 @@ impl OutFile {
             }
             Err(_) => (shown.to_path_buf(), None),
         };
+        expect_folder_of(&path)?;
         if is_of_capsule(&path, found.as_ref(), capsule) {
             return refused("it belongs to the capsule");
         }
@@ -73,6 +74,22 @@ impl OutFile {
         file.write_all(content)?;
         file.sync_all()
     }
+}
+
+/// Refuses a file whose folder is not there.
+pub(crate) fn expect_folder_of(path: &Path) -> Result<()> {
+    let folder = folder_of(path);
+    let is_missing = match fs::metadata(folder) {
+        Ok(found) => !found.is_dir(),
+        Err(error) => {
+            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        }
+    };
+    if !is_missing {
+        return Ok(());
+    }
+    let message = format!("there is no folder {}", folder.display());
+    Err(CliError::user("no_folder", message).hint("make the folder first, or name another place"))
 }
 
 /// Whether a file is the capsule, by whatever name, or lies beside it under a name that begins

@@ -12,6 +12,7 @@ use crate::app::{self, App, Status, did};
 use crate::args;
 use crate::error::{CliError, Done, Result};
 use crate::moment::readable;
+use crate::out_file::expect_folder_of;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::render::{counted, size};
@@ -186,6 +187,7 @@ fn doctor_for_people(out: &mut Output, path: &Path, findings: &[Diagnosis]) -> R
 /// `kapsa salvage`.
 pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
     let path = app.capsule()?;
+    expect_folder_of(&args.to)?;
     let mut progress = Progress::new("salvaging", &app.out);
     let options = app.write_options(None);
     let report = kapsa_memory::salvage(&path, &args.to, &options, &mut |done, total| {

@@ -10,6 +10,7 @@ use kapsa_memory::{CapsuleError, Created, Error, check};
 use crate::app::{App, did};
 use crate::args::{Create, Init};
 use crate::error::{CliError, Done, Result};
+use crate::out_file::expect_folder_of;
 use crate::wire::{Made, show};
 use crate::{git_exclude, locate};
 
@@ -41,6 +42,7 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
 
 /// `kapsa create PATH`.
 pub(crate) fn create(app: &mut App, args: &Create) -> Result<()> {
+    expect_folder_of(&args.path)?;
     let made = match kapsa_memory::create(&args.path, &app.write_options(None))? {
         Created::New => {
             did(app, Done::new(format!("created {}", args.path.display())));

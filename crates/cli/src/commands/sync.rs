@@ -9,6 +9,7 @@ use crate::app::{App, did};
 use crate::args::{CloneArgs, Exchange};
 use crate::error::{Done, Result};
 use crate::locate::{WORKSPACE_FILE, WORKSPACE_FOLDER};
+use crate::out_file::expect_folder_of;
 use crate::progress::Progress;
 use crate::render::counted;
 use crate::wire::show;
@@ -17,6 +18,7 @@ use crate::wire::transfer::{CloneOut, PulledOut};
 /// `kapsa clone`.
 pub(crate) fn clone(app: &mut App, args: &CloneArgs) -> Result<()> {
     let from = app.capsule()?;
+    expect_folder_of(&args.to)?;
     let mut progress = Progress::new("copying", &app.out);
     kapsa_memory::clone(&from, &args.to, &mut |done, total| progress.set(done, total))?;
     drop(progress);

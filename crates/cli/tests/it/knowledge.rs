@@ -154,7 +154,7 @@ fn test_replay_timeline_deterministic_and_offline_retrieval_exact() {
     assert_eq!(replay(), replay());
     let told = sandbox.json(&["replay", "run", "--run", "7"]);
     assert_eq!(told["count"], 4);
-    assert!(told["statement"].as_str().is_some_and(|text| text.contains("capture mode")));
+    assert!(told["statement"].as_str().is_some_and(|text| text.contains("each call stored")));
     let verified = sandbox.json(&["replay", "verify", "--run", "7"]);
     assert_eq!((&verified["passed"], &verified["count"]), (&true.into(), &0.into()));
     emit("RetrievalRequest", &asked("r2"));

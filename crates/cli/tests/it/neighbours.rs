@@ -204,6 +204,23 @@ fn a_link_that_leads_nowhere_is_not_replaced() {
     }
 }
 
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "kept", "--uri", "note/kept"]);
+    sandbox.write("file", "not a folder");
+    for call in [
+        &["create", "no/dir/x.kapsa"][..],
+        &["create", "file/x.kapsa"],
+        &["clone", "no/dir/x.kapsa"],
+        &["salvage", "no/dir/x.kapsa"],
+        &["resolve-uri", "note/kept", "--out", "no/dir/x"],
+    ] {
+        let error = sandbox.fails(call, 1, "no_folder");
+        assert!(error["message"].as_str().is_some_and(|text| text.contains("folder")), "{error}");
+    }
+}
+
 /// A file that the user names for an answer is never the capsule, nor what lies beside it.
 #[test]
 fn answers_are_not_written_over_the_capsule() {

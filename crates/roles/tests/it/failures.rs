@@ -39,7 +39,7 @@ fn a_failure_that_could_not_be_recorded_says_both() {
     )
     .unwrap_err();
     let expected = "node `qualify` of operator `scoped` failed: the script has no reply for this request; \
-                    nor could that be recorded: the disk is full";
+                    the failure could not be recorded either: the disk is full";
     assert_eq!(error.to_string(), expected);
 }
 
