@@ -28,7 +28,7 @@ pub(crate) fn answer() -> Result<bool> {
     if env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty()) {
         return Ok(false);
     }
-    // A folder that was removed under the shell: words are completed without it.
+    // May be dropped: where the shell's folder was removed, words are completed without its files.
     let here = env::current_dir().ok();
     let complete = CompleteEnv::with_factory(|| tree(env::args_os())).var(VARIABLE);
     let answered = complete.try_complete(env::args_os(), here.as_deref());

@@ -96,6 +96,8 @@ pub(crate) fn expect_folder_of(path: &Path) -> Result<()> {
 /// with its.
 fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> bool {
     let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    // May be dropped: in a folder that cannot be looked at nothing can be written either, and that
+    // failure is reported.
     let found_at = |path: &Path| fs::metadata(path).ok();
     let is_same =
         |a: &Path, b: &Path| found_at(a).is_some_and(|a| found_at(b).is_some_and(|b| same(&a, &b)));

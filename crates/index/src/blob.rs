@@ -232,6 +232,7 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
     let mut end = HEAD_BYTES;
     for (index, file) in files.iter_mut().enumerate() {
         let at = TABLE_AT + index * ENTRY_BYTES;
+        // A number beyond this machine's addresses is out of bounds, which is reported below.
         let offset = usize::try_from(u64_at(head, at)).ok();
         let len = usize::try_from(u64_at(head, at + 8)).ok();
         let range = offset.zip(len).and_then(|(from, len)| Some(from..from.checked_add(len)?));
