@@ -149,6 +149,14 @@ impl AnyWriter {
         unpublished.publish_with_vectors(vectors)
     }
 
+    /// Whether a large record is indexed when this writer is dropped.
+    pub(crate) fn leaves_index(&self) -> bool {
+        match self {
+            AnyWriter::Owner(writer) => writer.leaves_index(),
+            AnyWriter::Principal(writer) => writer.leaves_index(),
+        }
+    }
+
     pub(crate) fn forget(&mut self, uri: &Uri) -> Result<Put, Error> {
         match self {
             AnyWriter::Owner(writer) => writer.forget(uri),

@@ -72,6 +72,7 @@ const EXIT_USAGE_SVC: u8 = 2;
 #[must_use]
 pub fn main() -> ExitCode {
     sys::ignore_file_size_signal();
+    sys::unset_empty_variables();
     match completion::answer() {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

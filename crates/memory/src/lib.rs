@@ -49,7 +49,9 @@ pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, export, sync, transfer};
 pub use job::Job;
-pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use kapsa_capsule::{
+    Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
+};
 pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
@@ -84,6 +86,7 @@ pub use write::ahead::{
 };
 pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
+pub use write::later::TAIL_LARGE_BYTES_MAX;
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX,
     SMALL_MERGE_SEGMENTS, optimize,

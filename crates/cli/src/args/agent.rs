@@ -5,7 +5,7 @@ use kapsa_agents::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CO
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 
-use super::values::object;
+use super::values::{count, object};
 use super::{EmbedWhen, Level};
 use crate::examples;
 use crate::moment;
@@ -185,7 +185,7 @@ pub(crate) struct FactFilters {
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of facts
-    #[arg(long, value_name = "N", default_value_t = FACTS_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = FACTS_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 
@@ -312,7 +312,7 @@ pub(crate) struct EpisodeList {
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of episodes
-    #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 
@@ -394,7 +394,7 @@ pub(crate) struct InsightList {
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of insights
-    #[arg(long, value_name = "N", default_value_t = INSIGHTS_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = INSIGHTS_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::examples;
 use crate::moment;
-use values::{bounded, object};
+use values::{bounded, count, object};
 
 mod agent;
 mod clearance;
@@ -400,7 +400,7 @@ pub(crate) struct Find {
 #[derive(Debug, Args)]
 pub(crate) struct Timeline {
     /// Maximum number of records
-    #[arg(long, value_name = "N", default_value_t = TIMELINE_LIMIT_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = TIMELINE_LIMIT_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
     /// List the newest first
     #[arg(long)]

@@ -26,7 +26,7 @@ const HINT_MODEL_FOLDER: &str = "give the folder of a model: config.json, vocab.
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
     let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
-    let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
+    let request = EmbedRequest { records_max: args.limit.map(|limit| limit as u64), ..EmbedRequest::default() };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
 }
@@ -34,7 +34,7 @@ pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
 /// `kapsa reembed`.
 pub(crate) fn reembed(app: &mut App, args: &args::Reembed) -> Result<()> {
     let embedder = models::named(&args.model)?;
-    let request = EmbedRequest { change: true, records_max: args.limit, ..EmbedRequest::default() };
+    let request = EmbedRequest { change: true, records_max: args.limit.map(|limit| limit as u64), ..EmbedRequest::default() };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
 }

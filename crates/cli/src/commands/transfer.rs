@@ -21,6 +21,7 @@ use crate::app::{App, did};
 use crate::args;
 use crate::error::{CliError, Done, Result};
 use crate::moment::{self, rfc3339};
+use crate::out_file::expect_named;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
@@ -109,7 +110,10 @@ fn passphrase(app: &App, seals: bool) -> Result<Passphrase> {
 /// Where the export goes. `--out` keeps the name it was given.
 fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> Result<PathBuf> {
     let target = match &args.out {
-        Some(out) => out.clone(),
+        Some(out) => {
+            expect_named(out)?;
+            out.clone()
+        }
         None => {
             let parts: Vec<String> =
                 [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();

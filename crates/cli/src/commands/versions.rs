@@ -17,7 +17,7 @@ use crate::args::{
 use crate::commands::records;
 use crate::error::{CliError, Done, Result};
 use crate::moment::{self, readable};
-use crate::out_file::OutFile;
+use crate::out_file::{OutFile, is_standard_output};
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
 use crate::wire::versions::{
@@ -462,6 +462,7 @@ pub(crate) fn alias(app: &mut App, args: &Alias) -> Result<()> {
 
 /// `kapsa resolve-uri`.
 pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
+    let out = args.out.as_deref().filter(|out| !is_standard_output(out));
     let uri = app::uri(&args.uri)?;
     let (_, record) = app.record(&uri, &args.when)?;
     let content = if record.system {
@@ -469,7 +470,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
     } else {
         record.text.clone()
     };
-    if let Some(out) = &args.out {
+    if let Some(out) = out {
         OutFile::at(out, &app.capsule()?)?.write(content.as_bytes())?;
     }
     if app.out.is_json() {
@@ -477,7 +478,7 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             .rev()
             .find(|&at| content.is_char_boundary(at))
             .unwrap_or(0);
-        let output_path = args.out.as_ref().map(|out| out.display().to_string());
+        let output_path = out.map(|out| out.display().to_string());
         let as_of = args.when.as_of.as_deref();
         return app.out.json(&Resolved {
             uri: record.uri.as_str(),
@@ -489,5 +490,5 @@ pub(crate) fn resolve_uri(app: &mut App, args: &ResolveUri) -> Result<()> {
             output_path,
         });
     }
-    if args.out.is_some() { Ok(()) } else { app.out.exact(&content) }
+    if out.is_some() { Ok(()) } else { app.out.exact(&content) }
 }

@@ -207,6 +207,7 @@ fn fast_forward(
     if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
         maintain::index_tail(capsule, theirs.commit().time_us)?;
     }
+    writer.index_later();
     Ok(total - first)
 }
 

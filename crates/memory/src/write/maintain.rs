@@ -19,6 +19,7 @@ use crate::tables::segments::{PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
 use crate::write::index_batch::index_batch;
+use crate::write::later::index_beside;
 use crate::write::options::{Progress, WriteOptions};
 
 /// Neighbouring small segments that a put merges into one.
@@ -87,8 +88,8 @@ pub fn optimize(
     };
     let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
     let report = before(&writer.snapshot()?);
-    index_tail(&mut writer, (options.clock)())?;
     drop(writer);
+    index_beside(path, options, 0)?;
     let snapshot = Snapshot::open(path)?;
     let view = View::new(snapshot.clone());
     let runs = plan(snapshot.segments());

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use kapsa_capsule::{DerivedDraft, SegmentDraft};
 
 use super::ahead::NewVectors;
+use super::later::Indexing;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -29,7 +30,8 @@ pub const TAIL_RECORDS_MAX: u64 = 128;
 /// milliseconds whatever its size, so that building one for every few shared commits would be most
 /// of the work.
 pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
-/// Bytes that the tail may hold.
+/// Bytes that the tail may hold; a larger record stays in it until its writer has given the lock
+/// back, and is indexed then.
 pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 
 /// What is to be written in one commit, on the branch of its writer. Made by
@@ -268,8 +270,8 @@ impl Unpublished<'_> {
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it,
-/// then the derived segments; one commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits with small records, the
+/// segment that covers it, then the derived segments; one commit, one sync. The one place where records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
@@ -278,10 +280,8 @@ fn commit(
     now: Micros,
 ) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
-    let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
-    let bytes =
-        snapshot.tail_bytes() + entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
-    let full = records > tail_max || bytes > TAIL_BYTES_MAX;
+    let indexing = writer.later.indexing(&snapshot, entries, tail_max)?;
+    let full = indexing == Indexing::Now;
     if full {
         writer.view()?;
     }
@@ -303,6 +303,7 @@ fn commit(
         transaction.add_derived(segment.draft, &segment.replaces)?;
     }
     transaction.commit(now)?;
+    writer.later.note(indexing);
     Ok(())
 }
 

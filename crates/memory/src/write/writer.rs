@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kapsa_capsule::Volume;
 
 use super::batch::{Batch, BatchItem};
+use super::later::{Indexing, Later};
 use super::options::{Progress, WriteOptions};
 use super::pending::Pending;
 use super::principal::PrincipalWriter;
@@ -44,6 +45,8 @@ pub struct Writer {
     pub(super) is_archived: bool,
     /// View of the newest commit on that branch; dropped by everything that commits.
     pub(super) view: Option<View>,
+    /// The last field: what it does when it is dropped needs the lock to be free.
+    pub(super) later: Later,
 }
 
 impl Writer {
@@ -54,7 +57,8 @@ impl Writer {
     /// what the system reports.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
-        Ok(opened(path, options, capsule))
+        let later = Later::at(path, &options);
+        Ok(opened(path, options, capsule, later))
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that only one process uses.
@@ -67,7 +71,7 @@ impl Writer {
         options: WriteOptions,
     ) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(opened(path, options, capsule))
+        Ok(opened(path, options, capsule, Later::never()))
     }
 
     /// Writes as a principal from now on: only what its profile allows it to know, and only where
@@ -105,6 +109,13 @@ impl Writer {
     pub fn branch(&mut self) -> Result<String> {
         let branch = self.branch;
         branches::name_of(self.view()?.store(), branch)
+    }
+
+    /// Whether a large record waits for its segment, which it gets when this writer is dropped and
+    /// the lock is free.
+    #[must_use]
+    pub fn leaves_index(&self) -> bool {
+        self.later.is_due()
     }
 
     /// Opens a transaction: everything that is added to it is published in one commit.
@@ -198,7 +209,10 @@ impl Writer {
     pub fn optimize(&mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
         // What follows commits past this type, so the view of before must not outlive it.
         self.view = None;
-        maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)
+        let report =
+            maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)?;
+        self.later.note(Indexing::Now);
+        Ok(report)
     }
 
     /// Writes a new, packed file without what was purged and renames it into place.
@@ -206,7 +220,9 @@ impl Writer {
     /// # Errors
     /// What the disk reports; the old file stays whole until the new one is.
     pub fn compact(mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
-        maintain::compact(&mut self.capsule, progress)
+        let report = maintain::compact(&mut self.capsule, progress)?;
+        self.later.note(Indexing::Now);
+        Ok(report)
     }
 
     /// The branch that is written to.
@@ -217,6 +233,11 @@ impl Writer {
     /// The envelope of a record on that branch.
     pub(crate) fn envelope(&self) -> Envelope {
         Envelope { branch: self.branch, ..Envelope::default() }
+    }
+
+    /// Has a tail with much text indexed when this writer has let go of the lock.
+    pub(crate) fn index_later(&mut self) {
+        self.later.note(Indexing::Later);
     }
 
     /// The file itself, for what commits past this type: the view of before does not outlive it.
@@ -246,12 +267,18 @@ pub(super) fn locked(
     let snapshot = capsule.snapshot()?;
     let path = snapshot.path().to_path_buf();
     let view = Some(earlier.main_of(snapshot));
-    Ok(Writer { view, ..opened(&path, options, capsule) })
+    let later = Later::at(&path, &options);
+    Ok(Writer { view, ..opened(&path, options, capsule, later) })
 }
 
-fn opened(path: &Path, options: WriteOptions, capsule: kapsa_capsule::Writer) -> Writer {
+fn opened(
+    path: &Path,
+    options: WriteOptions,
+    capsule: kapsa_capsule::Writer,
+    later: Later,
+) -> Writer {
     let (branch, path) = (BranchId::MAIN, path.to_path_buf());
-    Writer { path, options, capsule, branch, is_archived: false, view: None }
+    Writer { path, options, capsule, branch, is_archived: false, view: None, later }
 }
 
 /// An id that nothing else has, for what is about to be written.
