@@ -76,10 +76,10 @@ impl AnyReader {
         }
     }
 
-    pub(crate) fn history(&self, uri: &Uri) -> Result<Vec<Record>, Error> {
+    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Listing<'_>, Error> {
         match self {
-            AnyReader::Owner(reader) => reader.history(uri),
-            AnyReader::Principal(reader) => reader.history(uri),
+            AnyReader::Owner(reader) => reader.revisions(uri),
+            AnyReader::Principal(reader) => reader.revisions(uri),
         }
     }
 
@@ -273,7 +273,7 @@ impl App {
             }
             Err(error) => return Err(error.into()),
         };
-        if reader.history(uri).is_ok() {
+        if reader.revisions(uri).is_ok() {
             return Err(missing.into());
         }
         if let Some((name, reader, record)) = self.in_mounts(uri) {

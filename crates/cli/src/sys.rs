@@ -19,9 +19,9 @@ const MAY_BE_EMPTY: [&str; 3] = ["KAPSA_PRINCIPAL", "KAPSA_AGENT", "KAPSA_RUN"];
 /// Removes the variables of this program that are set to nothing: to most people that is "not set".
 pub(crate) fn unset_empty_variables() {
     let is_empty = |(name, value): &(OsString, OsString)| {
-        let ours = name.to_str().is_some_and(|name| {
-            name.starts_with("KAPSA_") && !MAY_BE_EMPTY.contains(&name)
-        });
+        let ours = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("KAPSA_") && !MAY_BE_EMPTY.contains(&name));
         ours && value.is_empty()
     };
     for (name, _) in std::env::vars_os().filter(is_empty) {

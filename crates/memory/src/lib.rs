@@ -53,6 +53,7 @@ pub use kapsa_capsule::{
     Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
 };
 pub use records::ids::random_id;
+pub use records::integers::{WideInteger, wide_integer};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means,

@@ -21,6 +21,8 @@ pub struct RunStore {
     pub(super) options: WriteOptions,
     /// Failures beside steps that were done.
     warnings: Mutex<Vec<Error>>,
+    /// What steps have stored, each in a few words.
+    stored: Mutex<Vec<String>>,
 }
 
 impl RunStore {
@@ -28,7 +30,12 @@ impl RunStore {
     #[must_use]
     pub fn branches(capsule: &Path, options: WriteOptions) -> RunStore {
         let layout = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
-        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
+        RunStore {
+            layout: Box::new(layout),
+            options,
+            warnings: Mutex::default(),
+            stored: Mutex::default(),
+        }
     }
 
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
@@ -42,7 +49,12 @@ impl RunStore {
     ) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
         let layout = Files { folder, workspace, options: options.clone(), stamp };
-        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
+        RunStore {
+            layout: Box::new(layout),
+            options,
+            warnings: Mutex::default(),
+            stored: Mutex::default(),
+        }
     }
 
     /// Failures beside steps that were done, since the last call: other tools may not know of those
@@ -50,6 +62,16 @@ impl RunStore {
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What was stored since the last call, each in a few words: of a step that failed, this stays.
+    #[must_use]
+    pub fn stored(&self) -> Vec<String> {
+        std::mem::take(&mut *self.stored.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn has_stored(&self, what: String) {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
 
     /// Where a run, or a task of it, is kept: a branch or a file.
@@ -91,6 +113,7 @@ impl RunStore {
         let changed = !records.is_empty();
         writer.put_many(records)?;
         if changed {
+            self.has_stored(format!("run {run} was started"));
             self.publish_state(&mut writer, run);
         }
         Ok(Started { existed: !is_new, location: self.layout.location(run, None) })
@@ -139,6 +162,7 @@ impl RunStore {
         }
         let is_new =
             self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
+        self.has_stored(format!("task {task} was started"));
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
     }
@@ -150,6 +174,7 @@ impl RunStore {
         refuse_archived(run, known.as_ref())?;
         if known.is_none() {
             writer.put(records::run_record(&self.info(run, None, ""))?)?;
+            self.has_stored(format!("run {run} was started"));
         }
         Ok(writer)
     }
@@ -200,7 +225,10 @@ impl RunStore {
                 output.text,
             )
         };
-        open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
+        let record = NewRecord { confidence: output.confidence, agent: output.agent, ..record };
+        let put = open.writer.put(record)?;
+        self.has_stored(format!("recorded as #{}", put.sequence));
+        Ok(put)
     }
 
     /// What matters to an agent that is about to begin. Empty when there is nothing, also when
@@ -278,11 +306,12 @@ impl RunStore {
             .unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
+        self.has_stored(format!("task {task} is {}", status.name()));
         self.publish_state(&mut writer, run);
         drop(writer);
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
-            merged.push(self.layout.merge_task(run, task, mode, finish)?);
+            merged.push(self.merged(self.layout.merge_task(run, task, mode, finish)?));
         }
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
@@ -358,6 +387,7 @@ impl RunStore {
         };
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
+        self.has_stored(format!("run {run} is {}", status.name()));
         let (mut merged, mut left) = (Vec::new(), Vec::new());
         if let Some(mode) = finish.merge {
             let (done, others): (Vec<TaskInfo>, Vec<TaskInfo>) =
@@ -382,14 +412,23 @@ impl RunStore {
             match self.layout.merge_task(run, &task.id, mode, finish) {
                 // A task that was only ever written down has nothing to bring.
                 Err(Error::BranchNotFound { .. }) => continue,
-                done => merged.push(done?),
+                done => merged.push(self.merged(done?)),
             }
             if merged.last().is_some_and(|merged| !merged.conflicts.is_empty()) {
                 return Ok(merged);
             }
         }
-        merged.push(self.layout.merge_run(run, mode, finish)?);
+        merged.push(self.merged(self.layout.merge_run(run, mode, finish)?));
         Ok(merged)
+    }
+
+    /// Notes what a merge has stored.
+    fn merged(&self, merged: MergedInto) -> MergedInto {
+        if merged.written > 0 && merged.conflicts.is_empty() {
+            let MergedInto { from, to, written, .. } = &merged;
+            self.has_stored(format!("merged {written} of {from} into {to}"));
+        }
+        merged
     }
 
     /// Closes a run: it can be read and not written any more.

@@ -160,6 +160,10 @@ fn step(
         false => Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
             true => {
                 let done = step(app, &runs);
+                let stored = runs.store.stored();
+                if done.is_err() && app.done.is_none() && !stored.is_empty() {
+                    did(app, Done::new(stored.join("; ")));
+                }
                 for warning in runs.store.warnings() {
                     app.out.warn("run_memory", &format!("run memory: {warning}"));
                 }

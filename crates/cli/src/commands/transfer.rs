@@ -310,7 +310,7 @@ fn copy_plain(mut source: File, to: &Path, ask: impl FnOnce() -> Result<Passphra
     let mut first = Vec::new();
     source.by_ref().take(FIRST_BYTES).read_to_end(&mut first).map_err(unreadable)?;
     let mut whole = first.as_slice().chain(source);
-    let failed = |error: io::Error| CliError::io("copy what is to be imported", &error);
+    let failed = |error: io::Error| CliError::io(&format!("write {}", to.display()), &error);
     let mut plain = File::create_new(to).map_err(failed)?;
     if sealed::is_sealed(&first) {
         sealed::open(&ask()?, whole, &plain)?;

@@ -263,10 +263,9 @@ fn a_dash_is_standard_output_or_refused() {
     sandbox.ok(&["put", "--text", "content", "--uri", "note/x"]);
     assert_eq!(sandbox.ok(&["resolve-uri", "note/x", "--out", "-"]), "content");
     sandbox.ok(&["branch", "create", "work"]);
-    for args in [
-        &["export", "--format", "jsonl", "--out", "-"][..],
-        &["merge", "work", "--plan", "-"],
-    ] {
+    for args in
+        [&["export", "--format", "jsonl", "--out", "-"][..], &["merge", "work", "--plan", "-"]]
+    {
         let error = sandbox.fails(args, 1, "usage");
         assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("./-")), "{error}");
     }
@@ -331,4 +330,26 @@ fn an_empty_variable_is_not_set() {
         assert_eq!(run.code, Some(1), "{args:?}: {}", run.out);
         assert!(run.err.contains(name), "{args:?}: {}", run.err);
     }
+}
+
+#[test]
+fn integers_beyond_64_bits_are_refused_by_name() {
+    let sandbox = Sandbox::new();
+    let before = bytes(&sandbox.capsule());
+    let wide = r#"{"a":{"b":18446744073709551616}}"#;
+    let named = |error: &serde_json::Value, field: &str| {
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("`{field}` is an integer beyond 64 bits")), "{message}");
+    };
+    named(&sandbox.fails(&["put", "--text", "x", "--meta", wide], 1, "usage"), "a.b");
+    let line = format!("{{\"text\":\"x\",\"metadata\":{wide}}}");
+    let error = sandbox.fails_with(&["put"], line.as_bytes(), 1, "invalid_json");
+    named(&error, "metadata.a.b");
+    sandbox.write("policy.json", wide);
+    named(&sandbox.fails(&["policy", "capture", "policy.json"], 1, "invalid_json"), "a.b");
+    assert_eq!(bytes(&sandbox.capsule()), before);
+    let widest = r#"{"a":18446744073709551615,"b":-9223372036854775808}"#;
+    sandbox.ok(&["put", "--text", "x", "--uri", "note/x", "--meta", widest]);
+    let metadata = sandbox.json(&["get", "note/x"])["metadata"].clone();
+    assert_eq!(metadata.to_string(), widest);
 }

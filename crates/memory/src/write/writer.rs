@@ -209,8 +209,7 @@ impl Writer {
     pub fn optimize(&mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
         // What follows commits past this type, so the view of before must not outlive it.
         self.view = None;
-        let report =
-            maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)?;
+        let report = maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)?;
         self.later.note(Indexing::Now);
         Ok(report)
     }
