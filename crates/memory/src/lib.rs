@@ -87,7 +87,9 @@ pub use write::ahead::{
 };
 pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
-pub use write::later::TAIL_LARGE_BYTES_MAX;
+pub use write::later::{
+    TAIL_BYTES_MAX, TAIL_LARGE_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
+};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX,
     SMALL_MERGE_SEGMENTS, optimize,
@@ -98,8 +100,6 @@ pub use write::purge::purge;
 pub use write::shared::SharedWriter;
 pub use write::source::put_source;
 pub use write::texts::PASSAGES_MAX;
-pub use write::transaction::{
-    TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished,
-};
+pub use write::transaction::{Transaction, Unpublished};
 pub use write::unlocked::UnlockedWriter;
 pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

@@ -2,7 +2,6 @@
 //! layout.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use kapsa_memory::merge::Mode;
 use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer, branch};
@@ -10,6 +9,7 @@ use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, 
 use super::context::{self, Context, ContextRequest};
 use super::layout::{Branches, Files, Layout};
 use super::names::{Role, RunId, TaskId};
+use super::notes::{Notes, taken};
 use super::records::{self, RunInfo, Status, TaskInfo};
 use super::state::{archived, newest_plan_of, no_run, outputs, refuse_archived, run_in};
 use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
@@ -19,10 +19,7 @@ use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Sta
 pub struct RunStore {
     layout: Box<dyn Layout>,
     pub(super) options: WriteOptions,
-    /// Failures beside steps that were done.
-    warnings: Mutex<Vec<Error>>,
-    /// What steps have stored, each in a few words.
-    stored: Mutex<Vec<String>>,
+    notes: Notes,
 }
 
 impl RunStore {
@@ -30,12 +27,7 @@ impl RunStore {
     #[must_use]
     pub fn branches(capsule: &Path, options: WriteOptions) -> RunStore {
         let layout = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
-        RunStore {
-            layout: Box::new(layout),
-            options,
-            warnings: Mutex::default(),
-            stored: Mutex::default(),
-        }
+        RunStore { layout: Box::new(layout), options, notes: Notes::default() }
     }
 
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
@@ -49,29 +41,20 @@ impl RunStore {
     ) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
         let layout = Files { folder, workspace, options: options.clone(), stamp };
-        RunStore {
-            layout: Box::new(layout),
-            options,
-            warnings: Mutex::default(),
-            stored: Mutex::default(),
-        }
+        RunStore { layout: Box::new(layout), options, notes: Notes::default() }
     }
 
     /// Failures beside steps that were done, since the last call: other tools may not know of those
     /// steps.
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
-        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        taken(&self.notes.warnings)
     }
 
     /// What was stored since the last call, each in a few words: of a step that failed, this stays.
     #[must_use]
     pub fn stored(&self) -> Vec<String> {
-        std::mem::take(&mut *self.stored.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn has_stored(&self, what: String) {
-        self.stored.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+        taken(&self.notes.stored)
     }
 
     /// Where a run, or a task of it, is kept: a branch or a file.
@@ -113,7 +96,7 @@ impl RunStore {
         let changed = !records.is_empty();
         writer.put_many(records)?;
         if changed {
-            self.has_stored(format!("run {run} was started"));
+            self.notes.stored(format!("run {run} was started"));
             self.publish_state(&mut writer, run);
         }
         Ok(Started { existed: !is_new, location: self.layout.location(run, None) })
@@ -162,7 +145,7 @@ impl RunStore {
         }
         let is_new =
             self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
-        self.has_stored(format!("task {task} was started"));
+        self.notes.stored(format!("task {task} was started"));
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
     }
@@ -174,7 +157,7 @@ impl RunStore {
         refuse_archived(run, known.as_ref())?;
         if known.is_none() {
             writer.put(records::run_record(&self.info(run, None, ""))?)?;
-            self.has_stored(format!("run {run} was started"));
+            self.notes.stored(format!("run {run} was started"));
         }
         Ok(writer)
     }
@@ -227,7 +210,7 @@ impl RunStore {
         };
         let record = NewRecord { confidence: output.confidence, agent: output.agent, ..record };
         let put = open.writer.put(record)?;
-        self.has_stored(format!("recorded as #{}", put.sequence));
+        self.notes.stored(format!("recorded as #{}", put.sequence));
         Ok(put)
     }
 
@@ -306,12 +289,12 @@ impl RunStore {
             .unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
-        self.has_stored(format!("task {task} is {}", status.name()));
+        self.notes.stored(format!("task {task} is {}", status.name()));
         self.publish_state(&mut writer, run);
         drop(writer);
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
-            merged.push(self.merged(self.layout.merge_task(run, task, mode, finish)?));
+            merged.push(self.notes.merged(self.layout.merge_task(run, task, mode, finish)?));
         }
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
@@ -387,7 +370,7 @@ impl RunStore {
         };
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
-        self.has_stored(format!("run {run} is {}", status.name()));
+        self.notes.stored(format!("run {run} is {}", status.name()));
         let (mut merged, mut left) = (Vec::new(), Vec::new());
         if let Some(mode) = finish.merge {
             let (done, others): (Vec<TaskInfo>, Vec<TaskInfo>) =
@@ -412,23 +395,14 @@ impl RunStore {
             match self.layout.merge_task(run, &task.id, mode, finish) {
                 // A task that was only ever written down has nothing to bring.
                 Err(Error::BranchNotFound { .. }) => continue,
-                done => merged.push(self.merged(done?)),
+                done => merged.push(self.notes.merged(done?)),
             }
             if merged.last().is_some_and(|merged| !merged.conflicts.is_empty()) {
                 return Ok(merged);
             }
         }
-        merged.push(self.merged(self.layout.merge_run(run, mode, finish)?));
+        merged.push(self.notes.merged(self.layout.merge_run(run, mode, finish)?));
         Ok(merged)
-    }
-
-    /// Notes what a merge has stored.
-    fn merged(&self, merged: MergedInto) -> MergedInto {
-        if merged.written > 0 && merged.conflicts.is_empty() {
-            let MergedInto { from, to, written, .. } = &merged;
-            self.has_stored(format!("merged {written} of {from} into {to}"));
-        }
-        merged
     }
 
     /// Closes a run: it can be read and not written any more.
@@ -444,7 +418,7 @@ impl RunStore {
         let tasks: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
         let closed = RunInfo { status: Status::Archived, ..info };
         self.layout.archive(run, &tasks, records::run_record(&closed)?)?;
-        self.warn_if_failed(self.layout.publish_state(&closed));
+        self.notes.warn_if_failed(self.layout.publish_state(&closed));
         Ok(())
     }
 
@@ -467,13 +441,7 @@ impl RunStore {
             let reader = branch::own(writer)?;
             run_in(&reader, run)?.map_or(Ok(()), |info| self.layout.publish_state(&info))
         };
-        self.warn_if_failed(publish());
-    }
-
-    fn warn_if_failed(&self, published: Result<()>) {
-        if let Err(error) = published {
-            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-        }
+        self.notes.warn_if_failed(publish());
     }
 }
 

@@ -22,10 +22,10 @@ use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
 use crate::versions::merge::as_new;
 use crate::view::{View, branches};
+use crate::write::later::{Indexing, TAIL_RECORDS_MAX};
 use crate::write::maintain;
 use crate::write::options::Progress;
 use crate::write::pending::{Name, Pending, What};
-use crate::write::transaction::TAIL_RECORDS_MAX;
 use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};
 
 /// Bytes copied at a time.
@@ -208,7 +208,7 @@ fn fast_forward(
     if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
         maintain::index_tail(capsule, theirs.commit().time_us)?;
     }
-    writer.index_later();
+    writer.later.note(Indexing::Later);
     Ok(total - first)
 }
 

@@ -10,10 +10,18 @@ use kapsa_capsule::{Snapshot, Stored};
 
 use super::index_batch::{Entry, index_batch};
 use super::options::WriteOptions;
-use super::transaction::{TAIL_BYTES_MAX, TAIL_RECORDS_SHARED_MAX};
 use crate::error::Result;
 use crate::view::View;
 
+/// Records that the tail may hold: the next one brings a segment with it.
+pub const TAIL_RECORDS_MAX: u64 = 128;
+/// Records that the tail may hold while several threads put at once: an index segment costs
+/// milliseconds whatever its size, so that building one for every few shared commits would be most
+/// of the work.
+pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
+/// Bytes that the tail may hold; a larger record stays in it until its writer has given the lock
+/// back, and is indexed then.
+pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 /// Most bytes that the tail may hold together with large records, which are those with more than
 /// [`TAIL_BYTES_MAX`] each: more than one batch of puts brings.
 pub const TAIL_LARGE_BYTES_MAX: u64 = 80 << 20;
@@ -22,7 +30,7 @@ const TRIES_MAX: usize = 3;
 
 /// What a commit does about the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Indexing {
+pub(crate) enum Indexing {
     /// The tail has room for the new records.
     None,
     /// The new records and the tail get a segment with the commit.
@@ -33,7 +41,7 @@ pub(super) enum Indexing {
 
 /// Indexes the tail when it is dropped, if that was put off. A writer drops it after its lock.
 #[derive(Debug)]
-pub(super) struct Later {
+pub(crate) struct Later {
     /// None where only one process uses the volume: there nobody waits for the lock.
     place: Option<(PathBuf, WriteOptions)>,
     is_due: bool,
@@ -53,7 +61,7 @@ impl Later {
     }
 
     /// Notes what a commit did.
-    pub(super) fn note(&mut self, indexing: Indexing) {
+    pub(crate) fn note(&mut self, indexing: Indexing) {
         self.is_due = match indexing {
             Indexing::None => self.is_due,
             Indexing::Now => false,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use kapsa_capsule::{DerivedDraft, SegmentDraft};
 
 use super::ahead::NewVectors;
-use super::later::Indexing;
+use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -23,16 +23,6 @@ use crate::view::View;
 use crate::write::index_batch::{Entry, index_batch};
 use crate::write::maintain;
 use crate::write::pending::{self, Name, Pending, What};
-
-/// Records that the tail may hold: the next one brings a segment with it.
-pub const TAIL_RECORDS_MAX: u64 = 128;
-/// Records that the tail may hold while several threads put at once: an index segment costs
-/// milliseconds whatever its size, so that building one for every few shared commits would be most
-/// of the work.
-pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
-/// Bytes that the tail may hold; a larger record stays in it until its writer has given the lock
-/// back, and is indexed then.
-pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 
 /// What is to be written in one commit, on the branch of its writer. Made by
 /// [`Writer::transaction`].
@@ -270,8 +260,8 @@ impl Unpublished<'_> {
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits with small records, the
-/// segment that covers it, then the derived segments; one commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits with small records, its
+/// segment, then the derived segments; one commit, one sync. Only here records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use kapsa_capsule::Volume;
 
-use super::batch::{Batch, BatchItem};
-use super::later::{Indexing, Later};
+use super::batch::Batch;
+use super::later::Later;
 use super::options::{Progress, WriteOptions};
 use super::pending::Pending;
 use super::principal::PrincipalWriter;
@@ -46,7 +46,7 @@ pub struct Writer {
     /// View of the newest commit on that branch; dropped by everything that commits.
     pub(super) view: Option<View>,
     /// The last field: what it does when it is dropped needs the lock to be free.
-    pub(super) later: Later,
+    pub(crate) later: Later,
 }
 
 impl Writer {
@@ -57,8 +57,7 @@ impl Writer {
     /// what the system reports.
     pub fn open(path: &Path, options: WriteOptions) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open(path, &options.capsule())?;
-        let later = Later::at(path, &options);
-        Ok(opened(path, options, capsule, later))
+        Ok(opened(path, options, capsule))
     }
 
     /// Opens a capsule of `volume` without a lock: for volumes that only one process uses.
@@ -71,7 +70,7 @@ impl Writer {
         options: WriteOptions,
     ) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(opened(path, options, capsule, Later::never()))
+        Ok(Writer { later: Later::never(), ..opened(path, options, capsule) })
     }
 
     /// Writes as a principal from now on: only what its profile allows it to know, and only where
@@ -175,14 +174,7 @@ impl Writer {
         let mut batch = Batch::default();
         change(RawView::of(self.view()?), &mut batch)?;
         let mut transaction = self.transaction();
-        for item in batch.all {
-            match item {
-                BatchItem::Put(record) => transaction.put(*record)?,
-                BatchItem::Forget(uri) => transaction.forget(&uri)?,
-                BatchItem::Note(record) => transaction.note(*record)?,
-                BatchItem::RemoveNote(uri) => transaction.remove_note(&uri)?,
-            }
-        }
+        batch.add_to(&mut transaction)?;
         transaction.commit()
     }
 
@@ -209,9 +201,7 @@ impl Writer {
     pub fn optimize(&mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
         // What follows commits past this type, so the view of before must not outlive it.
         self.view = None;
-        let report = maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)?;
-        self.later.note(Indexing::Now);
-        Ok(report)
+        maintain::optimize_held(&mut self.capsule, (self.options.clock)(), progress)
     }
 
     /// Writes a new, packed file without what was purged and renames it into place.
@@ -219,9 +209,7 @@ impl Writer {
     /// # Errors
     /// What the disk reports; the old file stays whole until the new one is.
     pub fn compact(mut self, progress: Progress<'_>) -> Result<MaintenanceReport> {
-        let report = maintain::compact(&mut self.capsule, progress)?;
-        self.later.note(Indexing::Now);
-        Ok(report)
+        maintain::compact(&mut self.capsule, progress)
     }
 
     /// The branch that is written to.
@@ -232,11 +220,6 @@ impl Writer {
     /// The envelope of a record on that branch.
     pub(crate) fn envelope(&self) -> Envelope {
         Envelope { branch: self.branch, ..Envelope::default() }
-    }
-
-    /// Has a tail with much text indexed when this writer has let go of the lock.
-    pub(crate) fn index_later(&mut self) {
-        self.later.note(Indexing::Later);
     }
 
     /// The file itself, for what commits past this type: the view of before does not outlive it.
@@ -266,16 +249,11 @@ pub(super) fn locked(
     let snapshot = capsule.snapshot()?;
     let path = snapshot.path().to_path_buf();
     let view = Some(earlier.main_of(snapshot));
-    let later = Later::at(&path, &options);
-    Ok(Writer { view, ..opened(&path, options, capsule, later) })
+    Ok(Writer { view, ..opened(&path, options, capsule) })
 }
 
-fn opened(
-    path: &Path,
-    options: WriteOptions,
-    capsule: kapsa_capsule::Writer,
-    later: Later,
-) -> Writer {
+fn opened(path: &Path, options: WriteOptions, capsule: kapsa_capsule::Writer) -> Writer {
+    let later = Later::at(path, &options);
     let (branch, path) = (BranchId::MAIN, path.to_path_buf());
     Writer { path, options, capsule, branch, is_archived: false, view: None, later }
 }
