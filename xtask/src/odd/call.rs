@@ -167,7 +167,7 @@ fn value(random: &mut Random, name: Option<&str>) -> OsString {
             let length = LENGTHS[random.index(LENGTHS.len()).expect("not empty")];
             OsStr::from_bytes(&vec![b'x'; length]).to_os_string()
         }
-        2..10 => STRANGE[random.index(STRANGE.len()).expect("not empty")].into(),
+        2..6 => STRANGE[random.index(STRANGE.len()).expect("not empty")].into(),
         _ => SOUND[random.index(SOUND.len()).expect("not empty")].into(),
     }
 }

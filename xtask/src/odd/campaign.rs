@@ -210,7 +210,9 @@ fn broken(call: &Call, run: &Run, has_changed: bool) -> Option<String> {
     if answers.is_none() {
         return Some("what it printed before its error is not JSON".to_owned());
     }
+    // Who was denied what is noted in the capsule, and nothing else of the call is.
     let is_said = error["error"]["stored"] == true
+        || error["error"]["code"] == "access_denied"
         || error["error"]["committed"].as_u64().is_some_and(|count| count > 0);
     (has_changed && !is_said).then(|| "it changed the capsule and does not say so".to_owned())
 }
@@ -261,6 +263,7 @@ mod tests {
             (1 << 8, "", "error: x", false, "error is not JSON"),
             (2 << 8, "", error, true, "changed"),
             (2 << 8, "", stored, true, ""),
+            (1 << 8, "", r#"{"error":{"code":"access_denied"}}"#, true, ""),
             (3 << 8, "", error, false, "exit code 3"),
             (11, "", "", false, "signal"),
             (1 << 8, "", "thread 'main' panicked at src/x.rs", false, "panicked"),
