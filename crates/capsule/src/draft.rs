@@ -5,17 +5,20 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use bytes::Bytes;
+
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes, push_frame};
-use crate::format::header::Header;
+use crate::format::header::{Header, SMALL_COMMITS};
 use crate::format::manifest::Manifest;
-use crate::format::records::{Coding, HEAD_BYTES, RecordsHead, Stored, encode_plain};
+use crate::format::records::{Coding, HEAD_BYTES, Packed, RecordsHead, Stored, encode_plain};
 use crate::format::segment::{
     Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory,
 };
+use crate::format::small_commit::{SmallCommit, commit_of};
 use crate::format::{
     COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX,
-    SECTIONS_MAX, SegmentMeta,
+    SECTIONS_MAX, SMALL_COMMIT_BYTES_MAX, SegmentMeta, hash,
 };
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
@@ -62,6 +65,9 @@ pub struct DerivedDraft {
     pub sections: Vec<(Tag, Vec<u8>)>,
 }
 
+/// Bytes that a small commit may take beside its records and what is attached to them.
+const SMALL_COMMIT_FIELDS_BYTES: usize = 1 << 10;
+
 /// A transaction in the making.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -75,6 +81,8 @@ pub(crate) struct Draft {
     frame_count: u64,
     pending: Vec<Pending>,
     pending_bytes: usize,
+    /// What goes with the records into a small commit.
+    attachment: Option<Vec<u8>>,
     places: Vec<RecordsPlace>,
     hashes: Vec<Hash>,
     lengths: Vec<u32>,
@@ -145,6 +153,7 @@ impl Draft {
             frame_count: 0,
             pending: Vec::new(),
             pending_bytes: 0,
+            attachment: None,
             places: Vec::new(),
             hashes: Vec::new(),
             lengths: Vec::new(),
@@ -170,6 +179,21 @@ impl Draft {
     /// Whether anything was written to the file already, or is about to be.
     pub(crate) fn spilled(&self) -> bool {
         self.spilled
+    }
+
+    /// Bytes of the attachment, 0 without one.
+    pub(crate) fn attachment_len(&self) -> usize {
+        self.attachment.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Whether small transactions of this file are written as small commits.
+    pub(crate) fn writes_small_commits(&self) -> bool {
+        self.header.reader_features & SMALL_COMMITS != 0
+    }
+
+    /// Offset of the dictionary that its commit will name, 0 for none.
+    pub(crate) fn dictionary_offset(&self) -> u64 {
+        self.dictionary_offset
     }
 
     /// What will be in force.
@@ -209,6 +233,7 @@ impl Draft {
     ) -> Result<u64> {
         let (bytes, purged) = (record.bytes(), matches!(record, Stored::Purged(_)));
         self.expect_usable()?;
+        self.expect_open()?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge {
                 what: "the length of a record in bytes",
@@ -228,9 +253,89 @@ impl Draft {
         Ok(self.next_sequence - 1)
     }
 
+    /// Whether the transaction can be written as a small commit with an attachment of so many
+    /// bytes: it has a few records and nothing else.
+    pub(crate) fn is_small_with(&self, attachment_bytes: usize) -> bool {
+        let bytes = self.pending_bytes + self.pending.len() * size_of::<u32>();
+        self.writes_small_commits()
+            && !self.pending.is_empty()
+            && self.frame_count == 0
+            && !self.manifest_changed
+            && bytes.saturating_add(attachment_bytes).saturating_add(SMALL_COMMIT_FIELDS_BYTES)
+                <= SMALL_COMMIT_BYTES_MAX
+    }
+
+    /// Attaches data to the records, which must be all by now.
+    pub(crate) fn attach(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.expect_usable()?;
+        self.expect_open()?;
+        if bytes.is_empty() || !self.is_small_with(bytes.len()) {
+            return Err(Error::Misuse { reason: "only a small transaction has an attachment" });
+        }
+        self.attachment = Some(bytes);
+        Ok(())
+    }
+
+    /// Refuses to add to a transaction that was complete with its attachment.
+    fn expect_open(&self) -> Result<()> {
+        if self.attachment.is_none() {
+            return Ok(());
+        }
+        Err(Error::Misuse { reason: "nothing can be added after an attachment" })
+    }
+
+    /// Ends the transaction as a small commit.
+    pub(crate) fn finish_small(&mut self, time_us: i64, packer: &mut Packer) -> Finished {
+        let attachment = Bytes::from(self.attachment.take().unwrap_or_default());
+        assert!(
+            self.is_small_with(attachment.len()) && !self.incomplete,
+            "only a small transaction is written as a small commit"
+        );
+        let pending = std::mem::take(&mut self.pending);
+        let records: Vec<Stored<'_>> = pending.iter().map(Pending::stored).collect();
+        let plain = encode_plain(&records);
+        let packed = packer.pack(&plain, self.pending_bytes);
+        let head = RecordsHead {
+            first_sequence: self.base.commit.next_sequence,
+            count: records.len() as u32,
+            coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
+            dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
+            plain_len: plain.len() as u64,
+        };
+        let body = Bytes::from(packed.unwrap_or(plain));
+        let committed = Tail { places: &[], first_sequence: 0, lengths: &[] };
+        let mut commit = self.commit_fields(&Ending::Next { time_us }, committed);
+        commit.dictionary_offset = self.dictionary_offset;
+        commit.frames_hash = hash(&[]);
+        commit.prev_chain = None;
+        let records = Packed::new(head, body).expect("its limits were checked before");
+        let encoded = SmallCommit { commit, records, attachment }.encode();
+        assert!(follows(&self.base, &commit), "whoever opens the file finds it after its base");
+        self.end_with(Kind::SmallCommit, commit, &encoded)
+    }
+
+    /// Appends the frame that makes everything before it exist.
+    fn end_with(&mut self, kind: Kind, commit: Commit, payload: &[u8]) -> Finished {
+        let offset = self.buffer_offset;
+        let serial = commit.serial;
+        let frame = push_frame(&mut self.buffer, offset, kind, serial, &self.header, payload);
+        debug_assert_eq!(
+            commit_of(&frame, &Bytes::copy_from_slice(payload)),
+            Ok(commit),
+            "whoever opens the file reads the commit that was written"
+        );
+        self.spilled = true;
+        Finished {
+            bytes: std::mem::take(&mut self.buffer),
+            offset,
+            head: Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest },
+        }
+    }
+
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
         self.expect_usable()?;
+        self.expect_open()?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
@@ -252,10 +357,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Learns a dictionary from the records, where they allow one, and packs with it from now on.
     fn push_dictionary(&mut self, pending: &[Pending], packer: &mut Packer) {
         let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
-        if let Some(dictionary) = packer.train(&samples) {
+        self.learn(&samples, packer);
+    }
+
+    /// Learns a dictionary from records, where they allow one, and packs with it from now on.
+    pub(crate) fn learn(&mut self, samples: &[&[u8]], packer: &mut Packer) {
+        if let Some(dictionary) = packer.train(samples) {
             let offset = self.push(Kind::Dictionary, &dictionary).offset;
             packer.adopt(offset, &dictionary);
             self.dictionary_offset = offset;
@@ -284,7 +393,7 @@ impl Draft {
             first_sequence,
             count: records.len() as u32,
             coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
-            dictionary: if packed.is_some() { packer.dictionary_used(total) } else { 0 },
+            dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
             plain_len: plain.len() as u64,
         };
         let mut payload =
@@ -445,32 +554,14 @@ impl Draft {
         if commit.indexed == commit.next_sequence {
             commit.tail_offset = end;
         }
-        let encoded = commit.encode();
-        debug_assert_eq!(
-            Commit::decode(&encoded),
-            Ok(commit),
-            "whoever opens the file reads the commit that was written"
-        );
-        let frame = push_frame(
-            &mut self.buffer,
-            self.buffer_offset,
-            Kind::Commit,
-            commit.serial,
-            &self.header,
-            &encoded,
-        );
-        assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
         assert!(
             follows(&self.base, &commit),
             "whoever opens the file finds this commit after its base"
         );
-        let bytes = std::mem::take(&mut self.buffer);
-        self.spilled = true;
-        Finished {
-            bytes,
-            offset: self.buffer_offset,
-            head: Head { commit, offset, end, digest: frame.digest },
-        }
+        let finished = self.end_with(Kind::Commit, commit, &commit.encode());
+        let Head { offset: at, end: until, .. } = finished.head;
+        assert_eq!((at, until), (offset, end), "a commit frame has one length");
+        finished
     }
 
     fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {
@@ -489,11 +580,12 @@ impl Draft {
         };
         match *end {
             Ending::Next { time_us } => {
-                commit.prev_chain = previous.chain;
+                commit.prev_chain = Some(previous.chain);
                 (commit.number, commit.chain) = (self.number(), self.chain(time_us));
                 commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
             }
             Ending::Base { number, time_us, chain } => {
+                commit.prev_chain = Some(Hash::default());
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
         }

@@ -12,7 +12,7 @@ use crate::draft::{
 use crate::error::{Error, Result, expect_readable_tail};
 use crate::format::commit_pointer::CommitPointer;
 use crate::format::frame::Kind;
-use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
+use crate::format::header::{HEADER_BYTES, Header, READER_FEATURES, WRITER_FEATURES};
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
 use crate::format::{Hash, LOG_START, SegmentMeta};
@@ -20,13 +20,15 @@ use crate::lock::{Lock, WriterOptions};
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
-use crate::snapshot::{CommitInfo, Snapshot, open_storage};
+use crate::snapshot::{CommitInfo, Snapshot, StoredRecord, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, write_all_at};
 
 /// Pause between two tries for a file whose lock file somebody took away.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Bytes copied at once when a commit of unknown durability is written again.
 const COPY_BYTES: u64 = 1 << 20;
+/// Bytes of the tail from which a dictionary for small commits is learned.
+const TRAIN_SMALL_BYTES: u64 = 16 << 10;
 
 /// The one writer of a capsule; others wait or fail until it is dropped.
 #[derive(Debug)]
@@ -195,7 +197,8 @@ impl Writer {
         // commit can be read.
         let generation =
             self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
-        let header = Header { generation, ..self.core.header };
+        let reader_features = READER_FEATURES;
+        let header = Header { generation, reader_features, ..self.core.header };
         let (temporary, storage) = start_file(&*self.volume, &self.core.path, &header)?;
         self.volume
             .copy_access(&self.core.path, &temporary)
@@ -507,6 +510,13 @@ impl Core {
     /// Ends `draft` and publishes it. Its owner undoes it when this fails.
     fn commit(&mut self, draft: &mut Draft, end: Ending) -> Result<CommitInfo> {
         draft.expect_usable()?;
+        if let Ending::Next { time_us } = end
+            && draft.is_small_with(draft.attachment_len())
+        {
+            self.load_dictionary()?;
+            let finished = draft.finish_small(time_us, &mut self.packer);
+            return self.publish_readable(draft, &finished);
+        }
         draft.flush(&mut self.packer, &*self.storage)?;
         let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
@@ -521,8 +531,12 @@ impl Core {
         let tail =
             Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
         let finished = draft.finish(end, tail);
+        self.publish_readable(draft, &finished)
+    }
+
+    fn publish_readable(&mut self, draft: &Draft, finished: &Finished) -> Result<CommitInfo> {
         expect_readable_tail(&finished.head.commit)?;
-        self.publish(&finished)?;
+        self.publish(finished)?;
         assert_eq!(
             self.head.commit.next_sequence,
             draft.next_sequence(),
@@ -533,6 +547,7 @@ impl Core {
 
     fn add_segment(&mut self, draft: &mut Draft, segment: SegmentDraft) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
+        self.learn_from_tail(draft)?;
         let first_new = self.head.commit.next_sequence;
         let committed = if segment.first_sequence < first_new {
             self.snapshot()?.places(segment.first_sequence..segment.next_sequence)?
@@ -541,6 +556,24 @@ impl Core {
         };
         draft.add_segment(segment, committed)?;
         draft.spill(&*self.storage)
+    }
+
+    /// Learns a first dictionary from the tail, which is about to get its segment, for the small
+    /// commits to come.
+    fn learn_from_tail(&mut self, draft: &mut Draft) -> Result<()> {
+        let known = draft.dictionary_offset() != 0 || self.packer.has_dictionary();
+        if known || !draft.writes_small_commits() {
+            return Ok(());
+        }
+        let snapshot = self.snapshot()?;
+        if snapshot.tail_bytes() < TRAIN_SMALL_BYTES {
+            return Ok(());
+        }
+        let tail = snapshot.records(snapshot.indexed()).collect::<Result<Vec<_>>>()?;
+        let stored: Vec<Stored<'_>> = tail.iter().map(StoredRecord::stored).collect();
+        let samples: Vec<&[u8]> = stored.iter().map(Stored::bytes).collect();
+        draft.learn(&samples, &mut self.packer);
+        Ok(())
     }
 
     fn add_derived(
@@ -632,6 +665,23 @@ impl Transaction<'_> {
     /// its sections are too many or one is `recdir  `; what the system says.
     pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         self.core.add_derived(&mut self.draft, derived, replaces)
+    }
+
+    /// Whether the transaction, as it stands, is written as one small frame, and can have an
+    /// attachment of so many bytes.
+    #[must_use]
+    pub fn is_small_with(&self, attachment_bytes: usize) -> bool {
+        self.draft.is_small_with(attachment_bytes)
+    }
+
+    /// Attaches data derived from the records of this transaction, which are all by then. It costs
+    /// its own bytes and no more, and is in force until an index segment covers the records:
+    /// whoever adds that one keeps the data as a derived segment.
+    ///
+    /// # Errors
+    /// `Misuse` for no bytes, or unless [`Transaction::is_small_with`].
+    pub fn attach(&mut self, bytes: Vec<u8>) -> Result<()> {
+        self.draft.attach(bytes)
     }
 
     /// Takes the derived segments with these ids out of force.
