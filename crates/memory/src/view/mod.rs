@@ -15,6 +15,7 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
 pub(crate) mod as_of;
+pub(crate) mod attached;
 pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;

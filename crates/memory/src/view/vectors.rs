@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kapsa_capsule::{SegmentMeta, Snapshot, Tag};
+use kapsa_capsule::{Snapshot, Tag};
 use kapsa_index::{SegmentBytes, Sequences};
 use kapsa_model::{DIMENSION_MAX, Model, Pooling};
 use serde_json::{Value, json};
 
 use super::segment_tables::CheckedSection;
-use super::{Store, View};
+use super::{Store, View, attached};
 use crate::error::Result;
 use crate::records::codec::Body;
 use crate::records::record::Record;
@@ -43,9 +43,15 @@ pub struct Coverage {
     pub next: Option<(Model, u64)>,
 }
 
-/// The vectors of one derived segment.
+/// The vectors of one derived segment, or all those of one model that are attached to records of
+/// the tail.
 pub(crate) struct VectorBlock {
-    pub(crate) meta: SegmentMeta,
+    /// Of the derived segment; none of those in the tail.
+    pub(crate) id: Option<u64>,
+    /// First record that it covers.
+    pub(crate) first_sequence: u64,
+    /// Bytes that it takes in the file.
+    pub(crate) file_bytes: u64,
     pub(crate) vectors: kapsa_index::Vectors,
 }
 
@@ -60,7 +66,7 @@ pub(crate) fn label(model: &Model) -> Vec<u8> {
 }
 
 /// The model that a label names.
-fn model_of(label: &[u8]) -> Option<Model> {
+pub(super) fn model_of(label: &[u8]) -> Option<Model> {
     let described: Value = serde_json::from_slice(label).ok()?;
     let text = |key: &str| Some(described[key].as_str()?.to_string());
     let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
@@ -90,8 +96,15 @@ pub(super) fn read_blocks(snapshot: &Snapshot) -> Result<Vec<VectorBlock>> {
             Arc::new(CheckedSection(section)),
             bytes,
         ))?;
-        blocks.push(VectorBlock { meta: *meta, vectors });
+        blocks.push(VectorBlock {
+            id: Some(meta.id),
+            first_sequence: meta.first_sequence,
+            file_bytes: meta.payload_len,
+            vectors,
+        });
     }
+    let attached = attached::read(snapshot, &blocks)?;
+    blocks.extend(attached);
     Ok(blocks)
 }
 
@@ -124,7 +137,7 @@ pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
         covered,
         missing: (next - 1).saturating_sub(covered),
         vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
-        bytes: old.iter().map(|block| block.meta.payload_len).sum(),
+        bytes: old.iter().map(|block| block.file_bytes).sum(),
         next: next_model.map(|model| (model, count(&covered_by(&new)))),
     })
 }

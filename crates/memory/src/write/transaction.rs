@@ -9,7 +9,8 @@ use std::collections::HashMap;
 
 use kapsa_capsule::{DerivedDraft, SegmentDraft};
 
-use super::ahead::NewVectors;
+use super::ahead::{NewVectors, PlacedVectors};
+use super::gather::detached;
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -197,6 +198,8 @@ impl<'w> Transaction<'w> {
 pub(crate) struct DerivedSegments {
     pub(crate) draft: DerivedDraft,
     pub(crate) replaces: Vec<u64>,
+    /// Set of vectors that they are of.
+    pub(crate) epoch: u32,
 }
 
 /// Records with their places, encoded, and not on the disk yet.
@@ -227,7 +230,7 @@ impl Unpublished<'_> {
     /// # Errors
     /// What the disk reports; then nothing was stored.
     pub fn publish(self) -> Result<Vec<Put>> {
-        self.publish_with(Vec::new())
+        self.publish_with(None)
     }
 
     /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those
@@ -244,16 +247,15 @@ impl Unpublished<'_> {
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
         let is_placed = placed.is_some();
-        Ok((self.publish_with(placed.into_iter().collect())?, is_placed))
+        Ok((self.publish_with(placed)?, is_placed))
     }
 
-    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the
-    /// same commit.
+    /// As [`Unpublished::publish`], with the records' vectors in the same commit.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn publish_with(self, derived: Vec<DerivedSegments>) -> Result<Vec<Put>> {
-        if self.entries.is_empty() && derived.is_empty() {
+    fn publish_with(self, vectors: Option<PlacedVectors>) -> Result<Vec<Put>> {
+        if self.entries.is_empty() {
             return Ok(self.puts);
         }
         let own = self.writer.branch_id();
@@ -262,19 +264,20 @@ impl Unpublished<'_> {
             .iter()
             .filter_map(|entry| entry.made.as_ref())
             .any(|made| made.archived && made.id == own);
-        commit(self.writer, self.tail_max, &self.entries, derived, self.now)?;
+        commit(self.writer, self.tail_max, &self.entries, vectors, self.now)?;
         self.writer.is_archived |= closes;
         Ok(self.puts)
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it,
-/// then the derived segments; one commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it;
+/// their vectors are attached to them, or lie in a derived segment with those of the tail. One
+/// commit, one sync. The one place where records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
     entries: &[Entry],
-    derived: Vec<DerivedSegments>,
+    vectors: Option<PlacedVectors>,
     now: Micros,
 ) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
@@ -292,17 +295,35 @@ fn commit(
         for segment in append_indexed(&mut transaction, &view, entries)? {
             transaction.add_segment(segment)?;
         }
+        let derived = match vectors {
+            Some(vectors) => vectors.with_tail(view.store()),
+            None => detached(view.store(), None),
+        };
+        // Vectors never keep a record from the disk: those that cannot be read can be made again.
+        add_derived(&mut transaction, derived.unwrap_or_default())?;
     } else {
         append(&mut transaction, entries)?;
+        let view = View::new(snapshot.clone());
         if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
-            transaction
-                .add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
+            transaction.add_segment(merge(&view.store().tables().merge_sources(range)?)?)?;
+        }
+        if let Some(mut vectors) = vectors
+            && !vectors.attach(&mut transaction)?
+        {
+            add_derived(&mut transaction, vec![vectors.segment(view.store())?])?;
         }
     }
-    for segment in derived {
-        transaction.add_derived(segment.draft, &segment.replaces)?;
-    }
     transaction.commit(now)?;
+    Ok(())
+}
+
+pub(super) fn add_derived(
+    transaction: &mut kapsa_capsule::Transaction<'_>,
+    derived: Vec<DerivedSegments>,
+) -> Result<()> {
+    for DerivedSegments { draft, replaces, .. } in derived {
+        transaction.add_derived(draft, &replaces)?;
+    }
     Ok(())
 }
 
