@@ -1,28 +1,29 @@
 //! A transaction before it is published: put together in memory, and past the newest commit where
 //! nobody looks.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use bytes::Bytes;
 
+use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes, push_frame};
-use crate::format::header::{Header, SMALL_COMMITS};
+use crate::format::header::Header;
 use crate::format::manifest::Manifest;
 use crate::format::records::{Coding, HEAD_BYTES, Packed, RecordsHead, Stored, encode_plain};
-use crate::format::segment::{
-    Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory,
-};
-use crate::format::small_commit::{SmallCommit, commit_of};
-use crate::format::{
-    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX,
-    SECTIONS_MAX, SMALL_COMMIT_BYTES_MAX, SegmentMeta, hash,
-};
+use crate::format::segment::RecordsPlace;
+use crate::format::small_commit::commit_of;
+use crate::format::{COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX};
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
+
+mod segments;
+mod small;
+
+pub use segments::{DerivedDraft, SegmentDraft};
+pub(crate) use segments::{add_derived, add_segment, drop_derived};
+pub(crate) use small::{attach, finish_small, is_small, is_small_with, writes_small_commits};
 
 /// How much of a transaction is held in memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,32 +42,6 @@ impl Default for Buffers {
 
 /// Most records in one transaction.
 pub const COMMIT_RECORDS_MAX: usize = 1 << 20;
-
-/// A new index segment, to be appended by a transaction.
-#[derive(Clone, Debug)]
-pub struct SegmentDraft {
-    /// First record it covers.
-    pub first_sequence: u64,
-    /// Sequence after the last record it covers.
-    pub next_sequence: u64,
-    /// Its sections; the record directory is added by the capsule.
-    pub sections: Vec<(Tag, Vec<u8>)>,
-}
-
-/// A new derived segment, to be appended by a transaction: data derived from a range of records,
-/// which other derived segments may cover too.
-#[derive(Clone, Debug)]
-pub struct DerivedDraft {
-    /// First record it covers.
-    pub first_sequence: u64,
-    /// Sequence after the last record it covers.
-    pub next_sequence: u64,
-    /// Its sections.
-    pub sections: Vec<(Tag, Vec<u8>)>,
-}
-
-/// Bytes that a small commit may take beside its records and what is attached to them.
-const SMALL_COMMIT_FIELDS_BYTES: usize = 1 << 10;
 
 /// A transaction in the making.
 #[derive(Debug)]
@@ -181,16 +156,6 @@ impl Draft {
         self.spilled
     }
 
-    /// Bytes of the attachment, 0 without one.
-    pub(crate) fn attachment_len(&self) -> usize {
-        self.attachment.as_ref().map_or(0, Vec::len)
-    }
-
-    /// Whether small transactions of this file are written as small commits.
-    pub(crate) fn writes_small_commits(&self) -> bool {
-        self.header.reader_features & SMALL_COMMITS != 0
-    }
-
     /// Offset of the dictionary that its commit will name, 0 for none.
     pub(crate) fn dictionary_offset(&self) -> u64 {
         self.dictionary_offset
@@ -233,7 +198,7 @@ impl Draft {
     ) -> Result<u64> {
         let (bytes, purged) = (record.bytes(), matches!(record, Stored::Purged(_)));
         self.expect_usable()?;
-        self.expect_open()?;
+        small::expect_open(self)?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge {
                 what: "the length of a record in bytes",
@@ -251,67 +216,6 @@ impl Draft {
             self.flush(packer, storage)?;
         }
         Ok(self.next_sequence - 1)
-    }
-
-    /// Whether the transaction can be written as a small commit with an attachment of so many
-    /// bytes: it has a few records and nothing else.
-    pub(crate) fn is_small_with(&self, attachment_bytes: usize) -> bool {
-        let bytes = self.pending_bytes + self.pending.len() * size_of::<u32>();
-        self.writes_small_commits()
-            && !self.pending.is_empty()
-            && self.frame_count == 0
-            && !self.manifest_changed
-            && bytes.saturating_add(attachment_bytes).saturating_add(SMALL_COMMIT_FIELDS_BYTES)
-                <= SMALL_COMMIT_BYTES_MAX
-    }
-
-    /// Attaches data to the records, which must be all by now.
-    pub(crate) fn attach(&mut self, bytes: Vec<u8>) -> Result<()> {
-        self.expect_usable()?;
-        self.expect_open()?;
-        if bytes.is_empty() || !self.is_small_with(bytes.len()) {
-            return Err(Error::Misuse { reason: "only a small transaction has an attachment" });
-        }
-        self.attachment = Some(bytes);
-        Ok(())
-    }
-
-    /// Refuses to add to a transaction that was complete with its attachment.
-    fn expect_open(&self) -> Result<()> {
-        if self.attachment.is_none() {
-            return Ok(());
-        }
-        Err(Error::Misuse { reason: "nothing can be added after an attachment" })
-    }
-
-    /// Ends the transaction as a small commit.
-    pub(crate) fn finish_small(&mut self, time_us: i64, packer: &mut Packer) -> Finished {
-        let attachment = Bytes::from(self.attachment.take().unwrap_or_default());
-        assert!(
-            self.is_small_with(attachment.len()) && !self.incomplete,
-            "only a small transaction is written as a small commit"
-        );
-        let pending = std::mem::take(&mut self.pending);
-        let records: Vec<Stored<'_>> = pending.iter().map(Pending::stored).collect();
-        let plain = encode_plain(&records);
-        let packed = packer.pack(&plain, self.pending_bytes);
-        let head = RecordsHead {
-            first_sequence: self.base.commit.next_sequence,
-            count: records.len() as u32,
-            coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
-            dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
-            plain_len: plain.len() as u64,
-        };
-        let body = Bytes::from(packed.unwrap_or(plain));
-        let committed = Tail { places: &[], first_sequence: 0, lengths: &[] };
-        let mut commit = self.commit_fields(&Ending::Next { time_us }, committed);
-        commit.dictionary_offset = self.dictionary_offset;
-        commit.frames_hash = hash(&[]);
-        commit.prev_chain = None;
-        let records = Packed::new(head, body).expect("its limits were checked before");
-        let encoded = SmallCommit { commit, records, attachment }.encode();
-        assert!(follows(&self.base, &commit), "whoever opens the file finds it after its base");
-        self.end_with(Kind::SmallCommit, commit, &encoded)
     }
 
     /// Appends the frame that makes everything before it exist.
@@ -335,7 +239,7 @@ impl Draft {
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
         self.expect_usable()?;
-        self.expect_open()?;
+        small::expect_open(self)?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
@@ -387,19 +291,10 @@ impl Draft {
             known == 0 || known == self.dictionary_offset,
             "records are packed with a dictionary that the commit names"
         );
-        let plain = encode_plain(records);
-        let packed = packer.pack(&plain, total);
-        let head = RecordsHead {
-            first_sequence,
-            count: records.len() as u32,
-            coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
-            dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
-            plain_len: plain.len() as u64,
-        };
-        let mut payload =
-            Vec::with_capacity(HEAD_BYTES + packed.as_ref().map_or(plain.len(), Vec::len));
+        let Packed { head, body } = pack(first_sequence, records, packer, total);
+        let mut payload = Vec::with_capacity(HEAD_BYTES + body.len());
         head.encode(&mut payload);
-        payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
+        payload.extend_from_slice(&body);
         let frame_offset = self.push(Kind::Records, &payload).offset;
         let ascends = self
             .places
@@ -437,91 +332,6 @@ impl Draft {
             self.buffer.clear();
         }
         Ok(())
-    }
-
-    /// Adds a segment. `committed` are the places of its records that earlier transactions wrote,
-    /// ascending.
-    pub(crate) fn add_segment(
-        &mut self,
-        draft: SegmentDraft,
-        committed: Vec<RecordsPlace>,
-    ) -> Result<()> {
-        self.expect_usable()?;
-        let range = draft.first_sequence..draft.next_sequence;
-        let misuse = |reason| Error::Misuse { reason };
-        if range.is_empty() || range.end > self.next_sequence {
-            return Err(misuse("a segment covers records that do not exist"));
-        }
-        // The record directory is one more.
-        expect_few_sections(&draft.sections, SECTIONS_MAX - 1)?;
-        let replaced = self.manifest.replaced(&range).map_err(misuse)?;
-        let mut places = committed;
-        places.extend_from_slice(&self.places);
-        let directory = encode_directory(select(&places, range.start, range.end));
-        let mut sections: Vec<(Tag, &[u8])> =
-            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        sections.push((RECORD_DIRECTORY, &directory));
-        let meta = self.push_segment(range, &sections);
-        self.manifest.segments.splice(replaced, [meta]);
-        self.manifest_changed = true;
-        assert!(self.manifest.indexed() <= self.next_sequence, "segments cover records that exist");
-        Ok(())
-    }
-
-    /// Adds a derived segment in place of those named by `replaces`.
-    pub(crate) fn add_derived(&mut self, draft: DerivedDraft, replaces: &[u64]) -> Result<()> {
-        self.expect_usable()?;
-        let misuse = |reason| Err(Error::Misuse { reason });
-        let range = draft.first_sequence..draft.next_sequence;
-        if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
-            return misuse("a derived segment covers records that do not exist");
-        }
-        expect_few_sections(&draft.sections, SECTIONS_MAX)?;
-        let mut derived =
-            self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
-        if derived.len() >= DERIVED_SEGMENTS_MAX {
-            return misuse("there are too many derived segments");
-        }
-        let sections: Vec<(Tag, &[u8])> =
-            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        derived.push(self.push_segment(range, &sections));
-        debug_assert!(
-            derived.is_sorted_by(|one, other| one.id < other.id),
-            "the newest derived segment has the highest id"
-        );
-        self.manifest.derived = derived;
-        self.manifest_changed = true;
-        Ok(())
-    }
-
-    /// Takes the derived segments with these ids out of force.
-    pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
-        self.expect_usable()?;
-        self.manifest.derived =
-            self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
-        self.manifest_changed |= !ids.is_empty();
-        Ok(())
-    }
-
-    /// Appends the frame of a segment, index or derived, whose id is the frame's offset.
-    fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
-        let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
-        let Encoded { payload, head_sum } = encode(sections, payload_offset);
-        let frame = self.push(Kind::Segment, &payload);
-        assert_eq!(
-            frame.payload_offset(),
-            payload_offset,
-            "the blocks of a segment are laid out for one place in the file"
-        );
-        SegmentMeta {
-            id: frame.offset,
-            first_sequence: range.start,
-            next_sequence: range.end,
-            frame_offset: frame.offset,
-            payload_len: frame.payload_len,
-            digest: frame.digest,
-            head_sum,
-        }
     }
 
     /// Ends the transaction: the manifest if it changed, then the commit frame.
@@ -630,15 +440,19 @@ impl Draft {
     }
 }
 
-/// Refuses too many sections, and one in the place of the capsule's own.
-fn expect_few_sections(sections: &[(Tag, Vec<u8>)], most: usize) -> Result<()> {
-    if sections.len() > most {
-        return Err(Error::Misuse { reason: "a segment has too many sections" });
-    }
-    if sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
-        return Err(Error::Misuse { reason: "a segment has a section that is the capsule's own" });
-    }
-    Ok(())
+/// Records as a frame holds them, in a batch of `total` bytes.
+fn pack(first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) -> Packed {
+    let plain = encode_plain(records);
+    let packed = packer.pack(&plain, total);
+    let head = RecordsHead {
+        first_sequence,
+        count: records.len() as u32,
+        coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
+        dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
+        plain_len: plain.len() as u64,
+    };
+    let body = Bytes::from(packed.unwrap_or(plain));
+    Packed::new(head, body).expect("the limits of the records were checked")
 }
 
 /// How a transaction ends.

@@ -153,7 +153,7 @@ fn before(snapshot: &Snapshot, head: &Head) -> Result<Head> {
     let mut previous = Head::empty();
     if head.commit.serial > 1 {
         let offset = head.commit.prev_offset;
-        let (frame, payload) = snapshot.commit_frame(offset)?;
+        let (frame, payload) = snapshot.frame(offset, &[Kind::Commit, Kind::SmallCommit])?;
         let commit =
             commit_of(&frame, &payload).map_err(|what| corrupt(snapshot.path(), offset, what))?;
         previous = Head { commit, offset, end: frame.end(), digest: frame.digest };
@@ -169,7 +169,7 @@ fn before(snapshot: &Snapshot, head: &Head) -> Result<Head> {
 /// The commits that the one at `base` stands for.
 fn folded(snapshot: &Snapshot, base: &Head) -> Result<Vec<CommitSpan>> {
     let offset = base.commit.history_offset;
-    let (_, payload) = snapshot.frame(offset, Kind::History)?;
+    let (_, payload) = snapshot.frame(offset, &[Kind::History])?;
     let spans = decode(&payload).and_then(|past| folded_spans(&base.commit, &past));
     spans.map_err(|what| corrupt(snapshot.path(), offset, what))
 }

@@ -203,7 +203,7 @@ fn pointed_head(
         });
     }
     let damaged = |what| corrupt(path, pointer.offset, what);
-    let len = pointer.end.checked_sub(pointer.offset).unwrap_or_default();
+    let len = pointer.end.saturating_sub(pointer.offset);
     if pointer.offset < LOG_START || !(FRAME_HEADER_BYTES..=COMMIT_FRAME_BYTES_MAX).contains(&len) {
         return Err(damaged("the commit pointer names a place where no commit can be"));
     }

@@ -22,7 +22,7 @@ const BLOCK_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 /// Plain bytes from which a block of a small batch is packed at all.
 const SMALL_BYTES: usize = 4 << 10;
 /// zstd level for bulk and for a single put.
-const LEVEL: (i32, i32) = (3, 1);
+const LEVEL: (i32, i32) = (3, 3);
 
 /// Packs blocks of records; keeps its set-up between transactions.
 #[derive(Default)]

@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::format::commit_pointer::{CommitPointer, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::{HEADER_BYTES, Header};
-use crate::format::records::Stored;
+use crate::format::records::{Block, Stored};
 use crate::format::small_commit::{commit_of, records_of};
 use crate::format::{FRAME_ALIGN, LOG_START, aligned, hash, history};
 use crate::lenient::{Lenient, PAGE_BYTES};
-use crate::log::{Head, Located, find_frame, read_header};
+use crate::log::{Head, Located, corrupt, find_frame, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{Storage, Volume, read_up_to};
 
@@ -156,7 +156,7 @@ impl Salvage {
             if place.first_sequence < next {
                 continue;
             }
-            let Ok(block) = self.snapshot.block(place.frame_offset) else { continue };
+            let Ok(block) = self.block(place.frame_offset) else { continue };
             lose(&mut next, place.first_sequence, &mut commits, visit)?;
             for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
                 debug_assert!(
@@ -170,6 +170,14 @@ impl Salvage {
         }
         let last = self.commits.last().map_or(next, |commit| commit.0.max(next));
         lose(&mut next, last, &mut commits, visit)
+    }
+
+    fn block(&self, offset: u64) -> Result<Block> {
+        let (frame, payload) = self.snapshot.frame(offset, &[Kind::Records, Kind::SmallCommit])?;
+        let records =
+            records_of(&frame, &payload).map_err(|what| corrupt(&self.path, offset, what))?;
+        let (records, _) = records.expect("both kinds hold records");
+        self.snapshot.decode_block(offset, &records)
     }
 
     /// Path it was opened by.

@@ -91,7 +91,7 @@ struct Inner {
     /// by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
-    tail: OnceLock<Tail>,
+    tail: OnceLock<ReadTail>,
     /// The chains of the commits that compaction folded away.
     folded_chains: OnceLock<Vec<Hash>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
@@ -99,7 +99,7 @@ struct Inner {
 }
 
 /// The records that no segment covers, and what is attached to them.
-struct Tail {
+struct ReadTail {
     blocks: Vec<Arc<Block>>,
     attachments: Vec<Attachment>,
 }
@@ -258,7 +258,7 @@ impl Snapshot {
     }
 
     /// The index segments in force, ascending, without gaps from sequence 1 to
-    /// [`Snapshot::indexed`].
+    /// the start of [`Snapshot::tail`].
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
         &self.inner.manifest.segments
@@ -270,16 +270,10 @@ impl Snapshot {
         &self.inner.manifest.derived
     }
 
-    /// Sequence of the first record that no segment covers: where the tail begins.
-    #[must_use]
-    pub fn indexed(&self) -> u64 {
-        self.inner.head.commit.indexed
-    }
-
-    /// Sequences of the tail.
+    /// Sequences of the tail: the records that no segment covers.
     #[must_use]
     pub fn tail(&self) -> Range<u64> {
-        self.indexed()..self.commit().next_sequence
+        self.inner.head.commit.indexed..self.commit().next_sequence
     }
 
     /// Bytes of record bodies in the tail.
@@ -383,7 +377,7 @@ impl Snapshot {
         if sequence == 0 || sequence >= self.commit().next_sequence {
             return Err(Error::NoSuchRecord { sequence });
         }
-        if sequence >= self.indexed() {
+        if sequence >= self.tail().start {
             let blocks = &self.inner.tail()?.blocks;
             let at = blocks.partition_point(|b| b.first_sequence <= sequence);
             let block = at.checked_sub(1).map(|i| blocks[i].clone());
@@ -403,7 +397,7 @@ impl Snapshot {
                 places.extend(directory.chunks_exact(PLACE_BYTES).map(decode_place));
             }
         }
-        if range.end > self.indexed() {
+        if range.end > self.tail().start {
             places.extend(self.inner.tail_places()?);
         }
         Ok(places)
@@ -417,14 +411,9 @@ impl Snapshot {
         &self.inner.manifest
     }
 
-    /// Reads and checks a whole frame.
-    pub(crate) fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
-        self.inner.frame(offset, &[kind])
-    }
-
-    /// Reads and checks a whole frame that makes a commit.
-    pub(crate) fn commit_frame(&self, offset: u64) -> Result<(Frame, Bytes)> {
-        self.inner.frame(offset, &[Kind::Commit, Kind::SmallCommit])
+    /// Reads and checks a whole frame of one of these kinds.
+    pub(crate) fn frame(&self, offset: u64, kinds: &[Kind]) -> Result<(Frame, Bytes)> {
+        self.inner.frame(offset, kinds)
     }
 
     /// Calls `each` for every records frame in a range of the file, unpacked; none is kept.
@@ -446,11 +435,6 @@ impl Snapshot {
     /// Unpacks and checks the records of the frame at `offset`.
     pub(crate) fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {
         self.inner.decode_block(offset, records)
-    }
-
-    /// Reads, checks and unpacks the records of the frame at `offset`.
-    pub(crate) fn block(&self, offset: u64) -> Result<Arc<Block>> {
-        self.inner.block(offset)
     }
 }
 
@@ -703,11 +687,11 @@ impl Inner {
         Ok(self.map.get_or_init(|| map).as_ref())
     }
 
-    fn tail(&self) -> Result<&Tail> {
+    fn tail(&self) -> Result<&ReadTail> {
         if let Some(tail) = self.tail.get() {
             return Ok(tail);
         }
-        let mut tail = Tail { blocks: Vec::new(), attachments: Vec::new() };
+        let mut tail = ReadTail { blocks: Vec::new(), attachments: Vec::new() };
         let mut bytes = 0;
         self.walk_tail(&mut |offset, records, attached| {
             let head = &records.head;

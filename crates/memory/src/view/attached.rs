@@ -1,5 +1,5 @@
-//! Vectors that are attached to the records of small commits, while those are in the tail: `kapsa put`
-//! pays for the numbers of its vector and for nothing else.
+//! Vectors that are attached to the records of small commits, while those are in the tail: a put
+//! pays for the numbers of its vector and for little else.
 //!
 //! An attachment names its model by a hash where a block of the same epoch has the whole label, and
 //! holds the label itself where none does. What it cannot name any more is as if it were missing:
@@ -8,13 +8,13 @@
 use kapsa_capsule::{Attachment, Snapshot};
 use kapsa_index::VectorsBuilder;
 
-use super::vectors::{VectorBlock, model_of};
+use super::vector_block::{VectorBlock, model_of};
 use crate::error::{Error, Result};
 
 const VERSION: u8 = 1;
-/// Version, epoch (4), length of the label (2): 0 for its hash instead.
-const HEAD_BYTES: usize = 7;
-const HASH_BYTES: usize = 8;
+/// Version, epoch, length of the label (2): 0 for its hash instead.
+const HEAD_BYTES: usize = 4;
+const HASH_BYTES: usize = 4;
 
 /// Of which model and set the vectors of an attachment are.
 struct Set {
@@ -39,8 +39,7 @@ pub(crate) fn encode(
     is_known: bool,
 ) -> Option<Vec<u8>> {
     let packed = builder.pack(first)?;
-    let mut out = vec![VERSION];
-    out.extend_from_slice(&epoch.to_le_bytes());
+    let mut out = vec![VERSION, u8::try_from(epoch).ok()?];
     let written = if is_known { 0 } else { u16::try_from(label.len()).ok()? };
     out.extend_from_slice(&written.to_le_bytes());
     if is_known {
@@ -52,8 +51,9 @@ pub(crate) fn encode(
     Some(out)
 }
 
+/// Tells the models of one epoch apart, of which there is rarely more than one.
 fn hash(label: &[u8]) -> [u8; HASH_BYTES] {
-    xxhash_rust::xxh3::xxh3_64(label).to_le_bytes()
+    (xxhash_rust::xxh3::xxh3_64(label) as u32).to_le_bytes()
 }
 
 /// The vectors that are attached to the tail, one block for each model; `known` are the other
@@ -125,8 +125,8 @@ fn parse<'a>(attachment: &'a Attachment, sets: &mut Vec<Set>) -> Result<Option<P
     if head[0] != VERSION {
         return Err(damaged());
     }
-    let epoch = u32::from_le_bytes(head[1..5].try_into().expect("4 bytes"));
-    let label_len = u16::from_le_bytes([head[5], head[6]]) as usize;
+    let epoch = u32::from(head[1]);
+    let label_len = u16::from_le_bytes([head[2], head[3]]) as usize;
     if label_len == 0 {
         let (hashed, packed) = rest.split_at_checked(HASH_BYTES).ok_or_else(damaged)?;
         let named = |set: &Set| set.epoch == epoch && hash(&set.label) == hashed;

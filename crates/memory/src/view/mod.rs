@@ -24,6 +24,7 @@ pub(crate) mod raw;
 mod segment_tables;
 mod store;
 mod tail;
+pub(crate) mod vector_block;
 pub(crate) mod vectors;
 pub(crate) mod visibility;
 

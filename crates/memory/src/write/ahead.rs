@@ -9,9 +9,8 @@ use std::ops::Range;
 use kapsa_index::VectorsBuilder;
 use kapsa_model::{Embedder, Model};
 
-use super::gather::{Gathered, Target, derived, detached, join_peers};
+use super::gather::{DerivedSegments, Gathered, Target, derived, detached, join_peers};
 use super::texts::Texts;
-use super::transaction::DerivedSegments;
 use crate::error::Result;
 use crate::records::record::{Micros, NewRecord, Record};
 use crate::search::reader::Reader;

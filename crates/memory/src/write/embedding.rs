@@ -11,13 +11,13 @@ use kapsa_capsule::{DerivedDraft, Snapshot};
 use kapsa_index::{Sequences, VectorsBuilder};
 use kapsa_model::{Embedder, Model};
 
-use super::gather::{Gathered, Target, derived, detached, join_peers};
+use super::gather::{Gathered, Target, add_derived, derived, detached, join_peers};
 use super::index_batch::index_batch;
 use super::options::{Progress, WriteOptions};
 use super::texts::Texts;
-use super::transaction::add_derived;
 use crate::error::Result;
-use crate::view::vectors::{VectorBlock, count};
+use crate::view::vector_block::VectorBlock;
+use crate::view::vectors::count;
 use crate::view::{Store, View};
 
 /// Records whose vectors are published in one commit.
@@ -88,12 +88,12 @@ pub fn embed(
             .take(BATCH_RECORDS.min(left as usize))
             .collect();
         if sequences.is_empty() {
-            let whole = request.change && missing.ranges().is_empty() && !target.older.is_empty();
+            let whole = request.change && missing.ranges().is_empty() && target.replaces_model;
             if whole && !finish_change(path, options, &target)? {
                 continue;
             }
             report.missing = count(&missing);
-            report.in_force = whole || target.older.is_empty();
+            report.in_force = whole || !target.replaces_model;
             return Ok(report);
         }
         let mut gathered = Gathered::new(view.store(), &target, sequences.len())?;

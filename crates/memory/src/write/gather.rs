@@ -8,10 +8,10 @@ use kapsa_index::{Entry, Sequences, VectorsBuilder};
 use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
 use super::texts::Passage;
-use super::transaction::DerivedSegments;
 use crate::error::{Error, Result};
 use crate::view::Store;
-use crate::view::vectors::{VECTORS, VectorBlock, coverage, covered_by, label};
+use crate::view::vector_block::{VectorBlock, label};
+use crate::view::vectors::{VECTORS, coverage, covered_by};
 
 /// For fewer records than this the blocks are looked through, unless there is little in them.
 const TABLE_RECORDS_MIN: usize = 8;
@@ -33,8 +33,8 @@ pub(super) struct Target {
     pub(super) epoch: u32,
     /// Derived segments of unfinished work with other models.
     pub(super) stale: Vec<u64>,
-    /// Derived segments that go when this set is complete.
-    pub(super) older: Vec<u64>,
+    /// Whether another model's vectors are in force, and go when this set is complete.
+    pub(super) replaces_model: bool,
 }
 
 impl Target {
@@ -45,11 +45,12 @@ impl Target {
         let ids = |wanted: &dyn Fn(&VectorBlock) -> bool| {
             blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.id).collect()
         };
-        let target = |epoch, stale, older| {
-            Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older })
+        let target = |epoch, stale, replaces_model| {
+            let (label, dimension) = (label.clone(), model.dimension);
+            Ok(Target { label, dimension, epoch, stale, replaces_model })
         };
         let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
-            return target(0, Vec::new(), Vec::new());
+            return target(0, Vec::new(), false);
         };
         let is_ours = |epoch: u32| {
             blocks
@@ -57,7 +58,7 @@ impl Target {
                 .any(|block| block.vectors.epoch() == epoch && block.vectors.label() == label)
         };
         if is_ours(current) {
-            return target(current, Vec::new(), Vec::new());
+            return target(current, Vec::new(), false);
         }
         if !change {
             let in_force = coverage(store)?
@@ -65,11 +66,10 @@ impl Target {
                 .map_or_else(|| "another model".to_string(), |model| model.name);
             return Err(Error::OtherModel { in_force, asked: model.name.clone() });
         }
-        let older = ids(&|block| block.vectors.epoch() == current);
         if newest > current && is_ours(newest) {
-            return target(newest, Vec::new(), older);
+            return target(newest, Vec::new(), true);
         }
-        target(newest + 1, ids(&|block| block.vectors.epoch() > current), older)
+        target(newest + 1, ids(&|block| block.vectors.epoch() > current), true)
     }
 
     pub(super) fn is_ours(&self, block: &VectorBlock) -> bool {
@@ -213,6 +213,16 @@ fn known(blocks: &[&VectorBlock], records: usize) -> Result<Option<HashMap<u64, 
     Ok(Some(known))
 }
 
+/// Derived segments that a commit publishes with its records, and the ids of those that it takes
+/// the place of.
+#[derive(Debug)]
+pub(crate) struct DerivedSegments {
+    pub(crate) draft: DerivedDraft,
+    pub(crate) replaces: Vec<u64>,
+    /// Set of vectors that they are of.
+    pub(crate) epoch: u32,
+}
+
 /// Adds to new vectors the small blocks of about their size, and to `replaces` the ids of those.
 pub(super) fn join_peers(
     store: &Store,
@@ -255,7 +265,7 @@ pub(super) fn detached(
             dimension: vectors.dimension() as u32,
             epoch: vectors.epoch(),
             stale: Vec::new(),
-            older: Vec::new(),
+            replaces_model: false,
         };
         let mut builder = VectorsBuilder::new(&target.label, target.dimension, target.epoch);
         builder.append(vectors, &mut |_| true)?;
@@ -274,6 +284,16 @@ pub(super) fn detached(
         segments.push(DerivedSegments { draft: derived(builder), replaces, epoch: target.epoch });
     }
     Ok(segments)
+}
+
+pub(super) fn add_derived(
+    transaction: &mut kapsa_capsule::Transaction<'_>,
+    derived: Vec<DerivedSegments>,
+) -> Result<()> {
+    for DerivedSegments { draft, replaces, .. } in derived {
+        transaction.add_derived(draft, &replaces)?;
+    }
+    Ok(())
 }
 
 /// Blocks of one tier differ in size by less than eight times.

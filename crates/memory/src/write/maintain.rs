@@ -18,13 +18,12 @@ use crate::tables::revision_map::{Kept, RevisionMap};
 use crate::tables::segments::{PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
-use crate::write::gather::detached;
+use crate::write::gather::{add_derived, detached};
 use crate::write::index_batch::index_batch;
 use crate::write::options::{Progress, WriteOptions};
-use crate::write::transaction::add_derived;
 
 /// Neighbouring small segments that a put merges into one.
-pub const SMALL_MERGE_SEGMENTS: usize = 8;
+pub const SMALL_MERGE_SEGMENTS: usize = 4;
 /// Most records that a merge inside a put touches: the work of one commit is bounded by it.
 pub const SMALL_MERGE_RECORDS_MAX: u64 = 1024;
 /// Most bytes of segments that a merge inside a put reads.

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use kapsa_capsule::{DerivedDraft, SegmentDraft};
+use kapsa_capsule::SegmentDraft;
 
 use super::ahead::{NewVectors, PlacedVectors};
-use super::gather::detached;
+use super::gather::{add_derived, detached};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -25,7 +25,7 @@ use crate::write::maintain;
 use crate::write::pending::{self, Name, Pending, What};
 
 /// Records that the tail may hold: the next one brings a segment with it.
-pub const TAIL_RECORDS_MAX: u64 = 128;
+pub const TAIL_RECORDS_MAX: u64 = 256;
 /// Records that the tail may hold while several threads put at once: an index segment costs
 /// milliseconds whatever its size, so that building one for every few shared commits would be most
 /// of the work.
@@ -192,16 +192,6 @@ impl<'w> Transaction<'w> {
     }
 }
 
-/// Derived segments that a commit publishes with its records, and the ids of those that it takes
-/// the place of.
-#[derive(Debug)]
-pub(crate) struct DerivedSegments {
-    pub(crate) draft: DerivedDraft,
-    pub(crate) replaces: Vec<u64>,
-    /// Set of vectors that they are of.
-    pub(crate) epoch: u32,
-}
-
 /// Records with their places, encoded, and not on the disk yet.
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
@@ -314,16 +304,6 @@ fn commit(
         }
     }
     transaction.commit(now)?;
-    Ok(())
-}
-
-pub(super) fn add_derived(
-    transaction: &mut kapsa_capsule::Transaction<'_>,
-    derived: Vec<DerivedSegments>,
-) -> Result<()> {
-    for DerivedSegments { draft, replaces, .. } in derived {
-        transaction.add_derived(draft, &replaces)?;
-    }
     Ok(())
 }
 
