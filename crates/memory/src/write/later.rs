@@ -8,13 +8,14 @@ use std::thread;
 
 use kapsa_capsule::{Snapshot, Stored};
 
+use super::gather::{add_derived, detached};
 use super::index_batch::{Entry, index_batch};
 use super::options::WriteOptions;
 use crate::error::Result;
 use crate::view::View;
 
 /// Records that the tail may hold: the next one brings a segment with it.
-pub const TAIL_RECORDS_MAX: u64 = 128;
+pub const TAIL_RECORDS_MAX: u64 = 256;
 /// Records that the tail may hold while several threads put at once: an index segment costs
 /// milliseconds whatever its size, so that building one for every few shared commits would be most
 /// of the work.
@@ -159,6 +160,8 @@ pub(super) fn index_beside(path: &Path, options: &WriteOptions, bytes_max: u64) 
         }
         let mut transaction = writer.begin()?;
         segments.into_iter().try_for_each(|segment| transaction.add_segment(segment))?;
+        let now_view = View::new(current);
+        add_derived(&mut transaction, detached(now_view.store(), None).unwrap_or_default())?;
         transaction.commit(now)?;
         return Ok(());
     }

@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 
-use kapsa_capsule::{DerivedDraft, SegmentDraft};
+use kapsa_capsule::SegmentDraft;
 
-use super::ahead::NewVectors;
+use super::ahead::{NewVectors, PlacedVectors};
+use super::gather::{add_derived, detached};
 use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
@@ -183,14 +184,6 @@ impl<'w> Transaction<'w> {
     }
 }
 
-/// Derived segments that a commit publishes with its records, and the ids of those that it takes
-/// the place of.
-#[derive(Debug)]
-pub(crate) struct DerivedSegments {
-    pub(crate) draft: DerivedDraft,
-    pub(crate) replaces: Vec<u64>,
-}
-
 /// Records with their places, encoded, and not on the disk yet.
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
@@ -219,7 +212,7 @@ impl Unpublished<'_> {
     /// # Errors
     /// What the disk reports; then nothing was stored.
     pub fn publish(self) -> Result<Vec<Put>> {
-        self.publish_with(Vec::new())
+        self.publish_with(None)
     }
 
     /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those
@@ -236,16 +229,15 @@ impl Unpublished<'_> {
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
         let is_placed = placed.is_some();
-        Ok((self.publish_with(placed.into_iter().collect())?, is_placed))
+        Ok((self.publish_with(placed)?, is_placed))
     }
 
-    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the
-    /// same commit.
+    /// As [`Unpublished::publish`], with the records' vectors in the same commit.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn publish_with(self, derived: Vec<DerivedSegments>) -> Result<Vec<Put>> {
-        if self.entries.is_empty() && derived.is_empty() {
+    fn publish_with(self, vectors: Option<PlacedVectors>) -> Result<Vec<Put>> {
+        if self.entries.is_empty() {
             return Ok(self.puts);
         }
         let own = self.writer.branch_id();
@@ -254,19 +246,20 @@ impl Unpublished<'_> {
             .iter()
             .filter_map(|entry| entry.made.as_ref())
             .any(|made| made.archived && made.id == own);
-        commit(self.writer, self.tail_max, &self.entries, derived, self.now)?;
+        commit(self.writer, self.tail_max, &self.entries, vectors, self.now)?;
         self.writer.is_archived |= closes;
         Ok(self.puts)
     }
 }
 
 /// Appends the entries and, when the tail would grow beyond its limits with small records, its
-/// segment, then the derived segments; one commit, one sync. Only here records become durable.
+/// segment; their vectors are attached to them, or lie in a derived segment with those of the
+/// tail. One commit, one sync. Only here records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
     entries: &[Entry],
-    derived: Vec<DerivedSegments>,
+    vectors: Option<PlacedVectors>,
     now: Micros,
 ) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
@@ -282,15 +275,23 @@ fn commit(
         for segment in append_indexed(&mut transaction, &view, entries)? {
             transaction.add_segment(segment)?;
         }
+        let derived = match vectors {
+            Some(vectors) => vectors.with_tail(view.store()),
+            None => detached(view.store(), None),
+        };
+        // Vectors never keep a record from the disk: those that cannot be read can be made again.
+        add_derived(&mut transaction, derived.unwrap_or_default())?;
     } else {
         append(&mut transaction, entries)?;
+        let view = View::new(snapshot.clone());
         if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
-            transaction
-                .add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
+            transaction.add_segment(merge(&view.store().tables().merge_sources(range)?)?)?;
         }
-    }
-    for segment in derived {
-        transaction.add_derived(segment.draft, &segment.replaces)?;
+        if let Some(mut vectors) = vectors
+            && !vectors.attach(&mut transaction)?
+        {
+            add_derived(&mut transaction, vec![vectors.segment(view.store())?])?;
+        }
     }
     transaction.commit(now)?;
     writer.later.note(indexing);
