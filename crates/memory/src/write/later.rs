@@ -149,19 +149,22 @@ pub(super) fn index_beside(path: &Path, options: &WriteOptions, bytes_max: u64) 
         if snapshot.tail().is_empty() || snapshot.tail_bytes() <= bytes_max {
             return Ok(());
         }
-        let segments = index_batch(&View::new(snapshot.clone()), &[], || Ok(()))?;
+        let then = View::new(snapshot.clone());
+        let segments = index_batch(&then, &[], || Ok(()))?;
         let now = (options.clock)();
         let mut writer = kapsa_capsule::Writer::open(path, &options.capsule())?;
         let current = writer.snapshot()?;
         let is_same = current.file().generation == snapshot.file().generation
-            && current.indexed() == snapshot.indexed();
+            && current.tail().start == snapshot.tail().start;
         if !is_same {
             continue;
         }
         let mut transaction = writer.begin()?;
         segments.into_iter().try_for_each(|segment| transaction.add_segment(segment))?;
-        let now_view = View::new(current);
-        add_derived(&mut transaction, detached(now_view.store(), None).unwrap_or_default())?;
+        // Records that came meanwhile stay in the tail, and what is attached to them with them.
+        let vectors = detached(then.store(), View::new(current).store(), None);
+        // Vectors never keep a tail from its segment: they can be made again.
+        add_derived(&mut transaction, vectors.unwrap_or_default())?;
         transaction.commit(now)?;
         return Ok(());
     }

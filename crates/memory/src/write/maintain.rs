@@ -185,7 +185,9 @@ pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Res
     for draft in drafts {
         transaction.add_segment(draft)?;
     }
-    add_derived(&mut transaction, detached(view.store(), None).unwrap_or_default())?;
+    // Vectors never keep a tail from its segment: they can be made again.
+    let vectors = detached(view.store(), view.store(), None);
+    add_derived(&mut transaction, vectors.unwrap_or_default())?;
     transaction.commit(now)?;
     Ok(())
 }

@@ -277,7 +277,7 @@ fn commit(
         }
         let derived = match vectors {
             Some(vectors) => vectors.with_tail(view.store()),
-            None => detached(view.store(), None),
+            None => detached(view.store(), view.store(), None),
         };
         // Vectors never keep a record from the disk: those that cannot be read can be made again.
         add_derived(&mut transaction, derived.unwrap_or_default())?;
