@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// What is mutated.
 const PACKAGE: &str = "kapsa-capsule";
@@ -23,8 +23,8 @@ const SLOW_TESTS: [&str; 5] = [
     "every_lie_of_the_disk_is_found",
     "no_commit_names_a_dictionary_that_was_cut_away",
 ];
-/// Temporary files lie in memory where that is possible: a sync on a disk takes most of the tests'
-/// time, and what it does is tested on a simulated disk.
+/// Temporary files lie in memory where that is possible and `TMPDIR` names no other place: a sync on
+/// a disk takes most of the tests' time, and what it does is tested on a simulated disk.
 const MEMORY: &str = "/dev/shm";
 /// What cargo-mutants ends with when a mutation was missed (2) or took too long (3).
 const LISTED: [i32; 2] = [2, 3];
@@ -122,7 +122,7 @@ fn is_installed() -> bool {
 fn cargo(repository: &Path, call: &[String], accepted: &[i32]) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.current_dir(repository).args(call);
-    if Path::new(MEMORY).is_dir() {
+    if env::var_os("TMPDIR").is_none() && Path::new(MEMORY).is_dir() {
         command.env("TMPDIR", MEMORY);
     }
     let status = command.status().map_err(|error| format!("cannot start cargo: {error}"))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
+use crate::format::commit::{Commit, chain_of};
 use crate::format::commit_pointer::{CommitPointer, POINTER_BYTES, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
@@ -336,9 +336,8 @@ impl<'a> Checker<'a> {
     }
 
     fn check_commit(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
-        let commit = match Commit::decode(payload) {
-            Ok(commit) if payload.len() == COMMIT_BYTES => commit,
-            _ => return Ok(Err("its fields contradict each other".to_string())),
+        let Ok(commit) = Commit::decode(payload) else {
+            return Ok(Err("its fields contradict each other".to_string()));
         };
         self.pointers.retain(|pointer| {
             (pointer.offset, pointer.end, pointer.digest)

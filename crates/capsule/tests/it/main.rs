@@ -15,6 +15,7 @@ mod replicate;
 mod seeded;
 mod undo;
 mod unlocked;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 
