@@ -23,8 +23,8 @@ const SLOW_TESTS: [&str; 5] = [
     "every_lie_of_the_disk_is_found",
     "no_commit_names_a_dictionary_that_was_cut_away",
 ];
-/// Temporary files lie in memory where that is possible and `TMPDIR` names no other place: a sync on
-/// a disk takes most of the tests' time, and what it does is tested on a simulated disk.
+/// Temporary files lie in memory where that is possible and `TMPDIR` names no other place: syncs on
+/// a disk take most of the tests' time, and what they do is tested on a simulated disk.
 const MEMORY: &str = "/dev/shm";
 /// What cargo-mutants ends with when a mutation was missed (2) or took too long (3).
 const LISTED: [i32; 2] = [2, 3];
