@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{
-    Error, FileSystem, LOG_START, NewCapsule, PROBLEMS_MAX, Report, Snapshot, Volume, Writer,
-    WriterOptions, create, create_unlocked, verify_in,
+    Error, FileSystem, LOG_START, NewCapsule, PROBLEMS_MAX, Report, SMALL_COMMIT_BYTES_MAX,
+    Snapshot, Volume, Writer, WriterOptions, create, create_unlocked, verify_in,
 };
-use kapsa_testkit::{Disk, Failure, Fault};
+use kapsa_testkit::{Disk, Failure, Fault, Random};
 
 use crate::harness::{Files, path};
 
@@ -24,13 +24,20 @@ fn capsule() -> (Disk, Writer) {
     (disk, writer)
 }
 
+/// A body that does not fit into a small commit and cannot be packed: frames of records, then that
+/// of the commit.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    (0..SMALL_COMMIT_BYTES_MAX + 1000).map(|_| random.number() as u8).collect()
+}
+
 /// A capsule of one commit for each body, and its length after each.
-fn commits(bodies: &[String]) -> (Vec<u8>, Vec<usize>) {
+fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
     let (disk, mut writer) = capsule();
     let mut lengths = Vec::new();
     for body in bodies {
         let mut transaction = writer.begin().expect("begins");
-        transaction.append(body.as_bytes()).expect("appends");
+        transaction.append(body.as_ref()).expect("appends");
         transaction.commit(1).expect("commits");
         lengths.push(disk.files()[path()].len());
     }
@@ -49,16 +56,16 @@ fn find(bytes: &[u8], text: &str) -> usize {
 
 #[test]
 fn a_check_counts_what_it_read() {
-    let (bytes, _) = commits(&["one".into(), "two".into(), "three".into()]);
+    let (bytes, _) = commits(&[b"one".to_vec(), noise(1), b"three".to_vec()]);
     let report = report(&bytes);
     let counted = (report.frames, report.records, report.commits, report.bytes);
-    assert_eq!(counted, (6, 3, 3, bytes.len() as u64), "a frame of records and one of the commit");
+    assert_eq!(counted, (4, 3, 3, bytes.len() as u64), "small commits are one frame, others two");
     assert_eq!((report.torn_bytes, report.problems), (0, vec![]));
 }
 
 #[test]
 fn a_damaged_header_ends_the_check_after_the_pages_before_the_log() {
-    let (mut bytes, _) = commits(&["one".into()]);
+    let (mut bytes, _) = commits(&["one"]);
     bytes[20] ^= 1;
     let report = report(&bytes);
     assert_eq!((report.bytes, report.problems.len()), (LOG_START, 1), "{:?}", report.problems);
@@ -66,8 +73,7 @@ fn a_damaged_header_ends_the_check_after_the_pages_before_the_log() {
 
 #[test]
 fn a_damaged_commit_is_one_problem_and_what_follows_is_none() {
-    let bodies = ["one", "two", "three", "four"].map(String::from);
-    let (mut bytes, lengths) = commits(&bodies);
+    let (mut bytes, lengths) = commits(&[noise(1), noise(2), noise(3), noise(4)]);
     bytes[lengths[1] - 100] ^= 1;
     let report = report(&bytes);
     let problems: Vec<_> = report.problems.iter().map(|p| (p.frame, p.what.as_str())).collect();
@@ -89,8 +95,8 @@ fn no_more_problems_are_listed_than_the_limit() {
 
 #[test]
 fn frames_of_another_transaction_are_not_those_of_a_commit() {
-    let (mut bytes, _) = commits(&["of this one".into()]);
-    let (other, _) = commits(&["of another!".into()]);
+    let (mut bytes, _) = commits(&[noise(1)]);
+    let (other, _) = commits(&[noise(2)]);
     let frames = LOG_START as usize..bytes.len() - COMMIT_FRAME_BYTES;
     bytes[frames.clone()].copy_from_slice(&other[frames]);
     let problems = report(&bytes).problems;
