@@ -145,12 +145,13 @@ impl FactStore for CapsuleFactStore {
         let Some((reader, unsaved)) = self.now()? else { return Ok(Vec::new()) };
         let view = reader.raw();
         let index = KindIndex { view, kind: FACT };
+        let aliases = self.vocabulary(fact)?.aliases;
         let about = Clauses::default()
-            .field("entity", Some(&fact.entity))
+            .near_entity(&fact.entity, &aliases)
             .field("domain", Some(&fact.domain))
             .readers_of(fact);
-        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
-        let query = FactQuery { entity, domain, ..FactQuery::default() };
+        // Entities are compared afterwards: one may be short for another.
+        let query = FactQuery { domain: Some(fact.domain.clone()), ..FactQuery::default() };
         let rule = Rule::<FactQuery>::of(&query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let mut found = index.alike(&about, &words(&fact.content), NEAR_BY_WORDS_MAX, &read)?;
@@ -251,7 +252,7 @@ impl FactStore for CapsuleFactStore {
 
 fn fact_clauses(query: &FactQuery) -> Clauses {
     Clauses::default()
-        .field("entity", query.entity.as_deref())
+        .entity(query.entity.as_deref(), &[])
         .field("domain", query.domain.as_deref())
         .attribute(query.attribute.as_deref())
         .tags(&query.tags)

@@ -1,7 +1,7 @@
 //! `fact`: facts are added, looked up and resolved.
 
 use kapsa_agents::{
-    CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
+    Answer, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
     fresh_id,
 };
 use kapsa_memory::access::Classification;
@@ -45,6 +45,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
                 &RememberedOut {
                     verdict,
                     reason,
+                    proposed: None,
                     other: Some(&args.old),
                     similarity: None,
                     fact: (&fact).into(),
@@ -59,6 +60,15 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             stored(app, &pair.each_ref());
             new.end(app);
             tell_all(app, &pair)
+        }
+        FactVerb::Resolve(args) if args.answer().is_some() => {
+            let new = New::begin(app, None)?;
+            let by = app.principal().or(args.by.as_deref()).unwrap_or_default().to_string();
+            let answer = args.answer().unwrap_or(Answer::Accept);
+            let changed = workspace(app)?.decide(&args.id, answer, &by)?;
+            stored(app, &changed.iter().collect::<Vec<_>>());
+            new.end(app);
+            tell_all(app, &changed)
         }
         FactVerb::Resolve(args) => {
             let resolution = if args.all_hold { Resolution::AllHold } else { Resolution::Holds };
@@ -149,9 +159,9 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         ..fact
     };
     let preset = match args.compare {
-        Compare::Exact => Preset::EXACT,
-        Compare::Near => Preset::NEAR,
-        Compare::Wide => Preset::WIDE,
+        Compare::Exact => Preset::Exact,
+        Compare::Near => Preset::Near,
+        Compare::Wide => Preset::Wide,
         Compare::None => {
             workspace(app)?.store_fact(&fact)?;
             stored(app, &[&fact]);
@@ -162,6 +172,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
                 &RememberedOut {
                     verdict,
                     reason,
+                    proposed: None,
                     other: None,
                     similarity: None,
                     fact: (&fact).into(),
@@ -209,6 +220,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
         valid_at: filters.valid_at,
         superseded: filters.all,
         contested: filters.contested,
+        pending: filters.pending,
         limit: filters.limit.saturating_add(1),
         ..FactQuery::default()
     })?;
@@ -261,6 +273,13 @@ fn about(fact: &Fact) -> String {
     parts.extend(
         (!fact.contested_with.is_empty())
             .then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))),
+    );
+    parts.extend(fact.pending.as_ref().map(|pending| {
+        format!("PENDING: {} {}?", pending.verdict.name(), fact.pending_with.join(", "))
+    }));
+    parts.extend(
+        (fact.pending.is_none() && !fact.pending_with.is_empty())
+            .then(|| format!("PENDING: {}", fact.pending_with.join(", "))),
     );
     if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
 }

@@ -1,0 +1,409 @@
+//! What a statement is to an earlier one about the same entity.
+//!
+//! The order of the rules matters: what words say outright (a correction, an end) counts before
+//! what values and words show. Where the two may be about different things, or nothing shows which
+//! of them holds, the judgement is not sure, and somebody else has to decide.
+
+use super::attribute::{is_many, is_plural};
+use super::cue::Cue;
+use super::diff::{Diff, Values, topic};
+use super::statement::Statement;
+
+/// Least likeness of two statements without values or names that are about one attribute.
+const LIKENESS_CHANGED_MIN: f64 = 0.34;
+/// Least likeness of two that say the same in other words, where no attribute is given.
+const LIKENESS_REWORDED_MIN: f64 = 0.5;
+
+/// What a statement is to an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// It is about something else.
+    Unrelated,
+    /// It says the same, or a part of it.
+    Same,
+    /// It says the same more exactly.
+    Refines,
+    /// It gives another value, in whose place it comes.
+    Changes,
+    /// It says that the earlier one was wrong, and what is right.
+    Corrects,
+    /// It says that the earlier one has ended, or is not so.
+    Retracts,
+    /// It gives a further value of an attribute that can have many.
+    Coexists,
+    /// It gives another value, and nothing says which one holds.
+    Contests,
+}
+
+impl Relation {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Relation::Unrelated => "unrelated",
+            Relation::Same => "same",
+            Relation::Refines => "refines",
+            Relation::Changes => "changes",
+            Relation::Corrects => "corrects",
+            Relation::Retracts => "retracts",
+            Relation::Coexists => "coexists",
+            Relation::Contests => "contests",
+        }
+    }
+}
+
+/// What is known of two statements besides their texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct About<'a> {
+    /// The entity of the earlier one.
+    pub old_entity: &'a str,
+    /// The entity of the new one.
+    pub new_entity: &'a str,
+    /// The attribute that both were given; empty when they were not.
+    pub attribute: &'a str,
+    /// Whether the entity can have many values of it, where that was declared or learned.
+    pub many: Option<bool>,
+    /// Whether one source states both.
+    pub same_source: bool,
+    /// Whether nothing else is known of the entity.
+    pub alone: bool,
+}
+
+/// What a statement is to an earlier one, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// What it is.
+    pub relation: Relation,
+    /// Whether the words decide that; if not, somebody else must.
+    pub sure: bool,
+    /// Share of the content of both that both have.
+    pub likeness: f64,
+    /// The reason.
+    pub reason: &'static str,
+    /// What speaks for it, in single words.
+    pub features: Vec<String>,
+}
+
+/// A relation, whether it is sure, and the reason.
+type Ruling = (Relation, bool, &'static str);
+
+/// Whether two statements are about one property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kinship {
+    No,
+    Maybe,
+    Yes,
+}
+
+/// What `new` is to `old`.
+#[must_use]
+pub fn relate(old: &Statement, new: &Statement, about: &About<'_>) -> Judgement {
+    let topic = topic(&[about.old_entity, about.new_entity, about.attribute]);
+    let pair = Pair { old, new, about, diff: Diff::of(old, new, &topic) };
+    let (relation, sure, reason) = pair.ruling();
+    let mut features = vec![format!("values {:?}", pair.diff.values).to_lowercase()];
+    features.extend(new.cues().names().map(|name| format!("cue {name}")));
+    features.extend(pair.diff.is_swapped.then(|| "swapped".to_string()));
+    features.extend((pair.many() == Some(true)).then(|| "many values".to_string()));
+    let is_same_text = old.order == new.order && old.marks == new.marks;
+    let likeness = if is_same_text { 1.0 } else { pair.diff.likeness };
+    Judgement { relation, sure, likeness, reason, features }
+}
+
+struct Pair<'a> {
+    old: &'a Statement,
+    new: &'a Statement,
+    about: &'a About<'a>,
+    diff: Diff<'a>,
+}
+
+impl Pair<'_> {
+    fn ruling(&self) -> Ruling {
+        let (old, new) = (self.old, self.new);
+        if !old.is_empty() && old.order == new.order && old.marks == new.marks {
+            return (Relation::Same, true, "it has the same words");
+        }
+        let kinship = if self.is_given() { Kinship::Yes } else { self.kinship() };
+        if kinship == Kinship::No {
+            return (Relation::Unrelated, true, "it is about something else");
+        }
+        let (relation, sure, reason) = self.related();
+        (relation, sure && kinship == Kinship::Yes, reason)
+    }
+
+    fn is_given(&self) -> bool {
+        !self.about.attribute.is_empty()
+    }
+
+    fn has(&self, cue: Cue) -> bool {
+        self.new.cues.has(cue) && !self.old.cues.has(cue)
+    }
+
+    /// Whether words say that something is no longer, or was never, as it was said.
+    fn has_turn(&self) -> bool {
+        let turns = [Cue::Change, Cue::Correction, Cue::Retraction, Cue::Future];
+        turns.into_iter().any(|cue| self.has(cue))
+    }
+
+    /// Whether an entity can have many values of what the two are about; none if nothing says so.
+    fn many(&self) -> Option<bool> {
+        if self.about.many.is_some() {
+            return self.about.many;
+        }
+        let counts = !matches!(self.diff.values, Values::None | Values::OnlyOld | Values::OnlyNew);
+        let shared = self.old.attributes.iter().filter(|its| self.new.attributes.contains(its));
+        let shared: Vec<bool> = shared.filter_map(|attribute| is_many(*attribute)).collect();
+        if self.is_given() {
+            let plural = is_plural(self.about.attribute);
+            return Some(plural && !counts && !self.lists_both());
+        }
+        if shared.is_empty() { None } else { Some(shared.contains(&true) && !counts) }
+    }
+
+    fn lists_both(&self) -> bool {
+        let lists = |statement: &Statement| statement.items.iter().any(|item| item.is_listed);
+        lists(self.old) && lists(self.new)
+    }
+
+    /// Whether both give a value to one property, where nobody said to which.
+    fn kinship(&self) -> Kinship {
+        let diff = &self.diff;
+        let (old, new) = (&self.old.attributes, &self.new.attributes);
+        let overlap = diff.overlap();
+        if !old.is_empty() && !new.is_empty() {
+            let same = old.iter().any(|attribute| new.contains(attribute));
+            let differs_in_count = diff.values == Values::Disjoint && !self.has_turn();
+            let is_replaced = diff.replaces_words() && diff.values == Values::Differ;
+            let is_other = !same || differs_in_count || is_replaced && diff.regions > 1;
+            return if is_other { Kinship::No } else { Kinship::Yes };
+        }
+        if self.has_turn() {
+            return self.kinship_of_turn(overlap);
+        }
+        match diff.values {
+            Values::Differ | Values::Less | Values::More => {
+                let qualifies = diff.replaces_words() || diff.replaces_names();
+                let meets = overlap > 0 || diff.has_same_frame;
+                if qualifies || !meets { Kinship::No } else { Kinship::Yes }
+            }
+            Values::Equal if diff.replaces_words() || diff.replaces_names() => {
+                self.kinship_by_likeness()
+            }
+            Values::Equal => if overlap > 0 || diff.has_same_frame { Kinship::Yes } else { Kinship::Maybe },
+            Values::Disjoint => Kinship::No,
+            Values::OnlyOld | Values::OnlyNew | Values::None => self.kinship_of_words(overlap),
+        }
+    }
+
+    /// Of statements whose words say that something changed.
+    fn kinship_of_turn(&self, overlap: usize) -> Kinship {
+        let diff = &self.diff;
+        let is_bare = Diff::is_nothing(&diff.only_new) && diff.shared.is_empty();
+        if overlap > 0 || matches!(diff.values, Values::Equal | Values::Less | Values::More) {
+            let is_qualified = diff.values == Values::Differ && diff.replaces_words() && diff.likeness < LIKENESS_CHANGED_MIN;
+            return if is_qualified { Kinship::Maybe } else { Kinship::Yes };
+        }
+        if is_bare && self.has(Cue::Retraction) {
+            return if self.about.alone { Kinship::Yes } else { Kinship::No };
+        }
+        let comparable = diff.values == Values::Differ || diff.replaces_names();
+        if self.about.alone && comparable { Kinship::Maybe } else { Kinship::No }
+    }
+
+    fn kinship_of_words(&self, overlap: usize) -> Kinship {
+        let diff = &self.diff;
+        let negates = self.old.is_negative() != self.new.is_negative();
+        let only_old = Diff::is_nothing(&diff.only_old);
+        let only_new = Diff::is_nothing(&diff.only_new);
+        if overlap > 0 && (only_old || only_new) {
+            return Kinship::Yes;
+        }
+        if negates {
+            return if overlap > 1 { Kinship::Yes } else if overlap == 1 { Kinship::Maybe } else { Kinship::No };
+        }
+        if diff.regions == 1 && diff.has_same_frame && (overlap > 0 || diff.replaces_names()) {
+            return Kinship::Yes;
+        }
+        if diff.replaces_names() && !diff.replaces_words() && overlap > 0 && diff.regions <= 1 {
+            return Kinship::Yes;
+        }
+        self.kinship_by_likeness()
+    }
+
+    fn kinship_by_likeness(&self) -> Kinship {
+        let has_names = Diff::names(&self.diff.shared) > 0 || self.diff.values == Values::Equal;
+        let replaces = self.diff.replaces_names();
+        let is_alike = self.diff.likeness >= LIKENESS_REWORDED_MIN && has_names && !replaces;
+        if is_alike { Kinship::Maybe } else { Kinship::No }
+    }
+
+    /// What the new one is, given that both are about one property.
+    fn related(&self) -> Ruling {
+        let diff = &self.diff;
+        let differs = !Diff::is_nothing(&diff.only_new) || !matches!(diff.values, Values::Equal | Values::None | Values::Less);
+        if self.has(Cue::Correction) && differs {
+            return (Relation::Corrects, true, "its words say that the known one was wrong");
+        }
+        if self.has(Cue::Addition) && differs {
+            return (Relation::Coexists, true, "its words say that it comes to what is known");
+        }
+        if self.has(Cue::Retraction) {
+            return self.ended();
+        }
+        if self.old.cues.has(Cue::Negation) != self.new.cues.has(Cue::Negation) {
+            return self.negated();
+        }
+        let changes = self.has(Cue::Change) || self.has(Cue::Future);
+        if changes && self.gives_another_value() {
+            return (Relation::Changes, true, "its words say that something changed");
+        }
+        if diff.is_swapped {
+            return (Relation::Changes, false, "it has the same words in another order");
+        }
+        self.by_values()
+    }
+
+    /// Whether the new one has a value, name or word in the place of one of the old one.
+    fn gives_another_value(&self) -> bool {
+        let diff = &self.diff;
+        matches!(diff.values, Values::Differ | Values::Disjoint | Values::OnlyNew)
+            || Diff::names(&diff.only_new) + Diff::words(&diff.only_new) > 0
+            || !Diff::is_nothing(&diff.only_old) && !Diff::is_nothing(&diff.only_new)
+    }
+
+    /// The new one says that something has ended.
+    fn ended(&self) -> Ruling {
+        let diff = &self.diff;
+        let names_another = diff.replaces_names() || diff.values == Values::Differ;
+        if names_another && self.has(Cue::Change) {
+            return (Relation::Changes, true, "its words say that something changed");
+        }
+        let mentions = diff.overlap() > 0 || diff.values == Values::Equal;
+        if self.many() == Some(true) && !mentions {
+            return (Relation::Coexists, true, "it ends another value");
+        }
+        let replaces = diff.replaces_names() || diff.values == Values::Differ;
+        let relation = if replaces { Relation::Changes } else { Relation::Retracts };
+        (relation, true, "its words say that something has ended")
+    }
+
+    /// One of the two denies something, and the other does not.
+    fn negated(&self) -> Ruling {
+        let diff = &self.diff;
+        let meets = diff.overlap() > 0 || Diff::is_nothing(&diff.only_new) || Diff::is_nothing(&diff.only_old);
+        if !meets {
+            return (Relation::Retracts, false, "only one of the two denies something");
+        }
+        if !self.about.same_source && !self.has(Cue::Change) {
+            return (Relation::Contests, true, "another source says the opposite");
+        }
+        (Relation::Retracts, true, "it says the opposite")
+    }
+
+    /// Another value: in the place of the old one, or against it.
+    fn changed(&self, sure: bool) -> Ruling {
+        if self.many() == Some(true) {
+            return (Relation::Coexists, true, "a further value of an attribute that can have many");
+        }
+        if self.about.same_source {
+            (Relation::Changes, sure, "another value of the same property")
+        } else {
+            (Relation::Contests, sure, "another value of the same property, stated by another source")
+        }
+    }
+
+    fn by_values(&self) -> Ruling {
+        let diff = &self.diff;
+        match diff.values {
+            Values::Differ => self.changed(true),
+            Values::Less if self.shrinks_list() => self.changed(true),
+            Values::More if self.lists_both() => self.changed(true),
+            Values::Disjoint => {
+                (Relation::Changes, false, "it gives a value of another kind")
+            }
+            Values::OnlyOld | Values::Less => {
+                if Diff::is_nothing(&diff.only_new) || diff.values == Values::Less && !diff.replaces_words() {
+                    self.coarser()
+                } else {
+                    (Relation::Same, false, "it leaves out a value, in other words")
+                }
+            }
+            Values::OnlyNew | Values::More => self.finer(),
+            Values::Equal | Values::None => self.by_names(),
+        }
+    }
+
+    /// Whether the new one leaves out parts of a list that the old one has.
+    fn shrinks_list(&self) -> bool {
+        let lists = self.old.items.iter().any(|item| item.is_listed);
+        let values = |item: &&super::statement::Item| item.is_listed;
+        lists && self.diff.only_old.iter().any(values)
+            && self.diff.shared.iter().any(|item| item.is_listed)
+    }
+
+    /// The new one says a part of what the old one says.
+    fn coarser(&self) -> Ruling {
+        if self.shrinks_list() {
+            return self.changed(true);
+        }
+        (Relation::Same, true, "it says a part of what is known")
+    }
+
+    /// The new one says what the old one says, and more.
+    fn finer(&self) -> Ruling {
+        let diff = &self.diff;
+        let replaces = diff.replaces_names() || diff.replaces_words();
+        if replaces {
+            let is_slot = diff.regions == 1 && (diff.overlap() > 0 || diff.has_same_frame);
+            return self.changed(is_slot);
+        }
+        if !self.about.same_source {
+            return (Relation::Contests, true, "another source says more than is known");
+        }
+        let is_sure = Diff::is_nothing(&diff.only_old);
+        (Relation::Refines, is_sure, "it says more than is known")
+    }
+
+    /// The values are equal, or there are none: names and words decide.
+    fn by_names(&self) -> Ruling {
+        let diff = &self.diff;
+        let (no_old, no_new) = (Diff::is_nothing(&diff.only_old), Diff::is_nothing(&diff.only_new));
+        match (no_old, no_new) {
+            (true, true) => (Relation::Same, true, "it says the same in other words"),
+            (true, false) if self.lists_both() => self.changed(true),
+            (true, false) if self.is_reworded() => (Relation::Same, true, "it says the same in other words"),
+            (true, false) => self.finer(),
+            (false, true) => self.coarser(),
+            (false, false) => self.replaced(),
+        }
+    }
+
+    /// Whether all that the new one has besides is words of a rewording: the sentence is built
+    /// otherwise, and no name is added.
+    fn is_reworded(&self) -> bool {
+        let diff = &self.diff;
+        let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
+        has_anchor && !diff.has_same_frame && Diff::names(&diff.only_new) == 0
+            && self.is_given() && Diff::words(&diff.only_new) <= 1
+    }
+
+    /// Each has words that the other has not.
+    fn replaced(&self) -> Ruling {
+        let diff = &self.diff;
+        if diff.replaces_names() {
+            return self.changed(self.is_given() || self.many().is_some() || diff.regions <= 1);
+        }
+        let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
+        let is_slot = diff.regions == 1 && diff.has_same_frame;
+        if has_anchor && !(is_slot && diff.values != Values::Equal) {
+            return (Relation::Same, self.is_given(), "it says the same in other words");
+        }
+        if is_slot && (diff.overlap() > 0 || self.is_given()) {
+            return self.changed(true);
+        }
+        if diff.likeness >= LIKENESS_CHANGED_MIN {
+            return self.changed(diff.regions <= 1);
+        }
+        (Relation::Same, false, "other words for one property, and nothing shows what they are to each other")
+    }
+}
