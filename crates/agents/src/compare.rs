@@ -286,11 +286,12 @@ impl Comparer<'_> {
             many: self.many,
             same_source: new.source == old.source,
             alone: self.alone,
+            scheduled: new.valid_from.is_some_and(|from| from > new.updated_at),
         };
         let judged = relate(&Statement::of(&old.content), &self.statement, &about);
         let (verdict, reason) = self.verdict(old, &judged, given);
         let is_exact = judged.likeness >= 1.0 && verdict == Verdict::Same;
-        let doubtful = !judged.sure || entities == Entities::Perhaps || self.is_held(verdict);
+        let doubtful = !judged.sure || entities == Entities::Perhaps || judged.is_held && new.valid_from.is_none() && verdict != Verdict::Same;
         let pending = doubtful
             && !is_exact
             && self.preset == Preset::Near
@@ -304,13 +305,6 @@ impl Comparer<'_> {
             reason: if pending && judged.sure { self.why_pending(entities) } else { reason },
             features: judged.features,
         }
-    }
-
-    /// Whether it is about what is to come, or depends on something, and says not when.
-    fn is_held(&self, verdict: Verdict) -> bool {
-        let when = self.statement.when();
-        let has_start = self.new.valid_from.is_some();
-        verdict != Verdict::Same && (when.is_conditional || when.is_future) && !has_start
     }
 
     fn why_pending(&self, entities: Entities) -> &'static str {

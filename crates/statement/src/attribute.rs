@@ -1,7 +1,7 @@
 //! Which attribute of an entity a statement is about, as far as common phrases show, and whether an
 //! entity has one value of it or many. The table `attributes.txt` lists them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use super::tables::{rows, stem};
@@ -72,27 +72,36 @@ impl Table {
     }
 }
 
-/// The attributes whose phrases a text has: those of the longest phrases at each place.
-pub(crate) fn attributes(words: &[Token]) -> Vec<AttributeId> {
+/// An attribute that a text speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) attribute: AttributeId,
+    /// The stem of the one word that says so; none for several.
+    word: Option<String>,
+}
+
+impl Said {
+    /// Whether only a word of these says so.
+    pub(crate) fn is_one_of(&self, words: &HashSet<String>) -> bool {
+        self.word.as_ref().is_some_and(|word| words.contains(word))
+    }
+}
+
+/// The attributes whose phrases a text has.
+pub(crate) fn attributes(words: &[Token]) -> Vec<Said> {
     let table = table();
     let stems: Vec<String> = words.iter().map(|word| stem(&word.folded)).collect();
-    let mut found: Vec<(usize, AttributeId)> = Vec::new();
+    let mut found: Vec<Said> = Vec::new();
     for at in 0..stems.len() {
         for phrase in table.by_first.get(&stems[at]).into_iter().flatten() {
             if matches(&phrase.parts, &stems[at..]) {
-                found.push((phrase.parts.len(), phrase.attribute));
+                let word = stems[at].clone();
+                let word = (phrase.parts.len() == 1).then_some(word);
+                found.push(Said { attribute: phrase.attribute, word });
             }
         }
     }
-    let longest = found.iter().map(|(length, _)| *length).max().unwrap_or(0);
-    let mut all: Vec<AttributeId> = found
-        .into_iter()
-        .filter(|(length, _)| *length == longest || longest == 1)
-        .map(|(_, attribute)| attribute)
-        .collect();
-    all.sort_by_key(|attribute| attribute.0);
-    all.dedup();
-    all
+    found
 }
 
 fn matches(parts: &[Option<String>], stems: &[String]) -> bool {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::statement::{Item, Kind, Statement};
-use super::tables::stem;
+use super::statement::{Item, Kind, Statement, is_joining};
+use super::tables::{exclude_each_other, is_modifier, stem};
 use super::token::tokens;
 use super::value::Value;
 
@@ -46,6 +46,14 @@ pub(crate) struct Diff<'a> {
     pub(crate) is_swapped: bool,
     /// Whether all small words are the same, too.
     pub(crate) has_same_frame: bool,
+    /// Whether the new one has all words of the old one in their order, and further ones.
+    pub(crate) is_insertion: bool,
+    /// Whether the new one has no word that the old one has not.
+    pub(crate) is_part: bool,
+    /// Whether the old one says what something is: `the gate is`, `its colour is`.
+    pub(crate) is_definite: bool,
+    /// Whether both say what was done, or what can be done.
+    is_event: bool,
 }
 
 /// Keys of the words that two statements are about.
@@ -71,14 +79,51 @@ impl<'a> Diff<'a> {
         let likeness = if all == 0 { 0.0 } else { shared.len() as f64 / all as f64 };
         Diff {
             values: values(&old_items, &new_items),
-            regions: regions(&old_items, &new_items),
+            regions: regions(&aligned(old, topic), &aligned(new, topic)),
             is_swapped: is_swapped(old, new),
             has_same_frame: frame(old) == frame(new),
+            is_insertion: is_subsequence(&old.order, &new.order),
+            is_part: new.order.iter().all(|word| old.order.contains(word)),
+            is_definite: is_definite(old),
+            is_event: is_event(old) && is_event(new),
             shared,
             only_old,
             only_new,
             likeness,
         }
+    }
+
+    /// Whether two words of the one and of the other name states that exclude each other.
+    pub(crate) fn excludes(&self) -> bool {
+        self.only_old.iter().any(|old| {
+            self.only_new.iter().any(|new| exclude_each_other(&old.folded, &new.folded))
+        })
+    }
+
+    /// Whether only one has a word that turns another one into something else.
+    pub(crate) fn modifies(&self) -> bool {
+        self.only_old.iter().chain(&self.only_new).any(|item| is_modifier(&item.folded))
+    }
+
+    /// Whether each names another thing that was done, or can be done: both are so.
+    pub(crate) fn adds_up(&self) -> bool {
+        self.is_event && self.regions == 1 && self.values == Values::None
+    }
+
+    /// Whether one has a measure where the other has another one of the same dimension.
+    pub(crate) fn replaces_measure(&self) -> bool {
+        let is_measured = |item: &&Item| match item.value() {
+            Some(Value::Amount { dimension, .. }) => !dimension.is_empty(),
+            _ => false,
+        };
+        self.values == Values::Differ && self.only_new.iter().any(|item| is_measured(item))
+    }
+
+    /// Whether one has an address where the other has another one of the same form.
+    pub(crate) fn replaces_address(&self) -> bool {
+        let forms = |items: &[&Item]| -> Vec<u8> { items.iter().filter_map(|item| form(item)).collect() };
+        let (old, new) = (forms(&self.only_old), forms(&self.only_new));
+        old.iter().any(|form| new.contains(form))
     }
 
     /// Words that only one has and that say something.
@@ -118,6 +163,29 @@ fn is_stem_of(item: &Item, topic: &HashSet<String>) -> bool {
     item.kind == Kind::Word && topic.iter().any(|word| begins(key, word) || begins(word, key))
 }
 
+/// The items along which two statements are laid side by side: all but those of the topic and of
+/// cues. Small words are among them, as they separate what is said from what it is said of.
+fn aligned<'a>(statement: &'a Statement, topic: &HashSet<String>) -> Vec<&'a Item> {
+    let is_topic = |item: &Item| topic.contains(&item.key) || topic.contains(&item.folded);
+    let is_joint = |item: &Item| item.kind == Kind::Stop && is_joining(&item.folded);
+    let kept = |item: &&Item| item.kind != Kind::Cue && !is_topic(item) && !is_joint(item);
+    statement.items.iter().filter(kept).collect()
+}
+
+/// The form of an address: of the web, of mail, of a host, of a file.
+fn form(item: &Item) -> Option<u8> {
+    let Kind::Value(Value::Code(code)) = &item.kind else { return None };
+    if code.contains("://") {
+        Some(0)
+    } else if code.contains('@') {
+        Some(1)
+    } else if code.split('.').count() == 4 && code.chars().all(|c| c == '.' || c.is_ascii_digit()) {
+        Some(2)
+    } else {
+        code.starts_with(['/', '~']).then_some(3)
+    }
+}
+
 /// Whether two items are one.
 fn is_same(a: &Item, b: &Item) -> bool {
     match (&a.kind, &b.kind) {
@@ -133,8 +201,10 @@ fn is_form(a: &Item, b: &Item) -> bool {
         return false;
     }
     let common = a.key.chars().zip(b.key.chars()).take_while(|(a, b)| a == b).count();
-    let shorter = a.key.chars().count().min(b.key.chars().count());
-    common >= FORM_PREFIX_MIN && shorter <= common + 1
+    let (a, b) = (a.key.chars().count(), b.key.chars().count());
+    let (shorter, longer) = (a.min(b), a.max(b));
+    let begins = common == shorter && shorter >= FORM_PREFIX_MIN - 1 && longer <= shorter + 2;
+    common >= FORM_PREFIX_MIN && shorter <= common + 1 || begins
 }
 
 type Bags<'a> = (Vec<&'a Item>, Vec<&'a Item>, Vec<&'a Item>);
@@ -209,10 +279,10 @@ fn regions(old: &[&Item], new: &[&Item]) -> usize {
             close(&mut old_run, &mut new_run);
             (i, j) = (i + 1, j + 1);
         } else if j == m || i < n && best[i + 1][j] >= best[i][j + 1] {
-            old_run |= old[i].kind != Kind::Light;
+            old_run |= says(old[i]);
             i += 1;
         } else {
-            new_run |= new[j].kind != Kind::Light;
+            new_run |= says(new[j]);
             j += 1;
         }
     }
@@ -220,27 +290,61 @@ fn regions(old: &[&Item], new: &[&Item]) -> usize {
     count
 }
 
+/// Whether an item says something of its own.
+fn says(item: &Item) -> bool {
+    item.is_content() && item.kind != Kind::Light
+}
+
+/// Whether names have changed places in a sentence that is the same otherwise.
 fn is_swapped(old: &Statement, new: &Statement) -> bool {
     let sorted = |statement: &Statement| {
         let mut words = statement.order.clone();
         words.sort_unstable();
         words
     };
-    let names = |statement: &Statement| -> Vec<String> {
-        let capital = statement.items.iter().filter(|item| item.is_name() || item.kind == Kind::Word);
-        capital.map(|item| item.key.clone()).collect()
+    let moves = old.items.iter().zip(&new.items).filter(|(old, new)| old.folded != new.folded);
+    let mut moves = moves.peekable();
+    let has_moved = moves.peek().is_some();
+    has_moved
+        && old.items.len() == new.items.len()
+        && moves.all(|(old, new)| says(old) && says(new) && old.value().is_none())
+        && sorted(old) == sorted(new)
+}
+
+fn is_subsequence(part: &[String], whole: &[String]) -> bool {
+    let mut rest = whole.iter();
+    part.iter().all(|word| rest.any(|other| other == word))
+}
+
+const BEING: [&str; 10] = ["is", "are", "was", "were", "ist", "sind", "est", "es", "è", "é"];
+
+/// Whether a statement says what one certain thing is: one noun, then a form of "to be", then what
+/// it is, and no participle.
+fn is_definite(statement: &Statement) -> bool {
+    let items = &statement.items;
+    let Some(at) = items.iter().position(|item| BEING.contains(&item.folded.as_str())) else {
+        return false;
     };
-    let ends = |names: &[String]| names.first().cloned().zip(names.last().cloned());
-    let (old_ends, new_ends) = (ends(&names(old)), ends(&names(new)));
-    let crosses = match (old_ends, new_ends) {
-        (Some((a, b)), Some((c, d))) => a == d && b == c && a != b,
-        _ => false,
+    let is_done = items[at + 1..].iter().any(|item| {
+        item.kind == Kind::Word && (item.folded.ends_with("ed") || item.folded.ends_with("en"))
+    });
+    at > 0 && !is_done
+}
+
+/// Whether a statement tells what was done once, or what can be done.
+fn is_event(statement: &Statement) -> bool {
+    let items = &statement.items;
+    let is_ability = items.iter().any(|item| ["can", "kann", "peut", "puede"].contains(&item.folded.as_str()));
+    let is_past = |(at, item): (usize, &Item)| {
+        let before = at.checked_sub(1).map_or("", |at| items[at].folded.as_str());
+        let is_passive = BEING.contains(&before) || ["be", "been", "being"].contains(&before);
+        item.kind == Kind::Word && item.folded.ends_with("ed") && at > 0 && !is_passive
     };
-    crosses && sorted(old) == sorted(new)
+    is_ability || items.iter().enumerate().any(is_past)
 }
 
 /// The small words of a statement.
 fn frame(statement: &Statement) -> Vec<&str> {
-    let small = |item: &&Item| matches!(item.kind, Kind::Stop | Kind::Light);
+    let small = |item: &&Item| item.kind == Kind::Stop;
     statement.items.iter().filter(small).map(|item| item.folded.as_str()).collect()
 }

@@ -4,7 +4,9 @@
 //! what values and words show. Where the two may be about different things, or nothing shows which
 //! of them holds, the judgement is not sure, and somebody else has to decide.
 
-use super::attribute::{is_many, is_plural};
+use std::collections::HashSet;
+
+use super::attribute::{AttributeId, is_many, is_plural};
 use super::cue::Cue;
 use super::diff::{Diff, Values, topic};
 use super::statement::Statement;
@@ -67,6 +69,8 @@ pub struct About<'a> {
     pub same_source: bool,
     /// Whether nothing else is known of the entity.
     pub alone: bool,
+    /// Whether the new one begins to hold at a later moment.
+    pub scheduled: bool,
 }
 
 /// What a statement is to an earlier one, and why.
@@ -82,6 +86,8 @@ pub struct Judgement {
     pub reason: &'static str,
     /// What speaks for it, in single words.
     pub features: Vec<String>,
+    /// Whether the new one alone is about what is to come, or depends on something.
+    pub is_held: bool,
 }
 
 /// A relation, whether it is sure, and the reason.
@@ -99,7 +105,8 @@ enum Kinship {
 #[must_use]
 pub fn relate(old: &Statement, new: &Statement, about: &About<'_>) -> Judgement {
     let topic = topic(&[about.old_entity, about.new_entity, about.attribute]);
-    let pair = Pair { old, new, about, diff: Diff::of(old, new, &topic) };
+    let diff = Diff::of(old, new, &topic);
+    let pair = Pair { old, new, about, diff, shared: Shared::of(old, new, &topic) };
     let (relation, sure, reason) = pair.ruling();
     let mut features = vec![format!("values {:?}", pair.diff.values).to_lowercase()];
     features.extend(new.cues().names().map(|name| format!("cue {name}")));
@@ -107,7 +114,8 @@ pub fn relate(old: &Statement, new: &Statement, about: &About<'_>) -> Judgement 
     features.extend((pair.many() == Some(true)).then(|| "many values".to_string()));
     let is_same_text = old.order == new.order && old.marks == new.marks;
     let likeness = if is_same_text { 1.0 } else { pair.diff.likeness };
-    Judgement { relation, sure, likeness, reason, features }
+    let is_held = pair.has(Cue::Future) || pair.has(Cue::Condition);
+    Judgement { relation, sure, likeness, reason, features, is_held }
 }
 
 struct Pair<'a> {
@@ -115,6 +123,27 @@ struct Pair<'a> {
     new: &'a Statement,
     about: &'a About<'a>,
     diff: Diff<'a>,
+    shared: Shared,
+}
+
+/// The common attributes that two statements are about.
+struct Shared {
+    /// Those of both.
+    both: Vec<AttributeId>,
+    /// Whether each is about some.
+    each: bool,
+}
+
+impl Shared {
+    fn of(old: &Statement, new: &Statement, topic: &HashSet<String>) -> Shared {
+        let of = |statement: &Statement| -> Vec<AttributeId> {
+            let said = statement.attributes.iter().filter(|said| !said.is_one_of(topic));
+            said.map(|said| said.attribute).collect()
+        };
+        let (old, new) = (of(old), of(new));
+        let both = old.iter().copied().filter(|attribute| new.contains(attribute)).collect();
+        Shared { both, each: !old.is_empty() && !new.is_empty() }
+    }
 }
 
 impl Pair<'_> {
@@ -122,6 +151,9 @@ impl Pair<'_> {
         let (old, new) = (self.old, self.new);
         if !old.is_empty() && old.order == new.order && old.marks == new.marks {
             return (Relation::Same, true, "it has the same words");
+        }
+        if !old.is_empty() && old.order == new.order {
+            return (Relation::Changes, false, "it has the same words with other signs or capitals");
         }
         let kinship = if self.is_given() { Kinship::Yes } else { self.kinship() };
         if kinship == Kinship::No {
@@ -151,13 +183,16 @@ impl Pair<'_> {
             return self.about.many;
         }
         let counts = !matches!(self.diff.values, Values::None | Values::OnlyOld | Values::OnlyNew);
-        let shared = self.old.attributes.iter().filter(|its| self.new.attributes.contains(its));
-        let shared: Vec<bool> = shared.filter_map(|attribute| is_many(*attribute)).collect();
+        let shared = self.shared.both.iter().filter_map(|attribute| is_many(*attribute));
+        let shared: Vec<bool> = shared.collect();
         if self.is_given() {
             let plural = is_plural(self.about.attribute);
             return Some(plural && !counts && !self.lists_both());
         }
-        if shared.is_empty() { None } else { Some(shared.contains(&true) && !counts) }
+        if shared.is_empty() {
+            self.diff.adds_up().then_some(true)
+        } else { Some(shared.contains(&true) && !counts)
+        }
     }
 
     fn lists_both(&self) -> bool {
@@ -168,17 +203,26 @@ impl Pair<'_> {
     /// Whether both give a value to one property, where nobody said to which.
     fn kinship(&self) -> Kinship {
         let diff = &self.diff;
-        let (old, new) = (&self.old.attributes, &self.new.attributes);
         let overlap = diff.overlap();
-        if !old.is_empty() && !new.is_empty() {
-            let same = old.iter().any(|attribute| new.contains(attribute));
+        let is_slot = diff.regions == 1 && diff.has_same_frame;
+        let same = !self.shared.both.is_empty();
+        if self.shared.each && (same || !is_slot) {
             let differs_in_count = diff.values == Values::Disjoint && !self.has_turn();
-            let is_replaced = diff.replaces_words() && diff.values == Values::Differ;
-            let is_other = !same || differs_in_count || is_replaced && diff.regions > 1;
+            let is_qualified = diff.regions > 1 && !self.has_turn();
+            let is_other = !same || differs_in_count || is_qualified;
             return if is_other { Kinship::No } else { Kinship::Yes };
+        }
+        if is_slot && diff.excludes() {
+            return Kinship::Yes;
         }
         if self.has_turn() {
             return self.kinship_of_turn(overlap);
+        }
+        if diff.regions > 1 {
+            return Kinship::No;
+        }
+        if diff.replaces_address() && diff.regions == 1 {
+            return Kinship::Yes;
         }
         match diff.values {
             Values::Differ | Values::Less | Values::More => {
@@ -206,6 +250,9 @@ impl Pair<'_> {
         if is_bare && self.has(Cue::Retraction) {
             return if self.about.alone { Kinship::Yes } else { Kinship::No };
         }
+        if diff.replaces_address() || self.about.alone && diff.replaces_measure() {
+            return Kinship::Yes;
+        }
         let comparable = diff.values == Values::Differ || diff.replaces_names();
         if self.about.alone && comparable { Kinship::Maybe } else { Kinship::No }
     }
@@ -221,11 +268,14 @@ impl Pair<'_> {
         if negates {
             return if overlap > 1 { Kinship::Yes } else if overlap == 1 { Kinship::Maybe } else { Kinship::No };
         }
-        if diff.regions == 1 && diff.has_same_frame && (overlap > 0 || diff.replaces_names()) {
-            return Kinship::Yes;
+        if diff.regions == 1 && diff.has_same_frame && overlap == 0 && !diff.replaces_names() {
+            return Kinship::No;
         }
-        if diff.replaces_names() && !diff.replaces_words() && overlap > 0 && diff.regions <= 1 {
-            return Kinship::Yes;
+        let is_slot = diff.regions == 1 && diff.has_same_frame;
+        let is_name = diff.replaces_names() && !diff.replaces_words();
+        if is_slot && (overlap > 0 || is_name) || is_name && overlap > 0 && diff.regions <= 1 {
+            let is_clear = diff.is_definite || diff.adds_up();
+            return if is_clear { Kinship::Yes } else { Kinship::Maybe };
         }
         self.kinship_by_likeness()
     }
@@ -253,9 +303,14 @@ impl Pair<'_> {
         if self.old.cues.has(Cue::Negation) != self.new.cues.has(Cue::Negation) {
             return self.negated();
         }
-        let changes = self.has(Cue::Change) || self.has(Cue::Future);
+        let changes =
+            self.has(Cue::Change) || self.has(Cue::Future) || self.about.scheduled;
         if changes && self.gives_another_value() {
             return (Relation::Changes, true, "its words say that something changed");
+        }
+        let has_content = !Diff::is_nothing(&diff.only_new) || !Diff::is_nothing(&diff.only_old);
+        if changes && has_content {
+            return (Relation::Changes, false, "its words say that something changed");
         }
         if diff.is_swapped {
             return (Relation::Changes, false, "it has the same words in another order");
@@ -346,7 +401,9 @@ impl Pair<'_> {
         if self.shrinks_list() {
             return self.changed(true);
         }
-        (Relation::Same, true, "it says a part of what is known")
+        let loses_name = Diff::names(&self.diff.only_old) > 0;
+        let is_sure = !loses_name || self.diff.is_part;
+        (Relation::Same, is_sure, "it says a part of what is known")
     }
 
     /// The new one says what the old one says, and more.
@@ -360,7 +417,9 @@ impl Pair<'_> {
         if !self.about.same_source {
             return (Relation::Contests, true, "another source says more than is known");
         }
-        let is_sure = Diff::is_nothing(&diff.only_old);
+        let is_nothing_lost = Diff::words(&diff.only_old) + Diff::names(&diff.only_old) == 0;
+        let is_slot = diff.overlap() > 0 || diff.regions == 1 && diff.has_same_frame;
+        let is_sure = is_nothing_lost || self.is_given() && is_slot;
         (Relation::Refines, is_sure, "it says more than is known")
     }
 
@@ -369,7 +428,14 @@ impl Pair<'_> {
         let diff = &self.diff;
         let (no_old, no_new) = (Diff::is_nothing(&diff.only_old), Diff::is_nothing(&diff.only_new));
         match (no_old, no_new) {
+            (true, true) if self.old.signs() != self.new.signs() => {
+                (Relation::Changes, false, "it has the same words with other signs")
+            }
+            (true, true) if self.has_other_tense() => {
+                (Relation::Retracts, false, "it says what was")
+            }
             (true, true) => (Relation::Same, true, "it says the same in other words"),
+            _ if diff.modifies() && no_old != no_new => self.modified(),
             (true, false) if self.lists_both() => self.changed(true),
             (true, false) if self.is_reworded() => (Relation::Same, true, "it says the same in other words"),
             (true, false) => self.finer(),
@@ -378,13 +444,32 @@ impl Pair<'_> {
         }
     }
 
+    /// One of the two has a word that turns another one into something else.
+    fn modified(&self) -> Ruling {
+        if self.about.same_source {
+            (Relation::Changes, true, "a word makes another thing of it")
+        } else {
+            (Relation::Contests, true, "a word makes another thing of it, says another source")
+        }
+    }
+
+    /// Whether one of the two says what was, in a sentence that is built alike.
+    fn has_other_tense(&self) -> bool {
+        let is_alike = self.old.items.len() == self.new.items.len();
+        is_alike && self.old.is_past() != self.new.is_past()
+    }
+
     /// Whether all that the new one has besides is words of a rewording: the sentence is built
     /// otherwise, and no name is added.
     fn is_reworded(&self) -> bool {
         let diff = &self.diff;
         let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
-        has_anchor && !diff.has_same_frame && Diff::names(&diff.only_new) == 0
-            && self.is_given() && Diff::words(&diff.only_new) <= 1
+        has_anchor
+            && !diff.has_same_frame
+            && !diff.is_insertion
+            && Diff::names(&diff.only_new) == 0
+            && (self.is_given() || diff.values == Values::Equal)
+            && Diff::words(&diff.only_new) <= 1
     }
 
     /// Each has words that the other has not.
@@ -395,8 +480,12 @@ impl Pair<'_> {
         }
         let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
         let is_slot = diff.regions == 1 && diff.has_same_frame;
+        if diff.excludes() {
+            return self.changed(true);
+        }
         if has_anchor && !(is_slot && diff.values != Values::Equal) {
-            return (Relation::Same, self.is_given(), "it says the same in other words");
+            let is_sure = self.is_given() || !self.shared.both.is_empty();
+            return (Relation::Same, is_sure, "it says the same in other words");
         }
         if is_slot && (diff.overlap() > 0 || self.is_given()) {
             return self.changed(true);

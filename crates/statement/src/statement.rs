@@ -1,6 +1,6 @@
 //! A statement: the words of a sentence with what each is, the values it gives and its cues.
 
-use super::attribute::{AttributeId, attributes};
+use super::attribute::{Said, attributes};
 use super::cue::{Cue, Cues, cues};
 use super::tables::{is_light, is_stop, stem};
 use super::token::{Token, is_han, tokens};
@@ -67,7 +67,7 @@ pub struct Statement {
     pub(crate) cues: Cues,
     /// All words in their order, without signs.
     pub(crate) order: Vec<String>,
-    pub(crate) attributes: Vec<AttributeId>,
+    pub(crate) attributes: Vec<Said>,
     pub(crate) when: When,
     /// Signs and inner capitals that tell texts of the same words apart.
     pub(crate) marks: Vec<String>,
@@ -120,6 +120,20 @@ impl Statement {
         self.cues.has(Cue::Negation) || self.cues.has(Cue::Retraction)
     }
 
+    /// The signs among its words.
+    pub(crate) fn signs(&self) -> Vec<&str> {
+        let is_sign = |mark: &&String| mark.contains(|c: char| !c.is_alphanumeric());
+        let mut signs: Vec<&str> = self.marks.iter().filter(is_sign).map(String::as_str).collect();
+        signs.sort_unstable();
+        signs
+    }
+
+    /// Whether it says what was, by an auxiliary verb.
+    pub(crate) fn is_past(&self) -> bool {
+        let past = ["was", "were", "had", "did", "war", "waren", "hatte", "était", "avait", "era", "aveva"];
+        self.order.iter().any(|word| past.contains(&word.as_str()))
+    }
+
     /// Whether it has no words.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -137,11 +151,16 @@ pub(crate) struct Placed {
 const JOINING: [&str; 14] =
     ["and", "or", "und", "oder", "et", "ou", "y", "o", "e", "en", "och", "og", "a", "&"];
 
+/// Whether a word joins the parts of an enumeration.
+pub(crate) fn is_joining(word: &str) -> bool {
+    word != "a" && JOINING.contains(&word)
+}
+
 /// Marks what is enumerated: content right before and right after what joins or separates it.
 fn listed(items: &mut [Placed], words: &[Token]) {
     let separates = |placed: &Placed| {
         let word = &placed.item.folded;
-        placed.item.kind == Kind::Stop && JOINING.contains(&word.as_str()) && word != "a"
+        placed.item.kind == Kind::Stop && is_joining(word)
             || word == "&"
     };
     for at in 1..items.len() {
@@ -172,6 +191,7 @@ fn marks(words: &[Token]) -> Vec<String> {
     let all_capitals = is_shouted(words);
     words
         .iter()
+        .filter(|word| !word.written.contains(|c: char| c.is_ascii_digit()))
         .filter(|word| {
             word.written.contains(is_mark)
                 || !all_capitals
@@ -193,6 +213,10 @@ fn kind_of(words: &[Token], at: usize, capitals_name: bool) -> Kind {
     let word = &words[at];
     let folded = word.folded.as_str();
     let letters = folded.trim_end_matches('\'');
+    let is_particle = at + 1 == words.len() && ["on", "in", "off"].contains(&letters);
+    if is_particle {
+        return Kind::Word;
+    }
     if is_stop(letters) || !folded.contains(char::is_alphanumeric) || is_hiragana(folded) {
         return Kind::Stop;
     }

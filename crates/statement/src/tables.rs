@@ -5,8 +5,18 @@ use std::sync::LazyLock;
 
 use frostem::{Algorithm, Stemmer};
 
-/// The stem of a word in lower case: that of English, which does little to other languages.
+/// The stem of a word in lower case, by which its forms are one: that of English, which does little
+/// to other languages.
 pub(crate) fn stem(word: &str) -> String {
+    static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        let mut all = HashMap::new();
+        for row in rows(include_str!("../tables/forms.txt")) {
+            let first = row.split_whitespace().next().unwrap_or_default();
+            all.extend(row.split_whitespace().map(|form| (form, first)));
+        }
+        all
+    });
+    let word = FORMS.get(word).copied().unwrap_or(word);
     static STEMMER: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
     STEMMER.stem(word).to_string()
 }
@@ -32,6 +42,13 @@ pub(crate) fn is_light(word: &str) -> bool {
     static LIGHT: LazyLock<HashSet<&str>> =
         LazyLock::new(|| words_of(include_str!("../tables/light.txt")));
     LIGHT.contains(word)
+}
+
+/// Whether a word turns what it stands beside into something else.
+pub(crate) fn is_modifier(word: &str) -> bool {
+    static MODIFIERS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| words_of(include_str!("../tables/modifiers.txt")));
+    MODIFIERS.contains(word)
 }
 
 /// What number a word stands for.
@@ -103,4 +120,17 @@ pub(crate) fn calendar(word: &str) -> Option<CalendarWord> {
         all
     });
     CALENDAR.get(word).copied()
+}
+
+/// Whether two words name states of which a thing is in one at a time.
+pub(crate) fn exclude_each_other(a: &str, b: &str) -> bool {
+    static STATES: LazyLock<HashMap<&str, usize>> = LazyLock::new(|| {
+        let lines = rows(include_str!("../tables/states.txt")).enumerate();
+        lines.flat_map(|(n, row)| row.split_whitespace().map(move |word| (word, n))).collect()
+    });
+    let denies = |a: &str, b: &str| {
+        ["un", "in", "non", "dis"].iter().any(|prefix| a.strip_prefix(prefix) == Some(b))
+    };
+    let same_line = STATES.get(a).is_some_and(|line| STATES.get(b) == Some(line));
+    a != b && (same_line || denies(a, b) || denies(b, a))
 }

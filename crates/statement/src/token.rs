@@ -132,8 +132,13 @@ fn elided(word: &str, all: &mut Vec<String>) {
     }
 }
 
+/// Whether a character that is no letter says something where it stands alone.
 fn is_sign(c: char) -> bool {
-    matches!(c, '%' | '‰' | '€' | '$' | '£' | '¥' | '°' | '₹' | '+' | '=' | '&' | '<' | '>' | '≤' | '≥')
+    let is_punctuation = matches!(
+        c,
+        '-' | '–' | '—' | '…' | '.' | ',' | '"' | '\'' | '*' | '•' | '/' | '|' | '_' | '#' | '~' | '!' | '?' | ':' | ';'
+    );
+    !c.is_whitespace() && !c.is_alphanumeric() && !is_punctuation
 }
 
 /// Whether hyphens join words: `short-sighted`, `seven-year-old`, `30-day`, but not `eu-west-1`.

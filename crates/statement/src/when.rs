@@ -29,6 +29,8 @@ const BEGINNING: [&[&str]; 16] = [
     &["a", "partire", "dal"],
     &["vanaf"],
 ];
+/// Words after which a day begins something that changes then.
+const COMING: [&[&str]; 6] = [&["on"], &["in"], &["by"], &["am"], &["im"], &["el"]];
 /// Words after which a day ends something.
 const ENDING: [&[&str]; 10] = [
     &["until"],
@@ -163,6 +165,11 @@ pub(crate) fn when(words: &[Token], cues: &Cues) -> (When, Vec<bool>) {
                 found.until.get_or_insert(moment);
                 mark(&mut dated, to, count + 1);
             }
+        }
+        let is_coming = cues.has(Cue::Change) || cues.has(Cue::Future);
+        if let Some((length, moment, count)) = after(&COMING, words, at).filter(|_| is_coming) {
+            found.from.get_or_insert(moment);
+            mark(&mut dated, at, length + count);
         }
         if let Some((length, moment, count)) = after(&ENDING, words, at) {
             found.until.get_or_insert(moment);

@@ -305,6 +305,11 @@ fn amount(words: &[Token], before: &str) -> Option<Read> {
         return read(Value::of(sign, amount * number.times), 1 + more + rate(&words[1 + more..]));
     }
     if first.folded == "half" || first.folded == "halb" {
+        let of_unit = words.get(1).filter(|word| ["a", "an"].contains(&word.folded.as_str()));
+        let unit = of_unit.and_then(|_| unit(&words.get(2)?.written));
+        if let Some(unit) = unit {
+            return read(Value::of(unit.dimension, unit.factor / 2.0), 3);
+        }
         return read(Value::of("ratio", 0.5), 1);
     }
     let (number, count) = match Digits::of(&first.folded) {
@@ -316,11 +321,20 @@ fn amount(words: &[Token], before: &str) -> Option<Read> {
     if !number.suffix.is_empty() && attached.is_none() && !number.is_plain() {
         return None;
     }
+    let (half, rest) = match rest {
+        [and, a, half, rest @ ..]
+            if [&and.folded, &a.folded, &half.folded] == ["and", "a", "half"] =>
+        {
+            (0.5, rest)
+        }
+        _ => (0.0, rest),
+    };
+    let count = words.len() - rest.len();
     let (factor, more) = magnitude(1.0, rest);
     let next = || rest.get(more).and_then(|word| unit(&word.written)).map(|unit| (unit, 1));
     let unit = attached.or_else(next).or_else(|| per_cent(&rest[more..]));
     let is_money = unit.is_some_and(|(unit, _)| unit.dimension.starts_with("money"));
-    let amount = number.amount(is_money) * number.times * factor;
+    let amount = (number.amount(is_money) + half) * number.times * factor;
     match unit {
         Some((unit, words)) => {
             let count = count + more + words;
@@ -366,7 +380,9 @@ fn magnitude(amount: f64, words: &[Token]) -> (f64, usize) {
 /// A number in words: `twenty one`, `three hundred`.
 fn in_words(words: &[Token], before: &str) -> Option<(Digits<'static>, usize)> {
     let first = words[0].folded.as_str();
-    let value = number(first)?;
+    let is_single = first == "single" && ["a", "one"].contains(&before);
+    let is_second = first == "second" && before == "the";
+    let value = if is_second { 2.0 } else if is_single { 1.0 } else { number(first)? };
     let next = words.get(1).map_or("", |word| word.folded.as_str());
     let is_pronoun = first == "one" && (["no", "the", "this", "that", "which", "any", "new", "every"].contains(&before) || next == "of");
     if is_pronoun {
