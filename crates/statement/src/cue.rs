@@ -14,6 +14,8 @@ const GAP_WORDS_MAX: usize = 6;
 pub enum Cue {
     /// Something is no longer as it was.
     Change,
+    /// Something becomes another, now or later.
+    Becoming,
     /// What was said was wrong.
     Correction,
     /// Something has ended.
@@ -33,8 +35,9 @@ pub enum Cue {
 }
 
 impl Cue {
-    const ALL: [(&'static str, Cue); 9] = [
+    const ALL: [(&'static str, Cue); 10] = [
         ("change", Cue::Change),
+        ("becoming", Cue::Becoming),
         ("correction", Cue::Correction),
         ("retraction", Cue::Retraction),
         ("addition", Cue::Addition),
@@ -159,6 +162,9 @@ pub(crate) fn cues(text: &str, words: &[Token]) -> (Cues, Vec<bool>) {
                 continue;
             }
             found.add(phrase.cue);
+            if phrase.cue == Cue::Becoming {
+                found.add(Cue::Change);
+            }
             if phrase.cue != Cue::Negation {
                 places.into_iter().for_each(|place| taken[place] = true);
             }

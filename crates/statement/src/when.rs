@@ -166,7 +166,7 @@ pub(crate) fn when(words: &[Token], cues: &Cues) -> (When, Vec<bool>) {
                 mark(&mut dated, to, count + 1);
             }
         }
-        let is_coming = cues.has(Cue::Change) || cues.has(Cue::Future);
+        let is_coming = cues.has(Cue::Becoming) || cues.has(Cue::Future);
         if let Some((length, moment, count)) = after(&COMING, words, at).filter(|_| is_coming) {
             found.from.get_or_insert(moment);
             mark(&mut dated, at, length + count);
