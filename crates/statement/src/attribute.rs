@@ -26,6 +26,7 @@ pub struct AttributeId(u16);
 struct Attribute {
     name: &'static str,
     many: bool,
+    always: bool,
 }
 
 struct Phrase {
@@ -56,7 +57,7 @@ impl Table {
             return;
         };
         let attribute = AttributeId(self.all.len() as u16);
-        self.all.push(Attribute { name, many: many == "many" });
+        self.all.push(Attribute { name, many: many != "one", always: many == "always" });
         for phrase in phrases.split('|') {
             let parts: Vec<Option<String>> = phrase
                 .split_whitespace()
@@ -130,6 +131,17 @@ impl AttributeId {
     pub fn name(self) -> &'static str {
         table().all.get(usize::from(self.0)).map_or("", |attribute| attribute.name)
     }
+}
+
+/// Whether the name of an attribute, even in the singular, is that of one of which an entity can
+/// have many values.
+#[must_use]
+pub fn names_many(name: &str) -> bool {
+    let said = attributes(&tokens(name));
+    let is_always = |said: &Said| {
+        table().all.get(usize::from(said.attribute.0)).is_some_and(|attribute| attribute.always)
+    };
+    !said.is_empty() && said.iter().all(is_always)
 }
 
 /// Whether the name of an attribute is a plural, or says what was done to several things

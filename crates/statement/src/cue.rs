@@ -90,6 +90,8 @@ enum Part {
 struct Phrase {
     cue: Cue,
     parts: Vec<Part>,
+    /// Words after which it does not count.
+    not_after: Vec<String>,
 }
 
 struct Table {
@@ -126,6 +128,8 @@ impl Table {
             self.anywhere.push((cue, phrase.to_string()));
             return;
         }
+        let (phrase, excluded) = phrase.split_once('!').unwrap_or((phrase, ""));
+        let not_after = excluded.split_whitespace().map(str::to_string).collect();
         let mut parts = Vec::new();
         for word in phrase.split_whitespace() {
             match word {
@@ -137,9 +141,9 @@ impl Table {
         }
         match parts.first() {
             Some(Part::Word(first)) => {
-                self.by_first.entry(first.clone()).or_default().push(Phrase { cue, parts });
+                self.by_first.entry(first.clone()).or_default().push(Phrase { cue, parts, not_after });
             }
-            _ => self.with_comma.push(Phrase { cue, parts }),
+            _ => self.with_comma.push(Phrase { cue, parts, not_after }),
         }
     }
 }
@@ -157,6 +161,10 @@ pub(crate) fn cues(text: &str, words: &[Token]) -> (Cues, Vec<bool>) {
         let here = table.by_first.get(&words[at].folded).into_iter().flatten();
         for phrase in here.chain(table.with_comma.iter()) {
             let Some(places) = places(&phrase.parts, words, at) else { continue };
+            let before = at.checked_sub(1).map(|at| &words[at].folded);
+            if before.is_some_and(|before| phrase.not_after.contains(before)) {
+                continue;
+            }
             if phrase.cue == Cue::Negation && words[at].after_comma {
                 // `24, not 12`: it denies what was said, not what is.
                 continue;

@@ -24,7 +24,7 @@ mod token;
 mod value;
 mod when;
 
-pub use attribute::{AttributeId, is_many, is_plural};
+pub use attribute::{AttributeId, is_many, is_plural, names_many};
 pub use cue::{Cue, Cues};
 pub use entity::{initials, is_numeronym, slug};
 pub use relate::{About, Judgement, Relation, relate};

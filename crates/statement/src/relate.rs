@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::attribute::{AttributeId, is_many, is_plural};
+use super::attribute::{AttributeId, is_many, is_plural, names_many};
 use super::cue::Cue;
 use super::diff::{Diff, Values, topic};
 use super::statement::Statement;
@@ -14,7 +14,9 @@ use super::statement::Statement;
 /// Least likeness of two statements without values or names that are about one attribute.
 const LIKENESS_CHANGED_MIN: f64 = 0.34;
 /// Least likeness of two that say the same in other words, where no attribute is given.
-const LIKENESS_REWORDED_MIN: f64 = 0.5;
+const LIKENESS_REWORDED_MIN: f64 = 0.4;
+/// Least likeness at which that is sure, where nothing but names is in common.
+const LIKENESS_SURE_MIN: f64 = 0.5;
 
 /// What a statement is to an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,7 +188,7 @@ impl Pair<'_> {
         let shared = self.shared.both.iter().filter_map(|attribute| is_many(*attribute));
         let shared: Vec<bool> = shared.collect();
         if self.is_given() {
-            let plural = is_plural(self.about.attribute);
+            let plural = is_plural(self.about.attribute) || names_many(self.about.attribute);
             return Some(plural && !counts && !self.lists_both());
         }
         if shared.is_empty() {
@@ -254,7 +256,12 @@ impl Pair<'_> {
             return Kinship::Yes;
         }
         let comparable = diff.values == Values::Differ || diff.replaces_names();
-        if self.about.alone && comparable { Kinship::Maybe } else { Kinship::No }
+        // Of the one thing that is known, what has changed can only be that.
+        match self.about.alone && comparable {
+            true if diff.regions <= 1 => Kinship::Yes,
+            true => Kinship::Maybe,
+            false => Kinship::No,
+        }
     }
 
     fn kinship_of_words(&self, overlap: usize) -> Kinship {
@@ -370,7 +377,7 @@ impl Pair<'_> {
     fn by_values(&self) -> Ruling {
         let diff = &self.diff;
         match diff.values {
-            Values::Differ => self.changed(true),
+            Values::Differ => self.changed(!self.is_qualified()),
             Values::Less if self.shrinks_list() => self.changed(true),
             Values::More if self.lists_both() => self.changed(true),
             Values::Disjoint => {
@@ -386,6 +393,12 @@ impl Pair<'_> {
             Values::OnlyNew | Values::More => self.finer(),
             Values::Equal | Values::None => self.by_names(),
         }
+    }
+
+    /// Whether more than the value is another: what it is a value of may be, too.
+    fn is_qualified(&self) -> bool {
+        let diff = &self.diff;
+        diff.regions > 1 && (diff.replaces_words() || diff.replaces_names())
     }
 
     /// Whether the new one leaves out parts of a list that the old one has.
@@ -476,7 +489,8 @@ impl Pair<'_> {
     fn replaced(&self) -> Ruling {
         let diff = &self.diff;
         if diff.replaces_names() {
-            return self.changed(self.is_given() || self.many().is_some() || diff.regions <= 1);
+            let is_known = self.is_given() || self.many().is_some();
+            return self.changed(is_known && diff.regions <= 2 || diff.regions <= 1);
         }
         let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
         let is_slot = diff.regions == 1 && diff.has_same_frame;
@@ -484,7 +498,8 @@ impl Pair<'_> {
             return self.changed(true);
         }
         if has_anchor && !(is_slot && diff.values != Values::Equal) {
-            let is_sure = self.is_given() || !self.shared.both.is_empty();
+            let is_alike = diff.values == Values::Equal || diff.likeness >= LIKENESS_SURE_MIN;
+            let is_sure = is_alike && (self.is_given() || !self.shared.both.is_empty());
             return (Relation::Same, is_sure, "it says the same in other words");
         }
         if is_slot && (diff.overlap() > 0 || self.is_given()) {
