@@ -34,6 +34,7 @@ mod secrets;
 mod settle;
 mod stores;
 mod types;
+mod vocabulary;
 mod workspace;
 
 pub use capsule::{
@@ -69,5 +70,8 @@ pub use stores::{
 };
 pub use types::{
     EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
+};
+pub use vocabulary::{
+    ALIASES_MAX, AttributeDeclared, EntityNames, VOCABULARY, VOCABULARY_MAX, VocabularyStore,
 };
 pub use workspace::{RESTATED_RISE, Remembered, Resolution, WorkspaceMemory};

@@ -511,3 +511,94 @@ impl Pair<'_> {
         (Relation::Same, false, "other words for one property, and nothing shows what they are to each other")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(old: &str, new: &str, about: &About<'_>) -> Judgement {
+        relate(&Statement::of(old), &Statement::of(new), about)
+    }
+
+    fn about<'a>(entity: &'a str, attribute: &'a str) -> About<'a> {
+        About {
+            old_entity: entity,
+            new_entity: entity,
+            attribute,
+            same_source: true,
+            alone: true,
+            ..About::default()
+        }
+    }
+
+    fn check(entity: &str, attribute: &str, rows: &[(&str, &str, Relation)]) {
+        for (old, new, want) in rows {
+            let judged = judged(old, new, &about(entity, attribute));
+            assert_eq!((judged.relation, judged.sure), (*want, true), "{old:?} {new:?}: {judged:?}");
+        }
+    }
+
+    #[test]
+    fn one_attribute_that_is_given() {
+        check("lake", "depth", &[
+            ("The lake is 3 km long", "The lake is 3000 m long", Relation::Same),
+            ("The lake is 40 m deep", "The lake is 55 m deep", Relation::Changes),
+            ("The lake is 40 m deep", "Correction: the lake is 55 m deep", Relation::Corrects),
+            ("The lake is closed", "The lake is open", Relation::Changes),
+        ]);
+        check("ida", "manager", &[
+            ("Ida reports to Bo", "Bo is Ida's manager", Relation::Same),
+            ("Ida reports to Bo", "Ida reports to Cy", Relation::Changes),
+            ("Ida reports to Bo", "Ida does not report to Bo any more", Relation::Retracts),
+            ("Ida has a boss", "Ida has a boss in Oslo", Relation::Refines),
+        ]);
+        check("ida", "languages", &[
+            ("Ida speaks Danish", "Ida speaks Welsh", Relation::Coexists),
+            ("Ida speaks Danish", "Ida also speaks Welsh", Relation::Coexists),
+        ]);
+        check("board", "who", &[
+            ("The board is Ann, Bo and Cy", "The board is Ann and Cy", Relation::Changes),
+            ("The market is held every Sunday", "The market is held every second Sunday",
+                Relation::Refines),
+        ]);
+    }
+
+    #[test]
+    fn attributes_are_recognised() {
+        check("lamp", "", &[
+            ("The lamp weighs 2 kg", "The lamp weighs 3 kg", Relation::Changes),
+            ("The lamp weighs 2 kg", "The lamp costs 30 EUR", Relation::Unrelated),
+            ("The inner ring is 3 cm wide", "The outer ring is 9 cm wide", Relation::Unrelated),
+            ("The lamp belongs to Bo", "Lamps are made in Leeds", Relation::Unrelated),
+        ]);
+        check("ida", "", &[
+            ("Ida lives in Rome", "Ida moved to Oslo", Relation::Changes),
+            ("Ida was born in Rome", "Ida lives in Oslo", Relation::Unrelated),
+            ("Ida visited Rome", "Ida visited Oslo", Relation::Coexists),
+        ]);
+    }
+
+    #[test]
+    fn what_words_do_not_decide_is_not_sure() {
+        for (old, new) in [
+            ("Ida is far-sighted", "Ida wears glasses when she reads"),
+            ("Ida hired Bo", "Bo hired Ida"),
+            ("Ida was the captain", "Ida is the captain"),
+        ] {
+            let judged = judged(old, new, &about("ida", "note"));
+            assert!(!judged.sure, "{old:?} {new:?}: {judged:?}");
+        }
+        let held = judged("The gate is blue", "The gate will be red", &about("gate", "colour"));
+        assert!(held.is_held, "{held:?}");
+    }
+
+    #[test]
+    fn other_sources_contest_and_do_not_replace() {
+        let other = About { same_source: false, ..about("lake", "depth") };
+        let of = |old, new| judged(old, new, &other).relation;
+        assert_eq!(of("The lake is 40 m deep", "The lake is 55 m deep"), Relation::Contests);
+        assert_eq!(of("The lake is 40 m deep", "The depth of the lake is 40 m"), Relation::Same);
+        assert_eq!(of("The lake is blue", "The lake is not blue"), Relation::Contests);
+        assert_eq!(of("The lake is blue", "The lake is now green"), Relation::Changes);
+    }
+}

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, WorkspaceMemory,
+    Answer, AttributeDeclared, Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, VocabularyStore,
+    WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
@@ -512,4 +513,106 @@ fn what_is_decided_at_once_is_not_lost() {
         .query(&FactQuery { entity: Some("db".into()), ..FactQuery::default() })
         .expect("asked");
     assert_eq!(live.len(), 1, "one took its place");
+}
+
+fn lamp(id: &str, content: &str) -> Fact {
+    Fact { entity: "Lamp".into(), attribute: "colour".into(), ..fact(id, content) }
+}
+
+/// What the words do not decide waits for somebody, and nothing is lost by any answer.
+#[test]
+fn what_is_pending_is_decided_by_somebody() {
+    for answer in [Answer::Accept, Answer::Coexist, Answer::Same, Answer::Reject] {
+        each(|ws| {
+            tell(ws, lamp("f1", "The lamp glows like a ripe apple"));
+            let told = ws.remember(lamp("f2", "Its light is crimson")).expect("remembered");
+            assert_eq!(told.comparison.verdict, Verdict::Pending, "{:?}", told.comparison);
+            assert!(told.fact.pending.is_some());
+            assert_eq!(get(ws, "f1").pending_with, ["f2"]);
+            assert_eq!(fact_ids(&live(ws)), ["f1", "f2"]);
+            let pending = FactQuery { pending: true, ..FactQuery::default() };
+            assert_eq!(fact_ids(&ws.store().query(&pending).expect("asked")), ["f1", "f2"]);
+
+            let changed = ws.decide("f2", answer, "ann").expect("decided");
+            assert_eq!(changed[0].decision.as_ref().map(|done| done.by.as_str()), Some("ann"));
+            assert!(get(ws, "f1").pending_with.is_empty());
+            assert!(get(ws, "f2").pending.is_none());
+            let left = match answer {
+                Answer::Coexist => vec!["f1", "f2"],
+                _ => vec!["f1"],
+            };
+            if answer != Answer::Accept {
+                assert_eq!(fact_ids(&live(ws)), left, "{answer:?}");
+            }
+            let kept = get(ws, "f1").evidence.iter().any(|one| one.text == "Its light is crimson");
+            assert_eq!(kept, matches!(answer, Answer::Same | Answer::Accept), "{answer:?}");
+            let again = ws.decide("f2", answer, "ann").expect_err("once");
+            assert_eq!(again.to_string(), "fact f2 is not pending");
+        });
+    }
+}
+
+/// What holds for a time leaves the earlier value to hold again.
+#[test]
+fn after_its_end_the_earlier_value_holds_again() {
+    each(|ws| {
+        tell(ws, lamp("f1", "The lamp is green"));
+        let (from, until) = (clock() + DAY * 10, clock() + DAY * 20);
+        let brief = Fact {
+            valid_from: Some(from),
+            valid_to: Some(until),
+            ..lamp("f2", "The lamp is red")
+        };
+        assert_eq!(tell(ws, brief).0, Verdict::Supersedes);
+        let at = |moment| {
+            let query = FactQuery { valid_at: Some(moment), ..FactQuery::default() };
+            fact_ids(&ws.store().query(&query).expect("asked"))
+        };
+        assert_eq!(at(from - 1), ["f1"]);
+        assert_eq!(at(from), ["f2"]);
+        assert_eq!(at(until), ["f1"]);
+    });
+}
+
+/// One entity under several spellings and declared names; a short name is not taken for a long one.
+#[test]
+fn an_entity_is_known_by_its_names() {
+    let f = Fixture::new();
+    let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+    let ws = WorkspaceMemory::in_capsule(location.clone(), clock);
+    let of = |id: &str, entity: &str, city: &str| Fact {
+        entity: entity.into(),
+        attribute: "seat".into(),
+        ..fact(id, &format!("The seat is in {city}"))
+    };
+    tell(&ws, of("f1", "Nordic Tram Works", "Bergen"));
+    assert_eq!(tell(&ws, of("f2", "NORDIC TRAM WORKS Ltd.", "Oslo")).0, Verdict::Supersedes);
+    assert_eq!(tell(&ws, of("f3", "NTW", "Turku")).0, Verdict::Pending);
+    let vocabulary = VocabularyStore::new(location);
+    let names = vocabulary.alias("Nordic Tram Works", &strings(["The Trams"])).expect("declared");
+    assert_eq!(names.aliases, ["The Trams"]);
+    assert_eq!(tell(&ws, of("f4", "the trams", "Malmö")).0, Verdict::Supersedes);
+    let query = FactQuery { entity: Some("Trams".into()), ..FactQuery::default() };
+    assert_eq!(fact_ids(&ws.store().query(&query).expect("asked")), ["f4"]);
+    vocabulary.unalias("Nordic Tram Works", &strings(["the trams"])).expect("declared");
+    assert_eq!(tell(&ws, of("f5", "the trams", "Kiel")).0, Verdict::New);
+}
+
+/// Whether an attribute has one value or many can be declared, and is learned.
+#[test]
+fn attributes_with_many_values_are_declared_or_learned() {
+    let f = Fixture::new();
+    let location = StoreLocation::new(&f.path, WriteOptions::new(clock));
+    let ws = WorkspaceMemory::in_capsule(location.clone(), clock);
+    let of = |id: &str, attribute: &str, content: &str| Fact {
+        attribute: attribute.into(),
+        ..lamp(id, content)
+    };
+    tell(&ws, of("f1", "shade", "The lamp has a paper shade"));
+    assert_eq!(tell(&ws, of("f2", "shade", "The lamp also has a glass shade")).0, Verdict::Coexists);
+    assert_eq!(tell(&ws, of("f3", "shade", "The lamp has a linen shade")).0, Verdict::Coexists);
+    let many = AttributeDeclared { name: "plug".into(), domain: String::new(), many: true };
+    VocabularyStore::new(location).declare(&many).expect("declared");
+    tell(&ws, of("f4", "plug", "The lamp has a Swiss plug"));
+    assert_eq!(tell(&ws, of("f5", "plug", "The lamp has a Danish plug")).0, Verdict::Coexists);
 }

@@ -37,9 +37,31 @@ pub(crate) enum FactVerb {
     /// Mark two facts as contesting each other
     #[command(after_help = examples::FACT)]
     Contest(FactPair),
-    /// Resolve a contested fact
+    /// Resolve a contested or pending fact
     #[command(after_help = examples::FACT)]
     Resolve(FactResolve),
+    /// Declare whether an entity can have many values of an attribute
+    #[command(after_help = examples::FACT)]
+    Attribute(FactAttribute),
+    /// List declared attributes
+    #[command(after_help = examples::FACT)]
+    Attributes,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("count").required(true))]
+pub(crate) struct FactAttribute {
+    /// Attribute
+    pub(crate) name: String,
+    /// An entity can have many values
+    #[arg(long, group = "count")]
+    pub(crate) many: bool,
+    /// An entity has one value at a time
+    #[arg(long, group = "count")]
+    pub(crate) one: bool,
+    /// Domain in which that holds [default: everywhere]
+    #[arg(long)]
+    pub(crate) domain: Option<String>,
 }
 
 /// How similar facts must be to count as the same.

@@ -1,19 +1,20 @@
 //! `fact`: facts are added, looked up and resolved.
 
 use kapsa_agents::{
-    Answer, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
+    Answer, AttributeDeclared, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, VocabularyStore,
+    WorkspaceMemory,
     fresh_id,
 };
 use kapsa_memory::access::Classification;
 
 use crate::app::{App, did};
-use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
+use crate::args::{Compare, FactAdd, FactAttribute, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
 use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
+use crate::wire::agent::{AttributeOut, AttributesOut, FactOut, FactsOut, RememberedOut};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
@@ -78,7 +79,40 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             new.end(app);
             tell_all(app, &changed)
         }
+        FactVerb::Attribute(args) => declare(app, args),
+        FactVerb::Attributes => {
+            let attributes = VocabularyStore::new(app.location()?).attributes()?;
+            if app.out.is_json() {
+                return app.out.json(&AttributesOut::of(&attributes));
+            }
+            if attributes.is_empty() {
+                app.out.note("no attribute is declared");
+            }
+            attributes.iter().try_for_each(|attribute| attribute_line(app, attribute))
+        }
     }
+}
+
+fn declare(app: &mut App, args: FactAttribute) -> Result<()> {
+    let domain = args.domain.unwrap_or_default();
+    let attribute = AttributeDeclared { name: args.name, domain, many: args.many };
+    VocabularyStore::new(app.location()?).declare(&attribute)?;
+    let done = format!("declared attribute {}", attribute.name);
+    did(app, Done::new(done).field("attribute", attribute.name.as_str()));
+    if app.out.is_json() {
+        return app.out.json(&AttributeOut::from(&attribute));
+    }
+    attribute_line(app, &attribute)
+}
+
+/// `language  many values  [hr]`.
+fn attribute_line(app: &mut App, attribute: &AttributeDeclared) -> Result<()> {
+    app.out.strong(&escape::line(&attribute.name))?;
+    app.out.text(if attribute.many { "  many values" } else { "  one value" })?;
+    let domain = &attribute.domain;
+    let domain = if domain.is_empty() { String::new() } else { format!("  [{domain}]") };
+    app.out.faint(&escape::line(&domain))?;
+    app.out.line("")
 }
 
 /// Notes that facts were stored: the first is what the call is about.
@@ -95,7 +129,9 @@ pub(super) fn named(verb: &FactVerb) -> Option<&str> {
         FactVerb::Supersede(args) => Some(&args.old),
         FactVerb::Contest(args) => Some(&args.id),
         FactVerb::Resolve(args) => Some(&args.id),
-        FactVerb::List(_) | FactVerb::Query(_) => None,
+        FactVerb::List(_) | FactVerb::Query(_) | FactVerb::Attribute(_) | FactVerb::Attributes => {
+            None
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The JSON of `fact`, `episode`, `insight` and `context`.
 
 use kapsa_agents::{
-    Comparison, Context, ContextLine, Episode, Evidence, Fact, FactDecision, Insight, Pending,
+    AttributeDeclared, Comparison, Context, ContextLine, EntityNames, Episode, Evidence, Fact, FactDecision, Insight, Pending,
     Reflection, Section, Verdict,
 };
 use kapsa_memory::Span;
@@ -272,6 +272,83 @@ impl<'a> RememberedOut<'a> {
             similarity: comparison.other.as_ref().map(|_| comparison.likeness),
             fact: fact.into(),
             embedding,
+        }
+    }
+}
+
+/// An entity with its names.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Entity")]
+pub(crate) struct EntityOut<'a> {
+    /// Its name.
+    name: &'a str,
+    /// What it is also called.
+    aliases: &'a [String],
+}
+
+impl<'a> From<&'a EntityNames> for EntityOut<'a> {
+    fn from(entity: &'a EntityNames) -> EntityOut<'a> {
+        EntityOut { name: &entity.name, aliases: &entity.aliases }
+    }
+}
+
+/// Entities that have other names.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Entities")]
+pub(crate) struct EntitiesOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The entities.
+    entities: Vec<EntityOut<'a>>,
+}
+
+impl<'a> EntitiesOut<'a> {
+    pub(crate) fn of(entities: &'a [EntityNames]) -> EntitiesOut<'a> {
+        EntitiesOut {
+            extent: Extent::cut(entities.len(), false),
+            entities: entities.iter().map(EntityOut::from).collect(),
+        }
+    }
+}
+
+/// Whether an entity can have many values of an attribute.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Attribute")]
+pub(crate) struct AttributeOut<'a> {
+    /// Its name.
+    attribute: &'a str,
+    /// Field of knowledge in which that holds; left out if everywhere.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    domain: &'a str,
+    /// True if an entity can have many values of it.
+    many: bool,
+}
+
+impl<'a> From<&'a AttributeDeclared> for AttributeOut<'a> {
+    fn from(attribute: &'a AttributeDeclared) -> AttributeOut<'a> {
+        AttributeOut {
+            attribute: &attribute.name,
+            domain: &attribute.domain,
+            many: attribute.many,
+        }
+    }
+}
+
+/// Declared attributes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Attributes")]
+pub(crate) struct AttributesOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The attributes.
+    attributes: Vec<AttributeOut<'a>>,
+}
+
+impl<'a> AttributesOut<'a> {
+    pub(crate) fn of(attributes: &'a [AttributeDeclared]) -> AttributesOut<'a> {
+        AttributesOut {
+            extent: Extent::cut(attributes.len(), false),
+            attributes: attributes.iter().map(AttributeOut::from).collect(),
         }
     }
 }

@@ -143,6 +143,8 @@ pub struct Hit {
     pub passage: Option<Range<usize>>,
     /// How many hits of its group were found, itself included; 0 without grouping.
     pub group_hits: usize,
+    /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
+    pub newer: Option<u64>,
 }
 
 /// Why a record was found.
