@@ -10,7 +10,9 @@
 
 use std::collections::BTreeSet;
 
-use kapsa_statement::{About, Judgement, Relation, Statement, initials, is_numeronym, relate, slug};
+use kapsa_statement::{
+    About, Judgement, Relation, Statement, initials, is_numeronym, relate, slug,
+};
 
 use super::types::Fact;
 
@@ -237,7 +239,9 @@ fn keep_nearest(all: &mut [Comparison]) {
         .enumerate()
         .filter(|(_, comparison)| decides(comparison))
         .max_by(|(m, a), (n, b)| {
-            let rank = |comparison: &Comparison| (comparison.verdict != Verdict::Pending, comparison.likeness);
+            let rank = |comparison: &Comparison| {
+                (comparison.verdict != Verdict::Pending, comparison.likeness)
+            };
             rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)).then(n.cmp(m))
         })
         .map(|(at, _)| at);
@@ -291,7 +295,9 @@ impl Comparer<'_> {
         let judged = relate(&Statement::of(&old.content), &self.statement, &about);
         let (verdict, reason) = self.verdict(old, &judged, given);
         let is_exact = judged.likeness >= 1.0 && verdict == Verdict::Same;
-        let doubtful = !judged.sure || entities == Entities::Perhaps || judged.is_held && new.valid_from.is_none() && verdict != Verdict::Same;
+        let doubtful = !judged.sure
+            || entities == Entities::Perhaps
+            || judged.is_held && new.valid_from.is_none() && verdict != Verdict::Same;
         let pending = doubtful
             && !is_exact
             && self.preset == Preset::Near
@@ -321,7 +327,8 @@ impl Comparer<'_> {
             return Entities::Same;
         }
         let is_short = |short: &str, long: &str| {
-            is_numeronym(short) && initials(long).is_some_and(|letters| letters == short.to_lowercase())
+            is_numeronym(short)
+                && initials(long).is_some_and(|letters| letters == short.to_lowercase())
         };
         let (new, old) = (self.new.entity.as_str(), old.entity.as_str());
         if is_short(new, old) || is_short(old, new) { Entities::Perhaps } else { Entities::Others }
@@ -359,7 +366,8 @@ fn another_value(
     relation: Relation,
     reason: &'static str,
 ) -> (Verdict, &'static str) {
-    let verdict = Verdict::of(if relation == Relation::Same { Relation::Changes } else { relation });
+    let verdict =
+        Verdict::of(if relation == Relation::Same { Relation::Changes } else { relation });
     if new.valid_from > old.valid_from {
         let later = if verdict == Verdict::Contests { Verdict::Supersedes } else { verdict };
         return (later, "another value of the same property, which holds from a later moment on");

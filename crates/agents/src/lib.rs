@@ -69,7 +69,8 @@ pub use stores::{
     INSIGHTS_DEFAULT, InsightQuery, InsightStore,
 };
 pub use types::{
-    EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
+    EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending,
+    RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
 };
 pub use vocabulary::{
     ALIASES_MAX, AttributeDeclared, EntityNames, VOCABULARY, VOCABULARY_MAX, VocabularyStore,

@@ -98,7 +98,11 @@ impl<'a> Rule<'a, FactQuery> {
 
 impl<'a> Rule<'a, EpisodeQuery> {
     pub(super) fn of(query: &'a EpisodeQuery) -> Self {
-        Rule { query, text: Needle::new(""), entities: query.entity.as_deref().map(slug).into_iter().collect() }
+        Rule {
+            query,
+            text: Needle::new(""),
+            entities: query.entity.as_deref().map(slug).into_iter().collect(),
+        }
     }
 
     pub(super) fn allows(&self, episode: &Episode) -> bool {
@@ -113,7 +117,11 @@ impl<'a> Rule<'a, EpisodeQuery> {
 
 impl<'a> Rule<'a, InsightQuery> {
     pub(super) fn of(query: &'a InsightQuery) -> Self {
-        Rule { query, text: Needle::new(&query.text), entities: query.entity.as_deref().map(slug).into_iter().collect() }
+        Rule {
+            query,
+            text: Needle::new(&query.text),
+            entities: query.entity.as_deref().map(slug).into_iter().collect(),
+        }
     }
 
     pub(super) fn allows(&self, insight: &Insight) -> bool {

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::types::{Episode, Fact, Insight, InsightStatus};
-use kapsa_statement::{initials, slug};
 use kapsa_memory::access::{Access, Classification, Classified};
 pub(super) use kapsa_memory::kinds::{ACCESS, EPISODE, FACT, INSIGHT};
 pub(super) use kapsa_memory::owned::{escape, unescape};
@@ -20,6 +19,7 @@ use kapsa_memory::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
 use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::uri::Uri;
 use kapsa_memory::{Error, Result};
+use kapsa_statement::{initials, slug};
 
 /// Begins the names of tags that are this module's own.
 const OWN_TAGS: &str = "kapsa.";

@@ -73,7 +73,8 @@ pub(super) fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
 /// no further tag.
 pub(super) fn brings_nothing(known: &Fact, again: &Fact) -> bool {
     let says = |text: &str, source: &str| {
-        source == again.source && super::matching::words(text) == super::matching::words(&again.content)
+        source == again.source
+            && super::matching::words(text) == super::matching::words(&again.content)
     };
     let said = says(&known.content, &known.source)
         || known.evidence.iter().any(|one| says(&one.text, &one.source));
@@ -88,7 +89,8 @@ pub(super) fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
     let is_heard = |source: &str| {
         source == known.source || known.evidence.iter().any(|one| one.source == source)
     };
-    let is_reworded = super::matching::words(&again.content) != super::matching::words(&known.content);
+    let is_reworded =
+        super::matching::words(&again.content) != super::matching::words(&known.content);
     if again.source.is_empty() && is_reworded || !is_heard(&again.source) {
         fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
     }
@@ -120,7 +122,8 @@ pub(super) fn settled(
     let superseded = with(&Verdict::replaces);
     let contested = with(&|verdict| verdict == Verdict::Contests);
     let is_decided = !superseded.is_empty() || !contested.is_empty();
-    let pending = if is_decided { Vec::new() } else { with(&|verdict| verdict == Verdict::Pending) };
+    let pending =
+        if is_decided { Vec::new() } else { with(&|verdict| verdict == Verdict::Pending) };
     fact.supersedes = superseded.first().cloned().or(fact.supersedes);
     fact.contested_with.clone_from(&contested);
     fact.pending_with.clone_from(&pending);

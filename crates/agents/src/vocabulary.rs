@@ -198,9 +198,9 @@ pub(super) fn slugs_of(view: RawView<'_>, name: &str) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let entity = entity_in(view, name)?;
-    let names = entity.into_iter().flat_map(|entity| {
-        std::iter::once(entity.name).chain(entity.aliases).collect::<Vec<_>>()
-    });
+    let names = entity
+        .into_iter()
+        .flat_map(|entity| std::iter::once(entity.name).chain(entity.aliases).collect::<Vec<_>>());
     Ok(names.map(|name| slug(&name)).collect())
 }
 

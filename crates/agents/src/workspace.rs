@@ -156,7 +156,8 @@ impl WorkspaceMemory {
         let mut known = self.facts.near(&fact)?;
         let before = self.facts.get(&fact.id)?;
         // What it contested before may be about something else than what it says now.
-        let named = before.iter().flat_map(|one| one.contested_with.iter().chain(&one.pending_with));
+        let named =
+            before.iter().flat_map(|one| one.contested_with.iter().chain(&one.pending_with));
         for id in named {
             if !known.iter().any(|other| other.id == *id) {
                 known.extend(self.facts.get(id)?);

@@ -33,9 +33,8 @@ struct Count {
 pub(crate) fn measure(path: &Path) -> Result<()> {
     let text = std::fs::read_to_string(path)?;
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let pairs: Vec<Value> = lines
-        .map(serde_json::from_str)
-        .collect::<std::result::Result<_, _>>()?;
+    let pairs: Vec<Value> =
+        lines.map(serde_json::from_str).collect::<std::result::Result<_, _>>()?;
     for with_attribute in [true, false] {
         let mut classes: BTreeMap<&str, Count> = BTreeMap::new();
         let mut all = Count::default();

@@ -11,9 +11,28 @@ use super::token::{Token, tokens};
 const GAP_WORDS_MAX: usize = 4;
 /// Nouns that end like a plural, or are one, and name a single value.
 const SINGLE: [&str; 22] = [
-    "terms", "hours", "headquarters", "status", "address", "news", "analytics", "business", "sales",
-    "series", "basis", "access", "process", "canvas", "bus", "days", "settings", "means", "gps",
-    "class", "tls", "dns",
+    "terms",
+    "hours",
+    "headquarters",
+    "status",
+    "address",
+    "news",
+    "analytics",
+    "business",
+    "sales",
+    "series",
+    "basis",
+    "access",
+    "process",
+    "canvas",
+    "bus",
+    "days",
+    "settings",
+    "means",
+    "gps",
+    "class",
+    "tls",
+    "dns",
 ];
 
 /// Participles that name a single value.

@@ -103,11 +103,8 @@ struct Table {
 
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| {
-        let mut table = Table {
-            by_first: HashMap::new(),
-            with_comma: Vec::new(),
-            anywhere: Vec::new(),
-        };
+        let mut table =
+            Table { by_first: HashMap::new(), with_comma: Vec::new(), anywhere: Vec::new() };
         let mut cue = Cue::Change;
         for row in rows(include_str!("../tables/cues.txt")) {
             if let Some(name) = row.strip_prefix('[').and_then(|row| row.strip_suffix(']')) {
@@ -141,7 +138,11 @@ impl Table {
         }
         match parts.first() {
             Some(Part::Word(first)) => {
-                self.by_first.entry(first.clone()).or_default().push(Phrase { cue, parts, not_after });
+                self.by_first.entry(first.clone()).or_default().push(Phrase {
+                    cue,
+                    parts,
+                    not_after,
+                });
             }
             _ => self.with_comma.push(Phrase { cue, parts, not_after }),
         }
@@ -209,9 +210,8 @@ fn places(parts: &[Part], words: &[Token], at: usize) -> Option<Vec<usize>> {
                 }
             }
             Part::Word(word) => {
-                let place = (next..=next + gap).find(|&place| {
-                    words.get(place).is_some_and(|token| token.folded == *word)
-                })?;
+                let place = (next..=next + gap)
+                    .find(|&place| words.get(place).is_some_and(|token| token.folded == *word))?;
                 found.push(place);
                 (next, gap) = (place + 1, 0);
             }

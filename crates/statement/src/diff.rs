@@ -95,9 +95,9 @@ impl<'a> Diff<'a> {
 
     /// Whether two words of the one and of the other name states that exclude each other.
     pub(crate) fn excludes(&self) -> bool {
-        self.only_old.iter().any(|old| {
-            self.only_new.iter().any(|new| exclude_each_other(&old.folded, &new.folded))
-        })
+        self.only_old
+            .iter()
+            .any(|old| self.only_new.iter().any(|new| exclude_each_other(&old.folded, &new.folded)))
     }
 
     /// Whether only one has a word that turns another one into something else.
@@ -121,7 +121,8 @@ impl<'a> Diff<'a> {
 
     /// Whether one has an address where the other has another one of the same form.
     pub(crate) fn replaces_address(&self) -> bool {
-        let forms = |items: &[&Item]| -> Vec<u8> { items.iter().filter_map(|item| form(item)).collect() };
+        let forms =
+            |items: &[&Item]| -> Vec<u8> { items.iter().filter_map(|item| form(item)).collect() };
         let (old, new) = (forms(&self.only_old), forms(&self.only_new));
         old.iter().any(|form| new.contains(form))
     }
@@ -237,7 +238,8 @@ fn values(old: &[&Item], new: &[&Item]) -> Values {
         is_in(value, all) || all.iter().any(|other| value.is_coarser_than(other))
     };
     let is_part = |these: &[Value], all: &[Value]| these.iter().all(|value| is_in(value, all));
-    let is_covered = |these: &[Value], all: &[Value]| these.iter().all(|value| is_within(value, all));
+    let is_covered =
+        |these: &[Value], all: &[Value]| these.iter().all(|value| is_within(value, all));
     if is_part(&old, &new) && is_part(&new, &old) {
         Values::Equal
     } else if is_covered(&new, &old) {
@@ -334,7 +336,8 @@ fn is_definite(statement: &Statement) -> bool {
 /// Whether a statement tells what was done once, or what can be done.
 fn is_event(statement: &Statement) -> bool {
     let items = &statement.items;
-    let is_ability = items.iter().any(|item| ["can", "kann", "peut", "puede"].contains(&item.folded.as_str()));
+    let is_ability =
+        items.iter().any(|item| ["can", "kann", "peut", "puede"].contains(&item.folded.as_str()));
     let is_past = |(at, item): (usize, &Item)| {
         let before = at.checked_sub(1).map_or("", |at| items[at].folded.as_str());
         let is_passive = BEING.contains(&before) || ["be", "been", "being"].contains(&before);

@@ -20,8 +20,7 @@ struct Words {
 
 fn words() -> &'static Words {
     static WORDS: LazyLock<Words> = LazyLock::new(|| {
-        let mut words =
-            Words { legal: Vec::new(), titles: Vec::new(), short: HashMap::new() };
+        let mut words = Words { legal: Vec::new(), titles: Vec::new(), short: HashMap::new() };
         for row in rows(include_str!("../tables/entities.txt")) {
             let mut parts = row.split_whitespace();
             match parts.next() {

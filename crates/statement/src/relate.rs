@@ -155,7 +155,11 @@ impl Pair<'_> {
             return (Relation::Same, true, "it has the same words");
         }
         if !old.is_empty() && old.order == new.order {
-            return (Relation::Changes, false, "it has the same words with other signs or capitals");
+            return (
+                Relation::Changes,
+                false,
+                "it has the same words with other signs or capitals",
+            );
         }
         let kinship = if self.is_given() { Kinship::Yes } else { self.kinship() };
         if kinship == Kinship::No {
@@ -193,7 +197,8 @@ impl Pair<'_> {
         }
         if shared.is_empty() {
             self.diff.adds_up().then_some(true)
-        } else { Some(shared.contains(&true) && !counts)
+        } else {
+            Some(shared.contains(&true) && !counts)
         }
     }
 
@@ -235,7 +240,13 @@ impl Pair<'_> {
             Values::Equal if diff.replaces_words() || diff.replaces_names() => {
                 self.kinship_by_likeness()
             }
-            Values::Equal => if overlap > 0 || diff.has_same_frame { Kinship::Yes } else { Kinship::Maybe },
+            Values::Equal => {
+                if overlap > 0 || diff.has_same_frame {
+                    Kinship::Yes
+                } else {
+                    Kinship::Maybe
+                }
+            }
             Values::Disjoint => Kinship::No,
             Values::OnlyOld | Values::OnlyNew | Values::None => self.kinship_of_words(overlap),
         }
@@ -246,7 +257,9 @@ impl Pair<'_> {
         let diff = &self.diff;
         let is_bare = Diff::is_nothing(&diff.only_new) && diff.shared.is_empty();
         if overlap > 0 || matches!(diff.values, Values::Equal | Values::Less | Values::More) {
-            let is_qualified = diff.values == Values::Differ && diff.replaces_words() && diff.likeness < LIKENESS_CHANGED_MIN;
+            let is_qualified = diff.values == Values::Differ
+                && diff.replaces_words()
+                && diff.likeness < LIKENESS_CHANGED_MIN;
             return if is_qualified { Kinship::Maybe } else { Kinship::Yes };
         }
         if is_bare && self.has(Cue::Retraction) {
@@ -273,7 +286,13 @@ impl Pair<'_> {
             return Kinship::Yes;
         }
         if negates {
-            return if overlap > 1 { Kinship::Yes } else if overlap == 1 { Kinship::Maybe } else { Kinship::No };
+            return if overlap > 1 {
+                Kinship::Yes
+            } else if overlap == 1 {
+                Kinship::Maybe
+            } else {
+                Kinship::No
+            };
         }
         if diff.regions == 1 && diff.has_same_frame && overlap == 0 && !diff.replaces_names() {
             return Kinship::No;
@@ -297,7 +316,8 @@ impl Pair<'_> {
     /// What the new one is, given that both are about one property.
     fn related(&self) -> Ruling {
         let diff = &self.diff;
-        let differs = !Diff::is_nothing(&diff.only_new) || !matches!(diff.values, Values::Equal | Values::None | Values::Less);
+        let differs = !Diff::is_nothing(&diff.only_new)
+            || !matches!(diff.values, Values::Equal | Values::None | Values::Less);
         if self.has(Cue::Correction) && differs {
             return (Relation::Corrects, true, "its words say that the known one was wrong");
         }
@@ -310,8 +330,7 @@ impl Pair<'_> {
         if self.old.cues.has(Cue::Negation) != self.new.cues.has(Cue::Negation) {
             return self.negated();
         }
-        let changes =
-            self.has(Cue::Change) || self.has(Cue::Future) || self.about.scheduled;
+        let changes = self.has(Cue::Change) || self.has(Cue::Future) || self.about.scheduled;
         if changes && self.gives_another_value() {
             return (Relation::Changes, true, "its words say that something changed");
         }
@@ -352,7 +371,9 @@ impl Pair<'_> {
     /// One of the two denies something, and the other does not.
     fn negated(&self) -> Ruling {
         let diff = &self.diff;
-        let meets = diff.overlap() > 0 || Diff::is_nothing(&diff.only_new) || Diff::is_nothing(&diff.only_old);
+        let meets = diff.overlap() > 0
+            || Diff::is_nothing(&diff.only_new)
+            || Diff::is_nothing(&diff.only_old);
         if !meets {
             return (Relation::Retracts, false, "only one of the two denies something");
         }
@@ -365,12 +386,20 @@ impl Pair<'_> {
     /// Another value: in the place of the old one, or against it.
     fn changed(&self, sure: bool) -> Ruling {
         if self.many() == Some(true) {
-            return (Relation::Coexists, true, "a further value of an attribute that can have many");
+            return (
+                Relation::Coexists,
+                true,
+                "a further value of an attribute that can have many",
+            );
         }
         if self.about.same_source {
             (Relation::Changes, sure, "another value of the same property")
         } else {
-            (Relation::Contests, sure, "another value of the same property, stated by another source")
+            (
+                Relation::Contests,
+                sure,
+                "another value of the same property, stated by another source",
+            )
         }
     }
 
@@ -380,11 +409,11 @@ impl Pair<'_> {
             Values::Differ => self.changed(!self.is_qualified()),
             Values::Less if self.shrinks_list() => self.changed(true),
             Values::More if self.lists_both() => self.changed(true),
-            Values::Disjoint => {
-                (Relation::Changes, false, "it gives a value of another kind")
-            }
+            Values::Disjoint => (Relation::Changes, false, "it gives a value of another kind"),
             Values::OnlyOld | Values::Less => {
-                if Diff::is_nothing(&diff.only_new) || diff.values == Values::Less && !diff.replaces_words() {
+                if Diff::is_nothing(&diff.only_new)
+                    || diff.values == Values::Less && !diff.replaces_words()
+                {
                     self.coarser()
                 } else {
                     (Relation::Same, false, "it leaves out a value, in other words")
@@ -405,7 +434,8 @@ impl Pair<'_> {
     fn shrinks_list(&self) -> bool {
         let lists = self.old.items.iter().any(|item| item.is_listed);
         let values = |item: &&super::statement::Item| item.is_listed;
-        lists && self.diff.only_old.iter().any(values)
+        lists
+            && self.diff.only_old.iter().any(values)
             && self.diff.shared.iter().any(|item| item.is_listed)
     }
 
@@ -450,7 +480,9 @@ impl Pair<'_> {
             (true, true) => (Relation::Same, true, "it says the same in other words"),
             _ if diff.modifies() && no_old != no_new => self.modified(),
             (true, false) if self.lists_both() => self.changed(true),
-            (true, false) if self.is_reworded() => (Relation::Same, true, "it says the same in other words"),
+            (true, false) if self.is_reworded() => {
+                (Relation::Same, true, "it says the same in other words")
+            }
             (true, false) => self.finer(),
             (false, true) => self.coarser(),
             (false, false) => self.replaced(),
@@ -508,7 +540,11 @@ impl Pair<'_> {
         if diff.likeness >= LIKENESS_CHANGED_MIN {
             return self.changed(diff.regions <= 1);
         }
-        (Relation::Same, false, "other words for one property, and nothing shows what they are to each other")
+        (
+            Relation::Same,
+            false,
+            "other words for one property, and nothing shows what they are to each other",
+        )
     }
 }
 
@@ -534,48 +570,76 @@ mod tests {
     fn check(entity: &str, attribute: &str, rows: &[(&str, &str, Relation)]) {
         for (old, new, want) in rows {
             let judged = judged(old, new, &about(entity, attribute));
-            assert_eq!((judged.relation, judged.sure), (*want, true), "{old:?} {new:?}: {judged:?}");
+            let got = (judged.relation, judged.sure);
+            assert_eq!(got, (*want, true), "{old:?} {new:?}: {judged:?}");
         }
     }
 
     #[test]
     fn one_attribute_that_is_given() {
-        check("lake", "depth", &[
-            ("The lake is 3 km long", "The lake is 3000 m long", Relation::Same),
-            ("The lake is 40 m deep", "The lake is 55 m deep", Relation::Changes),
-            ("The lake is 40 m deep", "Correction: the lake is 55 m deep", Relation::Corrects),
-            ("The lake is closed", "The lake is open", Relation::Changes),
-        ]);
-        check("ida", "manager", &[
-            ("Ida reports to Bo", "Bo is Ida's manager", Relation::Same),
-            ("Ida reports to Bo", "Ida reports to Cy", Relation::Changes),
-            ("Ida reports to Bo", "Ida does not report to Bo any more", Relation::Retracts),
-            ("Ida has a boss", "Ida has a boss in Oslo", Relation::Refines),
-        ]);
-        check("ida", "languages", &[
-            ("Ida speaks Danish", "Ida speaks Welsh", Relation::Coexists),
-            ("Ida speaks Danish", "Ida also speaks Welsh", Relation::Coexists),
-        ]);
-        check("board", "who", &[
-            ("The board is Ann, Bo and Cy", "The board is Ann and Cy", Relation::Changes),
-            ("The market is held every Sunday", "The market is held every second Sunday",
-                Relation::Refines),
-        ]);
+        check(
+            "lake",
+            "depth",
+            &[
+                ("The lake is 3 km long", "The lake is 3000 m long", Relation::Same),
+                ("The lake is 40 m deep", "The lake is 55 m deep", Relation::Changes),
+                ("The lake is 40 m deep", "Correction: the lake is 55 m deep", Relation::Corrects),
+                ("The lake is closed", "The lake is open", Relation::Changes),
+            ],
+        );
+        check(
+            "ida",
+            "manager",
+            &[
+                ("Ida reports to Bo", "Bo is Ida's manager", Relation::Same),
+                ("Ida reports to Bo", "Ida reports to Cy", Relation::Changes),
+                ("Ida reports to Bo", "Ida does not report to Bo any more", Relation::Retracts),
+                ("Ida has a boss", "Ida has a boss in Oslo", Relation::Refines),
+            ],
+        );
+        check(
+            "ida",
+            "languages",
+            &[
+                ("Ida speaks Danish", "Ida speaks Welsh", Relation::Coexists),
+                ("Ida speaks Danish", "Ida also speaks Welsh", Relation::Coexists),
+            ],
+        );
+        check(
+            "board",
+            "who",
+            &[
+                ("The board is Ann, Bo and Cy", "The board is Ann and Cy", Relation::Changes),
+                (
+                    "The market is held every Sunday",
+                    "The market is held every second Sunday",
+                    Relation::Refines,
+                ),
+            ],
+        );
     }
 
     #[test]
     fn attributes_are_recognised() {
-        check("lamp", "", &[
-            ("The lamp weighs 2 kg", "The lamp weighs 3 kg", Relation::Changes),
-            ("The lamp weighs 2 kg", "The lamp costs 30 EUR", Relation::Unrelated),
-            ("The inner ring is 3 cm wide", "The outer ring is 9 cm wide", Relation::Unrelated),
-            ("The lamp belongs to Bo", "Lamps are made in Leeds", Relation::Unrelated),
-        ]);
-        check("ida", "", &[
-            ("Ida lives in Rome", "Ida moved to Oslo", Relation::Changes),
-            ("Ida was born in Rome", "Ida lives in Oslo", Relation::Unrelated),
-            ("Ida visited Rome", "Ida visited Oslo", Relation::Coexists),
-        ]);
+        check(
+            "lamp",
+            "",
+            &[
+                ("The lamp weighs 2 kg", "The lamp weighs 3 kg", Relation::Changes),
+                ("The lamp weighs 2 kg", "The lamp costs 30 EUR", Relation::Unrelated),
+                ("The inner ring is 3 cm wide", "The outer ring is 9 cm wide", Relation::Unrelated),
+                ("The lamp belongs to Bo", "Lamps are made in Leeds", Relation::Unrelated),
+            ],
+        );
+        check(
+            "ida",
+            "",
+            &[
+                ("Ida lives in Rome", "Ida moved to Oslo", Relation::Changes),
+                ("Ida was born in Rome", "Ida lives in Oslo", Relation::Unrelated),
+                ("Ida visited Rome", "Ida visited Oslo", Relation::Coexists),
+            ],
+        );
     }
 
     #[test]

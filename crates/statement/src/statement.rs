@@ -130,7 +130,9 @@ impl Statement {
 
     /// Whether it says what was, by an auxiliary verb.
     pub(crate) fn is_past(&self) -> bool {
-        let past = ["was", "were", "had", "did", "war", "waren", "hatte", "était", "avait", "era", "aveva"];
+        let past = [
+            "was", "were", "had", "did", "war", "waren", "hatte", "était", "avait", "era", "aveva",
+        ];
         self.order.iter().any(|word| past.contains(&word.as_str()))
     }
 
@@ -160,8 +162,7 @@ pub(crate) fn is_joining(word: &str) -> bool {
 fn listed(items: &mut [Placed], words: &[Token]) {
     let separates = |placed: &Placed| {
         let word = &placed.item.folded;
-        placed.item.kind == Kind::Stop && is_joining(word)
-            || word == "&"
+        placed.item.kind == Kind::Stop && is_joining(word) || word == "&"
     };
     for at in 1..items.len() {
         let is_content = |placed: &Placed| placed.item.is_content();
@@ -204,7 +205,8 @@ fn marks(words: &[Token]) -> Vec<String> {
 
 /// Whether a text is written in capitals throughout, so that they say nothing.
 fn is_shouted(words: &[Token]) -> bool {
-    let mut letters = words.iter().flat_map(|word| word.written.chars()).filter(|c| c.is_alphabetic());
+    let mut letters =
+        words.iter().flat_map(|word| word.written.chars()).filter(|c| c.is_alphabetic());
     words.len() > 1 && !letters.any(char::is_lowercase)
 }
 
@@ -224,7 +226,8 @@ fn kind_of(words: &[Token], at: usize, capitals_name: bool) -> Kind {
         return Kind::Light;
     }
     let is_name = capitals_name
-        && (word.has_inner_capital() || word.is_capital() && (!word.is_initial || names_initially(words, at)));
+        && (word.has_inner_capital()
+            || word.is_capital() && (!word.is_initial || names_initially(words, at)));
     if is_name || folded.chars().all(is_han) { Kind::Name } else { Kind::Word }
 }
 

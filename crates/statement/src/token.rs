@@ -42,7 +42,8 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
         let bare = part
             .trim_start_matches(is_opening)
             .trim_end_matches(|c: char| is_closing(c) || is_ending(c));
-        let bare = if is_abbreviation(part, bare) { part.trim_end_matches([',', ';']) } else { bare };
+        let bare =
+            if is_abbreviation(part, bare) { part.trim_end_matches([',', ';']) } else { bare };
         let tail = &part[part.find(bare).map_or(0, |at| at + bare.len())..];
         let from = all.len();
         for word in pieces(bare) {
@@ -69,7 +70,10 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 /// `a.m.`, `U.S.`: dots that are part of a word.
 fn is_abbreviation(part: &str, bare: &str) -> bool {
     let letters = bare.split('.').all(|letter| letter.chars().count() == 1);
-    bare.contains('.') && letters && !bare.contains(|c: char| c.is_ascii_digit()) && part.contains('.')
+    bare.contains('.')
+        && letters
+        && !bare.contains(|c: char| c.is_ascii_digit())
+        && part.contains('.')
 }
 
 fn is_dash(part: &str) -> bool {
@@ -87,7 +91,20 @@ fn is_closing(c: char) -> bool {
 fn is_ending(c: char) -> bool {
     matches!(
         c,
-        '.' | ',' | ';' | ':' | '!' | '?' | '…' | '。' | '、' | '，' | '！' | '？' | '–' | '—' | '；'
+        '.' | ','
+            | ';'
+            | ':'
+            | '!'
+            | '?'
+            | '…'
+            | '。'
+            | '、'
+            | '，'
+            | '！'
+            | '？'
+            | '–'
+            | '—'
+            | '；'
     )
 }
 
@@ -136,7 +153,24 @@ fn elided(word: &str, all: &mut Vec<String>) {
 fn is_sign(c: char) -> bool {
     let is_punctuation = matches!(
         c,
-        '-' | '–' | '—' | '…' | '.' | ',' | '"' | '\'' | '*' | '•' | '/' | '|' | '_' | '#' | '~' | '!' | '?' | ':' | ';'
+        '-' | '–'
+            | '—'
+            | '…'
+            | '.'
+            | ','
+            | '"'
+            | '\''
+            | '*'
+            | '•'
+            | '/'
+            | '|'
+            | '_'
+            | '#'
+            | '~'
+            | '!'
+            | '?'
+            | ':'
+            | ';'
     );
     !c.is_whitespace() && !c.is_alphanumeric() && !is_punctuation
 }
@@ -191,10 +225,14 @@ mod tests {
     #[test]
     fn words_are_cut_as_scripts_write_them() {
         assert_eq!(words("Mia’s lamp isn't on."), ["mia", "lamp", "is", "n't", "on"]);
-        assert_eq!(words("L'hôtel n'est plus ouvert"), ["l'", "hôtel", "n'", "est", "plus", "ouvert"]);
-        assert_eq!(words("a three-legged stool, rack-7 (spare)"), [
-            "a", "three", "legged", "stool", "rack-7", "spare"
-        ]);
+        assert_eq!(
+            words("L'hôtel n'est plus ouvert"),
+            ["l'", "hôtel", "n'", "est", "plus", "ouvert"]
+        );
+        assert_eq!(
+            words("a three-legged stool, rack-7 (spare)"),
+            ["a", "three", "legged", "stool", "rack-7", "spare"]
+        );
         assert_eq!(words("工場は神戸にあります"), ["工場", "は", "神戸", "にあります"]);
         assert_eq!(words("at 6 p.m. or 12%"), ["at", "6", "p.m.", "or", "12%"]);
     }

@@ -1,8 +1,8 @@
 //! What a statement says of when it holds: from which day on, until which day, or only if something
 //! else is so.
 
-use jiff::civil::{Date, Weekday};
 use jiff::ToSpan;
+use jiff::civil::{Date, Weekday};
 
 use super::cue::{Cue, Cues};
 use super::statement::date_at;
@@ -43,6 +43,12 @@ const ENDING: [&[&str]; 10] = [
     &["hasta"],
     &["hasta", "el"],
     &["tot"],
+];
+
+/// Verbs of which a day is the value, rather than the time at which something holds.
+const DATED: [&str; 16] = [
+    "start", "starts", "begin", "begins", "run", "runs", "last", "lasts", "valid", "end", "ends",
+    "extended", "beginnt", "startet", "läuft", "gilt",
 ];
 
 /// A day as a text names it.
@@ -154,6 +160,10 @@ pub(crate) fn when(words: &[Token], cues: &Cues) -> (When, Vec<bool>) {
         ..When::default()
     };
     for at in 0..words.len() {
+        let before = at.checked_sub(1).map_or("", |at| words[at].folded.as_str());
+        if DATED.contains(&before) && !cues.has(Cue::Future) {
+            continue;
+        }
         if let Some((length, moment, count)) = after(&BEGINNING, words, at) {
             found.from.get_or_insert(moment);
             mark(&mut dated, at, length + count);
@@ -223,7 +233,9 @@ fn after(phrases: &[&[&str]], words: &[Token], at: usize) -> Option<(usize, Mome
 
 /// A day that is named here, and its words; never a year alone.
 fn moment_at(words: &[Token], at: usize) -> Option<(Moment, usize)> {
-    let skipped = words.get(at).is_some_and(|word| ["the", "on", "dem", "le", "el"].contains(&word.folded.as_str()));
+    let skipped = words
+        .get(at)
+        .is_some_and(|word| ["the", "on", "dem", "le", "el"].contains(&word.folded.as_str()));
     let at = at + usize::from(skipped);
     let rest = words.get(at..).filter(|rest| !rest.is_empty())?;
     if let Some((moment, count)) = relative(words, at) {
@@ -265,5 +277,43 @@ fn relative(words: &[Token], at: usize) -> Option<(Moment, usize)> {
             Some((Moment::Today, 1))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cue::cues;
+    use crate::token::tokens;
+
+    fn of(text: &str) -> When {
+        let words = tokens(text);
+        let (cues, _) = cues(text, &words);
+        when(&words, &cues).0
+    }
+
+    #[test]
+    fn what_begins_and_ends_is_read_from_the_words() {
+        let today = Date::constant(2030, 5, 15);
+        let days = |text: &str| {
+            let when = of(text);
+            let from = when.from.and_then(|from| from.first_day(today));
+            let until = when.until.and_then(|until| until.day_after(today));
+            (from.map(|day| day.to_string()), until.map(|day| day.to_string()))
+        };
+        let is = |from: &str, until: &str| {
+            let day = |day: &str| (!day.is_empty()).then(|| day.to_string());
+            (day(from), day(until))
+        };
+        assert_eq!(days("From 1 June 2030 the fee is 4 EUR"), is("2030-06-01", ""));
+        assert_eq!(days("As of next month Ida leads the team"), is("2030-06-01", ""));
+        assert_eq!(
+            days("The gate will be shut between 3 June and 5 June"),
+            is("2030-06-03", "2030-06-06")
+        );
+        assert_eq!(days("The gate is shut today"), is("", "2030-05-16"));
+        assert_eq!(days("The fee rises to 5 EUR on 2 July"), is("2030-07-02", ""));
+        assert_eq!(days("The course starts from 1 June"), is("", ""));
+        assert!(of("If it rains the gate is shut").is_conditional);
     }
 }

@@ -23,9 +23,10 @@ pub(super) fn write(fact: &Fact, more: &mut Map<String, Value>) {
         }
         value
     });
-    let decision = fact.decision.as_ref().map(|decision| {
-        json!({"what": decision.what, "by": decision.by, "at": decision.at})
-    });
+    let decision = fact
+        .decision
+        .as_ref()
+        .map(|decision| json!({"what": decision.what, "by": decision.by, "at": decision.at}));
     let fields = [
         ("evidence", (!evidence.is_empty()).then_some(Value::Array(evidence))),
         ("interruptions", (!spans.is_empty()).then_some(Value::Array(spans))),

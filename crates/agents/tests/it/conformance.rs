@@ -4,8 +4,8 @@ use kapsa_agents::{
     Episode, EpisodeQuery, Evidence, Fact, FactDecision, FactQuery, Insight, InsightQuery,
     InsightStatus, Pending, Verdict,
 };
-use kapsa_memory::{Error, Span};
 use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::{Error, Span};
 use serde_json::json;
 
 use super::{DAY, World, episode, episode_ids, fact, fact_ids, insight, insight_ids, strings};

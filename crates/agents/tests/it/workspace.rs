@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_agents::{
-    Answer, AttributeDeclared, Fact, FactQuery, InMemoryFactStore, Preset, Resolution, StoreLocation, Verdict, VocabularyStore,
-    WorkspaceMemory,
+    Answer, AttributeDeclared, Fact, FactQuery, InMemoryFactStore, Preset, Resolution,
+    StoreLocation, Verdict, VocabularyStore, WorkspaceMemory,
 };
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::{Error, WriteOptions};
@@ -558,11 +558,8 @@ fn after_its_end_the_earlier_value_holds_again() {
     each(|ws| {
         tell(ws, lamp("f1", "The lamp is green"));
         let (from, until) = (clock() + DAY * 10, clock() + DAY * 20);
-        let brief = Fact {
-            valid_from: Some(from),
-            valid_to: Some(until),
-            ..lamp("f2", "The lamp is red")
-        };
+        let brief =
+            Fact { valid_from: Some(from), valid_to: Some(until), ..lamp("f2", "The lamp is red") };
         assert_eq!(tell(ws, brief).0, Verdict::Supersedes);
         let at = |moment| {
             let query = FactQuery { valid_at: Some(moment), ..FactQuery::default() };
@@ -609,7 +606,10 @@ fn attributes_with_many_values_are_declared_or_learned() {
         ..lamp(id, content)
     };
     tell(&ws, of("f1", "shade", "The lamp has a paper shade"));
-    assert_eq!(tell(&ws, of("f2", "shade", "The lamp also has a glass shade")).0, Verdict::Coexists);
+    assert_eq!(
+        tell(&ws, of("f2", "shade", "The lamp also has a glass shade")).0,
+        Verdict::Coexists
+    );
     assert_eq!(tell(&ws, of("f3", "shade", "The lamp has a linen shade")).0, Verdict::Coexists);
     let many = AttributeDeclared { name: "plug".into(), domain: String::new(), many: true };
     VocabularyStore::new(location).declare(&many).expect("declared");

@@ -1,7 +1,9 @@
 //! Arguments of the verbs about facts, episodes and insights.
 
 use clap::{Args, Subcommand, ValueEnum};
-use kapsa_agents::{Answer, EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN};
+use kapsa_agents::{
+    Answer, EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN,
+};
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 

@@ -32,13 +32,12 @@ mod versions;
 
 pub(crate) use agent::{
     Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactAttribute,
-    FactFilters,
-    FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb, OneInsight, Owner,
-    Publish,
+    FactFilters, FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb,
+    OneInsight, Owner, Publish,
 };
-pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
+pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
 pub(crate) use knowledge::{

@@ -1,9 +1,8 @@
 //! `fact`: facts are added, looked up and resolved.
 
 use kapsa_agents::{
-    Answer, AttributeDeclared, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, VocabularyStore,
-    WorkspaceMemory,
-    fresh_id,
+    Answer, AttributeDeclared, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution,
+    Verdict, VocabularyStore, WorkspaceMemory, fresh_id,
 };
 use kapsa_memory::access::Classification;
 

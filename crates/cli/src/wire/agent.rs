@@ -1,8 +1,8 @@
 //! The JSON of `fact`, `episode`, `insight` and `context`.
 
 use kapsa_agents::{
-    AttributeDeclared, Comparison, Context, ContextLine, EntityNames, Episode, Evidence, Fact, FactDecision, Insight, Pending,
-    Reflection, Section, Verdict,
+    AttributeDeclared, Comparison, Context, ContextLine, EntityNames, Episode, Evidence, Fact,
+    FactDecision, Insight, Pending, Reflection, Section, Verdict,
 };
 use kapsa_memory::Span;
 use schemars::JsonSchema;
@@ -326,11 +326,7 @@ pub(crate) struct AttributeOut<'a> {
 
 impl<'a> From<&'a AttributeDeclared> for AttributeOut<'a> {
     fn from(attribute: &'a AttributeDeclared) -> AttributeOut<'a> {
-        AttributeOut {
-            attribute: &attribute.name,
-            domain: &attribute.domain,
-            many: attribute.many,
-        }
+        AttributeOut { attribute: &attribute.name, domain: &attribute.domain, many: attribute.many }
     }
 }
 

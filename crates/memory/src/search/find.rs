@@ -166,7 +166,16 @@ fn present(
     let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
     if request.snippet_chars == 0 {
         let (snippet, marks) = (String::new(), Vec::new());
-        return Hit { snippet, marks, record, score, why: Why::default(), passage, group_hits: 0, newer: None };
+        return Hit {
+            snippet,
+            marks,
+            record,
+            score,
+            why: Why::default(),
+            passage,
+            group_hits: 0,
+            newer: None,
+        };
     }
     let none = Query::default();
     let query = query.unwrap_or(&none);

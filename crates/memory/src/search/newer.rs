@@ -53,13 +53,16 @@ pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
             if !brings_up_to_date(fused, new, old) {
                 continue;
             }
-            let (old_seq, new_seq) = (fused[old.place].record.sequence, fused[new.place].record.sequence);
+            let (old_seq, new_seq) =
+                (fused[old.place].record.sequence, fused[new.place].record.sequence);
             older.insert(old_seq, new_seq);
             target = target.filter(|target| *target < old.place).or(Some(old.place));
         }
-        moves.extend(target.filter(|target| *target < new.place).map(|target| {
-            (fused[new.place].record.sequence, fused[target].record.sequence)
-        }));
+        moves.extend(
+            target
+                .filter(|target| *target < new.place)
+                .map(|target| (fused[new.place].record.sequence, fused[target].record.sequence)),
+        );
     }
     for (moved, before) in moves {
         let place = |fused: &[Fused], sequence| {

@@ -54,7 +54,8 @@ pub(super) fn items(words: &[Token], taken: &[bool], dated: &[bool]) -> Vec<Plac
 
 /// Whether a plain number stands right after a name, whose part it then is: `ISO 9001`.
 fn follows_name(all: &[Placed], kind: &Kind) -> bool {
-    let is_plain = matches!(kind, Kind::Value(Value::Amount { dimension, .. }) if dimension.is_empty());
+    let is_plain =
+        matches!(kind, Kind::Value(Value::Amount { dimension, .. }) if dimension.is_empty());
     is_plain && all.last().is_some_and(|last| last.item.kind == Kind::Name)
 }
 
@@ -75,7 +76,9 @@ fn drop_implied(all: &mut [Placed]) {
     let dated = has(|value| matches!(value, Value::Date { .. }));
     let weekly = has(|value| matches!(value, Value::Weekday(_)));
     for placed in all {
-        let Kind::Value(Value::Amount { dimension, amount, .. }) = &placed.item.kind else { continue };
+        let Kind::Value(Value::Amount { dimension, amount, .. }) = &placed.item.kind else {
+            continue;
+        };
         let is_implied = dated && *amount == YEAR_SECONDS || weekly && *amount == WEEK_SECONDS;
         if dimension == "time" && is_implied {
             placed.item.kind = Kind::Light;
@@ -114,7 +117,8 @@ pub(crate) fn value(words: &[Token], before: &str) -> Option<Read> {
 }
 
 fn code(folded: &str) -> Read {
-    let is_version = folded.starts_with('v') && folded[1..].starts_with(|c: char| c.is_ascii_digit());
+    let is_version =
+        folded.starts_with('v') && folded[1..].starts_with(|c: char| c.is_ascii_digit());
     let bare = if is_version { &folded[1..] } else { folded };
     Read { value: Value::Code(bare.trim_end_matches('/').to_string()), words: 1 }
 }
@@ -219,7 +223,8 @@ pub(crate) fn date(words: &[Token], before: &str) -> Option<Read> {
         let year = year_at(1);
         return with(year, Some(month), None, count(1, year));
     }
-    let says_year = ["in", "since", "of", "year", "from", "until", "by", "seit", "bis", "en", "depuis"];
+    let says_year =
+        ["in", "since", "of", "year", "from", "until", "by", "seit", "bis", "en", "depuis"];
     let year = year_at(0).filter(|_| says_year.contains(&before))?;
     with(Some(year), None, None, 1)
 }
@@ -232,7 +237,8 @@ fn numeric_date(word: &str) -> Option<(i16, i8, i8)> {
     if year.len() != 4 || word.matches(['-', '.', '/']).count() != 2 {
         return None;
     }
-    let (year, month, day) = (year.parse().ok()?, month.parse().ok()?, day.get(..2).unwrap_or(day).parse().ok()?);
+    let (year, month, day) =
+        (year.parse().ok()?, month.parse().ok()?, day.get(..2).unwrap_or(day).parse().ok()?);
     let is_day = |month: i8, day: i8| (1..=12).contains(&month) && (1..=31).contains(&day);
     if is_day(month, day) {
         Some((year, month, day))
@@ -250,8 +256,14 @@ fn year(word: &str) -> Option<i16> {
 fn month(word: &Token, is_dated: bool) -> Option<i8> {
     let folded = word.folded.trim_end_matches('.');
     let Some(CalendarWord::Month(month)) = calendar(folded) else { return None };
-    let is_sure = is_dated || word.is_capital() && !word.is_initial && folded.len() > 3
-        || !["may", "march", "mar", "set", "mai", "dec", "sep", "jan", "jun", "jul", "oct", "nov", "apr", "feb", "aug"].contains(&folded) && folded.len() > 3;
+    let is_sure = is_dated
+        || word.is_capital() && !word.is_initial && folded.len() > 3
+        || ![
+            "may", "march", "mar", "set", "mai", "dec", "sep", "jan", "jun", "jul", "oct", "nov",
+            "apr", "feb", "aug",
+        ]
+        .contains(&folded)
+            && folded.len() > 3;
     let is_month = is_sure || word.is_capital() && !word.is_initial;
     is_month.then_some(month)
 }
@@ -281,7 +293,8 @@ fn interval(words: &[Token]) -> Option<Read> {
         let Value::Amount { amount, .. } = rest.value else { return None };
         return read(Value::of("time", amount / times), 2);
     }
-    let at = if skip == 1 && ["a", "an", "per", "every", "each"].contains(&word(1)) { 2 } else { 1 };
+    let at =
+        if skip == 1 && ["a", "an", "per", "every", "each"].contains(&word(1)) { 2 } else { 1 };
     let unit = unit(&words.get(at)?.written).filter(|unit| unit.dimension == "time")?;
     read(Value::of("time", unit.factor / times), at + 1)
 }
@@ -373,7 +386,8 @@ fn currency_sign(word: &str) -> Option<(&'static str, &str)> {
 /// The amount times `million` and the like, and how many words that takes.
 fn magnitude(amount: f64, words: &[Token]) -> (f64, usize) {
     let Some(word) = words.first() else { return (amount, 0) };
-    let times = number(&word.folded).filter(|times| *times >= 100.0 && !word.folded.contains("ième"));
+    let times =
+        number(&word.folded).filter(|times| *times >= 100.0 && !word.folded.contains("ième"));
     times.map_or((amount, 0), |times| (amount * times, 1))
 }
 
@@ -382,9 +396,17 @@ fn in_words(words: &[Token], before: &str) -> Option<(Digits<'static>, usize)> {
     let first = words[0].folded.as_str();
     let is_single = first == "single" && ["a", "one"].contains(&before);
     let is_second = first == "second" && before == "the";
-    let value = if is_second { 2.0 } else if is_single { 1.0 } else { number(first)? };
+    let value = if is_second {
+        2.0
+    } else if is_single {
+        1.0
+    } else {
+        number(first)?
+    };
     let next = words.get(1).map_or("", |word| word.folded.as_str());
-    let is_pronoun = first == "one" && (["no", "the", "this", "that", "which", "any", "new", "every"].contains(&before) || next == "of");
+    let is_pronoun = first == "one"
+        && (["no", "the", "this", "that", "which", "any", "new", "every"].contains(&before)
+            || next == "of");
     if is_pronoun {
         return None;
     }
@@ -442,7 +464,9 @@ impl<'a> Digits<'a> {
                 && groups.all(|group| group.split('.').next().is_some_and(|group| group.len() == 3))
         };
         let dots = bare.matches('.').count();
-        let plain = if bare.contains(',') && (thousands(',') || dots == 1 && bare.find(',') < bare.find('.')) {
+        let plain = if bare.contains(',')
+            && (thousands(',') || dots == 1 && bare.find(',') < bare.find('.'))
+        {
             bare.replace(',', "")
         } else if dots > 1 || dots == 1 && !bare.contains(',') && is_money && thousands('.') {
             bare.replace('.', "")
