@@ -81,6 +81,10 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("compacted", counted(stats.generation.saturating_sub(1), "time")),
         ("chain", stats.chain.clone()),
     ];
+    if let Some(text) = stats.text_bytes.filter(|&bytes| bytes > 0) {
+        let times = stats.size_bytes as f64 / text as f64;
+        lines.push(("text", format!("{}; the file is {times:.1} times as large", size(text))));
+    }
     if stats.torn_bytes > 0 {
         lines.push((
             "torn",

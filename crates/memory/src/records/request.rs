@@ -266,6 +266,9 @@ pub struct Stats {
     pub checkpoint_count: Option<u64>,
     /// Events on any branch, as far as the view goes.
     pub event_count: Option<u64>,
+    /// Bytes of titles and texts of all revisions that were not erased; every record is read for
+    /// it.
+    pub text_bytes: Option<u64>,
 }
 
 /// Result of checking every byte of a capsule.
