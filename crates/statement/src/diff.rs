@@ -170,8 +170,11 @@ fn aligned<'a>(statement: &'a Statement, topic: &HashSet<String>) -> Vec<&'a Ite
     let is_topic = |item: &Item| topic.contains(&item.key) || topic.contains(&item.folded);
     let is_joint = |item: &Item| item.kind == Kind::Stop && is_joining(&item.folded);
     let kept = |item: &&Item| item.kind != Kind::Cue && !is_topic(item) && !is_joint(item);
-    statement.items.iter().filter(kept).collect()
+    statement.items.iter().filter(kept).take(ALIGNED_MAX).collect()
 }
+
+/// Items of a statement that are laid side by side with those of another.
+const ALIGNED_MAX: usize = 64;
 
 /// The form of an address: of the web, of mail, of a host, of a file.
 fn form(item: &Item) -> Option<u8> {

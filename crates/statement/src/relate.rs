@@ -114,7 +114,7 @@ pub fn relate(old: &Statement, new: &Statement, about: &About<'_>) -> Judgement 
     features.extend(new.cues().names().map(|name| format!("cue {name}")));
     features.extend(pair.diff.is_swapped.then(|| "swapped".to_string()));
     features.extend((pair.many() == Some(true)).then(|| "many values".to_string()));
-    let is_same_text = old.order == new.order && old.marks == new.marks;
+    let is_same_text = (&old.order, &old.marks, &old.rest) == (&new.order, &new.marks, &new.rest);
     let likeness = if is_same_text { 1.0 } else { pair.diff.likeness };
     let is_held = pair.has(Cue::Future) || pair.has(Cue::Condition);
     Judgement { relation, sure, likeness, reason, features, is_held }
@@ -151,6 +151,9 @@ impl Shared {
 impl Pair<'_> {
     fn ruling(&self) -> Ruling {
         let (old, new) = (self.old, self.new);
+        if old.rest != new.rest {
+            return (Relation::Unrelated, true, "it is too long to be one statement");
+        }
         if !old.is_empty() && old.order == new.order && old.marks == new.marks {
             return (Relation::Same, true, "it has the same words");
         }

@@ -10,7 +10,7 @@ use super::when::{When, when};
 mod reading;
 
 /// Longest text that is read, in bytes: a statement is a sentence, not a document.
-pub(crate) const READ_BYTES_MAX: usize = 2048;
+pub(crate) const READ_BYTES_MAX: usize = 1024;
 
 /// What a word is.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,8 @@ pub struct Statement {
     pub(crate) when: When,
     /// Signs and inner capitals that tell texts of the same words apart.
     pub(crate) marks: Vec<String>,
+    /// What of a long text was not read.
+    pub(crate) rest: String,
 }
 
 impl Statement {
@@ -78,7 +80,7 @@ impl Statement {
     #[must_use]
     pub fn of(text: &str) -> Statement {
         let end = text.floor_char_boundary(READ_BYTES_MAX);
-        let text = &text[..end];
+        let (text, rest) = text.split_at(end);
         let words = tokens(text);
         let (cues, taken) = cues(text, &words);
         let (when, dated) = when(&words, &cues);
@@ -87,6 +89,7 @@ impl Statement {
         Statement {
             attributes: attributes(&words),
             marks: marks(&words),
+            rest: rest.trim().to_string(),
             order: words.into_iter().map(|word| word.folded).collect(),
             items: items.into_iter().map(|placed| placed.item).collect(),
             cues,

@@ -563,7 +563,8 @@ fn after_its_end_the_earlier_value_holds_again() {
         assert_eq!(tell(ws, brief).0, Verdict::Supersedes);
         let at = |moment| {
             let query = FactQuery { valid_at: Some(moment), ..FactQuery::default() };
-            fact_ids(&ws.store().query(&query).expect("asked"))
+            let found = ws.store().query(&query).expect("asked");
+            found.into_iter().map(|fact| fact.id).collect::<Vec<_>>()
         };
         assert_eq!(at(from - 1), ["f1"]);
         assert_eq!(at(from), ["f2"]);
