@@ -268,6 +268,7 @@ pub(crate) fn hit(
         rest.push(format!("{:.2}", hit.score));
     }
     rest.extend(superseded(record).map(|by| format!("superseded by {by}")));
+    rest.extend(hit.newer.map(|newer| format!("older than #{newer}")));
     let name = [
         Piece::plain(format!("{rank:>2}. ")),
         Piece::strong(record.uri.short()),
@@ -442,6 +443,7 @@ mod tests {
             why: Why::default(),
             passage: None,
             group_hits: 0,
+            newer: None,
         }
     }
 

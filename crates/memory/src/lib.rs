@@ -60,6 +60,7 @@ pub use records::request::{
     Put, SalvageReport, SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
+pub use records::validity::{Holds, Span, Validity};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;

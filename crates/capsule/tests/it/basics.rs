@@ -196,8 +196,10 @@ fn a_second_writer_is_told_who_holds_the_lock() {
     options.holder.pid = 4711;
     options.holder.host = "here".to_string();
     let first = Writer::open(&f.path, &options).expect("opens");
-    match Writer::open(&f.path, &WriterOptions::default()) {
-        Err(Error::LockedByWriter { holder: Some(holder), .. }) => {
+    let refused = Writer::open(&f.path, &WriterOptions::default()).expect_err("it is held");
+    assert!(refused.to_string().contains("pid 4711 of"), "{refused}");
+    match refused {
+        Error::LockedByWriter { holder: Some(holder), .. } => {
             assert_eq!((holder.pid, holder.host.as_str()), (4711, "here"))
         }
         other => panic!("{other:?}"),

@@ -178,7 +178,7 @@ fn ranges(derived: &[SegmentMeta]) -> Ranges {
 }
 
 /// What callers were told, and what may be on disk besides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Ledger {
     created: bool,
     /// Acknowledged, by sequence.

@@ -16,6 +16,7 @@ mod replicate;
 mod seeded;
 mod undo;
 mod unlocked;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 

@@ -184,7 +184,7 @@ impl<'a> VerifyOut<'a> {
 
 impl<'a> From<&'a Problem> for ProblemOut<'a> {
     fn from(problem: &'a Problem) -> ProblemOut<'a> {
-        ProblemOut { frame: problem.frame, offset: problem.offset, message: &problem.message }
+        ProblemOut { frame: problem.frame, offset: problem.offset, message: &problem.what }
     }
 }
 

@@ -6,6 +6,8 @@ use std::ops::Range;
 use crate::records::record::{Micros, Record};
 use crate::records::uri::Uri;
 
+/// What a check of every byte found, as the capsule reports it.
+pub use kapsa_capsule::{Problem, Report as VerifyReport};
 pub use kapsa_index::QUERY_BYTES_MAX;
 
 /// Hits that [`crate::Reader::find`] returns unless told otherwise.
@@ -143,6 +145,8 @@ pub struct Hit {
     pub passage: Option<Range<usize>>,
     /// How many hits of its group were found, itself included; 0 without grouping.
     pub group_hits: usize,
+    /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
+    pub newer: Option<u64>,
 }
 
 /// Why a record was found.
@@ -267,34 +271,6 @@ pub struct Stats {
     /// Bytes of titles and texts of all revisions that were not erased; every record is read for
     /// it.
     pub text_bytes: Option<u64>,
-}
-
-/// Result of checking every byte of a capsule.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VerifyReport {
-    /// Frames read.
-    pub frames: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Records whose hash was recomputed.
-    pub records: u64,
-    /// Commits whose chain was recomputed.
-    pub commits: u64,
-    /// Bytes after the newest commit, left by an interrupted write; harmless.
-    pub torn_bytes: u64,
-    /// What is wrong; empty when all is well.
-    pub problems: Vec<Problem>,
-}
-
-/// One damaged place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Byte offset of the damaged structure.
-    pub offset: u64,
-    /// Number of the frame from the file's start, when known.
-    pub frame: Option<u64>,
-    /// What is wrong.
-    pub message: String,
 }
 
 /// What salvage brought into a new capsule.

@@ -7,6 +7,7 @@ use kapsa_index::{Candidate, Query};
 use kapsa_model::{Embedder, Purpose};
 
 use super::lookup::{coverage, shown};
+use super::newer;
 use crate::error::{Error, Result};
 use crate::records::record::Record;
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, SearchMode, Why};
@@ -62,13 +63,15 @@ fn best(
     if request.diverse {
         fused = diverse(fused);
     }
+    let older = newer::first(&mut fused);
     let mut groups = Groups::new(request.group);
     groups.gather(&mut fused);
     let hits = fused.into_iter().take(k).map(|fused| {
         let group_hits = groups.count(&fused.record);
+        let newer = older.get(&fused.record.sequence).copied();
         let record = shown(view, fused.record)?;
         let hit = present(record, fused.score, Some(query), fused.passage, request);
-        Ok(Hit { why: fused.why, group_hits, ..hit })
+        Ok(Hit { why: fused.why, group_hits, newer, ..hit })
     });
     let mut hits: Vec<Hit> = hits.collect::<Result<_>>()?;
     if view.is_guarded() {
@@ -163,7 +166,16 @@ fn present(
     let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
     if request.snippet_chars == 0 {
         let (snippet, marks) = (String::new(), Vec::new());
-        return Hit { snippet, marks, record, score, why: Why::default(), passage, group_hits: 0 };
+        return Hit {
+            snippet,
+            marks,
+            record,
+            score,
+            why: Why::default(),
+            passage,
+            group_hits: 0,
+            newer: None,
+        };
     }
     let none = Query::default();
     let query = query.unwrap_or(&none);
@@ -184,6 +196,7 @@ fn present(
         why: Why::default(),
         passage,
         group_hits: 0,
+        newer: None,
     }
 }
 

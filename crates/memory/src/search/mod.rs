@@ -5,6 +5,7 @@ pub mod fusion;
 mod groups;
 pub(crate) mod listing;
 pub(crate) mod lookup;
+mod newer;
 pub(crate) mod principal;
 pub mod query;
 pub(crate) mod reader;
