@@ -31,7 +31,7 @@ const SHOWN_BYTES: usize = 600;
 
 /// How many calls ended how.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct Endings {
     pub(super) calls: u64,
     pub(super) answered: u64,
     /// The caller's mistake.
@@ -41,30 +41,30 @@ pub(super) struct Counts {
 }
 
 /// A run of many calls.
-pub(super) struct Campaign<'a> {
+pub(super) struct OddRun<'a> {
     program: &'a Path,
     folder: PathBuf,
     random: Random,
     verbs: &'a [Verb],
-    counts: Counts,
+    counts: Endings,
     broken: Vec<String>,
 }
 
-impl<'a> Campaign<'a> {
+impl<'a> OddRun<'a> {
     /// A campaign in `folder`, whose calls cannot lead out of it.
     pub(super) fn new(
         program: &'a Path,
         folder: &Path,
         seed: u64,
         verbs: &'a [Verb],
-    ) -> Result<Campaign<'a>, String> {
+    ) -> Result<OddRun<'a>, String> {
         let folder = folder.join("a/b/c");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let (random, counts, broken) = (Random::new(seed, "odd"), Counts::default(), Vec::new());
-        Ok(Campaign { program, folder, random, verbs, counts, broken })
+        let (random, counts, broken) = (Random::new(seed, "odd"), Endings::default(), Vec::new());
+        Ok(OddRun { program, folder, random, verbs, counts, broken })
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Endings {
         self.counts
     }
 

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::harness::args::{Opt, Parsed, parse};
 use crate::harness::session::Session;
-use campaign::Campaign;
+use campaign::OddRun;
 
 const USAGE: &str = "usage: cargo xtask odd [OPTION...]
 
@@ -40,7 +40,7 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
     let longest = Duration::from_secs(chosen.number("--seconds", 1..=1_000_000)?);
     let session = Session::begin("odd", repository, &chosen)?;
     let verbs = tree::verbs(&session.program)?;
-    let mut campaign = Campaign::new(&session.program, session.folder(), session.seed, &verbs)?;
+    let mut campaign = OddRun::new(&session.program, session.folder(), session.seed, &verbs)?;
     campaign.run(calls, longest)?;
     let (counts, broken) = (campaign.counts(), campaign.broken().to_vec());
     let people = format!(
@@ -53,8 +53,12 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
         broken.len()
     );
     let report = json!({
-        "verbs": verbs.len(), "calls": counts.calls, "answered": counts.answered, "refused": counts.refused,
-        "failed": counts.failed, "broken": broken,
+        "verbs": verbs.len(),
+        "calls": counts.calls,
+        "answered": counts.answered,
+        "refused": counts.refused,
+        "failed": counts.failed,
+        "broken": broken,
     });
     Ok(session.end(broken.is_empty(), &people, report))
 }
