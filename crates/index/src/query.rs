@@ -10,10 +10,17 @@
 //! | `title:word` | only documents with this word in the title |
 //! | `-kind:fact` | only documents without it |
 //!
+//! | `word*` | words that begin so count for ranking too |
+//!
 //! Of several `kind`, `agent`, `run`, `domain` or `uri` clauses one must hold, since a document
 //! has one of each; of other fields all must. A required or excluded word with several parts
 //! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
 //! with its sign. Anything else is words: there is no such thing as a syntax error.
+//!
+//! What may as well be plain text is plain text: a sign before a digit or before fewer than three
+//! ASCII letters (`-40`, `rm -rf`, `chmod +x`), a quote inside of a word (`{"kind"`), and every
+//! sign of a text of several lines, which is a log or a diff. Of what is left the caller may still
+//! say that it is none: see [`Query::parse_with`].
 //!
 //! Words that only count for ranking are also looked for in other spellings: `e-mail` as `email`,
 //! `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
@@ -23,6 +30,7 @@
 //! of [`Query::phrases_match`].
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::analyser::{Role, is_hash, is_unspaced, with_analyser};
 use crate::error::{Error, Result};
@@ -43,6 +51,10 @@ const SINGLE_FIELDS: [&str; 5] = ["kind", "agent", "run", "domain", "uri"];
 /// Fields of which a document may have several.
 const MULTIPLE_FIELDS: [&str; 3] = ["label", "tag", "entity"];
 const TITLE: &str = "title";
+/// Fewest ASCII letters of a word that a sign can stand before: fewer are the flags of a command.
+const SIGNED_LETTERS_MIN: usize = 3;
+/// Fewest characters before the `*` of a beginning of words.
+const PREFIX_CHARS_MIN: usize = 2;
 
 /// Words too common to rank by, as they are indexed.
 pub(crate) const STOP_WORDS: [&str; 83] = [
@@ -70,6 +82,46 @@ pub struct Query {
     phrases_not: Vec<Phrase>,
     /// From the field clauses.
     pub(crate) filter: Filter,
+    asked: Vec<AskedWord>,
+    prefixes: Vec<String>,
+    operators: Vec<Range<usize>>,
+    literals: Vec<Range<usize>>,
+}
+
+/// A word that a query asks for, common words aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedWord {
+    /// As it is written, in lower case.
+    pub raw: String,
+    /// As it is indexed.
+    pub term: String,
+}
+
+/// A piece of a query that may be an operator or plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator<'a> {
+    /// All of it, as it is written.
+    pub written: &'a str,
+    /// The sign before it.
+    pub sign: Sign,
+    /// The field before its colon, one that a query may name.
+    pub field: Option<&'a str>,
+    /// The word, the phrase or the value.
+    pub text: &'a str,
+}
+
+impl Operator<'_> {
+    /// The exact terms that a document must have for it to be a field clause that says something.
+    pub fn terms(&self) -> Vec<String> {
+        match self.field {
+            None => Vec::new(),
+            Some(TITLE) => {
+                let parts = words_of(self.text).parts.into_iter();
+                parts.map(|(_, word)| format!("{TITLE}:{word}")).collect()
+            }
+            Some(field) => vec![format!("{field}:{}", self.text)],
+        }
+    }
 }
 
 impl Query {
@@ -78,15 +130,76 @@ impl Query {
     /// # Errors
     /// [`Error::QueryTooLong`].
     pub fn parse(text: &str) -> Result<Query> {
+        Query::parse_with(text, &mut |_| true)
+    }
+
+    /// Reads a query, asking of everything that has the form of an operator whether it is one; what
+    /// is not, is plain text.
+    ///
+    /// # Errors
+    /// [`Error::QueryTooLong`].
+    pub fn parse_with(
+        text: &str,
+        is_operator: &mut dyn FnMut(&Operator<'_>) -> bool,
+    ) -> Result<Query> {
         if text.len() > QUERY_BYTES_MAX {
             return Err(Error::QueryTooLong { bytes: text.len(), max: QUERY_BYTES_MAX });
         }
         let mut builder = Builder { unspaced: text.contains(is_unspaced), ..Builder::default() };
         for item in items(text) {
             steps::note(item.text.len());
-            builder.add(&item);
+            let written = &text[item.range.clone()];
+            let Some(operator) = item.operator(written) else {
+                builder.add_words(item.text);
+                continue;
+            };
+            if is_operator(&operator) {
+                builder.add(&item);
+                builder.query.operators.push(item.range);
+            } else {
+                builder.add_words(written);
+                builder.query.literals.push(item.range);
+            }
         }
         Ok(builder.finish())
+    }
+
+    /// A query that requires these words, as they are indexed.
+    #[must_use]
+    pub fn requiring(words: Vec<String>) -> Query {
+        Query { must: words, ..Query::default() }
+    }
+
+    /// The words that it asks for, common words aside unless there are no others.
+    pub fn asked(&self) -> &[AskedWord] {
+        &self.asked
+    }
+
+    /// The beginnings of words that it asks for, in lower case.
+    pub fn prefixes(&self) -> &[String] {
+        &self.prefixes
+    }
+
+    /// What of the text was taken as operators.
+    pub fn operators(&self) -> &[Range<usize>] {
+        &self.operators
+    }
+
+    /// What of the text has the form of an operator, and was taken as plain text.
+    pub fn literals(&self) -> &[Range<usize>] {
+        &self.literals
+    }
+
+    /// The same query, ranked by these words too, as they are indexed.
+    #[must_use]
+    pub fn with_words(mut self, words: impl IntoIterator<Item = String>) -> Query {
+        for word in words {
+            let is_new = !self.must.contains(&word) && !self.should.contains(&word);
+            if is_new && self.should.len() < TERMS_EXAMINED_MAX {
+                self.should.push(word);
+            }
+        }
+        self
     }
 
     /// The words ranked by, as they are indexed, each once, in the order of the query, other
@@ -156,10 +269,13 @@ impl Query {
 }
 
 /// What is asked about a piece of a query.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Sign {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// It counts.
     None,
+    /// It is required.
     Must,
+    /// It is excluded.
     MustNot,
 }
 
@@ -170,36 +286,91 @@ pub(crate) struct Item<'a> {
     pub(crate) field: Option<&'a str>,
     pub(crate) text: &'a str,
     quoted: bool,
+    /// All of it in the query.
+    pub(crate) range: Range<usize>,
+}
+
+impl<'a> Item<'a> {
+    fn words(text: &'a str, start: usize) -> Item<'a> {
+        let range = start..start + text.len();
+        Item { sign: Sign::None, field: None, text, quoted: false, range }
+    }
+
+    /// What it may be besides words.
+    fn operator(&self, written: &'a str) -> Option<Operator<'a>> {
+        let is_words = self.sign == Sign::None && self.field.is_none() && !self.quoted;
+        let operator =
+            Operator { written, sign: self.sign, field: self.field, text: self.text };
+        (!is_words).then_some(operator)
+    }
 }
 
 pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    let mut rest = text;
+    // Who asks in several lines has pasted them.
+    let pasted = text.trim().contains(['\n', '\r']);
+    let last_closing = text.rmatch_indices('"').map(|(at, _)| at).find(|&at| closes(text, at));
+    let mut at = 0;
     std::iter::from_fn(move || {
-        rest = rest.trim_start();
-        let (item, after) = next_item(rest)?;
-        assert!(after.len() < rest.len(), "a piece of a query has bytes");
-        rest = after;
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        if rest.is_empty() {
+            return None;
+        }
+        let item = if pasted {
+            Item::words(&rest[..word_len(rest)], start)
+        } else {
+            item(rest, start, last_closing.unwrap_or(0))
+        };
+        assert!(item.range.end > at, "a piece of a query has bytes");
+        at = item.range.end;
         Some(item)
     })
 }
 
-fn next_item(text: &str) -> Option<(Item<'_>, &str)> {
-    text.chars().next()?;
-    let (sign, body) = strip_sign(text);
+/// Whether the quote at `at` can close a phrase.
+fn closes(text: &str, at: usize) -> bool {
+    text[at + 1..].chars().next().is_none_or(|c| !c.is_alphanumeric())
+}
+
+/// The piece that a text begins with, which begins at `start` of the query, of which no quote after
+/// `last_closing` closes a phrase.
+fn item(rest: &str, start: usize, last_closing: usize) -> Item<'_> {
+    let (sign, body) = strip_sign(rest);
     let (field, body) = strip_field(body);
+    let at = start + rest.len() - body.len();
     let Some(quote) = body.strip_prefix('"') else {
-        let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-        return Some((Item { sign, field, text: &body[..end], quoted: false }, &body[end..]));
+        let text = &body[..word_len(body)];
+        return Item { sign, field, text, quoted: false, range: start..at + text.len() };
     };
-    match quote.split_once('"') {
-        Some((text, rest)) => Some((Item { sign, field, text, quoted: true }, rest)),
+    let may_close = at < last_closing;
+    let mut quotes = quote.match_indices('"').map(|(end, _)| end).filter(|_| may_close);
+    let closing = quotes.find(|&end| closes(quote, end));
+    match closing {
+        Some(end) => {
+            let text = &quote[..end];
+            Item { sign, field, text, quoted: true, range: start..at + 1 + end + 1 }
+        }
         // The value of a field goes on to the end; no phrase does.
-        None if field.is_some() => Some((Item { sign, field, text: quote, quoted: true }, "")),
-        None => Some((Item { sign: Sign::None, field, text: "", quoted: false }, quote)),
+        None if field.is_some() => {
+            Item { sign, field, text: quote, quoted: true, range: start..at + body.len() }
+        }
+        None => Item {
+            sign: Sign::None,
+            field: None,
+            text: "",
+            quoted: false,
+            range: start..at + 1,
+        },
     }
 }
 
-/// A sign counts only right before a word, and only one: `--flag`, `a - b` and `++i` have none.
+/// Bytes up to the next white space.
+fn word_len(text: &str) -> usize {
+    text.find(char::is_whitespace).unwrap_or(text.len())
+}
+
+/// A sign counts only right before a word, and only one: `--flag`, `a - b` and `++i` have none, and
+/// `-40`, `-p` and `-rf` are what they are.
 fn strip_sign(text: &str) -> (Sign, &str) {
     let sign = match text.as_bytes()[0] {
         b'+' => Sign::Must,
@@ -207,8 +378,10 @@ fn strip_sign(text: &str) -> (Sign, &str) {
         _ => return (Sign::None, text),
     };
     let body = &text[1..];
-    let signs = |c: char| c == '"' || c.is_alphanumeric() || c == '_';
-    if body.starts_with(signs) { (sign, body) } else { (Sign::None, text) }
+    let word = &body[..word_len(body)];
+    let is_flag = word.len() < SIGNED_LETTERS_MIN && word.is_ascii() && !word.starts_with('"');
+    let signs = |c: char| c == '"' || c == '_' || c.is_alphanumeric() && !c.is_numeric();
+    if body.starts_with(signs) && !is_flag { (sign, body) } else { (Sign::None, text) }
 }
 
 /// A known field counts only with a value after its colon.
@@ -221,11 +394,21 @@ fn strip_field(text: &str) -> (Option<&str>, &str) {
         .unwrap_or((None, text))
 }
 
+/// The beginning of words that a piece asks for: `conf*`.
+fn prefix_of(text: &str) -> Option<String> {
+    let word = text.strip_suffix('*')?;
+    let fits = word.chars().count() >= PREFIX_CHARS_MIN
+        && word.chars().all(|c| c == '_' || c.is_alphanumeric());
+    fits.then(|| word.to_lowercase())
+}
+
 /// Words at their positions, the whole words that span several, and what is inside of words that
 /// are too long.
 #[derive(Default)]
 struct Words {
     parts: Vec<(u32, String)>,
+    /// The parts as they are written.
+    written: Vec<String>,
     wholes: Vec<String>,
     inside: Vec<String>,
 }
@@ -236,7 +419,10 @@ fn words_of(text: &str) -> Words {
         analyser.analyse(text, &mut |term| {
             let word = term.text.to_owned();
             match term.role {
-                Role::Part => words.parts.push((term.position, word)),
+                Role::Part => {
+                    words.written.push(text[term.range].to_lowercase());
+                    words.parts.push((term.position, word));
+                }
                 Role::Whole => words.wholes.push(word),
                 Role::Inside => words.inside.push(word),
             }
@@ -249,6 +435,8 @@ fn words_of(text: &str) -> Words {
 struct Builder {
     query: Query,
     stop_words: Vec<String>,
+    /// The common words that are asked for.
+    common: Vec<AskedWord>,
     /// Other spellings of words to rank by.
     spellings: Vec<String>,
     /// Parts inside of words that are too long.
@@ -258,6 +446,7 @@ struct Builder {
     /// Whether something of the query is in a script without spaces.
     unspaced: bool,
     seen: HashSet<String>,
+    seen_asked: HashSet<String>,
     seen_must: HashSet<String>,
 }
 
@@ -271,7 +460,10 @@ impl Builder {
     }
 
     fn add_words(&mut self, text: &str) {
-        let Words { parts, wholes, inside } = words_of(text);
+        self.query.prefixes.extend(prefix_of(text));
+        let words = words_of(text);
+        self.ask_for(&words);
+        let Words { parts, wholes, inside, .. } = words;
         let parts = parts.into_iter().map(|(_, word)| word);
         if self.has_room() {
             self.spellings.extend(spellings(text, self.unspaced));
@@ -285,6 +477,21 @@ impl Builder {
                 self.stop_words.push(word);
             } else {
                 self.add_should(word);
+            }
+        }
+    }
+
+    /// Notes which words are asked for.
+    fn ask_for(&mut self, words: &Words) {
+        let asked = words.parts.iter().zip(&words.written).map(|((_, term), raw)| AskedWord {
+            raw: raw.clone(),
+            term: term.clone(),
+        });
+        for word in asked.take(TERMS_EXAMINED_MAX) {
+            let is_common = STOP_WORDS.contains(&word.term.as_str());
+            let noted = if is_common { &mut self.common } else { &mut self.query.asked };
+            if noted.len() < TERMS_EXAMINED_MAX && self.seen_asked.insert(word.term.clone()) {
+                noted.push(word);
             }
         }
     }
@@ -309,8 +516,12 @@ impl Builder {
     /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs,
     /// and older segments lack the hashes of long words, so that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
-        let parts = words_of(text).parts;
+        let words = words_of(text);
         let excluded = sign == Sign::MustNot;
+        if !excluded {
+            self.ask_for(&words);
+        }
+        let parts = words.parts;
         let mut alone = false;
         for (_, word) in &parts {
             let character = lone_character(word);
@@ -389,6 +600,9 @@ impl Builder {
     }
 
     fn finish(mut self) -> Query {
+        if self.query.asked.is_empty() {
+            self.query.asked = std::mem::take(&mut self.common);
+        }
         if self.query.is_unranked() {
             for word in std::mem::take(&mut self.stop_words) {
                 self.add_should(word);

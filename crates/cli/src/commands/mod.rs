@@ -16,6 +16,7 @@ mod find;
 mod fs;
 mod init;
 mod insight;
+mod known;
 mod knowledge;
 mod merge;
 mod put;

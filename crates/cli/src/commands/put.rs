@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use kapsa_memory::access::Access;
-use kapsa_memory::request::Put;
+use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{NewRecord, Uri};
 
 use super::bulk::Bulk;
+use super::known::Known;
 use super::text::plain_text;
 use crate::app::{self, App, did};
 use crate::args::{self, EmbedWhen, Fields};
@@ -38,7 +39,8 @@ pub(super) struct Stored {
 
 /// What a put did, to be reported at its end.
 pub(crate) enum Answer {
-    One(Put),
+    /// One record, and another that holds the same text.
+    One(Put, Option<Uri>),
     Many(Tally),
 }
 
@@ -46,10 +48,12 @@ impl Answer {
     /// Tells it, and what became of the vectors where they could not be made.
     fn tell(self, out: &mut Output, embedding: Option<String>) -> Result<()> {
         match self {
-            Answer::One(put) if out.is_json() => {
-                out.json(&PutOut { embedding: embedding.as_deref(), ..PutOut::from(&put) })
-            }
-            Answer::One(put) => tell_one(out, &put),
+            Answer::One(put, same) if out.is_json() => out.json(&PutOut {
+                embedding: embedding.as_deref(),
+                same_text: same.as_ref().map(Uri::as_str),
+                ..PutOut::from(&put)
+            }),
+            Answer::One(put, same) => tell_named(out, &put, same.as_ref()),
             Answer::Many(tally) => tell_many(out, &Tally { embedding, ..tally }),
         }
     }
@@ -59,13 +63,13 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
     let when = args.embed;
     let defaults = Arc::new(Defaults::new(std::mem::take(&mut args.fields))?);
     if let Some(text) = args.text.take() {
-        return one(app, &defaults, when, text);
+        return one(app, &defaults, &args, text);
     }
     let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
     if !only_stdin {
         defaults.expect_many("documents")?;
         let new = New::begin(app, when);
-        let answer = documents::put(app, &defaults, &args.sources, args.plain, args.each)?;
+        let answer = documents::put(app, &defaults, &args)?;
         return Ok(Stored { answer, embedding: New::end_of(new, app) });
     }
     if args.sources.is_empty() && io::stdin().is_terminal() {
@@ -74,22 +78,27 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
         ));
     }
     if args.plain {
-        return one(app, &defaults, when, plain_text()?);
+        return one(app, &defaults, &args, plain_text()?);
     }
     Bulk::new(app, &defaults, &args)?.run()
 }
 
-fn one(
-    app: &mut App,
-    defaults: &Defaults,
-    when: Option<EmbedWhen>,
-    text: String,
-) -> Result<Stored> {
+fn one(app: &mut App, defaults: &Defaults, args: &args::Put, text: String) -> Result<Stored> {
     let record = defaults.fill(NewRecord::text(text));
     record.check()?;
     let path = app.capsule()?;
-    let (mut puts, ahead) = put_small(app, &path, defaults, when, vec![record])?;
-    Ok(Stored { answer: Answer::One(puts.remove(0)), embedding: ahead.report(app) })
+    let mut known = Known::of(app, vec![record], args.if_new)?;
+    if let Some(put) = known.kept.pop() {
+        return Ok(Stored { answer: Answer::One(put, None), embedding: None });
+    }
+    let same = known.same_text.pop().flatten();
+    if known.new.is_empty() {
+        return Ok(Stored { answer: Answer::Many(Tally::default()), embedding: None });
+    }
+    let (mut puts, ahead) = put_small(app, &path, defaults, args.embed, known.new)?;
+    let put = puts.remove(0);
+    let same = same.filter(|_| put.change == Change::Added);
+    Ok(Stored { answer: Answer::One(put, same), embedding: ahead.report(app) })
 }
 
 /// Puts records that are all there: their vectors are made before the lock is taken, and published
@@ -117,7 +126,15 @@ pub(crate) fn tell_one(out: &mut Output, put: &Put) -> Result<()> {
     if out.is_json() {
         return out.json(&shown);
     }
-    out.line(&format!("{}  #{}  {}", put.uri.short(), shown.sequence, shown.change))
+    tell_named(out, put, None)
+}
+
+/// The same for people, with the record that holds the same text.
+fn tell_named(out: &mut Output, put: &Put, same: Option<&Uri>) -> Result<()> {
+    let shown = PutOut::from(put);
+    let same =
+        same.map_or_else(String::new, |same| format!("  same text as {}", same.short()));
+    out.line(&format!("{}  #{}  {}{same}", put.uri.short(), shown.sequence, shown.change))
 }
 
 /// Prints what happened to many.
@@ -136,7 +153,9 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     let from = tally
         .source_count
         .map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
-    let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let same = tally.same_text.unwrap_or_default();
+    let same = if same > 0 { format!(", {same} with the text of another record") } else { String::new() };
+    let what = if parts.is_empty() { String::new() } else { format!(": {}{same}", parts.join(", ")) };
     let now = if tally.commit_count == 0 {
         String::new()
     } else {
