@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::{MAIN, branch_name};
-use kapsa_memory::request::{
-    Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue,
-};
+use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, Listing, NewRecord, NewVectors, PrincipalReader,

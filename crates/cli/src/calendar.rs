@@ -47,7 +47,8 @@ pub(crate) fn of_user() -> Result<&'static Calendar, String> {
 fn read() -> Result<Calendar, String> {
     let file = ConfigFile::nearest().map_err(|error| error.message)?;
     let document = file.map(|file| file.parse::<TimeDocument>()).transpose();
-    let Table { zone, week_starts } = document.map_err(|error| error.message)?.unwrap_or_default().time;
+    let Table { zone, week_starts } =
+        document.map_err(|error| error.message)?.unwrap_or_default().time;
     let week_starts = match week_starts {
         Some(Day::Sunday) => Weekday::Sunday,
         Some(Day::Saturday) => Weekday::Saturday,
@@ -68,7 +69,7 @@ fn named(name: &str, what: &str) -> Result<TimeZone, String> {
     if bare == "UTC" {
         return Ok(TimeZone::UTC);
     }
-    TimeZone::get(bare)
-        .or_else(|_| TimeZone::posix(bare))
-        .map_err(|_| format!("{what}: {name} is not a time zone of this system, such as Europe/Berlin"))
+    TimeZone::get(bare).or_else(|_| TimeZone::posix(bare)).map_err(|_| {
+        format!("{what}: {name} is not a time zone of this system, such as Europe/Berlin")
+    })
 }

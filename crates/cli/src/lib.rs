@@ -177,7 +177,8 @@ fn questions_last(typed: Vec<OsString>) -> Vec<OsString> {
     if !is_find || !typed[..end].iter().any(is_question) {
         return typed;
     }
-    let (questions, mut flags): (Vec<_>, Vec<_>) = typed[..end].iter().cloned().partition(is_question);
+    let (questions, mut flags): (Vec<_>, Vec<_>) =
+        typed[..end].iter().cloned().partition(is_question);
     flags.push("--".into());
     flags.extend(questions);
     flags.extend(typed.into_iter().skip(end + 1));

@@ -93,9 +93,11 @@ fn parse(text: &str, now: Micros, calendar: CalendarSource<'_>) -> Result<Micros
         return Ok(moment);
     }
     let Some(date) = date(text) else {
-        return Err("not a time; write 2026-11-01T10:00:00Z, 2026-11-01, an age such as 7d or 12h, \
+        return Err(
+            "not a time; write 2026-11-01T10:00:00Z, 2026-11-01, an age such as 7d or 12h, \
             or seconds since 1970 (10 digits)"
-            .to_string());
+                .to_string(),
+        );
     };
     start_of(date, calendar)
 }

@@ -320,7 +320,9 @@ fn same_text(others: &[Uri]) -> String {
     match others {
         [] => String::new(),
         [only] => only.short().to_string(),
-        [first, rest @ ..] => format!("{} and {}", first.short(), counted(rest.len() as u64, "other")),
+        [first, rest @ ..] => {
+            format!("{} and {}", first.short(), counted(rest.len() as u64, "other"))
+        }
     }
 }
 

@@ -174,9 +174,8 @@ pub fn code_words(query: &str) -> Vec<&str> {
 pub fn symbol_words(text: &str) -> Vec<&str> {
     let around = |c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | '“' | '”' | '‘' | '’');
     let after = |c: char| around(c) || matches!(c, '.' | ',' | ';' | ':' | '!' | '?');
-    let words = text.split_whitespace().map(|word| {
-        word.trim_start_matches(around).trim_end_matches(after)
-    });
+    let words =
+        text.split_whitespace().map(|word| word.trim_start_matches(around).trim_end_matches(after));
     words.filter(|word| word.len() <= CODE_BYTES_MAX && has_symbol(word)).collect()
 }
 

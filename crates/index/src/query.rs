@@ -299,8 +299,7 @@ impl<'a> Item<'a> {
     /// What it may be besides words.
     fn operator(&self, written: &'a str) -> Option<Operator<'a>> {
         let is_words = self.sign == Sign::None && self.field.is_none() && !self.quoted;
-        let operator =
-            Operator { written, sign: self.sign, field: self.field, text: self.text };
+        let operator = Operator { written, sign: self.sign, field: self.field, text: self.text };
         (!is_words).then_some(operator)
     }
 }
@@ -354,13 +353,9 @@ fn item(rest: &str, start: usize, last_closing: usize) -> Item<'_> {
         None if field.is_some() => {
             Item { sign, field, text: quote, quoted: true, range: start..at + body.len() }
         }
-        None => Item {
-            sign: Sign::None,
-            field: None,
-            text: "",
-            quoted: false,
-            range: start..at + 1,
-        },
+        None => {
+            Item { sign: Sign::None, field: None, text: "", quoted: false, range: start..at + 1 }
+        }
     }
 }
 
@@ -483,10 +478,11 @@ impl Builder {
 
     /// Notes which words are asked for.
     fn ask_for(&mut self, words: &Words) {
-        let asked = words.parts.iter().zip(&words.written).map(|((_, term), raw)| AskedWord {
-            raw: raw.clone(),
-            term: term.clone(),
-        });
+        let asked = words
+            .parts
+            .iter()
+            .zip(&words.written)
+            .map(|((_, term), raw)| AskedWord { raw: raw.clone(), term: term.clone() });
         for word in asked.take(TERMS_EXAMINED_MAX) {
             let is_common = STOP_WORDS.contains(&word.term.as_str());
             let noted = if is_common { &mut self.common } else { &mut self.query.asked };

@@ -127,7 +127,9 @@ mod tests {
     #[test]
     fn beginnings() {
         let like = Like::Prefix("conf".to_owned());
-        for (word, expected) in [("conf", true), ("configur", true), ("con", false), ("xconf", false)] {
+        for (word, expected) in
+            [("conf", true), ("configur", true), ("con", false), ("xconf", false)]
+        {
             assert_eq!(accepts(&like, word), expected, "{word}");
         }
     }

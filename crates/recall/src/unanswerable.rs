@@ -126,6 +126,6 @@ mod tests {
     #[test]
     fn the_area_counts_pairs_in_the_right_order() {
         assert!((area(&[0.5, 0.9], &[0.1, 0.5]) - 0.875).abs() < 1e-9);
-        assert!((area(&[0.9], &[0.1])- 1.0).abs() < 1e-9);
+        assert!((area(&[0.9], &[0.1]) - 1.0).abs() < 1e-9);
     }
 }

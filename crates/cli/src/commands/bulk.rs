@@ -315,8 +315,10 @@ impl<'a> Bulk<'a> {
         let go_on = self.next_line;
         let done = many_done(&self.tally);
         let stored = self.tally.record_count;
-        let hint = format!("{} stored; put the lines above again once they are mended",
-            counted(stored, "record"));
+        let hint = format!(
+            "{} stored; put the lines above again once they are mended",
+            counted(stored, "record")
+        );
         let error = CliError { message, ..first }
             .hint(hint)
             .field("committed", stored)

@@ -82,7 +82,8 @@ fn clock(now: Micros, query: &str) -> Result<Clock> {
     if !speaks_of_time(query, &clock) {
         return Ok(clock);
     }
-    let calendar = calendar::of_user().map_err(|message| CliError::user("invalid_config", message))?;
+    let calendar =
+        calendar::of_user().map_err(|message| CliError::user("invalid_config", message))?;
     Ok(Clock { calendar: calendar.clone(), ..clock })
 }
 

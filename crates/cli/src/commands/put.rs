@@ -132,8 +132,7 @@ pub(crate) fn tell_one(out: &mut Output, put: &Put) -> Result<()> {
 /// The same for people, with the record that holds the same text.
 fn tell_named(out: &mut Output, put: &Put, same: Option<&Uri>) -> Result<()> {
     let shown = PutOut::from(put);
-    let same =
-        same.map_or_else(String::new, |same| format!("  same text as {}", same.short()));
+    let same = same.map_or_else(String::new, |same| format!("  same text as {}", same.short()));
     out.line(&format!("{}  #{}  {}{same}", put.uri.short(), shown.sequence, shown.change))
 }
 
@@ -154,8 +153,10 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
         .source_count
         .map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
     let same = tally.same_text.unwrap_or_default();
-    let same = if same > 0 { format!(", {same} with the text of another record") } else { String::new() };
-    let what = if parts.is_empty() { String::new() } else { format!(": {}{same}", parts.join(", ")) };
+    let same =
+        if same > 0 { format!(", {same} with the text of another record") } else { String::new() };
+    let what =
+        if parts.is_empty() { String::new() } else { format!(": {}{same}", parts.join(", ")) };
     let now = if tally.commit_count == 0 {
         String::new()
     } else {

@@ -317,10 +317,8 @@ impl<'a> QueryOut<'a> {
             from: span.from.map(Time),
             until: span.until.map(Time),
         };
-        let expansion = |expansion: &'a Expansion| ExpansionOut {
-            word: &expansion.word,
-            to: &expansion.to,
-        };
+        let expansion =
+            |expansion: &'a Expansion| ExpansionOut { word: &expansion.word, to: &expansion.to };
         QueryOut {
             text,
             operators: &read.operators,

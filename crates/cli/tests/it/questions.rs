@@ -56,7 +56,10 @@ fn flags_and_negative_numbers_are_what_they_are() {
 #[test]
 fn fields_count_where_some_record_has_the_value() {
     let sandbox = Sandbox::new();
-    notes(&sandbox, &[("n/yaml", "The manifest says kind:Deployment and label:web."), ("n/x", "Lunch.")]);
+    notes(
+        &sandbox,
+        &[("n/yaml", "The manifest says kind:Deployment and label:web."), ("n/x", "Lunch.")],
+    );
     sandbox.ok(&["put", "--text", "manifest reviewed", "--kind", "decision"]);
     let found = sandbox.json(&["find", "kind:Deployment manifest"]);
     assert_eq!((&found["query"]["operators"], uris(&found)[0]), (&serde_json::json!([]), "n/yaml"));
@@ -106,13 +109,16 @@ fn names_beginnings_and_typing_errors_are_found() {
 fn a_time_alone_lists_what_is_of_that_time() {
     let sandbox = Sandbox::new();
     let line = |uri: &str, day: &str| {
-        format!("{{\"uri\":\"{uri}\",\"text\":\"The pump {uri}\",\"created_at\":\"{day}T23:30:00Z\"}}\n")
+        format!(
+            "{{\"uri\":\"{uri}\",\"text\":\"The pump {uri}\",\"created_at\":\"{day}T23:30:00Z\"}}\n"
+        )
     };
     let lines = [line("t/1", "2024-03-04"), line("t/2", "2024-03-05"), line("t/3", "2024-04-01")];
     sandbox.json_with(&["put", "-"], lines.concat().as_bytes());
     let found = |query: &str, zone: &str| -> Vec<String> {
         let mut command = sandbox.command();
-        let run = command.env("TZ", zone).args(["find", query, "--json"]).output().expect("it runs");
+        let run =
+            command.env("TZ", zone).args(["find", query, "--json"]).output().expect("it runs");
         let found: Value = serde_json::from_slice(&run.stdout).expect("JSON");
         uris(&found).iter().map(|uri| (*uri).to_string()).collect()
     };
@@ -131,10 +137,15 @@ fn a_time_alone_lists_what_is_of_that_time() {
 #[test]
 fn nothing_known_is_said() {
     let sandbox = Sandbox::new();
-    notes(&sandbox, &[("p/1", "The ferry to the island leaves at nine."), ("p/2", "Bo likes plums.")]);
+    notes(
+        &sandbox,
+        &[("p/1", "The ferry to the island leaves at nine."), ("p/2", "Bo likes plums.")],
+    );
     let found = sandbox.json(&["find", "how do I repair a telescope"]);
     assert!(found["found"] == "none" || found["found"] == "weak", "{found}");
-    assert!(found["hits"].as_array().is_some_and(|hits| hits.iter().all(|hit| hit["weak"] == true)));
+    assert!(
+        found["hits"].as_array().is_some_and(|hits| hits.iter().all(|hit| hit["weak"] == true))
+    );
     let found = sandbox.json(&["find", "when does the ferry to the island leave"]);
     assert_eq!((&found["found"], &found["hits"][0]["weak"]), (&"good".into(), &false.into()));
     sandbox.ok(&["put", "--text", "tagged", "--tag", "project=beta", "--kind", "decision"]);
@@ -147,7 +158,10 @@ fn nothing_known_is_said() {
         .collect();
     assert_eq!(
         said,
-        ["no record has kind=decison; there is decision", "no record has project=betta; there is beta"]
+        [
+            "no record has kind=decison; there is decision",
+            "no record has project=betta; there is beta"
+        ]
     );
 }
 
@@ -178,7 +192,10 @@ fn the_same_text_is_said_to_be_the_same_and_takes_one_place() {
     let kept = sandbox.json(&["put", "--if-new", "--text", "The key hangs behind the door."]);
     assert_eq!((&kept["change"], &kept["uri"]), (&"unchanged".into(), &again["uri"]));
     let found = sandbox.json(&["find", "where is the key"]);
-    assert_eq!((&found["count"], found["hits"][0]["same_text"].as_array().map(Vec::len)), (&1.into(), Some(1)));
+    assert_eq!(
+        (&found["count"], found["hits"][0]["same_text"].as_array().map(Vec::len)),
+        (&1.into(), Some(1))
+    );
 }
 
 #[test]
@@ -186,7 +203,10 @@ fn good_lines_are_stored_and_bad_ones_named() {
     let sandbox = Sandbox::new();
     let lines = "{\"text\":\"one\"}\n{\"text\":\"tw\n{\"text\":\"three\"}\n{\"txt\":\"four\"}\n";
     let error = sandbox.fails_with(&["put", "-"], lines.as_bytes(), 1, "invalid_json");
-    assert_eq!((&error["line"], &error["committed"], &error["refused_count"]), (&2.into(), &2.into(), &2.into()));
+    assert_eq!(
+        (&error["line"], &error["committed"], &error["refused_count"]),
+        (&2.into(), &2.into(), &2.into())
+    );
     assert!(error["message"].as_str().is_some_and(|said| said.contains("line 4")), "{error}");
     assert_eq!(sandbox.count(), 2);
 }

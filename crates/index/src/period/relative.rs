@@ -119,7 +119,8 @@ impl TimeReader<'_> {
         let word = self.next(start + 1);
         let days = match unit(word) {
             Some((Unit::Seconds(_) | Unit::Day, _) | (_, true)) => return None,
-            Some((unit, _)) => self.around(shift(self.today, unit, sign)?, unit)
+            Some((unit, _)) => self
+                .around(shift(self.today, unit, sign)?, unit)
                 .filter(|_| !self.names_part(start)),
             None if only_units => None,
             None => self.turn_of_name(start + 1, sign),

@@ -20,7 +20,9 @@ fn weeks_begin_where_the_calendar_says() {
         let calendar = Calendar { week_starts, ..Calendar::default() };
         // A Wednesday.
         let found = super::periods("last week", micros("2024-03-06T12:00:00Z"), &calendar);
-        found[0].from_us.map(|from| Timestamp::from_microsecond(from).expect("in range").to_string())
+        found[0]
+            .from_us
+            .map(|from| Timestamp::from_microsecond(from).expect("in range").to_string())
     };
     assert_eq!(starts(Weekday::Monday).as_deref(), Some("2024-02-26T00:00:00Z"));
     assert_eq!(starts(Weekday::Sunday).as_deref(), Some("2024-02-25T00:00:00Z"));

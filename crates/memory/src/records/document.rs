@@ -432,11 +432,21 @@ mod tests {
 
     #[test]
     fn a_document_is_read_as_a_person_reads_it() {
-        assert_eq!(titles("\u{feff}# Lamp\n\nTurn it.\n\n## Oil\n\nUse oil.\n"), ["Lamp", "Lamp › Oil"]);
+        assert_eq!(
+            titles("\u{feff}# Lamp\n\nTurn it.\n\n## Oil\n\nUse oil.\n"),
+            ["Lamp", "Lamp › Oil"]
+        );
         assert!(passages("\u{feff}# Lamp\n\nTurn it.\n")[0].text.starts_with("# Lamp"));
-        assert_eq!(titles("Boats\n=====\n\nTwo.\n\nOars\n-----\n\nFour.\n"), ["Boats", "Boats › Oars"]);
-        assert_eq!(titles("## Prices\nThey were checked.\n---\n\n## Next\nx\n"), ["Prices", "Next"]);
-        let front = "---\ntitle: 'Harbour: North'\nstate: draft\n---\n\nTwo cranes.\n\n## Crew\n\nSix.\n";
+        assert_eq!(
+            titles("Boats\n=====\n\nTwo.\n\nOars\n-----\n\nFour.\n"),
+            ["Boats", "Boats › Oars"]
+        );
+        assert_eq!(
+            titles("## Prices\nThey were checked.\n---\n\n## Next\nx\n"),
+            ["Prices", "Next"]
+        );
+        let front =
+            "---\ntitle: 'Harbour: North'\nstate: draft\n---\n\nTwo cranes.\n\n## Crew\n\nSix.\n";
         assert_eq!(titles(front), ["Harbour: North", "Harbour: North", "Harbour: North › Crew"]);
         assert_eq!(passages(front)[1].text, "Two cranes.");
         assert_eq!(titles("# A\n````md\n```\n# no\n```\n# no\n````\n    # no\n> # no\n"), ["A"]);
@@ -448,7 +458,11 @@ mod tests {
         let rows: String = (0..60).map(|n| format!("| row {n} | value {n} |\n")).collect();
         let table = format!("| a | b |\n|---|---|\n{rows}");
         let code = format!("```\n{}```\n", "let x = 1;\n\n".repeat(100));
-        let text = format!("# T\n\n{}\n\n{table}\n\n{}\n\n{code}", "word ".repeat(200), "more ".repeat(200));
+        let text = format!(
+            "# T\n\n{}\n\n{table}\n\n{}\n\n{code}",
+            "word ".repeat(200),
+            "more ".repeat(200)
+        );
         let records = passages(&text);
         assert!(records.len() > 2, "{}", records.len());
         for whole in [table.trim(), code.trim()] {

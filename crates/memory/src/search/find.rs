@@ -15,9 +15,7 @@ use super::standing::{is_wanted, standing};
 use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
 use crate::records::record::Record;
-use crate::records::request::{
-    FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why,
-};
+use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
 use crate::search::fusion::{
     EXACT, Fused, Fusion, Meaning, Ranked, TIME, allows, diverse, exact_words,
 };
@@ -101,10 +99,9 @@ impl<'a> Search<'a> {
         if meaning.is_none() && self.request.mode == SearchMode::Meaning {
             return Err(Error::NoVectors);
         }
-        let means = meaning.as_ref().map_or_else(
-            || Means { words: true, ..Means::default() },
-            |(_, means)| means.clone(),
-        );
+        let means = meaning
+            .as_ref()
+            .map_or_else(|| Means { words: true, ..Means::default() }, |(_, means)| means.clone());
         let meaning = meaning.map(|(meaning, _)| meaning);
         let mut ranked = self.ranked(meaning.as_ref(), means.words)?;
         let mut best = self.best(&mut ranked)?;
@@ -173,9 +170,8 @@ impl<'a> Search<'a> {
                 });
             }
         }
-        let newest = |fused: &Fused| {
-            std::cmp::Reverse((fused.record.created_at, fused.record.sequence))
-        };
+        let newest =
+            |fused: &Fused| std::cmp::Reverse((fused.record.created_at, fused.record.sequence));
         fused.sort_by_key(newest);
         fused.dedup_by_key(|fused| fused.record.sequence);
         let mut hits = self.best(&mut Ranked { fused, rarities: Vec::new() })?.hits;

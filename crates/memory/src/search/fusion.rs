@@ -24,8 +24,8 @@ use std::ops::Range;
 
 use kapsa_index::{Near, Sequences, Vectors};
 
-use crate::error::Result;
 use super::question::Question;
+use crate::error::Result;
 use crate::records::record::Record;
 use crate::records::request::{FindRequest, LIMIT_NONE, TimeSpan, Why};
 use crate::records::uri::Uri;

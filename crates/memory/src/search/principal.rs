@@ -9,7 +9,7 @@ use super::question::same_text;
 use super::{find, lookup, near_values};
 use crate::error::Result;
 use crate::records::record::Record;
-use crate::records::request::{FindRequest, Filter, Found, TimelineRequest, UnknownValue};
+use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
 use crate::view::as_of::AsOf;
 use crate::view::raw::RawView;

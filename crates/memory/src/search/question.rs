@@ -38,10 +38,46 @@ const DAY_US: i64 = 86_400_000_000;
 
 /// Words that ask for records and say nothing of which, besides the common ones.
 const FILLERS: [&str; 40] = [
-    "all", "any", "anything", "did", "do", "does", "done", "else", "entries", "entry", "everything",
-    "find", "get", "give", "got", "happen", "happened", "happening", "happens", "latest", "list",
-    "made", "memories", "memory", "new", "news", "note", "noted", "notes", "please", "record",
-    "recorded", "records", "saved", "see", "show", "something", "stored", "tell", "things",
+    "all",
+    "any",
+    "anything",
+    "did",
+    "do",
+    "does",
+    "done",
+    "else",
+    "entries",
+    "entry",
+    "everything",
+    "find",
+    "get",
+    "give",
+    "got",
+    "happen",
+    "happened",
+    "happening",
+    "happens",
+    "latest",
+    "list",
+    "made",
+    "memories",
+    "memory",
+    "new",
+    "news",
+    "note",
+    "noted",
+    "notes",
+    "please",
+    "record",
+    "recorded",
+    "records",
+    "saved",
+    "see",
+    "show",
+    "something",
+    "stored",
+    "tell",
+    "things",
 ];
 
 /// A query, read against a view.
@@ -138,14 +174,17 @@ impl Question {
                 continue;
             }
             let beside = [at.checked_sub(1).map(|before| (before, at)), Some((at, at + 1))];
-            for (one, other) in beside.into_iter().flatten().filter(|(_, other)| *other < asked.len()) {
+            for (one, other) in
+                beside.into_iter().flatten().filter(|(_, other)| *other < asked.len())
+            {
                 let joined = format!("{}{}", asked[one].raw, asked[other].raw);
                 let term = term_of(&joined)?;
                 if is_seen(view, std::slice::from_ref(&term))? {
                     let word = format!("{} {}", asked[one].raw, asked[other].raw);
-                    found.extend([one, other].map(|at| {
-                        (asked[at].term.clone(), word.clone(), vec![term.clone()])
-                    }));
+                    found.extend(
+                        [one, other]
+                            .map(|at| (asked[at].term.clone(), word.clone(), vec![term.clone()])),
+                    );
                 }
             }
             if is_seen(view, std::slice::from_ref(&word.term))? {
@@ -196,8 +235,7 @@ fn is_verbatim(view: &View, operator: &Operator<'_>) -> Result<bool> {
     let mut looked = 0;
     let mut has = |record: &Record| {
         looked += 1;
-        looked <= VERBATIM_RECORDS_MAX
-            && kapsa_index::has_code_word(&record.text, operator.written)
+        looked <= VERBATIM_RECORDS_MAX && kapsa_index::has_code_word(&record.text, operator.written)
     };
     is_any(view, &terms, &mut has)
 }
@@ -249,7 +287,8 @@ fn seen_words(view: &View, like: &Like, most: usize, nearest: bool) -> Result<Ve
     for word in view.store().searcher()?.words_like(like, &filter)? {
         let farther = |first: &String| match like {
             Like::Typo(sought) => {
-                kapsa_index::typing_errors(sought, first) < kapsa_index::typing_errors(sought, &word)
+                kapsa_index::typing_errors(sought, first)
+                    < kapsa_index::typing_errors(sought, &word)
             }
             Like::Prefix(_) => false,
         };
@@ -270,7 +309,8 @@ fn halves(view: &View, word: &str) -> Result<Vec<String>> {
     for split in HALF_CHARS_MIN..count.saturating_sub(HALF_CHARS_MIN - 1) {
         let (first, second) = word.split_at(places[split]);
         // German joins words with an `s`.
-        let without = second.strip_prefix('s').filter(|rest| rest.chars().count() >= HALF_CHARS_MIN);
+        let without =
+            second.strip_prefix('s').filter(|rest| rest.chars().count() >= HALF_CHARS_MIN);
         for second in [Some(second), without].into_iter().flatten() {
             let terms = vec![term_of(first)?, term_of(second)?];
             if is_seen(view, &terms)? {
@@ -331,7 +371,9 @@ fn times(view: &View, request: &FindRequest, text: &str) -> Result<Vec<Time>> {
         let name = text[anchor.name.clone()].to_lowercase();
         let named = |checkpoint: &&Checkpoint| checkpoint.label.to_lowercase().contains(&name);
         let found = checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp);
-        times.extend(found.map(|at| Time { span: beside(anchor.relation, at), words: anchor.words }));
+        times.extend(
+            found.map(|at| Time { span: beside(anchor.relation, at), words: anchor.words }),
+        );
     }
     Ok(times)
 }
@@ -350,9 +392,9 @@ fn is_time_only(text: &str, times: &[Time]) -> bool {
     for Time { words, .. } in times {
         rest.replace_range(words.clone(), &" ".repeat(words.len()));
     }
-    let words = rest.split(|c: char| !c.is_alphanumeric() && c != '\'').map(|word| {
-        word.trim_end_matches("'s").trim_matches('\'').to_lowercase()
-    });
+    let words = rest
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .map(|word| word.trim_end_matches("'s").trim_matches('\'').to_lowercase());
     let mut words = words.filter(|word| !word.is_empty());
     words.all(|word| {
         FILLERS.contains(&word.as_str()) || kapsa_index::is_stop_word(&word) || word == "s"

@@ -13,7 +13,7 @@ use super::{find, lookup, near_values};
 use crate::error::{Error, Result};
 use crate::records::access::ClearanceProfile;
 use crate::records::record::{BranchId, Record};
-use crate::records::request::{FindRequest, Filter, Found, TimelineRequest, UnknownValue};
+use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
 use crate::tables::lineage::Lineage;
 use crate::view::as_of::AsOf;

@@ -24,8 +24,11 @@ pub(crate) fn standing(record: &Record, at: Option<Micros>) -> Standing {
             return Standing::Scheduled { from };
         }
         let contested = record.metadata.get("contested_with").and_then(|with| with.as_array());
-        let with: Vec<String> =
-            contested.into_iter().flatten().filter_map(|id| Some(id.as_str()?.to_string())).collect();
+        let with: Vec<String> = contested
+            .into_iter()
+            .flatten()
+            .filter_map(|id| Some(id.as_str()?.to_string()))
+            .collect();
         if !with.is_empty() {
             return Standing::Contested { with };
         }

@@ -80,7 +80,8 @@ impl Strength {
 
     /// Whether the word that tells most is among them.
     pub(super) fn has_rarest(&self, found: &[f32]) -> f32 {
-        let rarest = self.asked.iter().zip(found).max_by(|(a, _), (b, _)| a.weight.total_cmp(&b.weight));
+        let rarest =
+            self.asked.iter().zip(found).max_by(|(a, _), (b, _)| a.weight.total_cmp(&b.weight));
         rarest.map_or(0.0, |(_, found)| *found)
     }
 }

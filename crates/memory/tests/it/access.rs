@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions,
-    Writer, branch, checkpoint, create, merge, optimize, stats,
+    AsOf, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
+    WriteOptions, Writer, branch, checkpoint, create, merge, optimize, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -249,7 +249,8 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     same("read by sequence", read.collect(), &known);
     // What is read as it is stored shows no more.
     for (n, written) in all.iter().enumerate().filter(|(_, written)| !written.forgotten) {
-        let same = reader.same_text(&format!("secret word{} of {n}", n % 7)).expect("it can be asked");
+        let same =
+            reader.same_text(&format!("secret word{} of {n}", n % 7)).expect("it can be asked");
         assert_eq!(same.is_some(), now.contains(&written.sequence), "{}", context("same text"));
     }
     let raw = reader.raw();

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
+use kapsa_memory::request::FIND_K_DEFAULT;
 use kapsa_memory::{
     Clock, EmbedRequest, FindRequest, Found, Grouping, Micros, NewRecord, Reader, SearchMode, Uri,
     WriteOptions, Writer, create, embed, stats,
 };
-use kapsa_memory::request::FIND_K_DEFAULT;
 use kapsa_model::Embedder;
 use tempfile::TempDir;
 
@@ -42,12 +42,7 @@ impl Kapsa {
     }
 
     fn request(&self, query: &str, k: usize) -> FindRequest {
-        FindRequest {
-            k,
-            mode: self.mode,
-            time: Some(Clock::utc(NOW)),
-            ..FindRequest::new(query)
-        }
+        FindRequest { k, mode: self.mode, time: Some(Clock::utc(NOW)), ..FindRequest::new(query) }
     }
 }
 
