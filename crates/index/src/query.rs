@@ -29,8 +29,14 @@
 //! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter
 //! of [`Query::phrases_match`].
 
+mod pieces;
+
 use std::collections::HashSet;
 use std::ops::Range;
+
+pub(crate) use pieces::{Item, items};
+pub use pieces::{Operator, Sign};
+use pieces::{SINGLE_FIELDS, TITLE, prefix_of};
 
 use crate::analyser::{Role, is_hash, is_unspaced, with_analyser};
 use crate::error::{Error, Result};
@@ -45,16 +51,6 @@ pub const QUERY_BYTES_MAX: usize = 64 << 10;
 pub const QUERY_TERMS_MAX: usize = 64;
 /// Most words of which the rarest are sought; those after them are ignored.
 const TERMS_EXAMINED_MAX: usize = 1024;
-
-/// Fields of which a document has one value.
-const SINGLE_FIELDS: [&str; 5] = ["kind", "agent", "run", "domain", "uri"];
-/// Fields of which a document may have several.
-const MULTIPLE_FIELDS: [&str; 3] = ["label", "tag", "entity"];
-const TITLE: &str = "title";
-/// Fewest ASCII letters of a word that a sign can stand before: fewer are the flags of a command.
-const SIGNED_LETTERS_MIN: usize = 3;
-/// Fewest characters before the `*` of a beginning of words.
-const PREFIX_CHARS_MIN: usize = 2;
 
 /// Words too common to rank by, as they are indexed.
 pub(crate) const STOP_WORDS: [&str; 83] = [
@@ -95,33 +91,6 @@ pub struct AskedWord {
     pub raw: String,
     /// As it is indexed.
     pub term: String,
-}
-
-/// A piece of a query that may be an operator or plain text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operator<'a> {
-    /// All of it, as it is written.
-    pub written: &'a str,
-    /// The sign before it.
-    pub sign: Sign,
-    /// The field before its colon, one that a query may name.
-    pub field: Option<&'a str>,
-    /// The word, the phrase or the value.
-    pub text: &'a str,
-}
-
-impl Operator<'_> {
-    /// The exact terms that a document must have for it to be a field clause that says something.
-    pub fn terms(&self) -> Vec<String> {
-        match self.field {
-            None => Vec::new(),
-            Some(TITLE) => {
-                let parts = words_of(self.text).parts.into_iter();
-                parts.map(|(_, word)| format!("{TITLE}:{word}")).collect()
-            }
-            Some(field) => vec![format!("{field}:{}", self.text)],
-        }
-    }
 }
 
 impl Query {
@@ -266,135 +235,6 @@ impl Query {
     pub(crate) fn is_unranked(&self) -> bool {
         self.should.is_empty() && self.must.is_empty()
     }
-}
-
-/// What is asked about a piece of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
-    /// It counts.
-    None,
-    /// It is required.
-    Must,
-    /// It is excluded.
-    MustNot,
-}
-
-/// One blank-separated piece of a query.
-pub(crate) struct Item<'a> {
-    pub(crate) sign: Sign,
-    /// The known field before the colon.
-    pub(crate) field: Option<&'a str>,
-    pub(crate) text: &'a str,
-    quoted: bool,
-    /// All of it in the query.
-    pub(crate) range: Range<usize>,
-}
-
-impl<'a> Item<'a> {
-    fn words(text: &'a str, start: usize) -> Item<'a> {
-        let range = start..start + text.len();
-        Item { sign: Sign::None, field: None, text, quoted: false, range }
-    }
-
-    /// What it may be besides words.
-    fn operator(&self, written: &'a str) -> Option<Operator<'a>> {
-        let is_words = self.sign == Sign::None && self.field.is_none() && !self.quoted;
-        let operator = Operator { written, sign: self.sign, field: self.field, text: self.text };
-        (!is_words).then_some(operator)
-    }
-}
-
-pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    // Who asks in several lines has pasted them.
-    let pasted = text.trim().contains(['\n', '\r']);
-    let last_closing = text.rmatch_indices('"').map(|(at, _)| at).find(|&at| closes(text, at));
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let rest = text[at..].trim_start();
-        let start = text.len() - rest.len();
-        if rest.is_empty() {
-            return None;
-        }
-        let item = if pasted {
-            Item::words(&rest[..word_len(rest)], start)
-        } else {
-            item(rest, start, last_closing.unwrap_or(0))
-        };
-        assert!(item.range.end > at, "a piece of a query has bytes");
-        at = item.range.end;
-        Some(item)
-    })
-}
-
-/// Whether the quote at `at` can close a phrase.
-fn closes(text: &str, at: usize) -> bool {
-    text[at + 1..].chars().next().is_none_or(|c| !c.is_alphanumeric())
-}
-
-/// The piece that a text begins with, which begins at `start` of the query, of which no quote after
-/// `last_closing` closes a phrase.
-fn item(rest: &str, start: usize, last_closing: usize) -> Item<'_> {
-    let (sign, body) = strip_sign(rest);
-    let (field, body) = strip_field(body);
-    let at = start + rest.len() - body.len();
-    let Some(quote) = body.strip_prefix('"') else {
-        let text = &body[..word_len(body)];
-        return Item { sign, field, text, quoted: false, range: start..at + text.len() };
-    };
-    let may_close = at < last_closing;
-    let mut quotes = quote.match_indices('"').map(|(end, _)| end).filter(|_| may_close);
-    let closing = quotes.find(|&end| closes(quote, end));
-    match closing {
-        Some(end) => {
-            let text = &quote[..end];
-            Item { sign, field, text, quoted: true, range: start..at + 1 + end + 1 }
-        }
-        // The value of a field goes on to the end; no phrase does.
-        None if field.is_some() => {
-            Item { sign, field, text: quote, quoted: true, range: start..at + body.len() }
-        }
-        None => {
-            Item { sign: Sign::None, field: None, text: "", quoted: false, range: start..at + 1 }
-        }
-    }
-}
-
-/// Bytes up to the next white space.
-fn word_len(text: &str) -> usize {
-    text.find(char::is_whitespace).unwrap_or(text.len())
-}
-
-/// A sign counts only right before a word, and only one: `--flag`, `a - b` and `++i` have none, and
-/// `-40`, `-p` and `-rf` are what they are.
-fn strip_sign(text: &str) -> (Sign, &str) {
-    let sign = match text.as_bytes()[0] {
-        b'+' => Sign::Must,
-        b'-' => Sign::MustNot,
-        _ => return (Sign::None, text),
-    };
-    let body = &text[1..];
-    let word = &body[..word_len(body)];
-    let is_flag = word.len() < SIGNED_LETTERS_MIN && word.is_ascii() && !word.starts_with('"');
-    let signs = |c: char| c == '"' || c == '_' || c.is_alphanumeric() && !c.is_numeric();
-    if body.starts_with(signs) && !is_flag { (sign, body) } else { (Sign::None, text) }
-}
-
-/// A known field counts only with a value after its colon.
-fn strip_field(text: &str) -> (Option<&str>, &str) {
-    let known = [TITLE].into_iter().chain(SINGLE_FIELDS).chain(MULTIPLE_FIELDS);
-    let value = |field: &str| text.strip_prefix(field)?.strip_prefix(':');
-    known
-        .filter_map(|field| Some((Some(field), value(field)?)))
-        .find(|(_, value)| value.starts_with(|c: char| !c.is_whitespace()))
-        .unwrap_or((None, text))
-}
-
-/// The beginning of words that a piece asks for: `conf*`.
-fn prefix_of(text: &str) -> Option<String> {
-    let word = text.strip_suffix('*')?;
-    let fits = word.chars().count() >= PREFIX_CHARS_MIN
-        && word.chars().all(|c| c == '_' || c.is_alphanumeric());
-    fits.then(|| word.to_lowercase())
 }
 
 /// Words at their positions, the whole words that span several, and what is inside of words that
@@ -617,130 +457,4 @@ impl Builder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Words and phrases as `word`, `+must`, `+"phrase"`, `-not`, `-"phrase"`, then
-    /// `{group|group}`, then `!none`.
-    fn check(text: &str, expected: &str) {
-        let query = Query::parse(text).expect("short query");
-        let mut found = query.should.clone();
-        found.extend(query.must.iter().map(|word| format!("+{word}")));
-        found.extend(query.phrases.iter().map(|phrase| format!("+{phrase}")));
-        found.extend(query.must_not.iter().map(|word| format!("-{word}")));
-        found.extend(query.phrases_not.iter().map(|phrase| format!("-{phrase}")));
-        found.extend(query.filter.all.iter().map(|group| format!("{{{}}}", group.join("|"))));
-        found.extend(query.filter.none.iter().map(|term| format!("!{term}")));
-        assert_eq!(found.join(" "), expected, "{text}");
-        assert_eq!(query.is_empty(), expected.is_empty(), "{text}");
-        assert_eq!(query.has_phrases(), expected.contains('"'), "{text}");
-    }
-
-    #[test]
-    fn few_words_tell_most() {
-        let query = Query::parse("+must common rare rarer half -not").expect("short query");
-        assert_eq!(query.terms().collect::<Vec<_>>(), ["must", "common", "rare", "rarer", "half"]);
-        let told = |count: usize| query.telling(&[9.0, 1.0, 4.0, 5.0, 2.5], count);
-        let words = |query: &Query| query.terms().map(str::to_string).collect::<Vec<_>>();
-        assert_eq!(
-            words(&told(9)),
-            ["must", "rare", "rarer", "half"],
-            "what tells less than half as much as the first is left out"
-        );
-        assert_eq!(words(&told(2)), ["must", "rare", "rarer"], "in the order of the query");
-        assert_eq!(words(&told(1)), ["must", "rarer"]);
-        assert_eq!(told(9).must_not, query.must_not);
-        assert_eq!(query.telling(&[], 9), query, "words of which nothing is known are all alike");
-        assert_eq!(Query::default().telling(&[], 3), Query::default());
-    }
-
-    #[test]
-    fn words_and_phrases() {
-        check("", "");
-        check("  \t ", "");
-        check("quick Foxes quick", "quick fox");
-        check("\"quick brown foxes\" run", "run +quick +brown +fox +\"quick brown fox\"");
-        check("\"Foxes\" run -\"dogs\"", "run +fox -dog");
-        check("quick \"the quick fox\" +fox", "+the +quick +fox +\"the quick fox\"");
-        check("+quick -fox", "+quick -fox");
-        check("+\"quick fox\" -\"slow dog\"", "+quick +fox +\"quick fox\" -\"slow dog\"");
-        check("-\"slow dog\"", "-\"slow dog\"");
-        check("quick +quick", "+quick");
-        check("say\"quick fox", "say quick fox");
-        check("+\"quick fox", "quick fox");
-        check("-\"slow +dog", "slow +dog");
-        check("\"quick fox\" \"slow dog", "slow dog +quick +fox +\"quick fox\"");
-        check("\"", "");
-        check("\"\" x", "x");
-        check("-\"", "");
-        check("a - b + c", "b c");
-        check("--release ++i -+x", "releas x");
-        check("-", "");
-        check("+", "");
-    }
-
-    #[test]
-    fn stop_words() {
-        for word in STOP_WORDS {
-            let parts = words_of(word).parts;
-            assert_eq!(parts, [(0, word.to_owned())], "in its indexed form");
-        }
-        check("what is the memory of an agent", "memori agent");
-        check("to be or not to be", "to be or not");
-        check("+the who", "+the");
-        check("\"the who\" is", "+the +who +\"the who\"");
-        check("who -band", "who -band");
-    }
-
-    #[test]
-    fn identifiers() {
-        check("getUserName", "getusernam get user name");
-        check("+getUserName", "+get +user +name +\"get user name\"");
-        check("-src/main.rs", "-\"src main rs\"");
-        check("\"src/main.rs\"", "+src +main +rs +\"src main rs\"");
-        check("\"東京都\"", "+東京 +京都 +\"東京 京都\"");
-        check("東京都", "東京 京都");
-    }
-
-    #[test]
-    fn other_spellings() {
-        check("e-mail", "e mail email");
-        check("\"e-mail\" GPU", "gpu gpus +e +mail +\"e mail\"");
-        check("to-do", "to do todo");
-        check("Müller -Müller", "muller mueller -muller");
-        check("2024年", "2024 年 ２０２４");
-        check("-猫", "-\"猫\"");
-        let query = Query::parse("\"猫\"").expect("short");
-        assert!(
-            query.must.is_empty()
-                && query.should.starts_with(&["猫".to_owned(), "猫は".to_owned()])
-        );
-        let many: Vec<String> = (0..QUERY_TERMS_MAX).map(|n| format!("w{n}x")).collect();
-        let query = Query::parse(&format!("{} e-mail 猫", many.join("_ "))).expect("short");
-        assert!(!query.should.contains(&"email".to_owned()), "no word makes way");
-    }
-
-    #[test]
-    fn fields() {
-        check("kind:fact memory", "memori {kind:fact}");
-        check("kind:fact kind:event", "{kind:fact|kind:event}");
-        check("tag:a tag:k=v", "{tag:a} {tag:k=v}");
-        check("label:\"two words\" -kind:fact", "{label:two words} !kind:fact");
-        check("+agent:Smith", "{agent:Smith}");
-        check("title:\"Running dogs\"", "{title:run} {title:dog}");
-        check("-title:dogs", "!title:dog");
-        check("http://x foo:bar", "http x foo bar");
-        check("kind: fact", "kind fact");
-        check("uri:\"kapsa://a b", "{uri:kapsa://a b}");
-    }
-
-    #[test]
-    fn limits() {
-        let long = "x".repeat(QUERY_BYTES_MAX + 1);
-        assert!(matches!(Query::parse(&long), Err(Error::QueryTooLong { .. })));
-        assert!(Query::parse(&long[1..]).is_ok());
-        let many: Vec<String> = (0..5000).map(|n| format!("w{n}x")).collect();
-        let query = Query::parse(&many.join(" ")[..QUERY_BYTES_MAX.min(30_000)]).expect("fits");
-        assert_eq!(query.terms().count(), TERMS_EXAMINED_MAX);
-    }
-}
+mod tests;

@@ -60,6 +60,7 @@ pub use records::request::{
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
+pub use search::near_values::sources_under;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use search::{fusion, query};

@@ -14,9 +14,10 @@ use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, is_small_put};
 
 use super::backlog::Backlog;
 
+use super::defaults::Defaults;
 use super::embed::{Ahead, New};
 use super::known::Known;
-use super::put::{Answer, Defaults, Stored, put_small, tell_one};
+use super::put::{Answer, Stored, put_small, tell_one};
 use super::text::standard_input;
 use super::turn::Turn;
 use crate::app::App;
@@ -316,7 +317,7 @@ impl<'a> Bulk<'a> {
         let done = many_done(&self.tally);
         let stored = self.tally.record_count;
         let hint = format!(
-            "{} stored; put the lines above again once they are mended",
+            "{} stored; mend these lines and put them again; the rest goes on from line {go_on}",
             counted(stored, "record")
         );
         let error = CliError { message, ..first }

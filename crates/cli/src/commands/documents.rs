@@ -10,12 +10,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use kapsa_memory::document;
-use kapsa_memory::put_source;
+use kapsa_memory::{put_source, sources_under};
 
 use crate::app::App;
 use crate::args;
 use crate::commands::bulk::many_done;
-use crate::commands::put::{Answer, Defaults, tell_one};
+use crate::commands::defaults::Defaults;
+use crate::commands::put::{Answer, tell_one};
 use crate::commands::turn::Turn;
 use crate::error::{CliError, Result, after};
 use crate::progress::Progress;
@@ -105,7 +106,7 @@ fn gone(app: &App, sources: &[PathBuf], documents: &[Document]) -> Result<Vec<St
         let name = name(&here, base.as_deref(), folder);
         let prefix = if name.is_empty() { name } else { format!("{name}/") };
         let root = base.as_deref().unwrap_or(&here);
-        for name in app.owner_reader()?.sources_under(&prefix)? {
+        for name in sources_under(&app.owner_reader()?, &prefix)? {
             let is_read = documents.iter().any(|document| document.name == name);
             if !is_read && !gone.contains(&name) && !root.join(&name).exists() {
                 gone.push(name);

@@ -7,6 +7,7 @@ mod bulk;
 mod care;
 mod clearance;
 mod context;
+mod defaults;
 mod documents;
 mod embed;
 mod episode;

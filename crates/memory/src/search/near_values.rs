@@ -3,7 +3,9 @@
 
 use kapsa_index::typing_errors;
 
+use super::reader::Reader;
 use crate::error::Result;
+use crate::records::kinds::SYSTEM_KINDS;
 use crate::records::request::{Filter, FilterValue, UnknownValue};
 use crate::view::View;
 use crate::view::visibility::list_exact;
@@ -15,7 +17,9 @@ const NEAR_MAX: usize = 3;
 pub(crate) fn unknown_values(view: &View, filter: &Filter) -> Result<Vec<UnknownValue>> {
     let mut unknown = Vec::new();
     for value in filter.values() {
-        if !is_known(view, value.term())? {
+        // What the capsule writes about itself is no memory, and can be asked for all the same.
+        let is_own = value.field == "kind" && SYSTEM_KINDS.contains(&value.value);
+        if !is_own && !is_known(view, value.term())? {
             unknown.push(UnknownValue {
                 field: value.name.unwrap_or(value.field).to_string(),
                 value: value.value.to_string(),
@@ -68,8 +72,12 @@ fn likeness(sought: &str, other: &str) -> Option<usize> {
     (errors <= most || within).then_some(errors)
 }
 
-/// The names of the documents of visible records that begin so.
-pub(crate) fn sources_under(view: &View, prefix: &str) -> Result<Vec<String>> {
+/// The names of the documents that begin so and that visible records were read from.
+///
+/// # Errors
+/// What the disk or a damaged file reports.
+pub fn sources_under(reader: &Reader, prefix: &str) -> Result<Vec<String>> {
+    let view = reader.view();
     let filter = Filter::default().within(view)?;
     let terms = view.store().searcher()?.exact_terms(&format!("source:{prefix}"), &filter)?;
     let mut names = Vec::new();

@@ -193,14 +193,6 @@ impl Reader {
         same_text(&self.view, text)
     }
 
-    /// The names of the documents that begin so and that records were read from.
-    ///
-    /// # Errors
-    /// What the disk or a damaged file reports.
-    pub fn sources_under(&self, prefix: &str) -> Result<Vec<String>> {
-        near_values::sources_under(&self.view, prefix)
-    }
-
     /// Lists visible records by sequence.
     ///
     /// # Errors
