@@ -18,6 +18,7 @@ pub mod queries;
 pub mod readers;
 pub mod rng;
 pub mod runs;
+pub mod space;
 pub mod stats;
 pub mod syncs;
 pub mod table;

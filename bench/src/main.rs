@@ -11,9 +11,12 @@ use kapsa_bench::dataset::{Dataset, Place};
 use kapsa_bench::engine::Engine;
 use kapsa_bench::process::Tools;
 use kapsa_bench::table::{Table, command_line};
-use kapsa_bench::{find, load, open, put, queries, readers, runs, syncs};
+use kapsa_bench::{find, load, open, put, queries, readers, runs, space, syncs};
 
 /// Benchmarks of Kapsa: ratios against a bare append and against peers.
+/// Records of the corpus beside which texts for single puts are made.
+const SPACE_CORPUS: u64 = 1_000;
+
 #[derive(Parser)]
 #[command(name = "bench")]
 enum Bench {
@@ -46,6 +49,14 @@ enum Measure {
         /// Records in the store.
         #[arg(long, default_value_t = 1_000)]
         n: u64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// What single puts of 250 bytes leave on the disk, from an empty store on.
+    Space {
+        /// Puts, each a process.
+        #[arg(long, default_value_t = 2_000)]
+        puts: usize,
         #[command(flatten)]
         common: Common,
     },
@@ -240,6 +251,10 @@ impl Measure {
             Self::Syncs { n, common } => {
                 let (tools, dataset) = common.prepare(*n)?;
                 Ok(vec![syncs::measure(&tools, &dataset, &common.engines(), common.rebuild)?])
+            }
+            Self::Space { puts, common } => {
+                let (tools, dataset) = common.prepare(SPACE_CORPUS)?;
+                Ok(vec![space::measure(&tools, &dataset, &common.engines(), *puts)?])
             }
             Self::Load { n, runs, common } => {
                 let (tools, dataset) = common.prepare(*n)?;

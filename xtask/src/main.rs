@@ -27,7 +27,7 @@ Check
   deny [CHECK...]    check licences, sources, bans and advisories of dependencies
   fuzz [--seconds N] [TARGET...]
                      run the targets of fuzz/ for a while each
-  mutants [--file GLOB...]
+  mutants [--quick] [--file GLOB...]
                      mutate the capsule, and list what no test notices
   scheduled [NAME...]
                      list the checks that take long, or run them

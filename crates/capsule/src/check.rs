@@ -8,12 +8,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
+use crate::format::commit::{Commit, chain_of};
 use crate::format::commit_pointer::{CommitPointer, POINTER_BYTES, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
+use crate::format::records::Packed;
 use crate::format::segment::{FIXED_BYTES, Layout, decode_sections};
+use crate::format::small_commit::{SmallCommit, commit_of};
 use crate::format::{
     FRAME_ALIGN, Hash, LOG_START, SegmentMeta, aligned, all_zero, hash, history, sum,
 };
@@ -275,7 +277,7 @@ impl<'a> Checker<'a> {
                 format!("{} frame: {what}", frame.kind.name()),
             );
         }
-        if frame.kind == Kind::Commit {
+        if frame.kind.makes_commit() {
             self.transaction = Open { broken, ..Open::default() };
         } else {
             self.transaction.headers.update(&header_bytes(frame, &self.header));
@@ -294,7 +296,11 @@ impl<'a> Checker<'a> {
         }
         let payload = Bytes::from(filled).slice(..frame.payload_len as usize);
         match frame.kind {
-            Kind::Records => self.check_records(frame, &payload),
+            Kind::Records => match Packed::decode(&payload) {
+                Ok(records) => self.check_records(frame, &records),
+                Err(what) => Ok(Err(what.to_string())),
+            },
+            Kind::SmallCommit => self.check_small_commit(frame, &payload),
             Kind::Commit => self.check_commit(frame, &payload),
             Kind::History => {
                 self.folded = Some(payload);
@@ -304,7 +310,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn check_records(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
+    fn check_small_commit(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
+        let records = match SmallCommit::decode(frame, payload) {
+            Ok(small) => self.check_records(frame, &small.records)?,
+            Err(what) => Err(what.to_string()),
+        };
+        self.transaction.broken |= records.is_err();
+        let commit = self.check_commit(frame, payload)?;
+        Ok(records.and(commit))
+    }
+
+    fn check_records(&mut self, frame: &Frame, records: &Packed) -> Result<Result<(), String>> {
         if self.snapshot.is_none() {
             // Only for its unpacking: dictionaries come before the records that use them.
             let head = Head { end: self.end, ..Head::empty() };
@@ -318,7 +334,7 @@ impl<'a> Checker<'a> {
             self.snapshot = Some(Snapshot::of(self.path, self.storage.clone(), &located)?);
         }
         let snapshot = self.snapshot.clone().expect("made above");
-        let block = match snapshot.decode_block(frame.offset, payload) {
+        let block = match snapshot.decode_block(frame.offset, records) {
             Ok(block) => block,
             Err(Error::Corrupt { what, .. }) => return Ok(Err(what)),
             Err(error) => return Err(error),
@@ -336,9 +352,8 @@ impl<'a> Checker<'a> {
     }
 
     fn check_commit(&mut self, frame: &Frame, payload: &Bytes) -> Result<Result<(), String>> {
-        let commit = match Commit::decode(payload) {
-            Ok(commit) if payload.len() == COMMIT_BYTES => commit,
-            _ => return Ok(Err("its fields contradict each other".to_string())),
+        let Ok(commit) = commit_of(frame, payload) else {
+            return Ok(Err("its fields contradict each other".to_string()));
         };
         self.pointers.retain(|pointer| {
             (pointer.offset, pointer.end, pointer.digest)
@@ -378,11 +393,11 @@ impl<'a> Checker<'a> {
 
     fn next_chain(&mut self, commit: &Commit) -> Hash {
         if self.transaction.hashes.is_empty() {
-            return commit.prev_chain;
+            return self.head.commit.chain;
         }
         self.report.commits += 1;
         chain_of(
-            &commit.prev_chain,
+            &self.head.commit.chain,
             commit.number,
             commit.time_us,
             commit.first_sequence,

@@ -1,25 +1,29 @@
 //! A transaction before it is published: put together in memory, and past the newest commit where
 //! nobody looks.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::format::commit::{COMMIT_BYTES, Commit, chain_of};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, header_bytes, push_frame};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Coding, HEAD_BYTES, RecordsHead, Stored, encode_plain};
-use crate::format::segment::{
-    Encoded, RECORD_DIRECTORY, RecordsPlace, Tag, encode, encode_directory,
-};
-use crate::format::{
-    COUNT_MAX, DERIVED_SEGMENTS_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX,
-    SECTIONS_MAX, SegmentMeta,
-};
+use crate::format::records::{Coding, HEAD_BYTES, Packed, RecordsHead, Stored, encode_plain};
+use crate::format::segment::RecordsPlace;
+use crate::format::small_commit::commit_of;
+use crate::format::{COUNT_MAX, Hash, LOG_START, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX};
 use crate::log::{Head, corrupt, follows};
 use crate::pack::Packer;
 use crate::storage::{Storage, write_all_at};
+
+mod segments;
+mod small;
+
+pub use segments::{DerivedDraft, SegmentDraft};
+pub(crate) use segments::{add_derived, add_segment, drop_derived};
+pub(crate) use small::{attach, finish_small, is_small, is_small_with, writes_small_commits};
 
 /// How much of a transaction is held in memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,29 +43,6 @@ impl Default for Buffers {
 /// Most records in one transaction.
 pub const COMMIT_RECORDS_MAX: usize = 1 << 20;
 
-/// A new index segment, to be appended by a transaction.
-#[derive(Clone, Debug)]
-pub struct SegmentDraft {
-    /// First record it covers.
-    pub first_sequence: u64,
-    /// Sequence after the last record it covers.
-    pub next_sequence: u64,
-    /// Its sections; the record directory is added by the capsule.
-    pub sections: Vec<(Tag, Vec<u8>)>,
-}
-
-/// A new derived segment, to be appended by a transaction: data derived from a range of records,
-/// which other derived segments may cover too.
-#[derive(Clone, Debug)]
-pub struct DerivedDraft {
-    /// First record it covers.
-    pub first_sequence: u64,
-    /// Sequence after the last record it covers.
-    pub next_sequence: u64,
-    /// Its sections.
-    pub sections: Vec<(Tag, Vec<u8>)>,
-}
-
 /// A transaction in the making.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -75,6 +56,8 @@ pub(crate) struct Draft {
     frame_count: u64,
     pending: Vec<Pending>,
     pending_bytes: usize,
+    /// What goes with the records into a small commit.
+    attachment: Option<Vec<u8>>,
     places: Vec<RecordsPlace>,
     hashes: Vec<Hash>,
     lengths: Vec<u32>,
@@ -145,6 +128,7 @@ impl Draft {
             frame_count: 0,
             pending: Vec::new(),
             pending_bytes: 0,
+            attachment: None,
             places: Vec::new(),
             hashes: Vec::new(),
             lengths: Vec::new(),
@@ -170,6 +154,11 @@ impl Draft {
     /// Whether anything was written to the file already, or is about to be.
     pub(crate) fn spilled(&self) -> bool {
         self.spilled
+    }
+
+    /// Offset of the dictionary that its commit will name, 0 for none.
+    pub(crate) fn dictionary_offset(&self) -> u64 {
+        self.dictionary_offset
     }
 
     /// What will be in force.
@@ -209,6 +198,7 @@ impl Draft {
     ) -> Result<u64> {
         let (bytes, purged) = (record.bytes(), matches!(record, Stored::Purged(_)));
         self.expect_usable()?;
+        small::expect_open(self)?;
         if bytes.len() > RECORD_BYTES_MAX {
             return Err(Error::TooLarge {
                 what: "the length of a record in bytes",
@@ -228,9 +218,28 @@ impl Draft {
         Ok(self.next_sequence - 1)
     }
 
+    /// Appends the frame that makes everything before it exist.
+    fn end_with(&mut self, kind: Kind, commit: Commit, payload: &[u8]) -> Finished {
+        let offset = self.buffer_offset;
+        let serial = commit.serial;
+        let frame = push_frame(&mut self.buffer, offset, kind, serial, &self.header, payload);
+        debug_assert_eq!(
+            commit_of(&frame, &Bytes::copy_from_slice(payload)),
+            Ok(commit),
+            "whoever opens the file reads the commit that was written"
+        );
+        self.spilled = true;
+        Finished {
+            bytes: std::mem::take(&mut self.buffer),
+            offset,
+            head: Head { commit, offset: frame.offset, end: frame.end(), digest: frame.digest },
+        }
+    }
+
     /// Packs the pending records into frames.
     pub(crate) fn flush(&mut self, packer: &mut Packer, storage: &dyn Storage) -> Result<()> {
         self.expect_usable()?;
+        small::expect_open(self)?;
         let pending = std::mem::take(&mut self.pending);
         if pending.is_empty() {
             return Ok(());
@@ -252,10 +261,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Learns a dictionary from the records, where they allow one, and packs with it from now on.
     fn push_dictionary(&mut self, pending: &[Pending], packer: &mut Packer) {
         let samples: Vec<&[u8]> = pending.iter().map(|p| p.bytes.as_slice()).collect();
-        if let Some(dictionary) = packer.train(&samples) {
+        self.learn(&samples, packer);
+    }
+
+    /// Learns a dictionary from records, where they allow one, and packs with it from now on.
+    pub(crate) fn learn(&mut self, samples: &[&[u8]], packer: &mut Packer) {
+        if let Some(dictionary) = packer.train(samples) {
             let offset = self.push(Kind::Dictionary, &dictionary).offset;
             packer.adopt(offset, &dictionary);
             self.dictionary_offset = offset;
@@ -278,19 +291,10 @@ impl Draft {
             known == 0 || known == self.dictionary_offset,
             "records are packed with a dictionary that the commit names"
         );
-        let plain = encode_plain(records);
-        let packed = packer.pack(&plain, total);
-        let head = RecordsHead {
-            first_sequence,
-            count: records.len() as u32,
-            coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
-            dictionary: if packed.is_some() { packer.dictionary_used(total) } else { 0 },
-            plain_len: plain.len() as u64,
-        };
-        let mut payload =
-            Vec::with_capacity(HEAD_BYTES + packed.as_ref().map_or(plain.len(), Vec::len));
+        let Packed { head, body } = pack(first_sequence, records, packer, total);
+        let mut payload = Vec::with_capacity(HEAD_BYTES + body.len());
         head.encode(&mut payload);
-        payload.extend_from_slice(packed.as_ref().unwrap_or(&plain));
+        payload.extend_from_slice(&body);
         let frame_offset = self.push(Kind::Records, &payload).offset;
         let ascends = self
             .places
@@ -330,91 +334,6 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds a segment. `committed` are the places of its records that earlier transactions wrote,
-    /// ascending.
-    pub(crate) fn add_segment(
-        &mut self,
-        draft: SegmentDraft,
-        committed: Vec<RecordsPlace>,
-    ) -> Result<()> {
-        self.expect_usable()?;
-        let range = draft.first_sequence..draft.next_sequence;
-        let misuse = |reason| Error::Misuse { reason };
-        if range.is_empty() || range.end > self.next_sequence {
-            return Err(misuse("a segment covers records that do not exist"));
-        }
-        // The record directory is one more.
-        expect_few_sections(&draft.sections, SECTIONS_MAX - 1)?;
-        let replaced = self.manifest.replaced(&range).map_err(misuse)?;
-        let mut places = committed;
-        places.extend_from_slice(&self.places);
-        let directory = encode_directory(select(&places, range.start, range.end));
-        let mut sections: Vec<(Tag, &[u8])> =
-            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        sections.push((RECORD_DIRECTORY, &directory));
-        let meta = self.push_segment(range, &sections);
-        self.manifest.segments.splice(replaced, [meta]);
-        self.manifest_changed = true;
-        assert!(self.manifest.indexed() <= self.next_sequence, "segments cover records that exist");
-        Ok(())
-    }
-
-    /// Adds a derived segment in place of those named by `replaces`.
-    pub(crate) fn add_derived(&mut self, draft: DerivedDraft, replaces: &[u64]) -> Result<()> {
-        self.expect_usable()?;
-        let misuse = |reason| Err(Error::Misuse { reason });
-        let range = draft.first_sequence..draft.next_sequence;
-        if range.is_empty() || range.start == 0 || range.end > self.next_sequence {
-            return misuse("a derived segment covers records that do not exist");
-        }
-        expect_few_sections(&draft.sections, SECTIONS_MAX)?;
-        let mut derived =
-            self.manifest.derived_without(replaces).map_err(|reason| Error::Misuse { reason })?;
-        if derived.len() >= DERIVED_SEGMENTS_MAX {
-            return misuse("there are too many derived segments");
-        }
-        let sections: Vec<(Tag, &[u8])> =
-            draft.sections.iter().map(|(tag, bytes)| (*tag, bytes.as_slice())).collect();
-        derived.push(self.push_segment(range, &sections));
-        debug_assert!(
-            derived.is_sorted_by(|one, other| one.id < other.id),
-            "the newest derived segment has the highest id"
-        );
-        self.manifest.derived = derived;
-        self.manifest_changed = true;
-        Ok(())
-    }
-
-    /// Takes the derived segments with these ids out of force.
-    pub(crate) fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
-        self.expect_usable()?;
-        self.manifest.derived =
-            self.manifest.derived_without(ids).map_err(|reason| Error::Misuse { reason })?;
-        self.manifest_changed |= !ids.is_empty();
-        Ok(())
-    }
-
-    /// Appends the frame of a segment, index or derived, whose id is the frame's offset.
-    fn push_segment(&mut self, range: Range<u64>, sections: &[(Tag, &[u8])]) -> SegmentMeta {
-        let payload_offset = self.buffer_offset + self.buffer.len() as u64 + FRAME_HEADER_BYTES;
-        let Encoded { payload, head_sum } = encode(sections, payload_offset);
-        let frame = self.push(Kind::Segment, &payload);
-        assert_eq!(
-            frame.payload_offset(),
-            payload_offset,
-            "the blocks of a segment are laid out for one place in the file"
-        );
-        SegmentMeta {
-            id: frame.offset,
-            first_sequence: range.start,
-            next_sequence: range.end,
-            frame_offset: frame.offset,
-            payload_len: frame.payload_len,
-            digest: frame.digest,
-            head_sum,
-        }
-    }
-
     /// Ends the transaction: the manifest if it changed, then the commit frame.
     pub(crate) fn finish(&mut self, end: Ending, committed_tail: Tail<'_>) -> Finished {
         assert!(
@@ -445,32 +364,14 @@ impl Draft {
         if commit.indexed == commit.next_sequence {
             commit.tail_offset = end;
         }
-        let encoded = commit.encode();
-        debug_assert_eq!(
-            Commit::decode(&encoded),
-            Ok(commit),
-            "whoever opens the file reads the commit that was written"
-        );
-        let frame = push_frame(
-            &mut self.buffer,
-            self.buffer_offset,
-            Kind::Commit,
-            commit.serial,
-            &self.header,
-            &encoded,
-        );
-        assert_eq!((frame.offset, frame.end()), (offset, end), "a commit frame has one length");
         assert!(
             follows(&self.base, &commit),
             "whoever opens the file finds this commit after its base"
         );
-        let bytes = std::mem::take(&mut self.buffer);
-        self.spilled = true;
-        Finished {
-            bytes,
-            offset: self.buffer_offset,
-            head: Head { commit, offset, end, digest: frame.digest },
-        }
+        let finished = self.end_with(Kind::Commit, commit, &commit.encode());
+        let Head { offset: at, end: until, .. } = finished.head;
+        assert_eq!((at, until), (offset, end), "a commit frame has one length");
+        finished
     }
 
     fn commit_fields(&self, end: &Ending, tail: Tail<'_>) -> Commit {
@@ -489,11 +390,12 @@ impl Draft {
         };
         match *end {
             Ending::Next { time_us } => {
-                commit.prev_chain = previous.chain;
+                commit.prev_chain = Some(previous.chain);
                 (commit.number, commit.chain) = (self.number(), self.chain(time_us));
                 commit.time_us = if self.hashes.is_empty() { previous.time_us } else { time_us };
             }
             Ending::Base { number, time_us, chain } => {
+                commit.prev_chain = Some(Hash::default());
                 (commit.number, commit.time_us, commit.chain) = (number, time_us, chain);
             }
         }
@@ -538,15 +440,19 @@ impl Draft {
     }
 }
 
-/// Refuses too many sections, and one in the place of the capsule's own.
-fn expect_few_sections(sections: &[(Tag, Vec<u8>)], most: usize) -> Result<()> {
-    if sections.len() > most {
-        return Err(Error::Misuse { reason: "a segment has too many sections" });
-    }
-    if sections.iter().any(|(tag, _)| *tag == RECORD_DIRECTORY) {
-        return Err(Error::Misuse { reason: "a segment has a section that is the capsule's own" });
-    }
-    Ok(())
+/// Records as a frame holds them, in a batch of `total` bytes.
+fn pack(first_sequence: u64, records: &[Stored<'_>], packer: &mut Packer, total: usize) -> Packed {
+    let plain = encode_plain(records);
+    let packed = packer.pack(&plain, total);
+    let head = RecordsHead {
+        first_sequence,
+        count: records.len() as u32,
+        coding: if packed.is_some() { Coding::Zstd } else { Coding::Plain },
+        dictionary: if packed.is_some() { packer.dictionary_offset() } else { 0 },
+        plain_len: plain.len() as u64,
+    };
+    let body = Bytes::from(packed.unwrap_or(plain));
+    Packed::new(head, body).expect("the limits of the records were checked")
 }
 
 /// How a transaction ends.

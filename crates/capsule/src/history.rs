@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::format::commit::{ChainHasher, Commit};
 use crate::format::frame::Kind;
 use crate::format::history::{PastCommit, decode};
+use crate::format::small_commit::commit_of;
 use crate::format::{Damage, Hash, LOG_START};
 use crate::log::{Head, corrupt, follows};
 use crate::snapshot::Snapshot;
@@ -152,9 +153,9 @@ fn before(snapshot: &Snapshot, head: &Head) -> Result<Head> {
     let mut previous = Head::empty();
     if head.commit.serial > 1 {
         let offset = head.commit.prev_offset;
-        let (frame, payload) = snapshot.frame(offset, Kind::Commit)?;
+        let (frame, payload) = snapshot.frame(offset, &[Kind::Commit, Kind::SmallCommit])?;
         let commit =
-            Commit::decode(&payload).map_err(|what| corrupt(snapshot.path(), offset, what))?;
+            commit_of(&frame, &payload).map_err(|what| corrupt(snapshot.path(), offset, what))?;
         previous = Head { commit, offset, end: frame.end(), digest: frame.digest };
     }
     let in_order = previous.commit.serial < head.commit.serial && follows(&previous, &head.commit);
@@ -168,7 +169,7 @@ fn before(snapshot: &Snapshot, head: &Head) -> Result<Head> {
 /// The commits that the one at `base` stands for.
 fn folded(snapshot: &Snapshot, base: &Head) -> Result<Vec<CommitSpan>> {
     let offset = base.commit.history_offset;
-    let (_, payload) = snapshot.frame(offset, Kind::History)?;
+    let (_, payload) = snapshot.frame(offset, &[Kind::History])?;
     let spans = decode(&payload).and_then(|past| folded_spans(&base.commit, &past));
     spans.map_err(|what| corrupt(snapshot.path(), offset, what))
 }

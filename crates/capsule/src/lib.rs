@@ -61,7 +61,8 @@ pub use error::{Error, Result};
 pub use format::{
     BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, FORMAT_VERSION, Hash, LOG_START,
     PAYLOAD_BYTES_MAX, READER_FEATURES, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX,
-    SEGMENTS_MAX, SegmentMeta, Stored, TAIL_BYTES_MAX, TAIL_RECORDS_MAX, Tag, WRITER_FEATURES,
+    SEGMENTS_MAX, SMALL_COMMIT_BYTES_MAX, SegmentMeta, Stored, TAIL_BYTES_MAX, TAIL_RECORDS_MAX,
+    Tag, WRITER_FEATURES,
 };
 pub use history::{CommitSpan, common};
 pub use holder::Holder;
@@ -71,6 +72,6 @@ pub use sample::sample;
 pub use section::Section;
 #[cfg(feature = "seeded-faults")]
 pub use seeded::{Seeded, seed};
-pub use snapshot::{CommitInfo, FileInfo, Snapshot, StoredRecord};
+pub use snapshot::{Attachment, CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
 pub use writer::{Rewrite, Transaction, Unlocked, Writer};

@@ -5,16 +5,21 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, Commit};
+use bytes::Bytes;
+
+use crate::format::commit::Commit;
 use crate::format::commit_pointer::CommitPointer;
-use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind, MAGIC as FRAME_MAGIC, header_bytes};
+use crate::format::frame::{FRAME_HEADER_BYTES, Frame, MAGIC as FRAME_MAGIC, header_bytes};
 use crate::format::header::{FORMAT_VERSION, HEADER_BYTES, Header, MAGIC, READER_FEATURES};
-use crate::format::{FRAME_ALIGN, Hash, LOG_START, aligned};
+use crate::format::small_commit::commit_of;
+use crate::format::{FRAME_ALIGN, Hash, LOG_START, SMALL_COMMIT_BYTES_MAX, aligned};
 use crate::seeded::{Seeded, holds};
 use crate::storage::{Storage, read_exact_at, read_up_to};
 
 /// Bytes read at once by a walk.
 const WINDOW_BYTES: usize = 256 << 10;
+/// Most bytes of a frame that makes a commit: a small one holds its records as well.
+const COMMIT_FRAME_BYTES_MAX: u64 = FRAME_HEADER_BYTES + SMALL_COMMIT_BYTES_MAX as u64;
 /// Bytes searched at once for a frame after the newest commit.
 const SEARCH_BYTES: usize = 1 << 20;
 
@@ -198,23 +203,23 @@ fn pointed_head(
         });
     }
     let damaged = |what| corrupt(path, pointer.offset, what);
-    let len = (FRAME_HEADER_BYTES as usize) + COMMIT_BYTES;
-    if pointer.offset < LOG_START || pointer.offset.checked_add(len as u64) != Some(pointer.end) {
+    let len = pointer.end.saturating_sub(pointer.offset);
+    if pointer.offset < LOG_START || !(FRAME_HEADER_BYTES..=COMMIT_FRAME_BYTES_MAX).contains(&len) {
         return Err(damaged("the commit pointer names a place where no commit can be"));
     }
-    let mut bytes = vec![0; len];
+    let mut bytes = vec![0; len as usize];
     read_exact_at(storage, &mut bytes, pointer.offset)
         .map_err(Error::unreadable(path, pointer.offset))?;
     let frame = Frame::decode(&bytes, pointer.offset, header).map_err(damaged)?;
-    let payload = &bytes[FRAME_HEADER_BYTES as usize..];
-    if frame.kind != Kind::Commit
-        || frame.digest != pointer.digest
-        || crate::format::hash(payload) != frame.digest
+    let filled = Bytes::from(bytes).slice(FRAME_HEADER_BYTES as usize..);
+    if frame.digest != pointer.digest
+        || crate::format::hash(&filled) != frame.digest
         || frame.end() != pointer.end
     {
         return Err(damaged("the newest commit is not the one that was written"));
     }
-    let commit = Commit::decode(payload).map_err(damaged)?;
+    let payload = filled.slice(..frame.payload_len as usize);
+    let commit = commit_of(&frame, &payload).map_err(damaged)?;
     // Only the serial distinguishes the pointer of this commit from the next one's; the first
     // commit's is 1.
     if commit.serial == 0 || commit.serial != pointer.serial {
@@ -259,7 +264,7 @@ impl<'a> Walk<'a> {
             if !in_order || !self.payload_matches(&frame)? {
                 return Ok(None);
             }
-            if frame.kind == Kind::Commit {
+            if frame.kind.makes_commit() {
                 return self.check_commit(head, &frame, *headers.finalize().as_bytes(), frames);
             }
             headers.update(&header_bytes(&frame, self.header));
@@ -276,10 +281,12 @@ impl<'a> Walk<'a> {
         frames_hash: Hash,
         frames: u64,
     ) -> std::io::Result<Option<Head>> {
-        if frame.payload_len != COMMIT_BYTES as u64 {
+        if frame.payload_len > SMALL_COMMIT_BYTES_MAX as u64 {
             return Ok(None);
         }
-        let Ok(commit) = Commit::decode(self.bytes(frame.payload_offset(), COMMIT_BYTES)?) else {
+        let payload = self.bytes(frame.payload_offset(), frame.payload_len as usize)?;
+        // Why it does not check out is for `verify` to say: the log ends before it.
+        let Ok(commit) = commit_of(frame, &Bytes::copy_from_slice(payload)) else {
             return Ok(None);
         };
         debug_assert!(
@@ -346,7 +353,7 @@ pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
     let base = previous.serial == 0 && commit.history_offset != 0;
     let continues = commit.number
         == previous.number + u64::from(commit.next_sequence > commit.first_sequence)
-        && commit.prev_chain == previous.chain
+        && commit.prev_chain.is_none_or(|chain| chain == previous.chain)
         && commit.first_sequence == previous.next_sequence;
     let follows = commit.serial == previous.serial + 1
         && commit.prev_offset == head.offset

@@ -13,14 +13,16 @@ use crate::format::{BODY_BYTES_MAX, DICTIONARY_BYTES_MAX, LOG_START};
 const BULK_BYTES: usize = 64 << 10;
 /// From how many bytes on a batch is enough to learn a dictionary from.
 const TRAIN_BYTES: usize = 1 << 20;
-/// Size of a learned dictionary, in bytes.
+/// Size of a dictionary that is learned from so much, in bytes.
 const DICTIONARY_BYTES: usize = 64 << 10;
+/// How many times its own size a smaller dictionary is learned from, at least.
+const SAMPLES_PER_DICTIONARY: usize = 4;
 /// Plain bytes of a block with and without a dictionary.
 const BLOCK_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 /// Plain bytes from which a block of a small batch is packed at all.
 const SMALL_BYTES: usize = 4 << 10;
 /// zstd level for bulk and for a single put.
-const LEVEL: (i32, i32) = (3, 1);
+const LEVEL: (i32, i32) = (3, 3);
 
 /// Packs blocks of records; keeps its set-up between transactions.
 #[derive(Default)]
@@ -40,12 +42,16 @@ impl std::fmt::Debug for Packer {
 
 impl Packer {
     pub(crate) fn wants_dictionary(&self, total: usize) -> bool {
-        self.dictionary.is_none() && total >= TRAIN_BYTES
+        let is_large = |(_, bytes): &(u64, Vec<u8>)| bytes.len() > DICTIONARY_BYTES / 2;
+        total >= TRAIN_BYTES && !self.dictionary.as_ref().is_some_and(is_large)
     }
 
     /// Learns a dictionary; none when the samples do not allow one.
     pub(crate) fn train(&self, samples: &[&[u8]]) -> Option<Vec<u8>> {
-        let dictionary = zstd::dict::from_samples(samples, DICTIONARY_BYTES).ok()?;
+        let total: usize = samples.iter().map(|sample| sample.len()).sum();
+        let size = DICTIONARY_BYTES.min(total / SAMPLES_PER_DICTIONARY);
+        // Samples that are too few or too much alike allow none: records are packed without.
+        let dictionary = zstd::dict::from_samples(samples, size).ok()?;
         (!dictionary.is_empty() && dictionary.len() <= DICTIONARY_BYTES_MAX).then_some(dictionary)
     }
 
@@ -53,7 +59,7 @@ impl Packer {
     pub(crate) fn adopt(&mut self, offset: u64, dictionary: &[u8]) {
         assert!(offset >= LOG_START, "a dictionary lies in the log");
         self.dictionary = Some((offset, dictionary.to_vec()));
-        self.bulk = None;
+        (self.bulk, self.small) = (None, None);
     }
 
     /// Forgets everything that a transaction which was not committed may have brought.
@@ -77,11 +83,6 @@ impl Packer {
         }
     }
 
-    /// Offset of the dictionary that a block of such a batch is packed with.
-    pub(crate) fn dictionary_used(&self, total: usize) -> u64 {
-        if total >= BULK_BYTES { self.dictionary_offset() } else { 0 }
-    }
-
     /// The packed form of a block in a batch of `total` bytes; none when it does not pay.
     pub(crate) fn pack(&mut self, plain: &[u8], total: usize) -> Option<Vec<u8>> {
         let bulk = total >= BULK_BYTES;
@@ -89,7 +90,7 @@ impl Packer {
             plain.len() as u64 <= BODY_BYTES_MAX,
             "whoever unpacks the block accepts its length"
         );
-        if !bulk && plain.len() < SMALL_BYTES {
+        if !bulk && plain.len() < SMALL_BYTES && self.dictionary.is_none() {
             return None;
         }
         let compressor = if bulk { self.bulk_compressor() } else { self.small_compressor() };
@@ -115,7 +116,10 @@ impl Packer {
     fn small_compressor(&mut self) -> Option<&mut Compressor<'static>> {
         if self.small.is_none() {
             // May fail, as it says above.
-            let Ok(compressor) = Compressor::new(LEVEL.1) else { return None };
+            let dictionary = self.dictionary.as_ref().map(|d| d.1.as_slice()).unwrap_or_default();
+            let Ok(compressor) = Compressor::with_dictionary(LEVEL.1, dictionary) else {
+                return None;
+            };
             self.small = Some(compressor);
         }
         self.small.as_mut()

@@ -8,16 +8,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::check::{PROBLEMS_MAX, Problem};
 use crate::error::{Error, Result};
-use crate::format::commit::{COMMIT_BYTES, Commit};
 use crate::format::commit_pointer::{CommitPointer, SLOTS};
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::{HEADER_BYTES, Header};
-use crate::format::records::{RecordsHead, Stored};
+use crate::format::records::{Block, Stored};
+use crate::format::small_commit::{commit_of, records_of};
 use crate::format::{FRAME_ALIGN, LOG_START, aligned, hash, history};
 use crate::lenient::{Lenient, PAGE_BYTES};
-use crate::log::{Head, Located, find_frame, read_header};
+use crate::log::{Head, Located, corrupt, find_frame, read_header};
 use crate::snapshot::{Snapshot, open_storage};
 use crate::storage::{Storage, Volume, read_up_to};
 
@@ -154,11 +156,7 @@ impl Salvage {
             if place.first_sequence < next {
                 continue;
             }
-            let block = match self.snapshot.frame(place.frame_offset, Kind::Records) {
-                Ok((_, payload)) => self.snapshot.decode_block(place.frame_offset, &payload),
-                Err(error) => Err(error),
-            };
-            let Ok(block) = block else { continue };
+            let Ok(block) = self.block(place.frame_offset) else { continue };
             lose(&mut next, place.first_sequence, &mut commits, visit)?;
             for (sequence, stored) in (block.first_sequence..).zip(block.records()) {
                 debug_assert!(
@@ -172,6 +170,14 @@ impl Salvage {
         }
         let last = self.commits.last().map_or(next, |commit| commit.0.max(next));
         lose(&mut next, last, &mut commits, visit)
+    }
+
+    fn block(&self, offset: u64) -> Result<Block> {
+        let (frame, payload) = self.snapshot.frame(offset, &[Kind::Records, Kind::SmallCommit])?;
+        let records =
+            records_of(&frame, &payload).map_err(|what| corrupt(&self.path, offset, what))?;
+        let (records, _) = records.expect("both kinds hold records");
+        self.snapshot.decode_block(offset, &records)
     }
 
     /// Path it was opened by.
@@ -304,34 +310,35 @@ impl Scan<'_> {
             );
             return Ok(());
         }
-        let payload = &payload[..frame.payload_len as usize];
+        let payload = Bytes::from(payload).slice(..frame.payload_len as usize);
         match frame.kind {
-            Kind::Records => self.note_records(frame, payload),
-            Kind::History => *folded = history::decode(payload).unwrap_or_default(),
-            Kind::Commit => self.note_commit(payload, std::mem::take(folded)),
+            Kind::Records => self.note_records(frame, &payload),
+            Kind::History => *folded = history::decode(&payload).unwrap_or_default(),
+            Kind::Commit => self.note_commit(frame, &payload, std::mem::take(folded)),
+            Kind::SmallCommit => {
+                self.note_records(frame, &payload);
+                self.note_commit(frame, &payload, Vec::new());
+            }
             _ => {}
         }
         Ok(())
     }
 
-    fn note_records(&mut self, frame: &Frame, payload: &[u8]) {
-        match RecordsHead::decode(payload) {
-            Ok(head) => self.places.push(FoundFrame {
-                first_sequence: head.first_sequence,
-                count: u64::from(head.count),
+    fn note_records(&mut self, frame: &Frame, payload: &Bytes) {
+        match records_of(frame, payload) {
+            Ok(records) => self.places.extend(records.map(|(records, _)| FoundFrame {
+                first_sequence: records.head.first_sequence,
+                count: u64::from(records.head.count),
                 serial: frame.serial,
                 frame_offset: frame.offset,
-            }),
+            })),
             Err(what) => self.problem(frame.offset, what),
         }
     }
 
-    fn note_commit(&mut self, payload: &[u8], folded: Vec<history::PastCommit>) {
-        let Some(commit) =
-            (payload.len() == COMMIT_BYTES).then(|| Commit::decode(payload).ok()).flatten()
-        else {
-            return;
-        };
+    fn note_commit(&mut self, frame: &Frame, payload: &Bytes, folded: Vec<history::PastCommit>) {
+        // What its fields should have been is lost with it; the records have their own frames.
+        let Ok(commit) = commit_of(frame, payload) else { return };
         self.newest = self.newest.max(commit.serial);
         if commit.serial == 1 && commit.history_offset != 0 {
             let mut next = 1u64;

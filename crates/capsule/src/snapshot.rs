@@ -17,10 +17,11 @@ use crate::format::commit::Commit;
 use crate::format::frame::{FRAME_HEADER_BYTES, Frame, Kind};
 use crate::format::header::Header;
 use crate::format::manifest::Manifest;
-use crate::format::records::{Block, Coding, HEAD_BYTES, RecordsHead, Stored};
+use crate::format::records::{Block, Coding, Packed, RecordsHead, Stored};
 use crate::format::segment::{
     PLACE_BYTES, RECORD_DIRECTORY, RecordsPlace, Tag, decode_place, find_place, head_len_about,
 };
+use crate::format::small_commit::records_of;
 use crate::format::{
     DICTIONARY_BYTES_MAX, Hash, LOG_START, SegmentMeta, TAIL_PLAIN_BYTES_MAX, aligned, hash,
 };
@@ -90,11 +91,29 @@ struct Inner {
     /// by its first pages.
     on_disk: Vec<OnceLock<bool>>,
     map: OnceLock<Option<Bytes>>,
-    tail: OnceLock<Vec<Arc<Block>>>,
+    tail: OnceLock<ReadTail>,
     /// The chains of the commits that compaction folded away.
     folded_chains: OnceLock<Vec<Hash>>,
     unpackers: Mutex<HashMap<u64, Decompressor<'static>>>,
     recent: Mutex<Option<(u64, Arc<Block>)>>,
+}
+
+/// The records that no segment covers, and what is attached to them.
+struct ReadTail {
+    blocks: Vec<Arc<Block>>,
+    attachments: Vec<Attachment>,
+}
+
+/// What a transaction attached to its records: data derived from them, in force until a segment
+/// covers them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// First record of the transaction.
+    pub first_sequence: u64,
+    /// Sequence after its last record.
+    pub next_sequence: u64,
+    /// What was attached.
+    pub bytes: Bytes,
 }
 
 impl fmt::Debug for Snapshot {
@@ -239,7 +258,7 @@ impl Snapshot {
     }
 
     /// The index segments in force, ascending, without gaps from sequence 1 to
-    /// [`Snapshot::indexed`].
+    /// the start of [`Snapshot::tail`].
     #[must_use]
     pub fn segments(&self) -> &[SegmentMeta] {
         &self.inner.manifest.segments
@@ -251,22 +270,24 @@ impl Snapshot {
         &self.inner.manifest.derived
     }
 
-    /// Sequence of the first record that no segment covers: where the tail begins.
-    #[must_use]
-    pub fn indexed(&self) -> u64 {
-        self.inner.head.commit.indexed
-    }
-
-    /// Sequences of the tail.
+    /// Sequences of the tail: the records that no segment covers.
     #[must_use]
     pub fn tail(&self) -> Range<u64> {
-        self.indexed()..self.commit().next_sequence
+        self.inner.head.commit.indexed..self.commit().next_sequence
     }
 
     /// Bytes of record bodies in the tail.
     #[must_use]
     pub fn tail_bytes(&self) -> u64 {
         self.inner.head.commit.tail_bytes
+    }
+
+    /// What is attached to records of the tail, in their order.
+    ///
+    /// # Errors
+    /// `Corrupt` when the tail does not check out; what the system says.
+    pub fn attachments(&self) -> Result<&[Attachment]> {
+        Ok(&self.inner.tail()?.attachments)
     }
 
     /// A section of the segment at `index` of [`Snapshot::segments`], without copying where the
@@ -356,8 +377,8 @@ impl Snapshot {
         if sequence == 0 || sequence >= self.commit().next_sequence {
             return Err(Error::NoSuchRecord { sequence });
         }
-        if sequence >= self.indexed() {
-            let blocks = self.inner.tail_blocks()?;
+        if sequence >= self.tail().start {
+            let blocks = &self.inner.tail()?.blocks;
             let at = blocks.partition_point(|b| b.first_sequence <= sequence);
             let block = at.checked_sub(1).map(|i| blocks[i].clone());
             return block.ok_or_else(|| {
@@ -376,7 +397,7 @@ impl Snapshot {
                 places.extend(directory.chunks_exact(PLACE_BYTES).map(decode_place));
             }
         }
-        if range.end > self.indexed() {
+        if range.end > self.tail().start {
             places.extend(self.inner.tail_places()?);
         }
         Ok(places)
@@ -390,9 +411,9 @@ impl Snapshot {
         &self.inner.manifest
     }
 
-    /// Reads and checks a whole frame.
-    pub(crate) fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
-        self.inner.frame(offset, kind)
+    /// Reads and checks a whole frame of one of these kinds.
+    pub(crate) fn frame(&self, offset: u64, kinds: &[Kind]) -> Result<(Frame, Bytes)> {
+        self.inner.frame(offset, kinds)
     }
 
     /// Calls `each` for every records frame in a range of the file, unpacked; none is kept.
@@ -401,8 +422,8 @@ impl Snapshot {
         range: Range<u64>,
         each: &mut dyn FnMut(u64, &Block) -> Result<()>,
     ) -> Result<()> {
-        self.inner.walk_records(range, &mut |offset, payload| {
-            each(offset, &self.inner.decode_block(offset, &payload)?)
+        self.inner.walk_records(range, &mut |offset, records, _| {
+            each(offset, &self.inner.decode_block(offset, &records)?)
         })
     }
 
@@ -411,9 +432,9 @@ impl Snapshot {
         &self.inner.folded_chains
     }
 
-    /// Unpacks and checks the payload of a records frame.
-    pub(crate) fn decode_block(&self, offset: u64, payload: &Bytes) -> Result<Block> {
-        self.inner.decode_block(offset, payload)
+    /// Unpacks and checks the records of the frame at `offset`.
+    pub(crate) fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {
+        self.inner.decode_block(offset, records)
     }
 }
 
@@ -441,6 +462,9 @@ fn not_a_file(path: &Path, found: &str) -> Error {
     Error::NotACapsule { path: path.to_path_buf(), found: found.to_string() }
 }
 
+/// Takes the offset of a frame with records, the records, and what is attached to them.
+type EachRecords<'a> = dyn FnMut(u64, Packed, Bytes) -> Result<()> + 'a;
+
 impl Inner {
     fn corrupt(&self, offset: u64, what: impl Into<String>) -> Error {
         corrupt(&self.path, offset, what)
@@ -455,14 +479,15 @@ impl Inner {
                 Err(self.corrupt(self.head.offset, "the commit names no manifest"))
             };
         }
-        let (_, payload) = self.frame(commit.manifest_offset, Kind::Manifest)?;
+        let (_, payload) = self.frame(commit.manifest_offset, &[Kind::Manifest])?;
         let manifest = Manifest::decode(&payload, commit);
         manifest.map_err(|what| self.corrupt(commit.manifest_offset, what))
     }
 
-    /// Reads a frame of `kind` at `offset` and checks every byte of it.
-    fn frame(&self, offset: u64, kind: Kind) -> Result<(Frame, Bytes)> {
+    /// Reads a frame of one of `kinds` at `offset` and checks every byte of it.
+    fn frame(&self, offset: u64, kinds: &[Kind]) -> Result<(Frame, Bytes)> {
         let limit = self.head.end;
+        let kind = kinds.first().expect("the caller wants a kind of frame");
         if offset < LOG_START || offset >= limit || !offset.is_multiple_of(8) {
             return Err(self.corrupt(offset, format!("no {} frame can be here", kind.name())));
         }
@@ -470,7 +495,7 @@ impl Inner {
         let mut bytes = self.read(offset, guess)?;
         let frame = Frame::decode(&bytes, offset, &self.header)
             .map_err(|what| self.corrupt(offset, what))?;
-        if frame.kind != kind || frame.end() > limit {
+        if !kinds.contains(&frame.kind) || frame.end() > limit {
             return Err(self.corrupt(offset, format!("no whole {} frame is here", kind.name())));
         }
         let total = (frame.end() - offset) as usize;
@@ -486,7 +511,7 @@ impl Inner {
             );
         }
         debug_assert!(
-            frame.kind == kind && frame.payload_len as usize <= payload.len(),
+            kinds.contains(&frame.kind) && frame.payload_len as usize <= payload.len(),
             "a whole frame is given"
         );
         Ok((frame, payload.slice(..frame.payload_len as usize)))
@@ -509,21 +534,21 @@ impl Inner {
         {
             return Ok(block.clone());
         }
-        let (_, payload) = self.frame(offset, Kind::Records)?;
-        let block = Arc::new(self.decode_block(offset, &payload)?);
+        let (frame, payload) = self.frame(offset, &[Kind::Records, Kind::SmallCommit])?;
+        let records = records_of(&frame, &payload).map_err(|what| self.corrupt(offset, what))?;
+        let (records, _) = records.expect("both kinds hold records");
+        let block = Arc::new(self.decode_block(offset, &records)?);
         *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some((offset, block.clone()));
         Ok(block)
     }
 
-    pub(crate) fn decode_block(&self, offset: u64, payload: &Bytes) -> Result<Block> {
-        let damaged = |what| self.corrupt(offset, what);
-        let head = RecordsHead::decode(payload).map_err(damaged)?;
-        let body = payload.slice(HEAD_BYTES..);
+    fn decode_block(&self, offset: u64, records: &Packed) -> Result<Block> {
+        let Packed { head, body } = records;
         let plain = match head.coding {
-            Coding::Plain => body,
-            Coding::Zstd => self.unpack(&head, &body, offset)?,
+            Coding::Plain => body.clone(),
+            Coding::Zstd => self.unpack(head, body, offset)?,
         };
-        Block::decode(&head, plain).map_err(damaged)
+        Block::decode(head, plain).map_err(|what| self.corrupt(offset, what))
     }
 
     fn unpack(&self, head: &RecordsHead, body: &[u8], offset: u64) -> Result<Bytes> {
@@ -553,7 +578,7 @@ impl Inner {
         if offset == 0 {
             return Ok(Bytes::new());
         }
-        let (frame, payload) = self.frame(offset, Kind::Dictionary)?;
+        let (frame, payload) = self.frame(offset, &[Kind::Dictionary])?;
         if frame.payload_len > DICTIONARY_BYTES_MAX as u64 {
             return Err(self.corrupt(offset, "the dictionary breaks its limit"));
         }
@@ -662,30 +687,40 @@ impl Inner {
         Ok(self.map.get_or_init(|| map).as_ref())
     }
 
-    fn tail_blocks(&self) -> Result<&[Arc<Block>]> {
+    fn tail(&self) -> Result<&ReadTail> {
         if let Some(tail) = self.tail.get() {
             return Ok(tail);
         }
-        let mut blocks = Vec::new();
+        let mut tail = ReadTail { blocks: Vec::new(), attachments: Vec::new() };
         let mut bytes = 0;
-        self.walk_tail(&mut |offset, payload| {
-            let head = RecordsHead::decode(&payload).map_err(|what| self.corrupt(offset, what))?;
+        self.walk_tail(&mut |offset, records, attached| {
+            let head = &records.head;
             bytes += head.plain_len;
             if bytes > TAIL_PLAIN_BYTES_MAX {
                 return Err(self.corrupt(offset, "the records without an index exceed their limit"));
             }
-            blocks.push(Arc::new(self.decode_block(offset, &payload)?));
+            let (first_sequence, count) = (head.first_sequence, u64::from(head.count));
+            if first_sequence + count <= self.head.commit.indexed {
+                return Ok(());
+            }
+            if !attached.is_empty() {
+                let next_sequence = first_sequence + count;
+                tail.attachments.push(Attachment {
+                    first_sequence,
+                    next_sequence,
+                    bytes: attached,
+                });
+            }
+            tail.blocks.push(Arc::new(self.decode_block(offset, &records)?));
             Ok(())
         })?;
-        blocks.retain(|b| b.first_sequence + b.len() > self.head.commit.indexed);
-        Ok(self.tail.get_or_init(|| blocks))
+        Ok(self.tail.get_or_init(|| tail))
     }
 
     fn tail_places(&self) -> Result<Vec<RecordsPlace>> {
         let mut places = Vec::new();
-        self.walk_tail(&mut |frame_offset, payload| {
-            let head =
-                RecordsHead::decode(&payload).map_err(|what| self.corrupt(frame_offset, what))?;
+        self.walk_tail(&mut |frame_offset, records, _| {
+            let head = &records.head;
             if head.first_sequence + u64::from(head.count) > self.head.commit.indexed {
                 places.push(RecordsPlace { first_sequence: head.first_sequence, frame_offset });
             }
@@ -694,8 +729,8 @@ impl Inner {
         Ok(places)
     }
 
-    /// Calls `each` for every records frame from the tail's offset to the end.
-    fn walk_tail(&self, each: &mut dyn FnMut(u64, Bytes) -> Result<()>) -> Result<()> {
+    /// Calls `each` for every frame with records from the tail's offset to the end.
+    fn walk_tail(&self, each: &mut EachRecords<'_>) -> Result<()> {
         let offset = self.head.commit.tail_offset;
         if offset < LOG_START || offset > self.head.end {
             return Err(
@@ -705,12 +740,8 @@ impl Inner {
         self.walk_records(offset..self.head.end, each)
     }
 
-    /// Calls `each` for every records frame in a range of the file that ends with a frame.
-    fn walk_records(
-        &self,
-        range: Range<u64>,
-        each: &mut dyn FnMut(u64, Bytes) -> Result<()>,
-    ) -> Result<()> {
+    /// Calls `each` for every frame with records in a range of the file that ends with a frame.
+    fn walk_records(&self, range: Range<u64>, each: &mut EachRecords<'_>) -> Result<()> {
         // One read serves a whole tail: it is bounded, and frames that are not records are skipped
         // by their length.
         let window = self.read_window(&range)?;
@@ -720,8 +751,12 @@ impl Inner {
             if frame.end() > range.end {
                 return Err(self.corrupt(offset, "a frame reaches past the commit it was made for"));
             }
-            if frame.kind == Kind::Records {
-                each(offset, self.frame_in(&frame, &window)?)?;
+            if matches!(frame.kind, Kind::Records | Kind::SmallCommit) {
+                let payload = self.frame_in(&frame, &window)?;
+                let records =
+                    records_of(&frame, &payload).map_err(|what| self.corrupt(offset, what))?;
+                let (records, attachment) = records.expect("both kinds hold records");
+                each(offset, records, attachment)?;
             }
             offset = frame.end();
         }
@@ -753,7 +788,7 @@ impl Inner {
         let at = (frame.payload_offset() - start) as usize;
         let filled = aligned(frame.payload_len) as usize;
         if at + filled > window.len() {
-            return Ok(self.frame(frame.offset, frame.kind)?.1);
+            return Ok(self.frame(frame.offset, &[frame.kind])?.1);
         }
         let payload = window.slice(at..at + filled);
         if !holds(Seeded::PayloadUnchecked, hash(&payload) == frame.digest) {

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::create::{expect_finished, give_name, start_file};
+use crate::create::expect_finished;
 use crate::draft::{
     Buffers, COMMIT_RECORDS_MAX, DerivedDraft, Draft, Ending, Finished, SegmentDraft, Tail,
+    add_derived, add_segment, attach, drop_derived, finish_small, is_small, is_small_with,
+    writes_small_commits,
 };
 use crate::error::{Error, Result, expect_readable_tail};
 use crate::format::commit_pointer::CommitPointer;
@@ -15,18 +17,24 @@ use crate::format::frame::Kind;
 use crate::format::header::{HEADER_BYTES, Header, WRITER_FEATURES};
 use crate::format::manifest::Manifest;
 use crate::format::records::Stored;
-use crate::format::{Hash, LOG_START, SegmentMeta};
+use crate::format::{Hash, SegmentMeta};
 use crate::lock::{Lock, WriterOptions};
 use crate::log::{Head, Located, expect_torn, locate, read_header};
 use crate::pack::Packer;
 use crate::seeded::{self, Seeded};
-use crate::snapshot::{CommitInfo, Snapshot, open_storage};
+use crate::snapshot::{CommitInfo, Snapshot, StoredRecord, open_storage};
 use crate::storage::{FileSystem, Storage, Volume, read_exact_at, read_up_to, write_all_at};
+
+mod rewrite;
+
+pub use rewrite::Rewrite;
 
 /// Pause between two tries for a file whose lock file somebody took away.
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// Bytes copied at once when a commit of unknown durability is written again.
 const COPY_BYTES: u64 = 1 << 20;
+/// Bytes of the tail from which a dictionary for small commits is learned.
+const TRAIN_SMALL_BYTES: u64 = 16 << 10;
 
 /// The one writer of a capsule; others wait or fail until it is dropped.
 #[derive(Debug)]
@@ -175,47 +183,6 @@ impl Writer {
             return Ok(());
         }
         Err(Error::Replaced { path: self.core.path.clone() })
-    }
-
-    /// Begins a new file beside this one that is to take its place: every record must be appended
-    /// again, in order.
-    ///
-    /// # Errors
-    /// As [`Writer::begin`]; `Misuse` for a file with several names.
-    pub fn rewrite(&mut self) -> Result<Rewrite<'_>> {
-        self.expect_same_file()?;
-        if self.volume.names(&self.core.path).map_err(Error::io("look at", &self.core.path))? > 1 {
-            return Err(Error::Misuse {
-                reason: "the capsule has several names (hard links); a new file would take the place of one only",
-            });
-        }
-        self.core.prepare(&*self.volume)?;
-        let old = self.core.snapshot()?;
-        // A file without commits stays of its generation: in a later one it is damage when no
-        // commit can be read.
-        let generation =
-            self.core.header.generation.saturating_add(u64::from(old.commit().number > 0));
-        let header = Header { generation, ..self.core.header };
-        let (temporary, storage) = start_file(&*self.volume, &self.core.path, &header)?;
-        self.volume
-            .copy_access(&self.core.path, &temporary)
-            .map_err(Error::io("set the access rights of", &temporary))?;
-        if self.lock.is_some() && !storage.try_lock().map_err(Error::io("lock", &temporary))? {
-            let (path, holder, waited) = (temporary, None, Duration::ZERO);
-            return Err(Error::LockedByWriter { path, holder, waited });
-        }
-        let located = Located {
-            header,
-            head: Head::empty(),
-            named: false,
-            pointed_end: LOG_START,
-            file_len: LOG_START,
-        };
-        let mut core = Core::new(&temporary, storage, &located);
-        core.clean = true;
-        core.buffers = self.core.buffers;
-        let draft = Draft::new(&temporary, &header, &core.head, Manifest::default(), core.buffers);
-        Ok(Rewrite { writer: self, core: Some(core), draft, old })
     }
 }
 
@@ -494,7 +461,7 @@ impl Core {
     fn load_dictionary(&mut self) -> Result<()> {
         let offset = self.head.commit.dictionary_offset;
         if offset != 0 && !self.packer.has_dictionary() {
-            let (_, dictionary) = self.snapshot()?.frame(offset, Kind::Dictionary)?;
+            let (_, dictionary) = self.snapshot()?.frame(offset, &[Kind::Dictionary])?;
             self.packer.adopt(offset, &dictionary);
         }
         Ok(())
@@ -507,6 +474,13 @@ impl Core {
     /// Ends `draft` and publishes it. Its owner undoes it when this fails.
     fn commit(&mut self, draft: &mut Draft, end: Ending) -> Result<CommitInfo> {
         draft.expect_usable()?;
+        if let Ending::Next { time_us } = end
+            && is_small(draft)
+        {
+            self.load_dictionary()?;
+            let finished = finish_small(draft, time_us, &mut self.packer);
+            return self.publish_readable(draft, &finished);
+        }
         draft.flush(&mut self.packer, &*self.storage)?;
         let indexed = draft.manifest().indexed();
         let partial = indexed != self.head.commit.indexed && indexed < draft.next_sequence();
@@ -514,15 +488,19 @@ impl Core {
         if partial && indexed < self.head.commit.next_sequence {
             let snapshot = self.snapshot()?;
             places = snapshot.places(snapshot.tail())?;
-            for record in snapshot.records(snapshot.indexed()) {
+            for record in snapshot.records(snapshot.tail().start) {
                 lengths.push(record?.stored().bytes().len() as u32);
             }
         }
         let tail =
             Tail { places: &places, first_sequence: self.head.commit.indexed, lengths: &lengths };
         let finished = draft.finish(end, tail);
+        self.publish_readable(draft, &finished)
+    }
+
+    fn publish_readable(&mut self, draft: &Draft, finished: &Finished) -> Result<CommitInfo> {
         expect_readable_tail(&finished.head.commit)?;
-        self.publish(&finished)?;
+        self.publish(finished)?;
         assert_eq!(
             self.head.commit.next_sequence,
             draft.next_sequence(),
@@ -533,14 +511,33 @@ impl Core {
 
     fn add_segment(&mut self, draft: &mut Draft, segment: SegmentDraft) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
+        self.learn_from_tail(draft)?;
         let first_new = self.head.commit.next_sequence;
         let committed = if segment.first_sequence < first_new {
             self.snapshot()?.places(segment.first_sequence..segment.next_sequence)?
         } else {
             Vec::new()
         };
-        draft.add_segment(segment, committed)?;
+        add_segment(draft, segment, committed)?;
         draft.spill(&*self.storage)
+    }
+
+    /// Learns a first dictionary from the tail, which is about to get its segment, for the small
+    /// commits to come.
+    fn learn_from_tail(&mut self, draft: &mut Draft) -> Result<()> {
+        let known = draft.dictionary_offset() != 0 || self.packer.has_dictionary();
+        if known || !writes_small_commits(draft) {
+            return Ok(());
+        }
+        let snapshot = self.snapshot()?;
+        if snapshot.tail_bytes() < TRAIN_SMALL_BYTES {
+            return Ok(());
+        }
+        let tail = snapshot.records(snapshot.tail().start).collect::<Result<Vec<_>>>()?;
+        let stored: Vec<Stored<'_>> = tail.iter().map(StoredRecord::stored).collect();
+        let samples: Vec<&[u8]> = stored.iter().map(Stored::bytes).collect();
+        draft.learn(&samples, &mut self.packer);
+        Ok(())
     }
 
     fn add_derived(
@@ -550,7 +547,7 @@ impl Core {
         replaces: &[u64],
     ) -> Result<()> {
         draft.flush(&mut self.packer, &*self.storage)?;
-        draft.add_derived(derived, replaces)?;
+        add_derived(draft, derived, replaces)?;
         draft.spill(&*self.storage)
     }
 
@@ -634,12 +631,29 @@ impl Transaction<'_> {
         self.core.add_derived(&mut self.draft, derived, replaces)
     }
 
+    /// Whether the transaction, as it stands, is written as one small frame, and can have an
+    /// attachment of so many bytes.
+    #[must_use]
+    pub fn is_small_with(&self, attachment_bytes: usize) -> bool {
+        is_small_with(&self.draft, attachment_bytes)
+    }
+
+    /// Attaches data derived from the records of this transaction, which are all by then. It costs
+    /// its own bytes and no more, and is in force until an index segment covers the records:
+    /// whoever adds that one keeps the data as a derived segment.
+    ///
+    /// # Errors
+    /// `Misuse` for no bytes, or unless [`Transaction::is_small_with`].
+    pub fn attach(&mut self, bytes: Vec<u8>) -> Result<()> {
+        attach(&mut self.draft, bytes)
+    }
+
     /// Takes the derived segments with these ids out of force.
     ///
     /// # Errors
     /// `Misuse` when no derived segment in force has one of the ids.
     pub fn drop_derived(&mut self, ids: &[u64]) -> Result<()> {
-        self.draft.drop_derived(ids)
+        drop_derived(&mut self.draft, ids)
     }
 
     /// Makes everything durable with one sync. When it returns an error, nothing of the transaction
@@ -671,103 +685,6 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.published {
             self.core.undo(self.draft.spilled());
-        }
-    }
-}
-
-/// A new file in the making that will take the place of the old one.
-#[derive(Debug)]
-#[must_use = "nothing changes unless it is finished"]
-pub struct Rewrite<'w> {
-    writer: &'w mut Writer,
-    /// Of the new file; taken when it has its name.
-    core: Option<Core>,
-    draft: Draft,
-    old: Snapshot,
-}
-
-impl Rewrite<'_> {
-    /// The view of the old file.
-    #[must_use]
-    pub fn old(&self) -> &Snapshot {
-        &self.old
-    }
-
-    fn parts(&mut self) -> (&mut Core, &mut Draft) {
-        (self.core.as_mut().expect("present until the end"), &mut self.draft)
-    }
-
-    /// Appends the next record, whole or purged; sequences go on from 1.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn append(&mut self, record: Stored<'_>) -> Result<u64> {
-        let (core, draft) = self.parts();
-        core.append(draft, record)
-    }
-
-    /// Adds an index segment after the ones added so far.
-    ///
-    /// # Errors
-    /// `Misuse` when it does not join the others; what the system says.
-    pub fn add_segment(&mut self, segment: SegmentDraft) -> Result<()> {
-        let (core, draft) = self.parts();
-        core.add_segment(draft, segment)
-    }
-
-    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force
-    /// here.
-    ///
-    /// # Errors
-    /// As [`Transaction::add_derived`], the records being those that were appended.
-    pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
-        let (core, draft) = self.parts();
-        core.add_derived(draft, derived, replaces)
-    }
-
-    /// Syncs the new file and puts it in the old one's place. Readers of the old file keep it.
-    ///
-    /// # Errors
-    /// `Misuse` when records are missing; what the system says. Either file is whole whatever
-    /// happens.
-    pub fn finish(mut self) -> Result<CommitInfo> {
-        let history = crate::history::past_commits(&self.old)?;
-        let base = self.old.head().commit;
-        if self.draft.next_sequence() != base.next_sequence {
-            return Err(Error::Misuse { reason: "a rewritten capsule must hold every record" });
-        }
-        let (core, draft) = self.parts();
-        if base.number > 0 {
-            draft.flush(&mut core.packer, &*core.storage)?;
-            draft.history_offset =
-                draft.push(Kind::History, &crate::format::history::encode(&history)).offset;
-            core.commit(
-                draft,
-                Ending::Base { number: base.number, time_us: base.time_us, chain: base.chain },
-            )?;
-        }
-        core.storage.sync().map_err(Error::io("sync", &core.path))?;
-        let (temporary, path) = (core.path.clone(), self.writer.core.path.clone());
-        give_name(&*self.writer.volume, &temporary, &path)?;
-        let mut core = self.core.take().expect("present until the end");
-        let (new, clean) = (core.head.commit, core.clean);
-        assert!(
-            new.chain == base.chain && new.number == base.number && clean,
-            "the new file goes on from the same history"
-        );
-        core.path = path;
-        core.snapshot = None;
-        core.named = true;
-        self.writer.core = core;
-        Ok(self.writer.core.info())
-    }
-}
-
-impl Drop for Rewrite<'_> {
-    fn drop(&mut self) {
-        if let Some(core) = self.core.take() {
-            // A stray temporary file is removed by the next creation or compaction as well.
-            let _next_one_removes_it = self.writer.volume.remove(&core.path);
         }
     }
 }

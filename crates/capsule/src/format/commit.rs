@@ -24,7 +24,8 @@ pub(crate) struct Commit {
     pub(crate) tail_bytes: u64,
     pub(crate) history_offset: u64,
     pub(crate) frames_hash: Hash,
-    pub(crate) prev_chain: Hash,
+    /// None of a small commit, which does not store it.
+    pub(crate) prev_chain: Option<Hash>,
     pub(crate) chain: Hash,
     pub(crate) prev_digest: Hash,
     pub(crate) frame_count: u64,
@@ -52,7 +53,7 @@ impl Commit {
             slot.copy_from_slice(&word.to_le_bytes());
         }
         out[96..128].copy_from_slice(&self.frames_hash);
-        out[128..160].copy_from_slice(&self.prev_chain);
+        out[128..160].copy_from_slice(&self.prev_chain.unwrap_or_default());
         out[160..192].copy_from_slice(&self.chain);
         out[192..224].copy_from_slice(&self.prev_digest);
         out[224..232].copy_from_slice(&self.frame_count.to_le_bytes());
@@ -81,7 +82,7 @@ impl Commit {
             tail_bytes: u64_at(bytes, 80),
             history_offset: u64_at(bytes, 88),
             frames_hash: hash_at(bytes, 96),
-            prev_chain: hash_at(bytes, 128),
+            prev_chain: Some(hash_at(bytes, 128)),
             chain: hash_at(bytes, 160),
             prev_digest: hash_at(bytes, 192),
             frame_count: u64_at(bytes, 224),

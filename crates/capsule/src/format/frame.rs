@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Dictionary = 4,
     Commit = 5,
     History = 6,
+    SmallCommit = 7,
 }
 
 impl Kind {
@@ -33,9 +34,15 @@ impl Kind {
             Kind::Dictionary,
             Kind::Commit,
             Kind::History,
+            Kind::SmallCommit,
         ]
         .into_iter()
         .find(|&kind| kind as u8 == byte)
+    }
+
+    /// Whether a transaction ends with such a frame.
+    pub(crate) fn makes_commit(self) -> bool {
+        matches!(self, Kind::Commit | Kind::SmallCommit)
     }
 
     /// Name for messages.
@@ -47,6 +54,7 @@ impl Kind {
             Kind::Dictionary => "dictionary",
             Kind::Commit => "commit",
             Kind::History => "history",
+            Kind::SmallCommit => "small commit",
         }
     }
 }

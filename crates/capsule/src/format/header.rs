@@ -10,7 +10,9 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89KAPSA\r\n";
 /// The version that this build reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
 /// Reader feature bits that this build knows.
-pub const READER_FEATURES: u64 = 0;
+pub const READER_FEATURES: u64 = SMALL_COMMITS;
+/// Reader feature: transactions may be written as small commits.
+pub(crate) const SMALL_COMMITS: u64 = 1;
 /// Writer feature bits that this build knows.
 pub const WRITER_FEATURES: u64 = 0;
 

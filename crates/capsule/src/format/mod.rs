@@ -8,8 +8,8 @@ pub use header::{FORMAT_VERSION, READER_FEATURES, WRITER_FEATURES};
 pub use manifest::SegmentMeta;
 pub use primitives::{
     BODY_BYTES_MAX, DERIVED_SEGMENTS_MAX, DICTIONARY_BYTES_MAX, Hash, LOG_START, PAYLOAD_BYTES_MAX,
-    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, TAIL_BYTES_MAX,
-    TAIL_RECORDS_MAX,
+    RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, SECTIONS_MAX, SEGMENTS_MAX, SMALL_COMMIT_BYTES_MAX,
+    TAIL_BYTES_MAX, TAIL_RECORDS_MAX,
 };
 pub use records::Stored;
 pub use segment::Tag;
@@ -27,6 +27,7 @@ pub(crate) mod manifest;
 mod primitives;
 pub(crate) mod records;
 pub(crate) mod segment;
+pub(crate) mod small_commit;
 
 #[cfg(test)]
 mod tests {
@@ -80,7 +81,7 @@ mod tests {
             plain_len: 0,
         }
         .encode(&mut payload);
-        records::RecordsHead::decode(&payload).map(drop)
+        records::Packed::decode(&payload.into()).map(drop)
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub const SEGMENTS_MAX: usize = 65_536;
 pub const DERIVED_SEGMENTS_MAX: usize = 4096;
 /// Most sections in a segment.
 pub const SECTIONS_MAX: usize = 64;
+/// Largest payload of a small commit, in bytes.
+pub const SMALL_COMMIT_BYTES_MAX: usize = 1 << 16;
 /// Largest dictionary, in bytes.
 pub const DICTIONARY_BYTES_MAX: usize = 1 << 20;
 

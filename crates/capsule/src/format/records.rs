@@ -1,5 +1,7 @@
 //! A records frame's payload: a run of record bodies, packed where it pays.
 
+use bytes::Bytes;
+
 use super::primitives::{
     BODY_BYTES_MAX, COUNT_MAX, Damage, Hash, RECORD_BYTES_MAX, RECORDS_PER_FRAME_MAX, hash, u32_at,
     u64_at,
@@ -39,7 +41,7 @@ impl RecordsHead {
         out.extend_from_slice(&self.plain_len.to_le_bytes());
     }
 
-    pub(crate) fn decode(payload: &[u8]) -> Result<RecordsHead, Damage> {
+    fn decode(payload: &[u8]) -> Result<RecordsHead, Damage> {
         if payload.len() < HEAD_BYTES {
             return Err("the records are cut short");
         }
@@ -48,21 +50,39 @@ impl RecordsHead {
             1 => Coding::Zstd,
             _ => return Err("the records are coded in an unknown way"),
         };
-        let head = RecordsHead {
+        Ok(RecordsHead {
             first_sequence: u64_at(payload, 0),
             count: u32_at(payload, 8),
             coding,
             dictionary: u64_at(payload, 16),
             plain_len: u64_at(payload, 24),
-        };
-        let plain_fits =
-            coding == Coding::Zstd || payload.len() - HEAD_BYTES == head.plain_len as usize;
+        })
+    }
+}
+
+/// The records of a frame as they lie there.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    pub(crate) head: RecordsHead,
+    pub(crate) body: Bytes,
+}
+
+impl Packed {
+    /// A body and what is said of it, where they can belong together.
+    pub(crate) fn new(head: RecordsHead, body: Bytes) -> Result<Packed, Damage> {
+        let plain_fits = head.coding == Coding::Zstd || body.len() as u64 == head.plain_len;
         let counts_fit = head.first_sequence <= COUNT_MAX
             && (1..=RECORDS_PER_FRAME_MAX).contains(&(head.count as usize));
         if head.plain_len > BODY_BYTES_MAX || !counts_fit || !plain_fits {
             return Err("the records break a limit");
         }
-        Ok(head)
+        Ok(Packed { head, body })
+    }
+
+    /// Reads the payload of a records frame.
+    pub(crate) fn decode(payload: &Bytes) -> Result<Packed, Damage> {
+        let head = RecordsHead::decode(payload)?;
+        Packed::new(head, payload.slice(HEAD_BYTES..))
     }
 }
 
@@ -125,13 +145,13 @@ pub(crate) fn encode_plain(records: &[Stored<'_>]) -> Vec<u8> {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) first_sequence: u64,
-    plain: bytes::Bytes,
+    plain: Bytes,
     /// End of each record's bytes within `plain`.
     ends: Vec<u32>,
 }
 
 impl Block {
-    pub(crate) fn decode(head: &RecordsHead, plain: bytes::Bytes) -> Result<Block, Damage> {
+    pub(crate) fn decode(head: &RecordsHead, plain: Bytes) -> Result<Block, Damage> {
         const DAMAGE: Damage = "the lengths of the records do not add up";
         let mut end = head.count as usize * 4;
         if plain.len() as u64 != head.plain_len || end > plain.len() {

@@ -107,7 +107,7 @@ fn segments_join_are_replaced_and_lead_to_their_records() {
     }
     let s = w.snapshot().expect("opens");
     assert_eq!(
-        (s.segments().len(), s.indexed(), s.tail(), s.tail_bytes()),
+        (s.segments().len(), s.tail().start, s.tail(), s.tail_bytes()),
         (2, 12, 12..21, 5 * 20 + 4 * 10)
     );
     assert_eq!(bodies(&s).len(), 20);
@@ -120,7 +120,7 @@ fn segments_join_are_replaced_and_lead_to_their_records() {
     assert!(matches!(t.add_segment(segment(22, 24, b"x")), Err(Error::Misuse { .. })));
     t.commit(3).expect("commits");
     let s = Snapshot::open(&f.path).expect("opens");
-    assert_eq!((s.segments().len(), s.indexed(), s.tail_bytes()), (2, 22, 0));
+    assert_eq!((s.segments().len(), s.tail().start, s.tail_bytes()), (2, 22, 0));
     let section = s.section(0, *b"test    ").expect("whole").expect("there");
     assert_eq!(&section.read_all().expect("whole")[..], b"merged");
     assert!(s.section(0, *b"nothing ").expect("whole").is_none());
@@ -196,8 +196,10 @@ fn a_second_writer_is_told_who_holds_the_lock() {
     options.holder.pid = 4711;
     options.holder.host = "here".to_string();
     let first = Writer::open(&f.path, &options).expect("opens");
-    match Writer::open(&f.path, &WriterOptions::default()) {
-        Err(Error::LockedByWriter { holder: Some(holder), .. }) => {
+    let refused = Writer::open(&f.path, &WriterOptions::default()).expect_err("it is held");
+    assert!(refused.to_string().contains("pid 4711 of"), "{refused}");
+    match refused {
+        Error::LockedByWriter { holder: Some(holder), .. } => {
             assert_eq!((holder.pid, holder.host.as_str()), (4711, "here"))
         }
         other => panic!("{other:?}"),

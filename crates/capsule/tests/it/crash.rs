@@ -3,13 +3,16 @@
 //! while the next one takes over.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use kapsa_testkit::{Crash, Operation, Random, crashes};
+use xxhash_rust::xxh3::Xxh3;
 
-use crate::harness::{RECOVERIES, SCENARIOS, Scenario, Step, Verdict, World, check, guarded};
+use crate::harness::{
+    Files, Ledger, RECOVERIES, SCENARIOS, Scenario, Step, Verdict, World, check, guarded,
+};
 
 /// States that were checked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,27 +31,38 @@ impl Counts {
     }
 }
 
+/// States that were found well under a ledger: nothing else decides, so that one look at each is
+/// enough, however many crashes lead to it.
+#[derive(Debug, Default)]
+pub struct Known(HashSet<u128>);
+
+impl Known {
+    /// Whether this state is met for the first time.
+    fn insert(&mut self, files: &Files, ledger: &Ledger) -> bool {
+        let mut hasher = Xxh3::new();
+        (files, ledger).hash(&mut hasher);
+        self.0.insert(hasher.digest128())
+    }
+}
+
 /// Every crash of `world`'s operations from `from` on, each checked. Returns their number, and
-/// `each` distinct one.
+/// `each` one that is not `known`.
 pub fn crash_everywhere(
     world: &World,
     from: usize,
     random: &mut Random,
+    known: &mut Known,
     each: &mut dyn FnMut(Crash),
 ) -> Verdict<u64> {
     let mut verdict = Ok(());
-    let mut known = HashSet::new();
     let count = crashes(world.start(), &world.disk.operations(), from, random, &mut |crash| {
-        if verdict.is_err() {
+        let ledger = &world.ledgers[crash.mark.unwrap_or(0)];
+        if verdict.is_err() || !known.insert(&crash.files, ledger) {
             return;
         }
-        let ledger = &world.ledgers[crash.mark.unwrap_or(0)];
-        let mut hasher = DefaultHasher::new();
-        (&crash.files, crash.mark).hash(&mut hasher);
-        if let Err(what) = check(&crash.files, ledger) {
-            verdict = Err(format!("crash after {}: {what}", crash.operations));
-        } else if known.insert(hasher.finish()) {
-            each(crash);
+        match check(&crash.files, ledger) {
+            Err(what) => verdict = Err(format!("crash after {}: {what}", crash.operations)),
+            Ok(_) => each(crash),
         }
     });
     verdict.map(|()| count)
@@ -57,25 +71,28 @@ pub fn crash_everywhere(
 pub fn explore(scenario: &Scenario, seed: u64) -> Verdict<Counts> {
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
+    let mut known = Known::default();
     let mut world = World::before(scenario)?;
     world.run(scenario.steps).map_err(|what| format!("without a fault: {what}"))?;
     world.check()?;
     let mut firsts = Vec::new();
-    counts.first = crash_everywhere(&world, 0, &mut random, &mut |crash| firsts.push(crash))?;
+    counts.first =
+        crash_everywhere(&world, 0, &mut random, &mut known, &mut |crash| firsts.push(crash))?;
     let mut recoveries = RECOVERIES.iter().cycle();
     let mut recovery = || *recoveries.next().expect("a cycle has no end");
     for crash in &firsts {
         let context = |what| format!("crash after {}, {what}", crash.operations);
         world.after_crash(crash).check_idempotent().map_err(context)?;
-        counts.second += recover_under_crashes(world.after_crash(crash), recovery(), &mut random)
-            .map_err(context)?;
+        counts.second +=
+            recover_under_crashes(world.after_crash(crash), recovery(), &mut random, &mut known)
+                .map_err(context)?;
     }
     for operations in kills(&world.disk.operations()) {
         let context = |what| format!("killed after {}, {what}", operations.len());
         let next = world.after_kill(&operations);
         next.check().map_err(context)?;
         counts.taken_over +=
-            recover_under_crashes(next, recovery(), &mut random).map_err(context)?;
+            recover_under_crashes(next, recovery(), &mut random, &mut known).map_err(context)?;
     }
     Ok(counts)
 }
@@ -85,11 +102,12 @@ pub fn recover_under_crashes(
     mut world: World,
     recovery: &[Step],
     random: &mut Random,
+    known: &mut Known,
 ) -> Verdict<u64> {
     let from = world.disk.operations().len();
     world.recover(recovery)?;
     world.check()?;
-    crash_everywhere(&world, from, random, &mut |_| {})
+    crash_everywhere(&world, from, random, known, &mut |_| {})
 }
 
 /// What a process may have done when it is killed: any number of its operations, the last write

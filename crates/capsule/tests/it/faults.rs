@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_testkit::{Failure, Fault, Operation, Random};
 
-use crate::crash::crash_everywhere;
+use crate::crash::{Known, crash_everywhere};
 use crate::harness::{SCENARIOS, Scenario, Step, Verdict, World, guarded};
 
 const EINTR: i32 = 4;
@@ -60,6 +60,7 @@ fn endless(failure: Failure) -> bool {
 
 pub fn explore(scenario: &Scenario) -> Verdict<Counts> {
     let mut counts = Counts::default();
+    let mut known = Known::default();
     for failure in FAILURES {
         for forever in [false, true] {
             if forever && endless(failure) {
@@ -68,7 +69,7 @@ pub fn explore(scenario: &Scenario) -> Verdict<Counts> {
             for nth in 0.. {
                 let fault = Fault { nth, forever, failure };
                 let context = |what| format!("{fault:?}: {what}");
-                if !fail(scenario, fault, &mut counts).map_err(context)? {
+                if !fail(scenario, fault, &mut counts, &mut known).map_err(context)? {
                     break;
                 }
             }
@@ -78,7 +79,12 @@ pub fn explore(scenario: &Scenario) -> Verdict<Counts> {
 }
 
 /// Runs the scenario with one fault. Returns whether it came to pass.
-fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool> {
+fn fail(
+    scenario: &Scenario,
+    fault: Fault,
+    counts: &mut Counts,
+    known: &mut Known,
+) -> Verdict<bool> {
     let mut world = World::before(scenario)?;
     world.disk.set_fault(Some(fault));
     world.run_stubbornly(scenario.steps);
@@ -87,13 +93,14 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
     world.check()?;
     counts.runs += 1;
     let mut random = Random::new(fault.nth);
-    counts.states += crash_everywhere(&world, from, &mut random, &mut |_| {})?;
+    counts.states += crash_everywhere(&world, from, &mut random, known, &mut |_| {})?;
     let operations = world.disk.operations();
-    counts.states += take_over(&world, &operations, &mut random)?;
+    counts.states += take_over(&world, &operations, &mut random, known)?;
     if let Some(Operation::FailedSync { .. }) = operations.get(from) {
         // The writer died before it could take back what the sync had been for.
         let context = |what| format!("killed as the sync failed: {what}");
-        counts.states += take_over(&world, &operations[..=from], &mut random).map_err(context)?;
+        counts.states +=
+            take_over(&world, &operations[..=from], &mut random, known).map_err(context)?;
     }
     for failure in SECOND {
         for nth in 0.. {
@@ -107,7 +114,7 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
             counts.runs_with_two_faults += 1;
             if random.below(CRASHED) == 0 {
                 counts.states +=
-                    crash_everywhere(&next, operations.len(), &mut random, &mut |_| {})
+                    crash_everywhere(&next, operations.len(), &mut random, known, &mut |_| {})
                         .map_err(context)?;
             }
             next.recover(&[Step::Put(1)]).map_err(context)?;
@@ -122,11 +129,16 @@ fn fail(scenario: &Scenario, fault: Fault, counts: &mut Counts) -> Verdict<bool>
 
 /// The next writer finds what `operations` left, and goes on; then the power fails. Returns the
 /// number of states.
-fn take_over(world: &World, operations: &[Operation], random: &mut Random) -> Verdict<u64> {
+fn take_over(
+    world: &World,
+    operations: &[Operation],
+    random: &mut Random,
+    known: &mut Known,
+) -> Verdict<u64> {
     let mut next = world.after_kill(operations);
     next.recover(&[Step::Put(1)])?;
     next.check()?;
-    crash_everywhere(&next, operations.len(), random, &mut |_| {})
+    crash_everywhere(&next, operations.len(), random, known, &mut |_| {})
 }
 
 #[test]

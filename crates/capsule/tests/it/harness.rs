@@ -34,6 +34,8 @@ pub enum Step {
     Index(u64, u64),
     /// So many records in one commit, with a derived segment over them.
     PutWithDerived(u64),
+    /// So many records in one commit, with data attached to them.
+    PutAttached(u64),
     /// One derived segment over all records in place of all derived segments.
     MergeDerived,
     /// The oldest derived segment goes.
@@ -91,6 +93,11 @@ pub const SCENARIOS: &[Scenario] = &[
         &[Step::Put(1), Step::Reopen, Step::Put(1), Step::Reopen, Step::Put(1)],
     ),
     scenario("batch", PREPARED, &[Step::Put(9)]),
+    scenario(
+        "puts with attachments",
+        PREPARED,
+        &[Step::PutAttached(1), Step::Reopen, Step::PutAttached(2), Step::Index(1, 5)],
+    ),
     scenario("large put", PREPARED, &[Step::PutLarge]),
     scenario("large puts", PREPARED, &[Step::PutLarge, Step::Put(1), Step::PutLarge]),
     scenario(
@@ -156,6 +163,11 @@ fn derived(first_sequence: u64, next_sequence: u64) -> DerivedDraft {
     DerivedDraft { first_sequence, next_sequence, sections: vec![(*b"annex   ", content)] }
 }
 
+/// What is attached to records tells which they are.
+fn attached(first_sequence: u64, next_sequence: u64) -> Vec<u8> {
+    vec![(first_sequence * 16 + next_sequence) as u8 ^ 0x3c; 60]
+}
+
 /// What the derived segments cover, oldest first.
 type Ranges = Vec<(u64, u64)>;
 /// With the number of records.
@@ -166,7 +178,7 @@ fn ranges(derived: &[SegmentMeta]) -> Ranges {
 }
 
 /// What callers were told, and what may be on disk besides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Ledger {
     created: bool,
     /// Acknowledged, by sequence.
@@ -338,6 +350,7 @@ impl World {
                 let done = match step {
                     Step::Put(count) => self.put(&mut writer, count, Put::Plain),
                     Step::PutWithDerived(count) => self.put(&mut writer, count, Put::WithDerived),
+                    Step::PutAttached(count) => self.put(&mut writer, count, Put::Attached),
                     Step::Replicate(count) => self.put(&mut writer, count, Put::Replicated),
                     Step::MergeDerived => self.change_derived(&mut writer, false),
                     Step::DropDerived => self.change_derived(&mut writer, true),
@@ -390,6 +403,9 @@ impl World {
             bodies.iter().try_for_each(|&number| transaction.append(&body(number)).map(drop));
         if let Some((first, next)) = new_derived {
             committed = committed.and_then(|()| transaction.add_derived(derived(first, next), &[]));
+        }
+        if how == Put::Attached {
+            committed = committed.and_then(|()| transaction.attach(attached(first, first + count)));
         }
         committed = committed.and_then(|()| match chain {
             Some(chain) => transaction.commit_as(1, &chain).map(drop),
@@ -507,6 +523,7 @@ impl World {
 enum Put {
     Plain,
     WithDerived,
+    Attached,
     Replicated,
 }
 
@@ -586,6 +603,10 @@ fn read_with_derived(files: &Files) -> Result<(Vec<Vec<u8>>, Ranges), Error> {
             Some(&expected.sections[0].1[..]),
             "a derived segment was read as something else"
         );
+    }
+    for attachment in snapshot.attachments()? {
+        let expected = attached(attachment.first_sequence, attachment.next_sequence);
+        assert_eq!(attachment.bytes, expected, "an attachment was read as something else");
     }
     Ok((bodies, ranges(snapshot.derived())))
 }

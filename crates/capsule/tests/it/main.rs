@@ -3,6 +3,7 @@
 #![allow(clippy::too_many_lines, reason = "a test may tell a long story")]
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
+mod attached;
 mod basics;
 mod bytes;
 mod crash;
@@ -15,6 +16,7 @@ mod replicate;
 mod seeded;
 mod undo;
 mod unlocked;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 
@@ -72,4 +74,14 @@ pub fn assert_whole(path: &Path) -> kapsa_capsule::Report {
     let report = kapsa_capsule::verify(path, &mut |_, _| {}).expect("can be checked");
     assert_eq!(report.problems, []);
     report
+}
+
+/// Writes every record again into a file that takes the old one's place. Returns how many.
+pub fn rewrite_all(writer: &mut Writer) -> u64 {
+    let mut rewrite = writer.rewrite().expect("begins");
+    let old = rewrite.old().clone();
+    for record in old.records(1) {
+        rewrite.append(record.expect("readable").stored()).expect("appends");
+    }
+    rewrite.finish().expect("finishes").next_sequence - 1
 }

@@ -39,7 +39,7 @@ fn write(path: &Path, history: &History) {
     for (n, of_commit) in history.iter().enumerate() {
         let next = commit(w.begin().expect("begins"), of_commit).next_sequence;
         if n % 2 == 1 {
-            let indexed = w.snapshot().expect("opens").indexed();
+            let indexed = w.snapshot().expect("opens").tail().start;
             let mut index = w.begin().expect("begins");
             index.add_segment(segment(indexed, next, b"index")).expect("joins");
             index.commit(1).expect("commits");

@@ -81,6 +81,10 @@ fn stats_for_people(path: &Path, stats: &Stats) -> Vec<(&'static str, String)> {
         ("compacted", counted(stats.generation.saturating_sub(1), "time")),
         ("chain", stats.chain.clone()),
     ];
+    if let Some(text) = stats.text_bytes.filter(|&bytes| bytes > 0) {
+        let times = stats.size_bytes as f64 / text as f64;
+        lines.push(("text", format!("{}; the file is {times:.1} times as large", size(text))));
+    }
     if stats.torn_bytes > 0 {
         lines.push((
             "torn",
@@ -118,7 +122,7 @@ pub(crate) fn verify(app: &mut App) -> Result<Status> {
 fn verify_for_people(out: &mut Output, report: &VerifyReport) -> Result<()> {
     for problem in &report.problems {
         let frame = problem.frame.map_or_else(String::new, |frame| format!("frame {frame}, "));
-        out.line(&format!("damaged: {frame}byte {}: {}", problem.offset, problem.message))?;
+        out.line(&format!("damaged: {frame}byte {}: {}", problem.offset, problem.what))?;
     }
     if report.torn_bytes > 0 {
         out.line(&format!(
@@ -205,7 +209,7 @@ pub(crate) fn salvage(app: &mut App, args: &args::Salvage) -> Result<Status> {
 
 fn salvage_for_people(out: &mut Output, to: &Path, report: &SalvageReport) -> Result<()> {
     for problem in &report.problems {
-        out.line(&format!("damaged: byte {}: {}", problem.offset, problem.message))?;
+        out.line(&format!("damaged: byte {}: {}", problem.offset, problem.what))?;
     }
     for lost in &report.lost {
         let last = lost.end - 1;

@@ -41,6 +41,9 @@ pub(crate) struct StatsOut<'a> {
     /// Number of events on all branches, with `--count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_count: Option<u64>,
+    /// Bytes of the titles and texts of all revisions that were not erased, with `--count`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_bytes: Option<u64>,
     /// When the newest commit was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     committed_at: Option<Time>,
@@ -116,6 +119,7 @@ impl<'a> StatsOut<'a> {
             branch_count: stats.branch_count,
             checkpoint_count: stats.checkpoint_count,
             event_count: stats.event_count,
+            text_bytes: stats.text_bytes,
             committed_at: stats.last_commit_at.map(Time),
             chain: &stats.chain,
             segment_count: stats.segment_count,
@@ -180,7 +184,7 @@ impl<'a> VerifyOut<'a> {
 
 impl<'a> From<&'a Problem> for ProblemOut<'a> {
     fn from(problem: &'a Problem) -> ProblemOut<'a> {
-        ProblemOut { frame: problem.frame, offset: problem.offset, message: &problem.message }
+        ProblemOut { frame: problem.frame, offset: problem.offset, message: &problem.what }
     }
 }
 

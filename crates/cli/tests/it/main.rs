@@ -29,6 +29,7 @@ mod roles;
 mod runs;
 mod salvage;
 mod shell;
+mod space;
 mod support;
 mod svc;
 mod svc_client;

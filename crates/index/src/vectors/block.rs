@@ -50,16 +50,16 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct VectorsBuilder {
     label: Vec<u8>,
-    dimension: usize,
+    pub(super) dimension: usize,
     epoch: u32,
     covered: Vec<Range<u64>>,
-    entries: Vec<Entry>,
-    factors: Vec<f32>,
-    upper: Vec<u8>,
-    lower: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) factors: Vec<f32>,
+    pub(super) upper: Vec<u8>,
+    pub(super) lower: Vec<u8>,
 }
 
-fn padded(dimension: usize) -> usize {
+pub(super) fn padded(dimension: usize) -> usize {
     dimension.next_multiple_of(CHUNK)
 }
 

@@ -6,6 +6,7 @@
 
 mod block;
 mod kernel;
+mod packed;
 mod scan;
 #[cfg(test)]
 mod tests;

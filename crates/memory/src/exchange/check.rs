@@ -7,7 +7,7 @@ use kapsa_capsule::{
 };
 
 use crate::error::Result;
-use crate::records::request::{Diagnosis, Level, Problem, VerifyReport};
+use crate::records::request::{Diagnosis, Level, VerifyReport};
 use crate::write::maintain::SEGMENTS_MANY;
 use crate::write::options::Progress;
 
@@ -22,17 +22,7 @@ const SAMPLE_BLOCKS: u64 = 16;
 /// When there is nothing to check: `NotFound`, `NotACapsule`, `VersionMismatch`, or what the system
 /// says.
 pub fn verify(path: &Path, progress: Progress<'_>) -> Result<VerifyReport> {
-    let report = kapsa_capsule::verify(path, &mut |done, total| progress(done, Some(total)))?;
-    let problem =
-        |p: kapsa_capsule::Problem| Problem { offset: p.offset, frame: p.frame, message: p.what };
-    Ok(VerifyReport {
-        frames: report.frames,
-        bytes: report.bytes,
-        records: report.records,
-        commits: report.commits,
-        torn_bytes: report.torn_bytes,
-        problems: report.problems.into_iter().map(problem).collect(),
-    })
+    Ok(kapsa_capsule::verify(path, &mut |done, total| progress(done, Some(total)))?)
 }
 
 /// Looks at a path and says what is the matter with it. Never fails, never writes; does not read

@@ -9,7 +9,7 @@ use kapsa_capsule::{FileSystem, Salvage, Salvaged, Stored, Volume};
 
 use crate::error::{Error, Result};
 use crate::records::codec;
-use crate::records::request::{Problem, SalvageReport};
+use crate::records::request::SalvageReport;
 use crate::tables::revision_map::Kept;
 use crate::tables::revision_map::RevisionMap;
 use crate::write::maintain::index;
@@ -97,12 +97,7 @@ fn copy(found: &Salvage, temporary: &Path, options: &WriteOptions) -> Result<Sal
     let mut report = copy.report;
     report.unfinished = found.unfinished();
     report.incomplete = found.misses_newest();
-    let problem = |p: &kapsa_capsule::Problem| Problem {
-        offset: p.offset,
-        frame: p.frame,
-        message: p.what.clone(),
-    };
-    report.problems = found.problems().iter().map(problem).collect();
+    report.problems = found.problems().to_vec();
     Ok(report)
 }
 

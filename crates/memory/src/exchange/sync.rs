@@ -115,7 +115,7 @@ fn check(copy: &Path) -> Result<()> {
         None => Ok(()),
         Some(problem) => Err(misuse(&format!(
             "the capsule is damaged at byte {}: {}",
-            problem.offset, problem.message
+            problem.offset, problem.what
         ))),
     }
 }

@@ -6,6 +6,8 @@ use std::ops::Range;
 use crate::records::record::{Micros, Record};
 use crate::records::uri::Uri;
 
+/// What a check of every byte found, as the capsule reports it.
+pub use kapsa_capsule::{Problem, Report as VerifyReport};
 pub use kapsa_index::{Calendar, QUERY_BYTES_MAX};
 
 /// Hits that [`crate::Reader::find`] returns unless told otherwise.
@@ -483,34 +485,9 @@ pub struct Stats {
     pub checkpoint_count: Option<u64>,
     /// Events on any branch, as far as the view goes.
     pub event_count: Option<u64>,
-}
-
-/// Result of checking every byte of a capsule.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VerifyReport {
-    /// Frames read.
-    pub frames: u64,
-    /// Bytes read.
-    pub bytes: u64,
-    /// Records whose hash was recomputed.
-    pub records: u64,
-    /// Commits whose chain was recomputed.
-    pub commits: u64,
-    /// Bytes after the newest commit, left by an interrupted write; harmless.
-    pub torn_bytes: u64,
-    /// What is wrong; empty when all is well.
-    pub problems: Vec<Problem>,
-}
-
-/// One damaged place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Byte offset of the damaged structure.
-    pub offset: u64,
-    /// Number of the frame from the file's start, when known.
-    pub frame: Option<u64>,
-    /// What is wrong.
-    pub message: String,
+    /// Bytes of titles and texts of all revisions that were not erased; every record is read for
+    /// it.
+    pub text_bytes: Option<u64>,
 }
 
 /// What salvage brought into a new capsule.

@@ -1,8 +1,10 @@
 //! The size of a capsule, and how much is in it.
 
+use kapsa_capsule::Stored;
+
 use crate::error::Result;
-use crate::records::kinds;
 use crate::records::request::{LIMIT_NONE, Stats};
+use crate::records::{codec, kinds};
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
@@ -39,8 +41,23 @@ pub fn stats(reader: &Reader, count_uris: bool) -> Result<Stats> {
         } else {
             None
         },
+        text_bytes: if count_uris { Some(text_bytes(view)?) } else { None },
         event_count: if count_uris { Some(count_system(view, kinds::EVENT)?) } else { None },
     })
+}
+
+/// Bytes of everything that was ever written by somebody and not erased.
+fn text_bytes(view: &View) -> Result<u64> {
+    let snapshot = view.store().snapshot();
+    let mut bytes = 0;
+    for stored in snapshot.records(1) {
+        let stored = stored?;
+        if let Stored::Body(body) = stored.stored() {
+            let record = codec::decode(stored.sequence(), body)?.record;
+            bytes += (record.title.len() + record.text.len()) as u64;
+        }
+    }
+    Ok(bytes)
 }
 
 /// How many records of a kind the capsule has written about itself.

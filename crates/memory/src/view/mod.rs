@@ -15,6 +15,7 @@ use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
 
 pub(crate) mod as_of;
+pub(crate) mod attached;
 pub(crate) mod branches;
 pub(crate) mod checkpoints;
 pub(crate) mod counts;
@@ -23,6 +24,7 @@ pub(crate) mod raw;
 mod segment_tables;
 mod store;
 mod tail;
+pub(crate) mod vector_block;
 pub(crate) mod vectors;
 pub(crate) mod visibility;
 

@@ -9,7 +9,8 @@ use kapsa_index::{Searcher, Sequences};
 
 use super::segment_tables::SegmentTables;
 use super::tail::Tail;
-use super::vectors::{VectorBlock, read_blocks};
+use super::vector_block::VectorBlock;
+use super::vectors::read_blocks;
 use crate::error::{Error, Result};
 use crate::records::branch::Made;
 use crate::records::codec::{self, Body, Operation};
@@ -63,7 +64,7 @@ impl Store {
 
     /// Decodes one revision; an erased one comes back blank.
     pub(crate) fn body(&self, sequence: u64) -> Result<Body> {
-        if sequence >= self.snapshot.indexed()
+        if sequence >= self.snapshot.tail().start
             && let Some(body) = self.tail()?.body(sequence)
         {
             return Ok(body.clone());

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kapsa_capsule::{SegmentMeta, Snapshot, Tag};
+use kapsa_capsule::{Snapshot, Tag};
 use kapsa_index::{SegmentBytes, Sequences};
-use kapsa_model::{DIMENSION_MAX, Model, Pooling};
-use serde_json::{Value, json};
+use kapsa_model::{DIMENSION_MAX, Model};
 
 use super::segment_tables::CheckedSection;
-use super::{Store, View};
+use super::vector_block::{VectorBlock, label, model_of};
+use super::{Store, View, attached};
 use crate::error::Result;
 use crate::records::codec::Body;
 use crate::records::record::Record;
@@ -21,9 +21,6 @@ use crate::records::record::Record;
 pub(crate) const VECTORS: Tag = *b"vectors ";
 const _: () =
     assert!(DIMENSION_MAX <= kapsa_index::DIMENSION_MAX, "what a model may give, a block can hold");
-
-/// Version of what is embedded of a record: `Texts` in `write::texts`.
-const TEMPLATE: u32 = 1;
 
 /// How much of a memory has vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,43 +40,6 @@ pub struct Coverage {
     pub next: Option<(Model, u64)>,
 }
 
-/// The vectors of one derived segment.
-pub(crate) struct VectorBlock {
-    pub(crate) meta: SegmentMeta,
-    pub(crate) vectors: kapsa_index::Vectors,
-}
-
-/// How a model is recorded: whatever differs here is another model.
-pub(crate) fn label(model: &Model) -> Vec<u8> {
-    let hash = model.hash_hex();
-    let described = json!({
-        "dimension": model.dimension, "hash": hash, "name": model.name, "passage_prefix": model.passage_prefix,
-        "pooling": model.pooling.as_str(), "query_prefix": model.query_prefix, "template": TEMPLATE, "tokens_max": model.tokens_max,
-    });
-    described.to_string().into_bytes()
-}
-
-/// The model that a label names.
-fn model_of(label: &[u8]) -> Option<Model> {
-    let described: Value = serde_json::from_slice(label).ok()?;
-    let text = |key: &str| Some(described[key].as_str()?.to_string());
-    let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
-    let mut hash = [0; 32];
-    base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
-    let pooling = [Pooling::Mean, Pooling::First, Pooling::Remote]
-        .into_iter()
-        .find(|pooling| described["pooling"] == pooling.as_str())?;
-    Some(Model {
-        name: text("name")?,
-        hash,
-        dimension: number("dimension")?,
-        pooling,
-        query_prefix: text("query_prefix")?,
-        passage_prefix: text("passage_prefix")?,
-        tokens_max: number("tokens_max")?,
-    })
-}
-
 /// The vectors in a snapshot, opened.
 pub(super) fn read_blocks(snapshot: &Snapshot) -> Result<Vec<VectorBlock>> {
     let mut blocks = Vec::new();
@@ -90,8 +50,15 @@ pub(super) fn read_blocks(snapshot: &Snapshot) -> Result<Vec<VectorBlock>> {
             Arc::new(CheckedSection(section)),
             bytes,
         ))?;
-        blocks.push(VectorBlock { meta: *meta, vectors });
+        blocks.push(VectorBlock {
+            id: Some(meta.id),
+            first_sequence: meta.first_sequence,
+            file_bytes: meta.payload_len,
+            vectors,
+        });
     }
+    let attached = attached::read(snapshot, &blocks)?;
+    blocks.extend(attached);
     Ok(blocks)
 }
 
@@ -124,7 +91,7 @@ pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
         covered,
         missing: (next - 1).saturating_sub(covered),
         vectors: old.iter().map(|block| block.vectors.len() as u64).sum(),
-        bytes: old.iter().map(|block| block.meta.payload_len).sum(),
+        bytes: old.iter().map(|block| block.file_bytes).sum(),
         next: next_model.map(|model| (model, count(&covered_by(&new)))),
     })
 }

@@ -9,12 +9,12 @@ use std::ops::Range;
 use kapsa_index::VectorsBuilder;
 use kapsa_model::{Embedder, Model};
 
-use super::gather::{Gathered, Target, derived, join_peers};
+use super::gather::{DerivedSegments, Gathered, Target, derived, detached, join_peers};
 use super::texts::Texts;
-use super::transaction::DerivedSegments;
 use crate::error::Result;
 use crate::records::record::{Micros, NewRecord, Record};
 use crate::search::reader::Reader;
+use crate::view::attached;
 use crate::view::vectors::uncovered_since;
 use crate::view::{Store, View};
 
@@ -87,9 +87,8 @@ impl NewVectors {
         })
     }
 
-    /// The derived segment for the records, now that they begin at `first`; none when another model
-    /// came into force, another file took the place of this one, or the number of records is
-    /// another.
+    /// The vectors for the records, now that they begin at `first`; none when another model came
+    /// into force, another file took the place of this one, or the number of records is another.
     ///
     /// # Errors
     /// What a damaged file reports.
@@ -98,7 +97,7 @@ impl NewVectors {
         store: &Store,
         first: u64,
         records: u64,
-    ) -> Result<Option<DerivedSegments>> {
+    ) -> Result<Option<PlacedVectors>> {
         let target = Target::of(store, &self.model, true)?;
         let same =
             target.epoch == self.epoch && store.snapshot().file().generation == self.generation;
@@ -115,9 +114,67 @@ impl NewVectors {
         }
         self.builder.renumber(self.first, first);
         self.builder.cover(first..first + records);
-        let mut replaces = target.stale.clone();
-        join_peers(store, &target, &mut self.builder, &mut replaces)?;
-        Ok(Some(DerivedSegments { draft: derived(self.builder), replaces }))
+        let attachment = (self.left.is_empty() && target.stale.is_empty())
+            .then(|| attachment(store, &target, &self.builder, first))
+            .transpose()?
+            .flatten();
+        Ok(Some(PlacedVectors { target, builder: self.builder, attachment }))
+    }
+}
+
+/// What is attached to the records of a commit whose first is `first`; none where it does not fit.
+fn attachment(
+    store: &Store,
+    target: &Target,
+    builder: &VectorsBuilder,
+    first: u64,
+) -> Result<Option<Vec<u8>>> {
+    let is_known = store.vector_blocks()?.iter().any(|block| target.is_ours(block));
+    Ok(attached::encode(builder, first, target.epoch, &target.label, is_known))
+}
+
+/// Vectors of records that have their places.
+pub(super) struct PlacedVectors {
+    target: Target,
+    builder: VectorsBuilder,
+    /// The same as an attachment, where they can be one.
+    attachment: Option<Vec<u8>>,
+}
+
+impl PlacedVectors {
+    /// Attaches them to the records of `transaction`, where that is small enough. Returns whether
+    /// it was.
+    ///
+    /// # Errors
+    /// As [`kapsa_capsule::Transaction::attach`].
+    pub(super) fn attach(
+        &mut self,
+        transaction: &mut kapsa_capsule::Transaction<'_>,
+    ) -> Result<bool> {
+        let fits = |bytes: &mut Vec<u8>| transaction.is_small_with(bytes.len());
+        let Some(bytes) = self.attachment.take_if(fits) else { return Ok(false) };
+        if !bytes.is_empty() {
+            transaction.attach(bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// As a derived segment, together with small ones.
+    ///
+    /// # Errors
+    /// What a damaged file reports.
+    pub(super) fn segment(mut self, store: &Store) -> Result<DerivedSegments> {
+        let mut replaces = self.target.stale.clone();
+        join_peers(store, &self.target, &mut self.builder, &mut replaces)?;
+        Ok(DerivedSegments { draft: derived(self.builder), replaces, epoch: self.target.epoch })
+    }
+
+    /// As derived segments, together with the vectors that are attached to the tail.
+    ///
+    /// # Errors
+    /// What a damaged file reports.
+    pub(super) fn with_tail(self, store: &Store) -> Result<Vec<DerivedSegments>> {
+        detached(store, Some((&self.target, self.builder)))
     }
 }
 

@@ -11,11 +11,13 @@ use kapsa_capsule::{DerivedDraft, Snapshot};
 use kapsa_index::{Sequences, VectorsBuilder};
 use kapsa_model::{Embedder, Model};
 
-use super::gather::{Gathered, Target, derived, join_peers};
+use super::gather::{Gathered, Target, add_derived, derived, detached, join_peers};
+use super::index_batch::index_batch;
 use super::options::{Progress, WriteOptions};
 use super::texts::Texts;
 use crate::error::Result;
-use crate::view::vectors::{VectorBlock, count};
+use crate::view::vector_block::VectorBlock;
+use crate::view::vectors::count;
 use crate::view::{Store, View};
 
 /// Records whose vectors are published in one commit.
@@ -86,12 +88,12 @@ pub fn embed(
             .take(BATCH_RECORDS.min(left as usize))
             .collect();
         if sequences.is_empty() {
-            let whole = request.change && missing.ranges().is_empty() && !target.older.is_empty();
+            let whole = request.change && missing.ranges().is_empty() && target.replaces_model;
             if whole && !finish_change(path, options, &target)? {
                 continue;
             }
             report.missing = count(&missing);
-            report.in_force = whole || target.older.is_empty();
+            report.in_force = whole || !target.replaces_model;
             return Ok(report);
         }
         let mut gathered = Gathered::new(view.store(), &target, sequences.len())?;
@@ -122,9 +124,21 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
         .vector_blocks()?
         .iter()
         .filter(|block| !target.is_ours(block))
-        .map(|block| block.meta.id)
+        .filter_map(|block| block.id)
         .collect();
+    // Those of the older model that are attached to the tail go with it.
+    let attached = view.store().vector_blocks()?.iter().any(|block| block.id.is_none());
+    let (segments, kept) = if attached {
+        (index_batch(&view, &[], || Ok(()))?, detached(view.store(), None)?)
+    } else {
+        (Vec::new(), Vec::new())
+    };
     let mut transaction = writer.begin()?;
+    for segment in segments {
+        transaction.add_segment(segment)?;
+    }
+    let ours = kept.into_iter().filter(|segment| segment.epoch == target.epoch).collect();
+    add_derived(&mut transaction, ours)?;
     transaction.drop_derived(&older)?;
     transaction.commit((options.clock)())?;
     Ok(true)
@@ -160,16 +174,18 @@ fn publish(
     Ok(())
 }
 
-/// Few large derived segments in place of many, without the vectors of records that are `erased`.
+/// Few large derived segments in place of those that `takes` accepts, without the vectors of
+/// records that are `erased`.
 pub(crate) fn merged(
     store: &Store,
+    takes: &dyn Fn(&VectorBlock) -> bool,
     erased: &dyn Fn(u64) -> bool,
 ) -> Result<Vec<(DerivedDraft, Vec<u64>)>> {
-    let blocks = store.vector_blocks()?;
+    let blocks = store.vector_blocks()?.iter().filter(|block| takes(block));
     let mut merged: Vec<(DerivedDraft, Vec<u64>)> = Vec::new();
     let mut open: Option<(VectorsBuilder, Vec<u64>, &VectorBlock)> = None;
-    let mut sorted: Vec<&VectorBlock> = blocks.iter().collect();
-    sorted.sort_by_key(|block| (block.vectors.epoch(), block.meta.first_sequence));
+    let mut sorted: Vec<&VectorBlock> = blocks.collect();
+    sorted.sort_by_key(|block| (block.vectors.epoch(), block.first_sequence));
     for block in sorted {
         let joins = open.as_ref().is_some_and(|(builder, _, first)| {
             let same = first.vectors.epoch() == block.vectors.epoch()
@@ -188,7 +204,7 @@ pub(crate) fn merged(
             )
         });
         builder.append(&block.vectors, &mut |seq| !erased(seq))?;
-        ids.push(block.meta.id);
+        ids.extend(block.id);
     }
     merged.extend(open.map(|(builder, ids, _)| (derived(builder), ids)));
     Ok(merged)

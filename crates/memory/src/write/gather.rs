@@ -10,15 +10,21 @@ use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 use super::texts::Passage;
 use crate::error::{Error, Result};
 use crate::view::Store;
-use crate::view::vectors::{VECTORS, VectorBlock, coverage, covered_by, label};
+use crate::view::vector_block::{VectorBlock, label};
+use crate::view::vectors::{VECTORS, coverage, covered_by};
 
 /// For fewer records than this the blocks are looked through, unless there is little in them.
 const TABLE_RECORDS_MIN: usize = 8;
 const TABLE_VECTORS_MIN: usize = 1024;
-/// Blocks of about the same size that are merged into one.
-const MERGED_BLOCKS: usize = 8;
+/// Blocks of about the same size that are merged into one: few of them while they are small, since
+/// each costs its entry in every manifest, and many of the large ones, which cost their own bytes
+/// once more.
+const MERGED_SMALL_BLOCKS: usize = 8;
+const MERGED_LARGE_BLOCKS: usize = 128;
+/// From how many vectors on a block is a large one.
+const LARGE_VECTORS: usize = 64;
 /// Most vectors that a merge within a commit touches.
-const MERGED_VECTORS_MAX: usize = 4096;
+const MERGED_VECTORS_MAX: usize = 1 << 14;
 
 /// The set of vectors that is worked on.
 pub(super) struct Target {
@@ -27,8 +33,8 @@ pub(super) struct Target {
     pub(super) epoch: u32,
     /// Derived segments of unfinished work with other models.
     pub(super) stale: Vec<u64>,
-    /// Derived segments that go when this set is complete.
-    pub(super) older: Vec<u64>,
+    /// Whether another model's vectors are in force, and go when this set is complete.
+    pub(super) replaces_model: bool,
 }
 
 impl Target {
@@ -37,13 +43,14 @@ impl Target {
         let blocks = store.vector_blocks()?;
         let epochs: Vec<u32> = blocks.iter().map(|block| block.vectors.epoch()).collect();
         let ids = |wanted: &dyn Fn(&VectorBlock) -> bool| {
-            blocks.iter().filter(|block| wanted(block)).map(|block| block.meta.id).collect()
+            blocks.iter().filter(|block| wanted(block)).filter_map(|block| block.id).collect()
         };
-        let target = |epoch, stale, older| {
-            Ok(Target { label: label.clone(), dimension: model.dimension, epoch, stale, older })
+        let target = |epoch, stale, replaces_model| {
+            let (label, dimension) = (label.clone(), model.dimension);
+            Ok(Target { label, dimension, epoch, stale, replaces_model })
         };
         let (Some(&current), Some(&newest)) = (epochs.iter().min(), epochs.iter().max()) else {
-            return target(0, Vec::new(), Vec::new());
+            return target(0, Vec::new(), false);
         };
         let is_ours = |epoch: u32| {
             blocks
@@ -51,7 +58,7 @@ impl Target {
                 .any(|block| block.vectors.epoch() == epoch && block.vectors.label() == label)
         };
         if is_ours(current) {
-            return target(current, Vec::new(), Vec::new());
+            return target(current, Vec::new(), false);
         }
         if !change {
             let in_force = coverage(store)?
@@ -59,11 +66,10 @@ impl Target {
                 .map_or_else(|| "another model".to_string(), |model| model.name);
             return Err(Error::OtherModel { in_force, asked: model.name.clone() });
         }
-        let older = ids(&|block| block.vectors.epoch() == current);
         if newest > current && is_ours(newest) {
-            return target(newest, Vec::new(), older);
+            return target(newest, Vec::new(), true);
         }
-        target(newest + 1, ids(&|block| block.vectors.epoch() > current), older)
+        target(newest + 1, ids(&|block| block.vectors.epoch() > current), true)
     }
 
     pub(super) fn is_ours(&self, block: &VectorBlock) -> bool {
@@ -207,6 +213,16 @@ fn known(blocks: &[&VectorBlock], records: usize) -> Result<Option<HashMap<u64, 
     Ok(Some(known))
 }
 
+/// Derived segments that a commit publishes with its records, and the ids of those that it takes
+/// the place of.
+#[derive(Debug)]
+pub(crate) struct DerivedSegments {
+    pub(crate) draft: DerivedDraft,
+    pub(crate) replaces: Vec<u64>,
+    /// Set of vectors that they are of.
+    pub(crate) epoch: u32,
+}
+
 /// Adds to new vectors the small blocks of about their size, and to `replaces` the ids of those.
 pub(super) fn join_peers(
     store: &Store,
@@ -214,22 +230,70 @@ pub(super) fn join_peers(
     builder: &mut VectorsBuilder,
     replaces: &mut Vec<u64>,
 ) -> Result<()> {
-    let mut rest: Vec<&VectorBlock> =
-        store.vector_blocks()?.iter().filter(|block| target.is_ours(block)).collect();
+    let joins = |block: &&VectorBlock| block.id.is_some() && target.is_ours(block);
+    let mut rest: Vec<&VectorBlock> = store.vector_blocks()?.iter().filter(joins).collect();
     loop {
         let tier = tier(builder.len());
+        let merged =
+            if builder.len() < LARGE_VECTORS { MERGED_SMALL_BLOCKS } else { MERGED_LARGE_BLOCKS };
         let (peers, others): (Vec<&VectorBlock>, Vec<&VectorBlock>) =
             rest.into_iter().partition(|block| self::tier(block.vectors.len()) == tier);
         let vectors: usize = peers.iter().map(|block| block.vectors.len()).sum();
-        if peers.len() + 1 < MERGED_BLOCKS || vectors + builder.len() > MERGED_VECTORS_MAX {
+        if peers.len() + 1 < merged || vectors + builder.len() > MERGED_VECTORS_MAX {
             return Ok(());
         }
         for block in peers {
             builder.append(&block.vectors, &mut |_| true)?;
-            replaces.push(block.meta.id);
+            replaces.extend(block.id);
         }
         rest = others;
     }
+}
+
+/// The vectors that are attached to the tail as derived segments, for a commit that covers it with
+/// an index segment: an attachment does not outlive the tail. `new` are more of them.
+pub(super) fn detached(
+    store: &Store,
+    mut new: Option<(&Target, VectorsBuilder)>,
+) -> Result<Vec<DerivedSegments>> {
+    let mut segments = Vec::new();
+    for block in store.vector_blocks()?.iter().filter(|block| block.id.is_none()) {
+        let vectors = &block.vectors;
+        let ours = new.take_if(|(target, _)| target.is_ours(block));
+        let target = Target {
+            label: vectors.label().to_vec(),
+            dimension: vectors.dimension() as u32,
+            epoch: vectors.epoch(),
+            stale: Vec::new(),
+            replaces_model: false,
+        };
+        let mut builder = VectorsBuilder::new(&target.label, target.dimension, target.epoch);
+        builder.append(vectors, &mut |_| true)?;
+        let mut replaces = Vec::new();
+        if let Some((target, more)) = ours {
+            let more = kapsa_index::Vectors::open(more.finish().into())?;
+            builder.append(&more, &mut |_| true)?;
+            replaces.clone_from(&target.stale);
+        }
+        join_peers(store, &target, &mut builder, &mut replaces)?;
+        segments.push(DerivedSegments { draft: derived(builder), replaces, epoch: target.epoch });
+    }
+    if let Some((target, mut builder)) = new {
+        let mut replaces = target.stale.clone();
+        join_peers(store, target, &mut builder, &mut replaces)?;
+        segments.push(DerivedSegments { draft: derived(builder), replaces, epoch: target.epoch });
+    }
+    Ok(segments)
+}
+
+pub(super) fn add_derived(
+    transaction: &mut kapsa_capsule::Transaction<'_>,
+    derived: Vec<DerivedSegments>,
+) -> Result<()> {
+    for DerivedSegments { draft, replaces, .. } in derived {
+        transaction.add_derived(draft, &replaces)?;
+    }
+    Ok(())
 }
 
 /// Blocks of one tier differ in size by less than eight times.

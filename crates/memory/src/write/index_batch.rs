@@ -157,7 +157,7 @@ pub(crate) fn index_batch(
     entries: &[Entry],
     meanwhile: impl FnOnce() -> Result<()>,
 ) -> Result<Vec<SegmentDraft>> {
-    let first = view.store().snapshot().indexed();
+    let first = view.store().snapshot().tail().start;
     let items = items(view, entries)?;
     let slice = slice_records(items.len());
     thread::scope(|scope| {

@@ -18,11 +18,12 @@ use crate::tables::revision_map::{Kept, RevisionMap};
 use crate::tables::segments::{PURGE_TERM, Part, merge};
 use crate::view::View;
 use crate::write::embedding;
+use crate::write::gather::{add_derived, detached};
 use crate::write::index_batch::index_batch;
 use crate::write::options::{Progress, WriteOptions};
 
 /// Neighbouring small segments that a put merges into one.
-pub const SMALL_MERGE_SEGMENTS: usize = 8;
+pub const SMALL_MERGE_SEGMENTS: usize = 4;
 /// Most records that a merge inside a put touches: the work of one commit is bounded by it.
 pub const SMALL_MERGE_RECORDS_MAX: u64 = 1024;
 /// Most bytes of segments that a merge inside a put reads.
@@ -109,7 +110,7 @@ pub fn optimize(
 /// Merges derived segments of vectors, when there are many.
 fn merge_vectors(writer: &mut kapsa_capsule::Writer, now: Micros) -> Result<()> {
     let view = View::new(writer.snapshot()?);
-    let drafts: Vec<_> = embedding::merged(view.store(), &|_| false)?
+    let drafts: Vec<_> = embedding::merged(view.store(), &|block| block.id.is_some(), &|_| false)?
         .into_iter()
         .filter(|(_, ids)| ids.len() > 1)
         .collect();
@@ -177,11 +178,13 @@ pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Res
     if snapshot.tail().is_empty() {
         return Ok(());
     }
-    let drafts = index_batch(&View::new(snapshot), &[], || Ok(()))?;
+    let view = View::new(snapshot);
+    let drafts = index_batch(&view, &[], || Ok(()))?;
     let mut transaction = writer.begin()?;
     for draft in drafts {
         transaction.add_segment(draft)?;
     }
+    add_derived(&mut transaction, detached(view.store(), None).unwrap_or_default())?;
     transaction.commit(now)?;
     Ok(())
 }
@@ -229,9 +232,8 @@ pub(crate) fn compact(
         next += batch.len() as u64;
     }
     // Vectors that cannot be read are left behind: they can be made again.
-    for (derived, _) in
-        embedding::merged(view.store(), &|seq| erase.contains(&seq)).unwrap_or_default()
-    {
+    let merged = embedding::merged(view.store(), &|_| true, &|seq| erase.contains(&seq));
+    for (derived, _) in merged.unwrap_or_default() {
         rewrite.add_derived(derived, &[])?;
     }
     rewrite.finish()?;

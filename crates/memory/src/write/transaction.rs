@@ -7,9 +7,10 @@
 
 use std::collections::HashMap;
 
-use kapsa_capsule::{DerivedDraft, SegmentDraft};
+use kapsa_capsule::SegmentDraft;
 
-use super::ahead::NewVectors;
+use super::ahead::{NewVectors, PlacedVectors};
+use super::gather::{add_derived, detached};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -24,7 +25,7 @@ use crate::write::maintain;
 use crate::write::pending::{self, Name, Pending, What};
 
 /// Records that the tail may hold: the next one brings a segment with it.
-pub const TAIL_RECORDS_MAX: u64 = 128;
+pub const TAIL_RECORDS_MAX: u64 = 256;
 /// Records that the tail may hold while several threads put at once: an index segment costs
 /// milliseconds whatever its size, so that building one for every few shared commits would be most
 /// of the work.
@@ -191,14 +192,6 @@ impl<'w> Transaction<'w> {
     }
 }
 
-/// Derived segments that a commit publishes with its records, and the ids of those that it takes
-/// the place of.
-#[derive(Debug)]
-pub(crate) struct DerivedSegments {
-    pub(crate) draft: DerivedDraft,
-    pub(crate) replaces: Vec<u64>,
-}
-
 /// Records with their places, encoded, and not on the disk yet.
 #[must_use = "nothing is written before it is published"]
 pub struct Unpublished<'w> {
@@ -227,7 +220,7 @@ impl Unpublished<'_> {
     /// # Errors
     /// What the disk reports; then nothing was stored.
     pub fn publish(self) -> Result<Vec<Put>> {
-        self.publish_with(Vec::new())
+        self.publish_with(None)
     }
 
     /// As [`Unpublished::publish`], with the vectors of these records in the same commit: those
@@ -244,16 +237,15 @@ impl Unpublished<'_> {
         // Vectors never keep a record from the disk: those that cannot be placed can be made again.
         let placed = vectors.place(self.writer.view()?.store(), first, records).ok().flatten();
         let is_placed = placed.is_some();
-        Ok((self.publish_with(placed.into_iter().collect())?, is_placed))
+        Ok((self.publish_with(placed)?, is_placed))
     }
 
-    /// As [`Unpublished::publish`], with derived segments, such as the records' vectors, in the
-    /// same commit.
+    /// As [`Unpublished::publish`], with the records' vectors in the same commit.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn publish_with(self, derived: Vec<DerivedSegments>) -> Result<Vec<Put>> {
-        if self.entries.is_empty() && derived.is_empty() {
+    fn publish_with(self, vectors: Option<PlacedVectors>) -> Result<Vec<Put>> {
+        if self.entries.is_empty() {
             return Ok(self.puts);
         }
         let own = self.writer.branch_id();
@@ -262,19 +254,20 @@ impl Unpublished<'_> {
             .iter()
             .filter_map(|entry| entry.made.as_ref())
             .any(|made| made.archived && made.id == own);
-        commit(self.writer, self.tail_max, &self.entries, derived, self.now)?;
+        commit(self.writer, self.tail_max, &self.entries, vectors, self.now)?;
         self.writer.is_archived |= closes;
         Ok(self.puts)
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it,
-/// then the derived segments; one commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it;
+/// their vectors are attached to them, or lie in a derived segment with those of the tail. One
+/// commit, one sync. The one place where records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
     entries: &[Entry],
-    derived: Vec<DerivedSegments>,
+    vectors: Option<PlacedVectors>,
     now: Micros,
 ) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
@@ -292,15 +285,23 @@ fn commit(
         for segment in append_indexed(&mut transaction, &view, entries)? {
             transaction.add_segment(segment)?;
         }
+        let derived = match vectors {
+            Some(vectors) => vectors.with_tail(view.store()),
+            None => detached(view.store(), None),
+        };
+        // Vectors never keep a record from the disk: those that cannot be read can be made again.
+        add_derived(&mut transaction, derived.unwrap_or_default())?;
     } else {
         append(&mut transaction, entries)?;
+        let view = View::new(snapshot.clone());
         if let Some(range) = maintain::wants_small_merge(snapshot.segments()) {
-            transaction
-                .add_segment(merge(&View::new(snapshot).store().tables().merge_sources(range)?)?)?;
+            transaction.add_segment(merge(&view.store().tables().merge_sources(range)?)?)?;
         }
-    }
-    for segment in derived {
-        transaction.add_derived(segment.draft, &segment.replaces)?;
+        if let Some(mut vectors) = vectors
+            && !vectors.attach(&mut transaction)?
+        {
+            add_derived(&mut transaction, vec![vectors.segment(view.store())?])?;
+        }
     }
     transaction.commit(now)?;
     Ok(())

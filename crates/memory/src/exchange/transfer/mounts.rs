@@ -286,7 +286,7 @@ fn examine(copy: &Path, strict: bool, progress: Progress<'_>) -> Result<Vec<Diag
     if problems.is_empty() {
         let report = check::verify(copy, progress)?;
         problems.extend(
-            report.problems.iter().map(|found| format!("byte {}: {}", found.offset, found.message)),
+            report.problems.iter().map(|found| format!("byte {}: {}", found.offset, found.what)),
         );
     }
     if problems.is_empty() {

@@ -1,0 +1,131 @@
+//! What a check counts and says, to the letter: one damage is one problem, and it is named.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kapsa_capsule::{
+    Error, FileSystem, LOG_START, NewCapsule, PROBLEMS_MAX, Report, SMALL_COMMIT_BYTES_MAX,
+    Snapshot, Volume, Writer, WriterOptions, create, create_unlocked, verify_in,
+};
+use kapsa_testkit::{Disk, Failure, Fault, Random};
+
+use crate::harness::{Files, path};
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
+/// Header and content of a commit's frame.
+const COMMIT_FRAME_BYTES: usize = 72 + 256;
+
+fn capsule() -> (Disk, Writer) {
+    let disk = Disk::default();
+    assert!(create_unlocked(&disk, path(), NEW).expect("created"));
+    let writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).expect("opens");
+    (disk, writer)
+}
+
+/// A body that does not fit into a small commit and cannot be packed: frames of records, then that
+/// of the commit.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut random = Random::new(seed);
+    (0..SMALL_COMMIT_BYTES_MAX + 1000).map(|_| random.number() as u8).collect()
+}
+
+/// A capsule of one commit for each body, and its length after each.
+fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
+    let (disk, mut writer) = capsule();
+    let mut lengths = Vec::new();
+    for body in bodies {
+        let mut transaction = writer.begin().expect("begins");
+        transaction.append(body.as_ref()).expect("appends");
+        transaction.commit(1).expect("commits");
+        lengths.push(disk.files()[path()].len());
+    }
+    (disk.files()[path()].clone(), lengths)
+}
+
+fn report(bytes: &[u8]) -> Report {
+    let files = Files::from([(path().to_path_buf(), bytes.to_vec())]);
+    verify_in(&Disk::with_files(&files), path(), &mut |_, _| {}).expect("can be checked")
+}
+
+fn find(bytes: &[u8], text: &str) -> usize {
+    let found = bytes.windows(text.len()).position(|window| window == text.as_bytes());
+    found.expect("a short body is stored as it is")
+}
+
+#[test]
+fn a_check_counts_what_it_read() {
+    let (bytes, _) = commits(&[b"one".to_vec(), noise(1), b"three".to_vec()]);
+    let report = report(&bytes);
+    let counted = (report.frames, report.records, report.commits, report.bytes);
+    assert_eq!(counted, (4, 3, 3, bytes.len() as u64), "small commits are one frame, others two");
+    assert_eq!((report.torn_bytes, report.problems), (0, vec![]));
+}
+
+#[test]
+fn a_damaged_header_ends_the_check_after_the_pages_before_the_log() {
+    let (mut bytes, _) = commits(&["one"]);
+    bytes[20] ^= 1;
+    let report = report(&bytes);
+    assert_eq!((report.bytes, report.problems.len()), (LOG_START, 1), "{:?}", report.problems);
+}
+
+#[test]
+fn a_damaged_commit_is_one_problem_and_what_follows_is_none() {
+    let (mut bytes, lengths) = commits(&[noise(1), noise(2), noise(3), noise(4)]);
+    bytes[lengths[1] - 100] ^= 1;
+    let report = report(&bytes);
+    let problems: Vec<_> = report.problems.iter().map(|p| (p.frame, p.what.as_str())).collect();
+    assert_eq!(problems, [(Some(3), "commit frame: its hash does not match")]);
+}
+
+#[test]
+fn no_more_problems_are_listed_than_the_limit() {
+    let body = |n: usize| format!("marked-{n:05}");
+    let bodies: Vec<String> = (0..=PROBLEMS_MAX).map(body).collect();
+    let (mut bytes, _) = commits(&bodies);
+    let mut from = 0;
+    for body in &bodies {
+        from += find(&bytes[from..], body);
+        bytes[from] ^= 1;
+    }
+    assert_eq!(report(&bytes).problems.len(), PROBLEMS_MAX);
+}
+
+#[test]
+fn frames_of_another_transaction_are_not_those_of_a_commit() {
+    let (mut bytes, _) = commits(&[noise(1)]);
+    let (other, _) = commits(&[noise(2)]);
+    let frames = LOG_START as usize..bytes.len() - COMMIT_FRAME_BYTES;
+    bytes[frames.clone()].copy_from_slice(&other[frames]);
+    let problems = report(&bytes).problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].what, "commit frame: its frames are not the ones it was made for");
+}
+
+#[test]
+fn a_file_in_the_making_is_not_a_capsule() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = folder.path().join("m.kapsa");
+    let options = WriterOptions::default();
+    assert!(create(&place, NEW, &options).expect("created"));
+    let making = FileSystem.temporary(&place);
+    std::fs::copy(&place, &making).expect("copied");
+    let refused = |error: Option<Error>| matches!(error, Some(Error::NotACapsule { .. }));
+    assert!(refused(create(&making, NEW, &options).err()));
+    assert!(refused(Snapshot::open(&making).err()));
+    assert!(refused(Writer::open(&making, &options).err()));
+}
+
+#[test]
+fn a_full_disk_is_not_taken_for_a_broken_one() {
+    for (code, full) in [(ENOSPC, true), (EIO, false)] {
+        let (disk, mut writer) = capsule();
+        disk.set_fault(Some(Fault { nth: 0, forever: true, failure: Failure::Refused(code) }));
+        let failed = writer.begin().map(drop).expect_err("its end cannot be cut");
+        assert_eq!(failed.is_disk_full(), full, "{code}");
+    }
+    let missing = Snapshot::open(Path::new("missing.kapsa")).err();
+    assert!(missing.is_some_and(|error| !error.is_disk_full()));
+}

@@ -1,0 +1,56 @@
+//! Vectors of one model, and how the capsule names a model. Knows nothing of where they are stored.
+
+use kapsa_model::{Model, Pooling};
+use serde_json::{Value, json};
+
+/// Version of what is embedded of a record: `Texts` in `write::texts`.
+const TEMPLATE: u32 = 1;
+
+/// The vectors of one derived segment, or all those of one model that are attached to records of
+/// the tail.
+pub(crate) struct VectorBlock {
+    /// Of the derived segment; none of those in the tail.
+    pub(crate) id: Option<u64>,
+    /// First record that it covers.
+    pub(crate) first_sequence: u64,
+    /// Bytes that it takes in the file.
+    pub(crate) file_bytes: u64,
+    pub(crate) vectors: kapsa_index::Vectors,
+}
+
+/// How a model is recorded: whatever differs here is another model.
+pub(crate) fn label(model: &Model) -> Vec<u8> {
+    let hash = model.hash_hex();
+    let described = json!({
+        "dimension": model.dimension,
+        "hash": hash,
+        "name": model.name,
+        "passage_prefix": model.passage_prefix,
+        "pooling": model.pooling.as_str(),
+        "query_prefix": model.query_prefix,
+        "template": TEMPLATE,
+        "tokens_max": model.tokens_max,
+    });
+    described.to_string().into_bytes()
+}
+
+/// The model that a label names.
+pub(super) fn model_of(label: &[u8]) -> Option<Model> {
+    let described: Value = serde_json::from_slice(label).ok()?;
+    let text = |key: &str| Some(described[key].as_str()?.to_string());
+    let number = |key: &str| described[key].as_u64().and_then(|n| u32::try_from(n).ok());
+    let mut hash = [0; 32];
+    base16ct::lower::decode(text("hash")?, &mut hash).ok().filter(|bytes| bytes.len() == 32)?;
+    let pooling = [Pooling::Mean, Pooling::First, Pooling::Remote]
+        .into_iter()
+        .find(|pooling| described["pooling"] == pooling.as_str())?;
+    Some(Model {
+        name: text("name")?,
+        hash,
+        dimension: number("dimension")?,
+        pooling,
+        query_prefix: text("query_prefix")?,
+        passage_prefix: text("passage_prefix")?,
+        tokens_max: number("tokens_max")?,
+    })
+}
