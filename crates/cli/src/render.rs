@@ -272,6 +272,7 @@ pub(crate) fn hit(
     if !hit.same_text.is_empty() {
         rest.push(format!("same text in {}", same_text(&hit.same_text)));
     }
+    rest.extend(hit.newer.map(|newer| format!("older than #{newer}")));
     let name = [
         Piece::plain(format!("{rank:>2}. ")),
         Piece::strong(record.uri.short()),
@@ -489,6 +490,7 @@ mod tests {
             strength: 1.0,
             standing: Standing::Current,
             same_text: Vec::new(),
+            newer: None,
         }
     }
 

@@ -58,6 +58,7 @@ pub use records::request::{
     VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
+pub use records::validity::{Holds, Span, Validity};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
 pub use search::near_values::sources_under;

@@ -8,6 +8,7 @@ mod measure;
 mod rankers;
 mod report;
 mod run;
+mod truth;
 mod unanswerable;
 mod words;
 
@@ -31,6 +32,9 @@ struct Arguments {
     /// Folder in BEIR's format, instead of LoCoMo: corpus.jsonl, queries.jsonl, qrels/test.tsv
     #[arg(long, value_name = "FOLDER")]
     beir: Option<PathBuf>,
+    /// Measure truth over time instead, on labelled pairs of statements (JSON Lines)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "beir"])]
+    truth: Option<PathBuf>,
     /// Only this ranker; may be given several times
     #[arg(long, value_name = "NAME")]
     ranker: Vec<String>,
@@ -64,6 +68,9 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.truth {
+        return truth::measure(path);
+    }
     let mut rankers = chosen(&arguments.ranker)?;
     let Some(collection) = load(arguments)? else { return Ok(()) };
     let collection = match arguments.limit {

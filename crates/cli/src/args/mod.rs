@@ -19,6 +19,7 @@ use values::{bounded, object};
 mod agent;
 mod clearance;
 mod context;
+mod entity;
 mod fs;
 mod groups;
 mod knowledge;
@@ -30,12 +31,13 @@ mod values;
 mod versions;
 
 pub(crate) use agent::{
-    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactFilters,
-    FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb, OneInsight, Owner,
-    Publish,
+    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactAttribute,
+    FactFilters, FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb,
+    OneInsight, Owner, Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
+pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
 pub(crate) use knowledge::{
@@ -244,6 +246,9 @@ pub(crate) enum Verb {
     /// Add, list and resolve facts
     #[command(after_help = examples::FACT, subcommand_required = true, arg_required_else_help = true)]
     Fact(FactArgs),
+    /// Declare other names of an entity
+    #[command(after_help = examples::ENTITY, subcommand_required = true, arg_required_else_help = true)]
+    Entity(EntityArgs),
     /// Add and list episodes: what an agent did
     #[command(after_help = examples::EPISODE, subcommand_required = true, arg_required_else_help = true)]
     Episode(EpisodeArgs),

@@ -371,6 +371,9 @@ struct HitOut<'a> {
     /// Number of hits in its group, with `--group`.
     #[serde(skip_serializing_if = "Option::is_none")]
     group_hits: Option<usize>,
+    /// Sequence of a newer hit that gives another value of the same property: this one is older.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newer: Option<u64>,
     /// What speaks for it, with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<WhyOut<'a>>,
@@ -442,6 +445,7 @@ impl<'a> HitOut<'a> {
             marks,
             passage: hit.passage.as_ref().map(|range| [range.start, range.end]),
             group_hits: Some(hit.group_hits).filter(|&count| count > 0),
+            newer: hit.newer,
             why: explain.then(|| WhyOut::of(&hit.why)),
             record,
         }

@@ -12,3 +12,4 @@ pub mod record;
 pub mod request;
 pub mod tokens;
 pub mod uri;
+pub(crate) mod validity;

@@ -232,6 +232,8 @@ pub struct Hit {
     pub standing: Standing,
     /// URIs of other records that hold the same text, which take no places of their own.
     pub same_text: Vec<Uri>,
+    /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
+    pub newer: Option<u64>,
 }
 
 impl Hit {

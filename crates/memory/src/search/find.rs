@@ -2,7 +2,7 @@
 //! longer true or says the same is left out, groups are made, and each hit gets its snippet and its
 //! strength.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use kapsa_index::{Candidate, Query};
@@ -10,6 +10,7 @@ use kapsa_model::{Embedder, Purpose};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::lookup::{coverage, shown};
+use super::newer;
 use super::question::Question;
 use super::standing::{is_wanted, standing};
 use super::strength::{Strength, strength};
@@ -296,6 +297,9 @@ impl<'a> Search<'a> {
         if self.request.diverse {
             fused = diverse(fused);
         }
+        // A list by time is in the order of time.
+        let older =
+            if self.question.read.time_only { BTreeMap::new() } else { newer::first(&mut fused) };
         let mut groups = Groups::new(self.request.group);
         groups.gather(&mut fused);
         let rarities = Some(ranked.rarities.as_slice()).filter(|_| !self.view.is_guarded());
@@ -305,6 +309,7 @@ impl<'a> Search<'a> {
         let mut hits = Vec::new();
         for fused in fused.into_iter().take(self.k) {
             let group_hits = groups.count(&fused.record);
+            let newer = older.get(&fused.record.sequence).copied();
             let record = shown(self.view, fused.record)?;
             let found = measure.found_in(&record, &self.question);
             for (so_far, found) in all.iter_mut().zip(&found) {
@@ -326,6 +331,7 @@ impl<'a> Search<'a> {
                 strength: if is_named { sure.max(1.0) } else { sure },
                 why,
                 group_hits,
+                newer,
                 same_text: fused.same_text,
                 ..hit
             });
@@ -421,6 +427,7 @@ fn present(
         strength: 0.0,
         standing: standing(&record, request.valid_at),
         same_text: Vec::new(),
+        newer: None,
         record,
     }
 }

@@ -6,6 +6,7 @@ mod groups;
 pub(crate) mod listing;
 pub(crate) mod lookup;
 pub(crate) mod near_values;
+mod newer;
 pub(crate) mod principal;
 pub mod query;
 mod question;
