@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::{MAIN, branch_name};
-use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
+use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, Listing, NewRecord, NewVectors, PrincipalReader,
@@ -91,6 +91,20 @@ impl AnyReader {
         match self {
             AnyReader::Owner(reader) => reader.find_with(request, embedder),
             AnyReader::Principal(reader) => reader.find_with(request, embedder),
+        }
+    }
+
+    pub(crate) fn same_text(&self, text: &str) -> Result<Option<Record>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.same_text(text),
+            AnyReader::Principal(reader) => reader.same_text(text),
+        }
+    }
+
+    pub(crate) fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.unknown_values(filter),
+            AnyReader::Principal(reader) => reader.unknown_values(filter),
         }
     }
 

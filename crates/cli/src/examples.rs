@@ -37,10 +37,13 @@ Examples:
 
 JSON fields: text (required), title, kind, label, uri, tags (object, or array of \
 \"name=value\"), metadata (object), entity, domain, agent, run, confidence, created_at (RFC \
-3339, or microseconds).
+3339, or a number of seconds, milliseconds or microseconds).
 
-Bulk: one commit per batch, durable before the next batch is read. A bad line loses only its \
-batch; the error reports the line, how many records are stored and where to resume.
+Bulk: one commit per batch, durable before the next batch is read. Lines that are not records \
+are left out and named; the call then ends with exit code 1. A line that is an earlier revision \
+of what is stored, as in an old export, is skipped with a warning.
+
+The same text under another name is stored and said to be the same; --if-new does not store it.
 
 Documents (Markdown and plain text) are split at headings and paragraphs. Storing one again \
 adds only what changed and forgets passages it no longer contains. The vectors that search by \
@@ -58,10 +61,16 @@ Examples:
   kapsa find '\"torn tail\" +recovery -salvage' -k 3
   kapsa find deploy --kind decision --since 7d
   kapsa find label:builder cmake --tag ci=green --json
-  kapsa find why do builds break --mode explain      show why each hit matched
+  kapsa find why do builds break --explain      show why each hit matched
+  kapsa find \"what did we decide last week\"
   kapsa find trip plans --group session  the best hit of each conversation
   kapsa find port --as-of 120           as the capsule was at record #120
-  kapsa find -- -stale lock             a query that begins with a dash";
+  kapsa find -- -stale lock             a query that begins with a dash
+
+Any text is a question. `-word` excludes and `field:value` filters only where no record has that \
+text; a query of which nothing is found is tried as plain text. Days are those of TZ, of `zone` \
+and `week_starts` under [time] in kapsa.toml, or of the system. The number of a hit is how sure \
+it is that it answers: comparable between answers, below 0.5 `weak`.";
 
 pub(crate) const TIMELINE: &str = "\
 Examples:

@@ -53,13 +53,15 @@ pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volu
 pub use records::ids::random_id;
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
-    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means,
-    Put, SalvageReport, SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
+    Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
+    Means, Put, SalvageReport, SearchMode, SourceReport, Standing, Stats, TimelineRequest,
+    VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
+pub use search::near_values::sources_under;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
 pub use search::{fusion, query};

@@ -9,6 +9,7 @@ mod rankers;
 mod report;
 mod run;
 mod truth;
+mod unanswerable;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use collection::{Collection, Result};
-use rankers::Ranker;
+use kapsa_memory::SearchMode;
+use rankers::{Kapsa, Ranker};
 
 /// Measures how well rankers find what answers a question.
 #[derive(Parser)]
@@ -43,6 +45,13 @@ struct Arguments {
     /// other
     #[arg(long)]
     halves: bool,
+    /// Instead of recall, measure whether a search tells that nothing is known: each question is put
+    /// to its own conversation and to another one
+    #[arg(long)]
+    unanswerable: bool,
+    /// With --unanswerable: write what the strengths are made of to this file
+    #[arg(long, value_name = "PATH", requires = "unanswerable")]
+    features: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -68,6 +77,9 @@ fn measure(arguments: &Arguments) -> Result<()> {
         Some(limit) => collection.limited(limit),
         None => collection,
     };
+    if arguments.unanswerable {
+        return measure_unanswerable(arguments, &collection);
+    }
     let mut outcomes = Vec::new();
     for ranker in &mut rankers {
         outcomes.push(run::run(ranker.as_mut(), &collection)?);
@@ -76,6 +88,22 @@ fn measure(arguments: &Arguments) -> Result<()> {
         println!("{:#}", report::json(&collection, &outcomes, arguments.halves));
     } else {
         print!("{}", report::tables(&collection, &outcomes, arguments.halves));
+    }
+    Ok(())
+}
+
+/// Of what searches by words and of what searches by both.
+fn measure_unanswerable(arguments: &Arguments, collection: &Collection) -> Result<()> {
+    for (mode, name) in [(SearchMode::Words, "kapsa lex"), (SearchMode::Auto, "kapsa")] {
+        if !arguments.ranker.is_empty() && !arguments.ranker.iter().any(|ranker| ranker == name) {
+            continue;
+        }
+        let mut ranker = Kapsa::new(name, mode);
+        let (table, features) = unanswerable::measure(&mut ranker, collection)?;
+        println!("{name}\n\n{table}");
+        if let Some(path) = &arguments.features {
+            std::fs::write(path, features)?;
+        }
     }
     Ok(())
 }

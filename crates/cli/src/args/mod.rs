@@ -311,6 +311,12 @@ pub(crate) struct Put {
     /// Print a line for every record, not just the summary
     #[arg(long)]
     pub(crate) each: bool,
+    /// Store only what no record holds the same text of
+    #[arg(long)]
+    pub(crate) if_new: bool,
+    /// Forget the documents of these folders whose files are gone
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) prune: bool,
     /// When to embed the records [default: now for at most 64 short records]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
@@ -382,8 +388,8 @@ pub(crate) struct Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// Words, "phrases", +must, -not, field:value
-    #[arg(required = true, value_name = "QUERY")]
+    /// Any text; words, "phrases", +must, -not, field:value, begin*
+    #[arg(required = true, value_name = "QUERY", allow_negative_numbers = true)]
     pub(crate) query: Vec<String>,
     /// Maximum number of hits
     #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = FIND_K_DEFAULT, value_parser = hit_count)]
@@ -394,6 +400,12 @@ pub(crate) struct Find {
     /// With --json: include the full text of every hit
     #[arg(long)]
     pub(crate) full: bool,
+    /// Include facts that were superseded or whose validity has ended
+    #[arg(long)]
+    pub(crate) include_superseded: bool,
+    /// Explain how the query was read, and what speaks for each hit
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) ranking: Ranking,
     #[command(flatten)]
@@ -448,12 +460,18 @@ pub(crate) struct Filters {
     /// Only from this document, by the name it was stored under
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Vec<String>,
-    /// Only created since: RFC 3339, a date (midnight UTC), or an age such as 7d or 12h
+    /// Only created since: RFC 3339, a date, or an age such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// Only created before this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    /// Only created before this time; a date includes its day
+    #[arg(long, value_name = "TIME", value_parser = moment::parse_end_arg)]
     pub(crate) until: Option<Micros>,
+    /// Only stored in the capsule since this time
+    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    pub(crate) recorded_since: Option<Micros>,
+    /// Only stored in the capsule before this time; a date includes its day
+    #[arg(long, value_name = "TIME", value_parser = moment::parse_end_arg)]
+    pub(crate) recorded_until: Option<Micros>,
 }
 
 #[derive(Debug, Args)]
@@ -541,7 +559,7 @@ pub(crate) enum SvcVerb {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
         /// Query
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         query: String,
         /// Maximum number of results
         #[arg(long, value_name = "N", default_value_t = 5)]

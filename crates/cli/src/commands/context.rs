@@ -42,7 +42,7 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
 /// When a moment was: the time that is named, else when the last record was written that counts
 /// there.
 fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
-    if let Ok(time) = moment::parse_arg(as_of) {
+    if let Ok(time) = moment::as_of_time(as_of) {
         return Ok(Some(time));
     }
     let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };
