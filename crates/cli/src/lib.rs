@@ -43,6 +43,7 @@ mod sealed;
 mod services;
 mod shell;
 mod sys;
+mod typed_time;
 mod wire;
 
 /// The Rust blocks of the documentation, compiled and run.
