@@ -1,5 +1,5 @@
-//! The vocabulary of a capsule: what an entity is also called, and of which attributes an entity can
-//! have many values. Each is a record with a history, as all else.
+//! The vocabulary of a capsule: what an entity is also called, and of which attributes an entity
+//! can have many values. Each is a record with a history, as all else.
 
 use std::collections::BTreeSet;
 

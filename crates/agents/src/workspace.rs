@@ -229,9 +229,9 @@ impl WorkspaceMemory {
             supersedes: Some(old.id.clone()),
             ..fact
         };
-        self.two(&new, &old)?;
+        two(&new, &old)?;
         let others = std::mem::take(&mut old.contested_with);
-        let mut all = self.without(&others, std::slice::from_ref(&old.id))?;
+        let mut all = without(self, &others, std::slice::from_ref(&old.id))?;
         new.contested_with = all.iter().map(|other| other.id.clone()).collect();
         all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
         supersede(&mut old, &new, (self.clock)());
@@ -251,7 +251,7 @@ impl WorkspaceMemory {
 
     fn contest_now(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
         let mut pair = [self.there(a)?, self.there(b)?];
-        self.two(&pair[0], &pair[1])?;
+        two(&pair[0], &pair[1])?;
         if !has_same_readers(&pair[0], &pair[1]) {
             return Err(misuse(
                 "facts that different people may know cannot name each other".to_string(),
@@ -292,13 +292,13 @@ impl WorkspaceMemory {
         gone.push(fact.id.clone());
         fact.updated_at = now;
         let mut changed = Vec::new();
-        for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
+        for mut other in without(self, &with, std::slice::from_ref(&fact.id))? {
             if resolution == Resolution::Holds {
                 // What the superseded one contested besides does not concern this one.
                 let besides = std::mem::take(&mut other.contested_with);
                 let besides: Vec<String> =
                     besides.into_iter().filter(|id| !with.contains(id)).collect();
-                changed.extend(self.without(&besides, &gone)?);
+                changed.extend(without(self, &besides, &gone)?);
                 supersede(&mut other, &fact, now);
                 fact.supersedes.get_or_insert_with(|| other.id.clone());
             }
@@ -322,27 +322,23 @@ impl WorkspaceMemory {
             None => missing().and_then(Err),
         }
     }
+}
 
-    fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
-        if a.id == b.id {
-            Err(misuse(format!("fact {} cannot contest itself", a.id)))
-        } else {
-            Ok(())
+fn two(a: &Fact, b: &Fact) -> Result<()> {
+    if a.id == b.id { Err(misuse(format!("fact {} cannot contest itself", a.id))) } else { Ok(()) }
+}
+
+/// Those of these facts that are there, without `gone` among what they contest.
+fn without(memory: &WorkspaceMemory, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
+    let mut all = Vec::new();
+    for id in ids {
+        if let Some(mut other) = memory.facts.get(id)? {
+            other.contested_with.retain(|id| !gone.contains(id));
+            other.updated_at = (memory.clock)();
+            all.push(other);
         }
     }
-
-    /// Those of these facts that are there, without `gone` among what they contest.
-    fn without(&self, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
-        let mut all = Vec::new();
-        for id in ids {
-            if let Some(mut other) = self.facts.get(id)? {
-                other.contested_with.retain(|id| !gone.contains(id));
-                other.updated_at = (self.clock)();
-                all.push(other);
-            }
-        }
-        Ok(all)
-    }
+    Ok(all)
 }
 
 fn misuse(reason: String) -> Error {

@@ -1,6 +1,6 @@
-//! How the user reckons time: the zone in which days begin, and the day with which weeks begin. From
-//! the environment (`TZ`), then the table `time` of `kapsa.toml`, then the system. Looked up only
-//! when a day is asked for, since the zone is a file of its own.
+//! How the user reckons time: the zone in which days begin, and the day with which weeks begin.
+//! From the environment (`TZ`), then the table `time` of `kapsa.toml`, then the system. Looked up
+//! only when a day is asked for, since the zone is a file of its own.
 
 use std::env;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ const VARIABLE: &str = "TZ";
 /// The table `time` of the file, as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct TimeTable {
     zone: Option<String>,
     week_starts: Option<Day>,
 }
@@ -35,7 +35,7 @@ enum Day {
 #[derive(Debug, Default, Deserialize)]
 struct TimeDocument {
     #[serde(default)]
-    time: Table,
+    time: TimeTable,
 }
 
 /// The user's calendar, or why it is not known.
@@ -47,7 +47,7 @@ pub(crate) fn of_user() -> Result<&'static Calendar, String> {
 fn read() -> Result<Calendar, String> {
     let file = ConfigFile::nearest().map_err(|error| error.message)?;
     let document = file.map(|file| file.parse::<TimeDocument>()).transpose();
-    let Table { zone, week_starts } =
+    let TimeTable { zone, week_starts } =
         document.map_err(|error| error.message)?.unwrap_or_default().time;
     let week_starts = match week_starts {
         Some(Day::Sunday) => Weekday::Sunday,

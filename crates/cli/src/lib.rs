@@ -166,8 +166,8 @@ fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
     questions_last(all)
 }
 
-/// A call of `find` whose question begins with a dash, such as `"-rf in a script"`, with the question
-/// behind `--`: no flag has blanks in it.
+/// A call of `find` whose question begins with a dash, such as `"-rf in a script"`, with the
+/// question behind `--`: no flag has blanks in it.
 fn questions_last(typed: Vec<OsString>) -> Vec<OsString> {
     let is_find = typed.iter().any(|arg| arg == "find" || arg == "search");
     let is_question = |arg: &OsString| {

@@ -6,18 +6,23 @@
 //!
 //! | written | means |
 //! |---|---|
-//! | `yesterday`, `two days ago`, `a few weeks ago` | that day; that week, month or year of the calendar |
-//! | `this week`, `last month`, `next quarter` | of the calendar; weeks begin on a Monday unless the calendar says otherwise |
+//! | `yesterday`, `two days ago`, `a few weeks ago` | that day; that week, month or year of the
+//! calendar |
+//! | `this week`, `last month`, `next quarter` | of the calendar; weeks begin on a Monday unless
+//! the calendar says otherwise |
 //! | `the last 10 days`, `the past week` | from so many days ago to the end of today |
 //! | `on Tuesday`, `in March`, `March 5`, `in Q2` | the newest that begins not after today |
-//! | `last Tuesday`, `last March`, `last summer` | the newest before today, this month, this season |
+//! | `last Tuesday`, `last March`, `last summer` | the newest before today, this month, this season
+//! |
 //! | `5 March 2023`, `2024-03-05`, `2024-03`, `Q2 2024` | what it says |
 //! | `spring of 2022`, `winter 2023` | northern: from March, from December 2023 |
 //! | `in 2023`, `early 2023`, `the 1990s` | a year counts only after a word such as `in` |
 //! | `early June`, `the end of June` | the first, the last third |
-//! | `the week before 9 June`, `the Friday after Q1 2023` | the seven days before; the first Friday |
+//! | `the week before 9 June`, `the Friday after Q1 2023` | the seven days before; the first Friday
+//! |
 //! | `between March and May 2023`, `5-10 March` | from the first day to the last |
-//! | `since X`, `after X`, `before X`, `until X` | from its first day; from the day after; up to the day before; to its last day |
+//! | `since X`, `after X`, `before X`, `until X` | from its first day; from the day after; up to
+//! the day before; to its last day |
 //!
 //! Times of day are ignored. "after yesterday's outage" includes yesterday, since the outage was
 //! then.
@@ -125,8 +130,8 @@ impl Default for Calendar {
     }
 }
 
-/// The times that a query speaks of, in its order, for somebody who reads it at `now_us` and reckons
-/// by `calendar`.
+/// The times that a query speaks of, in its order, for somebody who reads it at `now_us` and
+/// reckons by `calendar`.
 ///
 /// Any text is a query; [`PERIOD_BYTES_MAX`] of it are looked at, [`EXPRESSIONS_MAX`] times found.
 pub fn periods(query: &str, now_us: i64, calendar: &Calendar) -> Vec<Period> {

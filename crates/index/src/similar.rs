@@ -17,8 +17,8 @@ const DIFFERING_BYTES_MAX: u8 = 3;
 pub enum Like {
     /// Those that begin so.
     Prefix(String),
-    /// Those that begin with the same letter and differ by few typing errors: a letter too many, one
-    /// missing, a wrong one, two that changed places.
+    /// Those that begin with the same letter and differ by few typing errors: a letter too many,
+    /// one missing, a wrong one, two that changed places.
     Typo(String),
 }
 

@@ -45,8 +45,8 @@ struct Arguments {
     /// other
     #[arg(long)]
     halves: bool,
-    /// Instead of recall, measure whether a search tells that nothing is known: each question is put
-    /// to its own conversation and to another one
+    /// Instead of recall, measure whether a search tells that nothing is known: each question is
+    /// put to its own conversation and to another one
     #[arg(long)]
     unanswerable: bool,
     /// With --unanswerable: write what the strengths are made of to this file

@@ -69,7 +69,7 @@ fn line(class: &str, count: Count) {
     );
 }
 
-struct Outcome {
+struct Judgement {
     right: bool,
     flagged: bool,
     harmful: bool,
@@ -80,7 +80,7 @@ fn now() -> i64 {
     since.as_micros() as i64
 }
 
-fn outcome(pair: &Value, with_attribute: bool) -> Result<Outcome> {
+fn outcome(pair: &Value, with_attribute: bool) -> Result<Judgement> {
     let memory = WorkspaceMemory::new(now);
     let mut olds = Vec::new();
     for old in pair["existing"].as_array().into_iter().flatten() {
@@ -120,7 +120,7 @@ fn outcome(pair: &Value, with_attribute: bool) -> Result<Outcome> {
     };
     let right = right && !flagged;
     let noise = gold == "same" && !merged || is_contested && gold != "contest";
-    Ok(Outcome { right, flagged, harmful: !right && !flagged && !noise })
+    Ok(Judgement { right, flagged, harmful: !right && !flagged && !noise })
 }
 
 fn fact(value: &Value, id: String, with_attribute: bool) -> Fact {

@@ -48,27 +48,27 @@ struct Attribute {
     always: bool,
 }
 
-struct Phrase {
+struct AttributePhrase {
     attribute: AttributeId,
     /// Stems; none is a gap.
     parts: Vec<Option<String>>,
 }
 
-struct Table {
+struct AttributeTable {
     all: Vec<Attribute>,
-    by_first: HashMap<String, Vec<Phrase>>,
+    by_first: HashMap<String, Vec<AttributePhrase>>,
 }
 
-fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(|| {
-        let mut table = Table { all: Vec::new(), by_first: HashMap::new() };
+fn table() -> &'static AttributeTable {
+    static TABLE: LazyLock<AttributeTable> = LazyLock::new(|| {
+        let mut table = AttributeTable { all: Vec::new(), by_first: HashMap::new() };
         rows(include_str!("../tables/attributes.txt")).for_each(|row| table.add(row));
         table
     });
     &TABLE
 }
 
-impl Table {
+impl AttributeTable {
     fn add(&mut self, row: &'static str) {
         let mut words = row.splitn(3, ' ');
         let (Some(name), Some(many), Some(phrases)) = (words.next(), words.next(), words.next())
@@ -86,7 +86,10 @@ impl Table {
                 })
                 .collect();
             if let Some(Some(first)) = parts.first() {
-                self.by_first.entry(first.clone()).or_default().push(Phrase { attribute, parts });
+                self.by_first
+                    .entry(first.clone())
+                    .or_default()
+                    .push(AttributePhrase { attribute, parts });
             }
         }
     }

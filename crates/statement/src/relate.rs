@@ -164,7 +164,7 @@ impl Pair<'_> {
                 "it has the same words with other signs or capitals",
             );
         }
-        let kinship = if self.is_given() { Kinship::Yes } else { self.kinship() };
+        let kinship = if self.is_given() { Kinship::Yes } else { kinship(self) };
         if kinship == Kinship::No {
             return (Relation::Unrelated, true, "it is about something else");
         }
@@ -210,112 +210,6 @@ impl Pair<'_> {
         lists(self.old) && lists(self.new)
     }
 
-    /// Whether both give a value to one property, where nobody said to which.
-    fn kinship(&self) -> Kinship {
-        let diff = &self.diff;
-        let overlap = diff.overlap();
-        let is_slot = diff.regions == 1 && diff.has_same_frame;
-        let same = !self.shared.both.is_empty();
-        if self.shared.each && (same || !is_slot) {
-            let differs_in_count = diff.values == Values::Disjoint && !self.has_turn();
-            let is_qualified = diff.regions > 1 && !self.has_turn();
-            let is_other = !same || differs_in_count || is_qualified;
-            return if is_other { Kinship::No } else { Kinship::Yes };
-        }
-        if is_slot && diff.excludes() {
-            return Kinship::Yes;
-        }
-        if self.has_turn() {
-            return self.kinship_of_turn(overlap);
-        }
-        if diff.regions > 1 {
-            return Kinship::No;
-        }
-        if diff.replaces_address() && diff.regions == 1 {
-            return Kinship::Yes;
-        }
-        match diff.values {
-            Values::Differ | Values::Less | Values::More => {
-                let qualifies = diff.replaces_words() || diff.replaces_names();
-                let meets = overlap > 0 || diff.has_same_frame;
-                if qualifies || !meets { Kinship::No } else { Kinship::Yes }
-            }
-            Values::Equal if diff.replaces_words() || diff.replaces_names() => {
-                self.kinship_by_likeness()
-            }
-            Values::Equal => {
-                if overlap > 0 || diff.has_same_frame {
-                    Kinship::Yes
-                } else {
-                    Kinship::Maybe
-                }
-            }
-            Values::Disjoint => Kinship::No,
-            Values::OnlyOld | Values::OnlyNew | Values::None => self.kinship_of_words(overlap),
-        }
-    }
-
-    /// Of statements whose words say that something changed.
-    fn kinship_of_turn(&self, overlap: usize) -> Kinship {
-        let diff = &self.diff;
-        let is_bare = Diff::is_nothing(&diff.only_new) && diff.shared.is_empty();
-        if overlap > 0 || matches!(diff.values, Values::Equal | Values::Less | Values::More) {
-            let is_qualified = diff.values == Values::Differ
-                && diff.replaces_words()
-                && diff.likeness < LIKENESS_CHANGED_MIN;
-            return if is_qualified { Kinship::Maybe } else { Kinship::Yes };
-        }
-        if is_bare && self.has(Cue::Retraction) {
-            return if self.about.alone { Kinship::Yes } else { Kinship::No };
-        }
-        if diff.replaces_address() || self.about.alone && diff.replaces_measure() {
-            return Kinship::Yes;
-        }
-        let comparable = diff.values == Values::Differ || diff.replaces_names();
-        // Of the one thing that is known, what has changed can only be that.
-        match self.about.alone && comparable {
-            true if diff.regions <= 1 => Kinship::Yes,
-            true => Kinship::Maybe,
-            false => Kinship::No,
-        }
-    }
-
-    fn kinship_of_words(&self, overlap: usize) -> Kinship {
-        let diff = &self.diff;
-        let negates = self.old.is_negative() != self.new.is_negative();
-        let only_old = Diff::is_nothing(&diff.only_old);
-        let only_new = Diff::is_nothing(&diff.only_new);
-        if overlap > 0 && (only_old || only_new) {
-            return Kinship::Yes;
-        }
-        if negates {
-            return if overlap > 1 {
-                Kinship::Yes
-            } else if overlap == 1 {
-                Kinship::Maybe
-            } else {
-                Kinship::No
-            };
-        }
-        if diff.regions == 1 && diff.has_same_frame && overlap == 0 && !diff.replaces_names() {
-            return Kinship::No;
-        }
-        let is_slot = diff.regions == 1 && diff.has_same_frame;
-        let is_name = diff.replaces_names() && !diff.replaces_words();
-        if is_slot && (overlap > 0 || is_name) || is_name && overlap > 0 && diff.regions <= 1 {
-            let is_clear = diff.is_definite || diff.adds_up();
-            return if is_clear { Kinship::Yes } else { Kinship::Maybe };
-        }
-        self.kinship_by_likeness()
-    }
-
-    fn kinship_by_likeness(&self) -> Kinship {
-        let has_names = Diff::names(&self.diff.shared) > 0 || self.diff.values == Values::Equal;
-        let replaces = self.diff.replaces_names();
-        let is_alike = self.diff.likeness >= LIKENESS_REWORDED_MIN && has_names && !replaces;
-        if is_alike { Kinship::Maybe } else { Kinship::No }
-    }
-
     /// What the new one is, given that both are about one property.
     fn related(&self) -> Ruling {
         let diff = &self.diff;
@@ -334,7 +228,7 @@ impl Pair<'_> {
             return self.negated();
         }
         let changes = self.has(Cue::Change) || self.has(Cue::Future) || self.about.scheduled;
-        if changes && self.gives_another_value() {
+        if changes && gives_another_value(self) {
             return (Relation::Changes, true, "its words say that something changed");
         }
         let has_content = !Diff::is_nothing(&diff.only_new) || !Diff::is_nothing(&diff.only_old);
@@ -345,14 +239,6 @@ impl Pair<'_> {
             return (Relation::Changes, false, "it has the same words in another order");
         }
         self.by_values()
-    }
-
-    /// Whether the new one has a value, name or word in the place of one of the old one.
-    fn gives_another_value(&self) -> bool {
-        let diff = &self.diff;
-        matches!(diff.values, Values::Differ | Values::Disjoint | Values::OnlyNew)
-            || Diff::names(&diff.only_new) + Diff::words(&diff.only_new) > 0
-            || !Diff::is_nothing(&diff.only_old) && !Diff::is_nothing(&diff.only_new)
     }
 
     /// The new one says that something has ended.
@@ -483,7 +369,7 @@ impl Pair<'_> {
             (true, true) => (Relation::Same, true, "it says the same in other words"),
             _ if diff.modifies() && no_old != no_new => self.modified(),
             (true, false) if self.lists_both() => self.changed(true),
-            (true, false) if self.is_reworded() => {
+            (true, false) if is_reworded(self) => {
                 (Relation::Same, true, "it says the same in other words")
             }
             (true, false) => self.finer(),
@@ -505,19 +391,6 @@ impl Pair<'_> {
     fn has_other_tense(&self) -> bool {
         let is_alike = self.old.items.len() == self.new.items.len();
         is_alike && self.old.is_past() != self.new.is_past()
-    }
-
-    /// Whether all that the new one has besides is words of a rewording: the sentence is built
-    /// otherwise, and no name is added.
-    fn is_reworded(&self) -> bool {
-        let diff = &self.diff;
-        let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
-        has_anchor
-            && !diff.has_same_frame
-            && !diff.is_insertion
-            && Diff::names(&diff.only_new) == 0
-            && (self.is_given() || diff.values == Values::Equal)
-            && Diff::words(&diff.only_new) <= 1
     }
 
     /// Each has words that the other has not.
@@ -549,6 +422,133 @@ impl Pair<'_> {
             "other words for one property, and nothing shows what they are to each other",
         )
     }
+}
+
+/// Whether both give a value to one property, where nobody said to which.
+fn kinship(pair: &Pair<'_>) -> Kinship {
+    let diff = &pair.diff;
+    let overlap = diff.overlap();
+    let is_slot = diff.regions == 1 && diff.has_same_frame;
+    let same = !pair.shared.both.is_empty();
+    if pair.shared.each && (same || !is_slot) {
+        let differs_in_count = diff.values == Values::Disjoint && !pair.has_turn();
+        let is_qualified = diff.regions > 1 && !pair.has_turn();
+        let is_other = !same || differs_in_count || is_qualified;
+        return if is_other { Kinship::No } else { Kinship::Yes };
+    }
+    if is_slot && diff.excludes() {
+        return Kinship::Yes;
+    }
+    if pair.has_turn() {
+        return kinship_of_turn(pair, overlap);
+    }
+    if diff.regions > 1 {
+        return Kinship::No;
+    }
+    if diff.replaces_address() && diff.regions == 1 {
+        return Kinship::Yes;
+    }
+    match diff.values {
+        Values::Differ | Values::Less | Values::More => {
+            let qualifies = diff.replaces_words() || diff.replaces_names();
+            let meets = overlap > 0 || diff.has_same_frame;
+            if qualifies || !meets { Kinship::No } else { Kinship::Yes }
+        }
+        Values::Equal if diff.replaces_words() || diff.replaces_names() => {
+            kinship_by_likeness(pair)
+        }
+        Values::Equal => {
+            if overlap > 0 || diff.has_same_frame {
+                Kinship::Yes
+            } else {
+                Kinship::Maybe
+            }
+        }
+        Values::Disjoint => Kinship::No,
+        Values::OnlyOld | Values::OnlyNew | Values::None => kinship_of_words(pair, overlap),
+    }
+}
+
+/// Of statements whose words say that something changed.
+fn kinship_of_turn(pair: &Pair<'_>, overlap: usize) -> Kinship {
+    let diff = &pair.diff;
+    let is_bare = Diff::is_nothing(&diff.only_new) && diff.shared.is_empty();
+    if overlap > 0 || matches!(diff.values, Values::Equal | Values::Less | Values::More) {
+        let is_qualified = diff.values == Values::Differ
+            && diff.replaces_words()
+            && diff.likeness < LIKENESS_CHANGED_MIN;
+        return if is_qualified { Kinship::Maybe } else { Kinship::Yes };
+    }
+    if is_bare && pair.has(Cue::Retraction) {
+        return if pair.about.alone { Kinship::Yes } else { Kinship::No };
+    }
+    if diff.replaces_address() || pair.about.alone && diff.replaces_measure() {
+        return Kinship::Yes;
+    }
+    let comparable = diff.values == Values::Differ || diff.replaces_names();
+    // Of the one thing that is known, what has changed can only be that.
+    match pair.about.alone && comparable {
+        true if diff.regions <= 1 => Kinship::Yes,
+        true => Kinship::Maybe,
+        false => Kinship::No,
+    }
+}
+
+fn kinship_of_words(pair: &Pair<'_>, overlap: usize) -> Kinship {
+    let diff = &pair.diff;
+    let negates = pair.old.is_negative() != pair.new.is_negative();
+    let only_old = Diff::is_nothing(&diff.only_old);
+    let only_new = Diff::is_nothing(&diff.only_new);
+    if overlap > 0 && (only_old || only_new) {
+        return Kinship::Yes;
+    }
+    if negates {
+        return if overlap > 1 {
+            Kinship::Yes
+        } else if overlap == 1 {
+            Kinship::Maybe
+        } else {
+            Kinship::No
+        };
+    }
+    if diff.regions == 1 && diff.has_same_frame && overlap == 0 && !diff.replaces_names() {
+        return Kinship::No;
+    }
+    let is_slot = diff.regions == 1 && diff.has_same_frame;
+    let is_name = diff.replaces_names() && !diff.replaces_words();
+    if is_slot && (overlap > 0 || is_name) || is_name && overlap > 0 && diff.regions <= 1 {
+        let is_clear = diff.is_definite || diff.adds_up();
+        return if is_clear { Kinship::Yes } else { Kinship::Maybe };
+    }
+    kinship_by_likeness(pair)
+}
+
+fn kinship_by_likeness(pair: &Pair<'_>) -> Kinship {
+    let has_names = Diff::names(&pair.diff.shared) > 0 || pair.diff.values == Values::Equal;
+    let replaces = pair.diff.replaces_names();
+    let is_alike = pair.diff.likeness >= LIKENESS_REWORDED_MIN && has_names && !replaces;
+    if is_alike { Kinship::Maybe } else { Kinship::No }
+}
+
+/// Whether the new one has a value, name or word in the place of one of the old one.
+fn gives_another_value(pair: &Pair<'_>) -> bool {
+    let diff = &pair.diff;
+    matches!(diff.values, Values::Differ | Values::Disjoint | Values::OnlyNew)
+        || Diff::names(&diff.only_new) + Diff::words(&diff.only_new) > 0
+        || !Diff::is_nothing(&diff.only_old) && !Diff::is_nothing(&diff.only_new)
+}
+
+/// Whether all that the new one has besides is words of a rewording: the sentence is built
+/// otherwise, and no name is added.
+fn is_reworded(pair: &Pair<'_>) -> bool {
+    let diff = &pair.diff;
+    let has_anchor = diff.values == Values::Equal || Diff::names(&diff.shared) > 0;
+    has_anchor
+        && !diff.has_same_frame
+        && !diff.is_insertion
+        && Diff::names(&diff.only_new) == 0
+        && (pair.is_given() || diff.values == Values::Equal)
+        && Diff::words(&diff.only_new) <= 1
 }
 
 #[cfg(test)]

@@ -247,7 +247,8 @@ pub(crate) enum Verb {
     #[command(after_help = examples::FACT, subcommand_required = true, arg_required_else_help = true)]
     Fact(FactArgs),
     /// Declare other names of an entity
-    #[command(after_help = examples::ENTITY, subcommand_required = true, arg_required_else_help = true)]
+    #[command(after_help = examples::ENTITY)]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
     Entity(EntityArgs),
     /// Add and list episodes: what an agent did
     #[command(after_help = examples::EPISODE, subcommand_required = true, arg_required_else_help = true)]

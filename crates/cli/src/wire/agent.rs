@@ -153,7 +153,9 @@ impl<'a> From<&'a Evidence> for EvidenceOut<'a> {
 #[schemars(rename = "PendingVerdict")]
 struct PendingOut<'a> {
     /// The proposed verdict.
-    #[schemars(extend("enum" = ["same", "supersedes", "corrects", "refines", "retracts", "contests"]))]
+    #[schemars(extend("enum" = [
+        "same", "supersedes", "corrects", "refines", "retracts", "contests"
+    ]))]
     verdict: &'static str,
     /// Why.
     reason: &'a str,
@@ -243,7 +245,9 @@ pub(crate) struct RememberedOut<'a> {
     pub(crate) reason: &'static str,
     /// What a pending one would be if nobody decided otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("enum" = ["same", "supersedes", "corrects", "refines", "retracts", "contests"]))]
+    #[schemars(extend("enum" = [
+        "same", "supersedes", "corrects", "refines", "retracts", "contests"
+    ]))]
     pub(crate) proposed: Option<&'static str>,
     /// Id of the fact that was closest.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -169,7 +169,8 @@ fn nothing_known_is_said() {
 fn what_is_not_true_any_more_is_left_out() {
     let sandbox = Sandbox::new();
     let add = |text: &str, dates: &[&str]| {
-        sandbox.ok(&[&["fact", "add", text, "--entity", "kim", "--attribute", "team"], dates].concat());
+        let fact = ["fact", "add", text, "--entity", "kim", "--attribute", "team"];
+        sandbox.ok(&[&fact, dates].concat());
     };
     add("Kim is on the Sails team", &["--valid-from", "2023-01-01", "--valid-to", "2023-06-01"]);
     add("Kim is on the Ropes team", &["--valid-from", "2023-06-01"]);

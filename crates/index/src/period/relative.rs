@@ -235,7 +235,7 @@ impl TimeReader<'_> {
         let next = self.after(end)?;
         let Some(found) = self.point(next, view.after(lead)) else {
             return if lead == "before" && self.word(next) == "last" {
-                self.before_last(at, next + 1)
+                before_last(self, at, next + 1)
             } else {
                 None
             };
@@ -249,12 +249,6 @@ impl TimeReader<'_> {
             counted_beside(days, count, unit, later)
         };
         Some(Found { days: beside?, ..found })
-    }
-
-    /// "the week before last".
-    fn before_last(&self, at: usize, end: usize) -> Option<Found> {
-        let (_, unit, _) = self.amount(at)?;
-        Some(Found::fixed(self.around(shift(self.today, unit, -2)?, unit)?, end))
     }
 
     /// "early June", "the end of 2023", "the first week of March", "the week of 5 June".
@@ -329,4 +323,10 @@ fn piece_of(days: Days, piece: &str, place: i64) -> Option<Days> {
         unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_) | Unit::Weekend))?;
     let first = shift(if place < 0 { days.end } else { days.first }, unit, place)?;
     Days::many(first, unit, 1).filter(|piece| !plural && days.first <= piece.first)
+}
+
+/// "the week before last".
+fn before_last(reader: &TimeReader<'_>, at: usize, end: usize) -> Option<Found> {
+    let (_, unit, _) = reader.amount(at)?;
+    Some(Found::fixed(reader.around(shift(reader.today, unit, -2)?, unit)?, end))
 }

@@ -1,5 +1,5 @@
-//! What a query asks of what a view sees: which of it are operators, what is meant as it is written,
-//! which times and records it names, and which other words it may mean.
+//! What a query asks of what a view sees: which of it are operators, what is meant as it is
+//! written, which times and records it names, and which other words it may mean.
 //!
 //! An operator is one only where that is unmistakable: a field clause if some record has the value,
 //! a signed word unless some record has it with its sign. What a principal may not know has no part
@@ -279,8 +279,8 @@ pub(crate) fn same_text(view: &View, text: &str) -> Result<Option<Record>> {
     Ok(found)
 }
 
-/// The words that are like something and that visible records have; only the `nearest` where that is
-/// wanted.
+/// The words that are like something and that visible records have; only the `nearest` where that
+/// is wanted.
 fn seen_words(view: &View, like: &Like, most: usize, nearest: bool) -> Result<Vec<String>> {
     let filter = crate::records::request::Filter::default().within(view)?;
     let mut seen: Vec<String> = Vec::new();

@@ -1,10 +1,10 @@
 //! How sure it is that a hit answers: by the share of the asked words that it has, weighed by how
-//! rare they are, and by its likeness in meaning. Unlike a score, it can be compared between answers,
-//! and is low for the best of nothing.
+//! rare they are, and by its likeness in meaning. Unlike a score, it can be compared between
+//! answers, and is low for the best of nothing.
 //!
-//! The weights were fitted on the questions of one half of a set of conversations, asked of their own
-//! conversation and of another one, and measured on the other half: `docs/benchmarks.md`, "Nothing is
-//! known".
+//! The weights were fitted on the questions of one half of a set of conversations, asked of their
+//! own conversation and of another one, and measured on the other half: `docs/benchmarks.md`,
+//! "Nothing is known".
 
 use super::question::Question;
 use crate::records::record::Record;
