@@ -10,6 +10,7 @@ mod harness;
 mod kill;
 mod model;
 mod mutants;
+mod odd;
 mod powercut;
 mod recall;
 mod scheduled;
@@ -35,6 +36,7 @@ Check
 Break
   torture [OPTION]   let many processes put, read, compact and die on one capsule
   kill [OPTION]      kill one process after the other in the middle of a write
+  odd [OPTION]       call every verb with strange arguments
   powercut [OPTION]  cut the power of a mounted file system again and again
 
 Measure
@@ -46,7 +48,7 @@ Build
   model [--write]    convert the bundled model again, and compare
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
-VERB --help says more about recall, torture, kill and powercut.";
+VERB --help says more about recall, torture, kill, odd and powercut.";
 
 /// The command could not run; 1 means that a check failed.
 const COULD_NOT_RUN: u8 = 2;
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         ("tidy", rest) => chore(tidy::run(&repository(), rest)),
         ("torture", rest) => torture::run(&repository(), rest),
         ("kill", rest) => kill::run(&repository(), rest),
+        ("odd", rest) => odd::run(&repository(), rest),
         ("powercut", rest) => powercut::run(&repository(), rest),
         _ => Err(USAGE.to_owned()),
     };

@@ -11,7 +11,7 @@ struct Scheduled {
     call: &'static [&'static str],
 }
 
-const SCHEDULED: [Scheduled; 8] = [
+const SCHEDULED: [Scheduled; 9] = [
     Scheduled {
         name: "deny",
         about: "licences, sources, bans and advisories of dependencies",
@@ -33,6 +33,11 @@ const SCHEDULED: [Scheduled; 8] = [
         call: &["torture", "--puts", "2000"],
     },
     Scheduled { name: "kill", about: "10,000 killed writers", call: &["kill", "--kills", "10000"] },
+    Scheduled {
+        name: "odd",
+        about: "20,000 strange calls",
+        call: &["odd", "--calls", "20000", "--seconds", "1800"],
+    },
     Scheduled {
         name: "powercut",
         about: "1,000 power cuts",

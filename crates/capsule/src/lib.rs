@@ -74,4 +74,5 @@ pub use section::Section;
 pub use seeded::{Seeded, seed};
 pub use snapshot::{Attachment, CommitInfo, FileInfo, Snapshot, StoredRecord};
 pub use storage::{FileSystem, Storage, Volume};
+pub use temporary::random_bits;
 pub use writer::{Rewrite, Transaction, Unlocked, Writer};

@@ -21,10 +21,16 @@ const ENDING: &str = ".tmp";
 /// Digits of the hash of a place, and of what is drawn.
 const DIGITS: (usize, usize) = (8, 16);
 
+/// 64 random bits, for names that nobody can guess. The keys of the standard library's hasher come
+/// from the system's source of random numbers.
+#[must_use]
+pub fn random_bits() -> u64 {
+    RandomState::new().hash_one(ENDING)
+}
+
 /// A new path for what is to take the place of `path`.
 pub(crate) fn path_for(path: &Path) -> PathBuf {
-    // The keys of the standard library's hasher come from the system's source of random numbers.
-    let drawn = RandomState::new().hash_one(ENDING);
+    let drawn = random_bits();
     folder_of(path).join(format!("{}{drawn:016x}{ENDING}", prefix_for(path)))
 }
 

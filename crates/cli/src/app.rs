@@ -17,7 +17,7 @@ use kapsa_model::Embedder;
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Done, Result, after};
 use crate::output::{ErrorStyle, Output, error_text};
-use crate::{locate, moment, sys};
+use crate::{locate, moment, sys, typed_time};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,10 +76,10 @@ impl AnyReader {
         }
     }
 
-    pub(crate) fn history(&self, uri: &Uri) -> Result<Vec<Record>, Error> {
+    pub(crate) fn revisions(&self, uri: &Uri) -> Result<Listing<'_>, Error> {
         match self {
-            AnyReader::Owner(reader) => reader.history(uri),
-            AnyReader::Principal(reader) => reader.history(uri),
+            AnyReader::Owner(reader) => reader.revisions(uri),
+            AnyReader::Principal(reader) => reader.revisions(uri),
         }
     }
 
@@ -161,6 +161,14 @@ impl AnyWriter {
             }
         };
         unpublished.publish_with_vectors(vectors)
+    }
+
+    /// Whether a large record is indexed when this writer is dropped.
+    pub(crate) fn leaves_index(&self) -> bool {
+        match self {
+            AnyWriter::Owner(writer) => writer.leaves_index(),
+            AnyWriter::Principal(writer) => writer.leaves_index(),
+        }
     }
 
     pub(crate) fn forget(&mut self, uri: &Uri) -> Result<Put, Error> {
@@ -263,7 +271,7 @@ impl App {
         let branch =
             self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
         let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
-        Ok(reader.on(branch, when.as_of.as_deref().map(moment::as_of).as_ref())?)
+        Ok(reader.on(branch, when.as_of.as_deref().map(typed_time::as_of).as_ref())?)
     }
 
     /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for
@@ -279,7 +287,7 @@ impl App {
             }
             Err(error) => return Err(error.into()),
         };
-        if reader.history(uri).is_ok() {
+        if reader.revisions(uri).is_ok() {
             return Err(missing.into());
         }
         if let Some((name, reader, record)) = self.in_mounts(uri) {
@@ -333,7 +341,7 @@ impl App {
         if branch.is_none() && as_of.is_none() {
             return Ok(reader);
         }
-        let as_of = as_of.map(moment::as_of);
+        let as_of = as_of.map(typed_time::as_of);
         Ok(on(&reader, branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
     }
 
@@ -420,7 +428,7 @@ impl App {
     /// As [`App::location`], as of the moment that a reading verb asks for.
     pub(crate) fn location_when(&self, as_of: Option<&str>) -> Result<StoreLocation> {
         let location = self.location()?;
-        Ok(as_of.map(moment::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
+        Ok(as_of.map(typed_time::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
     }
 
     /// How a capsule is opened for writing by this call.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use kapsa_memory::access::{Access, Classification};
-use kapsa_memory::{Error, Micros, NewRecord, Uri};
+use kapsa_memory::{Error, Micros, NewRecord, Uri, wide_integer};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -90,6 +90,7 @@ impl From<Error> for Fault {
 pub(crate) fn record(bytes: &[u8]) -> Result<NewRecord, Fault> {
     expect_object(bytes, "a record")?;
     check_depth(bytes)?;
+    check_integers(bytes)?;
     let wire: RecordIn = serde_json::from_slice(bytes).map_err(|error| explain(bytes, &error))?;
     wire.into_record()
 }
@@ -105,6 +106,7 @@ pub(crate) fn is_system(bytes: &[u8]) -> bool {
 pub(crate) fn object(bytes: &[u8]) -> Result<Map<String, Value>, Fault> {
     expect_object(bytes, "this")?;
     check_depth(bytes)?;
+    check_integers(bytes)?;
     serde_json::from_slice(bytes).map_err(|error| syntax(&error))
 }
 
@@ -131,6 +133,19 @@ fn check_depth(bytes: &[u8]) -> Result<(), Fault> {
         return Ok(());
     }
     Nesting::default().feed(bytes).map(|_| ())
+}
+
+/// Refuses integers that would be remembered as other numbers.
+fn check_integers(bytes: &[u8]) -> Result<(), Fault> {
+    let Some(found) = wide_integer(bytes) else { return Ok(()) };
+    let before = &bytes[..found.offset];
+    let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    Err(Fault {
+        line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
+        column: found.offset - line_start + 1,
+        ..Fault::new("invalid_json", format!("`{}` is an integer beyond 64 bits", found.field))
+            .hint("give it as a string")
+    })
 }
 
 /// Follows how deep a JSON text is nested, piece by piece, without parsing it.

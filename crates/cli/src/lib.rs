@@ -43,6 +43,7 @@ mod sealed;
 mod services;
 mod shell;
 mod sys;
+mod typed_time;
 mod wire;
 
 /// The Rust blocks of the documentation, compiled and run.
@@ -73,6 +74,7 @@ const EXIT_USAGE_SVC: u8 = 2;
 #[must_use]
 pub fn main() -> ExitCode {
     sys::ignore_file_size_signal();
+    sys::unset_empty_variables();
     match completion::answer() {
         Ok(false) => {}
         Ok(true) => return ExitCode::SUCCESS,

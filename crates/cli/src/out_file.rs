@@ -21,9 +21,9 @@ pub(crate) struct OutFile {
 }
 
 impl OutFile {
-    /// Refuses what is not a regular file, and the files of the capsule.
     /// Looks at what is there now; refuses what must not be replaced.
     pub(crate) fn at(shown: &Path, capsule: &Path) -> Result<OutFile> {
+        expect_named(shown)?;
         let refused = |why: &str| {
             let message = format!("cannot write {}: {why}", shown.display());
             Err(CliError::user("not_writable", message)
@@ -74,6 +74,20 @@ impl OutFile {
         file.write_all(content)?;
         file.sync_all()
     }
+}
+
+/// Whether a file is named as standard output is.
+pub(crate) fn is_standard_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Refuses `-`, which people type to mean standard output, where a file is written.
+pub(crate) fn expect_named(path: &Path) -> Result<()> {
+    if !is_standard_output(path) {
+        return Ok(());
+    }
+    let message = "this is written to a file, not to standard output";
+    Err(CliError::usage(message).hint("name a file; ./- is a file called -"))
 }
 
 /// Refuses a file whose folder is not there.

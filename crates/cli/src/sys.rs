@@ -1,6 +1,7 @@
 //! What must be asked of the operating system directly. The only module with `unsafe`.
 #![allow(unsafe_code)]
 
+use std::ffi::OsString;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -9,6 +10,24 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 pub(crate) fn ignore_file_size_signal() {
     // SAFETY: SIG_IGN is a valid disposition, no handler runs, and no other thread exists yet.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Variables that mean something when they are empty: whose name is missing there would be taken
+/// for somebody else, so that their verbs refuse it.
+const MAY_BE_EMPTY: [&str; 3] = ["KAPSA_PRINCIPAL", "KAPSA_AGENT", "KAPSA_RUN"];
+
+/// Removes the variables of this program that are set to nothing: to most people that is "not set".
+pub(crate) fn unset_empty_variables() {
+    let is_empty = |(name, value): &(OsString, OsString)| {
+        let ours = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("KAPSA_") && !MAY_BE_EMPTY.contains(&name));
+        ours && value.is_empty()
+    };
+    for (name, _) in std::env::vars_os().filter(is_empty) {
+        // SAFETY: called first thing in `main`, no other thread exists yet.
+        unsafe { std::env::remove_var(name) };
+    }
 }
 
 /// What is printed when a page of a mapped file can no longer be read.

@@ -379,17 +379,18 @@ fn term_of<'a>(word: &str, out: &'a mut String, stems: &'a mut StemCache) -> &'a
     } else {
         fold(word, out);
     }
-    if hash.is_none() && out.len() <= TOKEN_BYTES_MAX {
-        return stemmed(out, stems);
-    }
-    if hash.is_none() {
-        let stem = stemmed(out, stems);
-        if stem.len() <= TOKEN_BYTES_MAX {
-            *out = stem.to_owned();
-            return out;
+    let hash = match hash {
+        Some(hash) => hash,
+        None if out.len() <= TOKEN_BYTES_MAX => return stemmed(out, stems),
+        None => {
+            let stem = stemmed(out, stems);
+            if stem.len() <= TOKEN_BYTES_MAX {
+                *out = stem.to_owned();
+                return out;
+            }
+            xxh3_64(out.as_bytes())
         }
-    }
-    let hash = hash.unwrap_or_else(|| xxh3_64(out.as_bytes()));
+    };
     *out = format!("{LONG_PREFIX}{hash:016x}");
     out
 }

@@ -49,8 +49,11 @@ pub use exchange::salvage::salvage;
 pub use exchange::sync::{Pulled, Relation, clone};
 pub use exchange::{check, export, sync, transfer};
 pub use job::Job;
-pub use kapsa_capsule::{Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path};
+pub use kapsa_capsule::{
+    Error as CapsuleError, FileSystem, Holder, Storage, Volume, lock_path, random_bits,
+};
 pub use records::ids::random_id;
+pub use records::integers::{WideInteger, wide_integer};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
     Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
@@ -61,9 +64,9 @@ pub use records::uri::{InRun, Uri, UriType};
 pub use records::validity::{Holds, Span, Validity};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
-pub use search::near_values::sources_under;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
+pub use search::sources::sources_under;
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;
@@ -87,6 +90,9 @@ pub use write::ahead::{
 };
 pub use write::batch::Batch;
 pub use write::embedding::{EmbedReport, EmbedRequest, embed};
+pub use write::later::{
+    TAIL_BYTES_MAX, TAIL_LARGE_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX,
+};
 pub use write::maintain::{
     SEGMENT_RECORDS_MAX, SEGMENTS_MANY, SMALL_MERGE_BYTES_MAX, SMALL_MERGE_RECORDS_MAX,
     SMALL_MERGE_SEGMENTS, optimize,
@@ -97,8 +103,6 @@ pub use write::purge::purge;
 pub use write::shared::SharedWriter;
 pub use write::source::put_source;
 pub use write::texts::PASSAGES_MAX;
-pub use write::transaction::{
-    TAIL_BYTES_MAX, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX, Transaction, Unpublished,
-};
+pub use write::transaction::{Transaction, Unpublished};
 pub use write::unlocked::UnlockedWriter;
 pub use write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};

@@ -23,6 +23,7 @@ mod context;
 mod layout;
 mod memory;
 mod names;
+mod notes;
 mod prompt;
 mod records;
 mod root;

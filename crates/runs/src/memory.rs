@@ -164,6 +164,7 @@ impl RunMemory {
             return None;
         }
         let done = step(&self.store).map_err(|error| (self.warn)(name, &error)).ok();
+        let _only_a_failure_is_told = self.store.stored();
         self.store.warnings().iter().for_each(|error| (self.warn)(name, error));
         done
     }

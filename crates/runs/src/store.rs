@@ -2,7 +2,6 @@
 //! layout.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use kapsa_memory::merge::Mode;
 use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, Writer, branch};
@@ -10,6 +9,7 @@ use kapsa_memory::{Error, Micros, NewRecord, Put, Record, Result, WriteOptions, 
 use super::context::{self, Context, ContextRequest};
 use super::layout::{Branches, Files, Layout};
 use super::names::{Role, RunId, TaskId};
+use super::notes::{Notes, taken};
 use super::records::{self, RunInfo, Status, TaskInfo};
 use super::state::{archived, newest_plan_of, no_run, outputs, refuse_archived, run_in};
 use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Started};
@@ -19,8 +19,7 @@ use super::steps::{Finish, Finished, MergedInto, NewOutput, NewRun, NewTask, Sta
 pub struct RunStore {
     layout: Box<dyn Layout>,
     pub(super) options: WriteOptions,
-    /// Failures beside steps that were done.
-    warnings: Mutex<Vec<Error>>,
+    notes: Notes,
 }
 
 impl RunStore {
@@ -28,7 +27,7 @@ impl RunStore {
     #[must_use]
     pub fn branches(capsule: &Path, options: WriteOptions) -> RunStore {
         let layout = Branches { capsule: capsule.to_path_buf(), options: options.clone() };
-        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
+        RunStore { layout: Box::new(layout), options, notes: Notes::default() }
     }
 
     /// Runs as folders below `folder`; finished ones are merged into the capsule at `workspace`.
@@ -42,14 +41,20 @@ impl RunStore {
     ) -> RunStore {
         let (folder, workspace) = (PathBuf::from(folder), PathBuf::from(workspace));
         let layout = Files { folder, workspace, options: options.clone(), stamp };
-        RunStore { layout: Box::new(layout), options, warnings: Mutex::default() }
+        RunStore { layout: Box::new(layout), options, notes: Notes::default() }
     }
 
     /// Failures beside steps that were done, since the last call: other tools may not know of those
     /// steps.
     #[must_use]
     pub fn warnings(&self) -> Vec<Error> {
-        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+        taken(&self.notes.warnings)
+    }
+
+    /// What was stored since the last call, each in a few words: of a step that failed, this stays.
+    #[must_use]
+    pub fn stored(&self) -> Vec<String> {
+        taken(&self.notes.stored)
     }
 
     /// Where a run, or a task of it, is kept: a branch or a file.
@@ -91,6 +96,7 @@ impl RunStore {
         let changed = !records.is_empty();
         writer.put_many(records)?;
         if changed {
+            self.notes.stored(format!("run {run} was started"));
             self.publish_state(&mut writer, run);
         }
         Ok(Started { existed: !is_new, location: self.layout.location(run, None) })
@@ -139,6 +145,7 @@ impl RunStore {
         }
         let is_new =
             self.layout.begin_task(&mut writer, run, task, records::task_record(&info, run)?)?;
+        self.notes.stored(format!("task {task} was started"));
         self.publish_state(&mut writer, run);
         Ok(Started { existed: !is_new, location: self.layout.location(run, Some(task)) })
     }
@@ -150,6 +157,7 @@ impl RunStore {
         refuse_archived(run, known.as_ref())?;
         if known.is_none() {
             writer.put(records::run_record(&self.info(run, None, ""))?)?;
+            self.notes.stored(format!("run {run} was started"));
         }
         Ok(writer)
     }
@@ -200,7 +208,10 @@ impl RunStore {
                 output.text,
             )
         };
-        open.writer.put(NewRecord { confidence: output.confidence, agent: output.agent, ..record })
+        let record = NewRecord { confidence: output.confidence, agent: output.agent, ..record };
+        let put = open.writer.put(record)?;
+        self.notes.stored(format!("recorded as #{}", put.sequence));
+        Ok(put)
     }
 
     /// What matters to an agent that is about to begin. Empty when there is nothing, also when
@@ -278,11 +289,12 @@ impl RunStore {
             .unwrap_or_else(|| new_task(task, (self.options.clock)()));
         let record = records::task_record(&TaskInfo { status, ..info }, run)?;
         self.layout.begin_task(&mut writer, run, task, record)?;
+        self.notes.stored(format!("task {task} is {}", status.name()));
         self.publish_state(&mut writer, run);
         drop(writer);
         let mut merged = Vec::new();
         if let Some(mode) = finish.merge {
-            merged.push(self.layout.merge_task(run, task, mode, finish)?);
+            merged.push(self.notes.merged(self.layout.merge_task(run, task, mode, finish)?));
         }
         Ok(Finished { status, recorded, merged, left: Vec::new() })
     }
@@ -358,6 +370,7 @@ impl RunStore {
         };
         let status = if finish.failed { Status::Failed } else { Status::Done };
         self.set_status(run, status)?;
+        self.notes.stored(format!("run {run} is {}", status.name()));
         let (mut merged, mut left) = (Vec::new(), Vec::new());
         if let Some(mode) = finish.merge {
             let (done, others): (Vec<TaskInfo>, Vec<TaskInfo>) =
@@ -382,13 +395,13 @@ impl RunStore {
             match self.layout.merge_task(run, &task.id, mode, finish) {
                 // A task that was only ever written down has nothing to bring.
                 Err(Error::BranchNotFound { .. }) => continue,
-                done => merged.push(done?),
+                done => merged.push(self.notes.merged(done?)),
             }
             if merged.last().is_some_and(|merged| !merged.conflicts.is_empty()) {
                 return Ok(merged);
             }
         }
-        merged.push(self.layout.merge_run(run, mode, finish)?);
+        merged.push(self.notes.merged(self.layout.merge_run(run, mode, finish)?));
         Ok(merged)
     }
 
@@ -405,7 +418,7 @@ impl RunStore {
         let tasks: Vec<TaskId> = info.tasks.iter().map(|task| task.id.clone()).collect();
         let closed = RunInfo { status: Status::Archived, ..info };
         self.layout.archive(run, &tasks, records::run_record(&closed)?)?;
-        self.warn_if_failed(self.layout.publish_state(&closed));
+        self.notes.warn_if_failed(self.layout.publish_state(&closed));
         Ok(())
     }
 
@@ -428,13 +441,7 @@ impl RunStore {
             let reader = branch::own(writer)?;
             run_in(&reader, run)?.map_or(Ok(()), |info| self.layout.publish_state(&info))
         };
-        self.warn_if_failed(publish());
-    }
-
-    fn warn_if_failed(&self, published: Result<()>) {
-        if let Err(error) = published {
-            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-        }
+        self.notes.warn_if_failed(publish());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
@@ -52,6 +53,8 @@ pub(crate) fn run(mut command: Command, input: Stdio, kill: Option<&Kill>) -> io
     };
     let start = Instant::now();
     let mut child = command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // A child whose output nobody reads waits for ever once the pipe is full.
+    let (stdout, stderr) = (read_beside(child.stdout.take()), read_beside(child.stderr.take()));
     match kill {
         Some(Kill::After(after)) => kill_at(&mut child, start + *after)?,
         Some(Kill::Grown(path, after)) => {
@@ -62,8 +65,24 @@ pub(crate) fn run(mut command: Command, input: Stdio, kill: Option<&Kill>) -> io
         }
         None => {}
     }
-    let output = child.wait_with_output()?;
+    let status = child.wait()?;
+    let output = Output { status, stdout: joined(stdout)?, stderr: joined(stderr)? };
     Ok(Run { killed: kill.is_some() && was_killed(output.status), output, took: start.elapsed() })
+}
+
+/// Reads a pipe to its end, on a thread.
+fn read_beside(pipe: Option<impl io::Read + Send + 'static>) -> JoinHandle<io::Result<Vec<u8>>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            pipe.read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    })
+}
+
+fn joined(reader: JoinHandle<io::Result<Vec<u8>>>) -> io::Result<Vec<u8>> {
+    reader.join().map_err(|_| io::Error::other("the reader of a pipe failed"))?
 }
 
 /// The size of a file, or of all files in the making in a folder; 0 when there is none.

@@ -7,10 +7,10 @@ use kapsa_agents::{
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 
-use super::values::object;
+use super::values::{count, object};
 use super::{EmbedWhen, Level};
 use crate::examples;
-use crate::moment;
+use crate::typed_time;
 
 #[derive(Debug, Args)]
 pub(crate) struct FactArgs {
@@ -151,10 +151,10 @@ pub(crate) struct FactValue {
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) source: Option<String>,
     /// Start of its validity: RFC 3339, a date, or an age such as 2h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_from: Option<Micros>,
     /// End of its validity
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_to: Option<Micros>,
 }
 
@@ -196,7 +196,7 @@ pub(crate) struct FactFilters {
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,
     /// Only facts valid at this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_at: Option<Micros>,
     /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
     /// age such as 2h
@@ -212,7 +212,7 @@ pub(crate) struct FactFilters {
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of facts
-    #[arg(long, value_name = "N", default_value_t = FACTS_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = FACTS_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 
@@ -324,7 +324,7 @@ pub(crate) struct EpisodeAdd {
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// Time it happened: RFC 3339, a date, or an age such as 2h [default: now]
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) at: Option<Micros>,
     /// Duration in milliseconds
     #[arg(long, value_name = "N")]
@@ -360,14 +360,14 @@ pub(crate) struct EpisodeList {
     #[command(flatten)]
     pub(crate) within: Within,
     /// Only since: RFC 3339, a date, or an age such as 7d
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
     /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
     /// age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of episodes
-    #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = EPISODES_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 
@@ -449,7 +449,7 @@ pub(crate) struct InsightList {
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Maximum number of insights
-    #[arg(long, value_name = "N", default_value_t = INSIGHTS_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = INSIGHTS_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::When;
+use super::values::count;
 use crate::examples;
 
 #[derive(Debug, Args)]
@@ -131,7 +132,7 @@ pub(crate) enum GraphVerb {
         #[arg(long = "type", value_name = "TYPE")]
         of_type: Option<String>,
         /// Maximum number of results
-        #[arg(long, value_name = "N", default_value_t = 100)]
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
         limit: usize,
         #[command(flatten)]
         when: When,

@@ -13,8 +13,8 @@ use kapsa_memory::{BATCH_RECORDS_MAX, Micros};
 use serde_json::{Map, Value};
 
 use crate::examples;
-use crate::moment;
-use values::{bounded, object};
+use crate::typed_time;
+use values::{bounded, count, object};
 
 mod agent;
 mod clearance;
@@ -362,7 +362,7 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
     /// Time it was created: RFC 3339, a date, or an age such as 2h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) created_at: Option<Micros>,
     /// Classification [default: internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -417,7 +417,7 @@ pub(crate) struct Find {
 #[derive(Debug, Args)]
 pub(crate) struct Timeline {
     /// Maximum number of records
-    #[arg(long, value_name = "N", default_value_t = TIMELINE_LIMIT_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = TIMELINE_LIMIT_DEFAULT, value_parser = count)]
     pub(crate) limit: usize,
     /// List the newest first
     #[arg(long)]
@@ -461,16 +461,16 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Vec<String>,
     /// Only created since: RFC 3339, a date, or an age such as 7d or 12h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
     /// Only created before this time; a date includes its day
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_end_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_end_arg)]
     pub(crate) until: Option<Micros>,
     /// Only stored in the capsule since this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) recorded_since: Option<Micros>,
     /// Only stored in the capsule before this time; a date includes its day
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_end_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_end_arg)]
     pub(crate) recorded_until: Option<Micros>,
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::values::count;
 use crate::examples;
 
 /// What a search compares.
@@ -78,8 +79,8 @@ fn days(text: &str) -> Result<f32, String> {
 #[derive(Debug, Args)]
 pub(crate) struct Embed {
     /// Stop after about this many records
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) limit: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -88,8 +89,8 @@ pub(crate) struct Reembed {
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
     /// Stop after about this many records
-    #[arg(long, value_name = "N")]
-    pub(crate) limit: Option<u64>,
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) limit: Option<usize>,
 }
 
 #[derive(Debug, Args)]

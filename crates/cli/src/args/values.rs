@@ -8,6 +8,12 @@ pub(super) fn bounded(text: &str, min: usize, max: usize) -> Result<usize, Strin
     number.ok_or_else(|| format!("not a number from {min} to {max}"))
 }
 
+/// How many are wanted at most. Nobody asks for none.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|&n| n > 0);
+    number.ok_or_else(|| "not a number from 1 on".to_string())
+}
+
 /// Reads `name=value`, or a bare `name` whose value is empty.
 pub(crate) fn tag(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));

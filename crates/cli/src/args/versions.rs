@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::values::object;
+use super::values::{count, object};
 use crate::examples;
 
 // The state that a reading verb looks at.
@@ -123,7 +123,7 @@ pub(crate) struct EventsArgs {
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of events, newest kept
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
     pub(crate) when: When,
@@ -244,7 +244,7 @@ pub(crate) struct Log {
     #[arg(long)]
     pub(crate) all: bool,
     /// Maximum number of entries
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = count)]
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) when: When,

@@ -129,7 +129,7 @@ fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result
 }
 
 fn stored_so_far(error: CliError, tally: &Tally) -> CliError {
-    error.field("committed", tally.record_count)
+    after(many_done(tally), error.field("committed", tally.record_count))
 }
 
 /// Every document that the sources mean, in order, each with its name.

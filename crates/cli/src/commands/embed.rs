@@ -28,7 +28,10 @@ const HINT_MODEL_FOLDER: &str = "give the folder of a model: config.json, vocab.
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
     let embedder = models::for_capsule(&Reader::open(&app.capsule()?)?.coverage()?)?;
-    let request = EmbedRequest { records_max: args.limit, ..EmbedRequest::default() };
+    let request = EmbedRequest {
+        records_max: args.limit.map(|limit| limit as u64),
+        ..EmbedRequest::default()
+    };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
 }
@@ -36,7 +39,11 @@ pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
 /// `kapsa reembed`.
 pub(crate) fn reembed(app: &mut App, args: &args::Reembed) -> Result<()> {
     let embedder = models::named(&args.model)?;
-    let request = EmbedRequest { change: true, records_max: args.limit, ..EmbedRequest::default() };
+    let request = EmbedRequest {
+        change: true,
+        records_max: args.limit.map(|limit| limit as u64),
+        ..EmbedRequest::default()
+    };
     let report = run(app, embedder.as_ref(), &request)?;
     tell(app, embedder.as_ref(), &report)
 }
@@ -384,11 +391,18 @@ fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let hash = model.hash_hex();
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
+    let path = folder.join(format!("{hash}.kmodel"));
+    let name = path.with_extension("name");
     // The name first: a model that is there has one.
     FileSystem
-        .replace(&folder.join(format!("{hash}.name")), model.name.as_bytes())
-        .and_then(|()| FileSystem.replace(&folder.join(format!("{hash}.kmodel")), &bytes))
-        .map_err(failed)?;
+        .replace(&name, model.name.as_bytes())
+        .and_then(|()| FileSystem.replace(&path, &bytes))
+        .map_err(|error| {
+            if !path.exists() {
+                let _the_first_error_counts = fs::remove_file(&name);
+            }
+            failed(error)
+        })?;
     Ok(ModelOut {
         name: format!("local:{}", model.name),
         dimension: model.dimension,

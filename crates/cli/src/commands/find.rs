@@ -15,7 +15,7 @@ use crate::commands::embed;
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
-use crate::{calendar, models, moment};
+use crate::{calendar, models, moment, typed_time};
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
@@ -46,7 +46,7 @@ fn request(args: Find) -> Result<FindRequest> {
     let ranking = &args.ranking;
     let now = moment::now();
     // A fact must hold at the moment that is looked at.
-    let then = match args.when.as_of.as_deref().map(moment::as_of) {
+    let then = match args.when.as_of.as_deref().map(typed_time::as_of) {
         Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
         _ => now,
     };

@@ -21,11 +21,14 @@ const BACKUPS_MAX: u32 = 10_000;
 pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
     let path = locate::capsule_to_make(app.global.capsule.as_deref());
     make_folder(&path)?;
-    let backup = if args.force { set_aside(app, &path)? } else { None };
+    let mut backup = None;
+    if args.force {
+        set_aside(app, &path, &mut backup)?;
+    }
     let created = kapsa_memory::create(&path, &app.write_options(None))?;
     let made = match created {
         Created::New => {
-            did(app, Done::new(format!("created {}", path.display())));
+            did(app, made_beside(&path, backup.as_deref()));
             exclude(app, &path);
             Made {
                 created: true,
@@ -38,6 +41,21 @@ pub(crate) fn init(app: &mut App, args: &Init) -> Result<()> {
         Created::Existing => already_there(&path),
     };
     tell(app, &made)
+}
+
+/// That a capsule was made, and where the old one is.
+fn made_beside(path: &Path, backup: Option<&Path>) -> Done {
+    let made = format!("created {}", path.display());
+    match backup {
+        Some(backup) => {
+            Done::new(format!("{made}; {}", moved(backup))).field("backup_path", show(backup))
+        }
+        None => Done::new(made),
+    }
+}
+
+fn moved(backup: &Path) -> String {
+    format!("the old capsule is {}", backup.display())
 }
 
 /// `kapsa create PATH`.
@@ -92,7 +110,7 @@ fn tell(app: &mut App, made: &Made) -> Result<()> {
     }
     app.out.line(&format!("created {}", made.capsule_path))?;
     match &made.backup_path {
-        Some(backup) => app.out.line(&format!("the old capsule is {backup}")),
+        Some(backup) => app.out.line(&moved(Path::new(backup))),
         None => Ok(()),
     }
 }
@@ -110,16 +128,20 @@ pub(crate) fn make_folder(capsule: &Path) -> Result<()> {
     }
     let ignore = folder.join(".gitignore");
     match OpenOptions::new().write(true).create_new(true).open(&ignore) {
-        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(failed),
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").map_err(|error| {
+            // One that is cut short would be left as it is by the next call.
+            let _the_first_error_counts = fs::remove_file(&ignore);
+            failed(error)
+        }),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(failed(error)),
     }
 }
 
 /// Renames an existing capsule out of the way, unless somebody writes to it. Holds the lock while
-/// it does.
-fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
-    let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
+/// it does. `backup` is where it is then, also when something fails afterwards.
+fn set_aside(app: &mut App, path: &Path, backup: &mut Option<PathBuf>) -> Result<()> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
     if found.is_dir() || !fs::metadata(path).is_ok_and(|target| target.is_file()) {
         return Err(CliError::user(
             "not_a_capsule",
@@ -132,13 +154,16 @@ fn set_aside(app: &App, path: &Path) -> Result<Option<PathBuf>> {
         Err(error) if error.code == "locked_by_writer" => return Err(error),
         Err(_) => refuse_if_locked(path)?,
     };
-    let backup = claim_backup(path)?;
-    fs::rename(path, &backup).map_err(|error| {
-        CliError::io(&format!("rename {} to {}", path.display(), backup.display()), &error)
+    let to = claim_backup(path)?;
+    fs::rename(path, &to).map_err(|error| {
+        let _it_is_empty = fs::remove_file(&to);
+        CliError::io(&format!("rename {} to {}", path.display(), to.display()), &error)
     })?;
+    did(app, Done::new(moved(&to)).field("backup_path", show(&to)));
+    *backup = Some(to);
     sync_folder(path)?;
     drop(writer);
-    Ok(Some(backup))
+    Ok(())
 }
 
 /// A capsule too damaged to be opened may still be somebody's.

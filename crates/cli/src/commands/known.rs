@@ -75,7 +75,12 @@ fn is_stale(reader: &AnyReader, record: &NewRecord) -> Result<bool> {
     let is_same = |old: &kapsa_memory::Record| {
         old.text == record.text && Some(old.created_at) == record.created_at
     };
-    Ok(reader.history(uri)?.iter().any(is_same))
+    for revision in reader.revisions(uri)? {
+        if is_same(&revision?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn tell_stale(app: &mut App, stale: &[Uri]) {

@@ -100,21 +100,20 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
 /// `kapsa history`.
 pub(crate) fn history(app: &mut App, args: &OneUri) -> Result<()> {
     let uri = app::uri(&args.uri)?;
-    let revisions = app.reader()?.history(&uri)?;
+    let reader = app.reader()?;
+    let mut revisions = reader.revisions(&uri)?;
     if app.out.is_json() {
-        return app.out.json(&HistoryOut::of(&uri, &revisions));
+        let answer = HistoryOut::of(&uri, revisions);
+        let written = app.out.json(&answer);
+        return answer.failure().map_or(written, |error| Err(error.into()));
     }
-    list(app, &revisions)
+    let width = width_of(revisions.last_sequence());
+    revisions.try_for_each(|record| render::list_line(&mut app.out, &record?, width))
 }
 
 /// Columns of the highest sequence of a list.
 fn width_of(last_sequence: Option<u64>) -> usize {
     last_sequence.unwrap_or(0).to_string().len()
-}
-
-fn list(app: &mut App, records: &[Record]) -> Result<()> {
-    let width = width_of(records.iter().map(|record| record.sequence).max());
-    records.iter().try_for_each(|record| render::list_line(&mut app.out, record, width))
 }
 
 /// Notes and prints what happened to the one record of a call.

@@ -6,15 +6,13 @@
 //! that needs somebody to decide. Questions of people (status, list, config) fail as all other
 //! verbs do.
 
-use std::collections::hash_map::RandomState;
 use std::env;
 use std::fs::File;
-use std::hash::BuildHasher;
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::record::TEXT_BYTES_MAX;
-use kapsa_memory::{Micros, Mode, WriteOptions};
+use kapsa_memory::{Micros, Mode, WriteOptions, random_bits};
 use kapsa_runs::{
     Context, ContextRequest, Finish, Finished, Layer, LayoutKind, ModelSource, NewOutput, NewRun,
     NewTask, PromptLayers, Role, RunId, RunInfo, RunStore, SIBLING_CHUNK_CHARS, Started,
@@ -162,6 +160,10 @@ fn step(
         false => Runs::open(app, place).and_then(|runs| match runs.setup.config.enabled {
             true => {
                 let done = step(app, &runs);
+                let stored = runs.store.stored();
+                if done.is_err() && app.done.is_none() && !stored.is_empty() {
+                    did(app, Done::new(stored.join("; ")));
+                }
                 for warning in runs.store.warnings() {
                     app.out.warn("run_memory", &format!("run memory: {warning}"));
                 }
@@ -229,13 +231,7 @@ fn fresh_id() -> Result<RunId> {
     let now = moment::now();
     let stamp: String = moment::readable(now).chars().filter(char::is_ascii_digit).collect();
     let (day, time) = stamp.split_at_checked(8).unwrap_or((stamp.as_str(), ""));
-    Ok(RunId::parse(&format!("{day}-{time}-{:08x}", random() as u32))?)
-}
-
-/// A number that no other process has: the standard library seeds its maps from the system's source
-/// of randomness.
-fn random() -> u64 {
-    RandomState::new().hash_one(std::process::id())
+    Ok(RunId::parse(&format!("{day}-{time}-{:08x}", random_bits() as u32))?)
 }
 
 /// The folder of the workspace's capsule, kept out of version control.

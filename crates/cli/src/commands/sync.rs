@@ -45,12 +45,18 @@ pub(crate) fn push(app: &mut App, args: &Exchange) -> Result<()> {
 fn exchange(app: &mut App, from: &Path, to: &Path, name: Option<&str>) -> Result<()> {
     let name = name.map_or_else(|| name_of(from), str::to_string);
     let mut progress = Progress::new("copying", &app.out);
+    let mut durable = 0;
     let pulled = sync::pull(&mut app.keeper(to)?, from, &name, &mut |done, total| {
-        progress.set(done, total)
-    })?;
+        durable = done;
+        progress.set(done, total);
+    });
     drop(progress);
-    let what = format!("pulled {}", counted(pulled.records, "record"));
-    did(app, (pulled.relation != Relation::UpToDate).then(|| Done::new(what)));
+    let what = |records| Done::new(format!("copied {}", counted(records, "record")));
+    if pulled.is_err() {
+        did(app, (durable > 0).then(|| what(durable)));
+    }
+    let pulled = pulled?;
+    did(app, (pulled.relation != Relation::UpToDate).then(|| what(pulled.records)));
     tell(app, &pulled)
 }
 

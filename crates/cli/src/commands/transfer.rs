@@ -21,9 +21,11 @@ use crate::app::{App, did};
 use crate::args;
 use crate::error::{CliError, Done, Result};
 use crate::moment::{self, rfc3339};
+use crate::out_file::expect_named;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
+use crate::typed_time;
 use crate::wire::transfer::{ExportOut, GcOut, ImportOut, MountsOut};
 
 /// What the names of sealed files end with.
@@ -82,7 +84,7 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
         (Some(run), Err(error))
             if error.code == "unknown_moment" && app.global.branch.is_none() =>
         {
-            let as_of = args.when.as_of.as_deref().map(moment::as_of);
+            let as_of = args.when.as_of.as_deref().map(typed_time::as_of);
             let own = app.whole_reader()?.on(&run_branch(run)?, as_of.as_ref());
             own.or(reader)
         }
@@ -109,7 +111,10 @@ fn passphrase(app: &App, seals: bool) -> Result<Passphrase> {
 /// Where the export goes. `--out` keeps the name it was given.
 fn target(args: &args::Export, capsule: &Path, format: Format, sealed: bool) -> Result<PathBuf> {
     let target = match &args.out {
-        Some(out) => out.clone(),
+        Some(out) => {
+            expect_named(out)?;
+            out.clone()
+        }
         None => {
             let parts: Vec<String> =
                 [&args.spec, &args.run].into_iter().flatten().map(|part| safe_part(part)).collect();
@@ -306,7 +311,7 @@ fn copy_plain(mut source: File, to: &Path, ask: impl FnOnce() -> Result<Passphra
     let mut first = Vec::new();
     source.by_ref().take(FIRST_BYTES).read_to_end(&mut first).map_err(unreadable)?;
     let mut whole = first.as_slice().chain(source);
-    let failed = |error: io::Error| CliError::io("copy what is to be imported", &error);
+    let failed = |error: io::Error| CliError::io(&format!("write {}", to.display()), &error);
     let mut plain = File::create_new(to).map_err(failed)?;
     if sealed::is_sealed(&first) {
         sealed::open(&ask()?, whole, &plain)?;

@@ -40,9 +40,13 @@ impl Turn {
         self.held.is_none()
     }
 
-    /// Between two commits: lets others write, if this one has for long.
+    /// Between two commits: lets others write, if this one has for long, or left a large record to
+    /// be indexed without the lock.
     pub(super) fn let_others_write(&mut self) {
-        if self.held.take_if(|(_, since)| since.elapsed() > LOCK_HELD_MAX).is_some() {
+        let ends = |(writer, since): &mut (AnyWriter, Instant)| {
+            since.elapsed() > LOCK_HELD_MAX || writer.leaves_index()
+        };
+        if self.held.take_if(ends).is_some() {
             thread::sleep(LOCK_FREE);
         }
     }

@@ -185,9 +185,7 @@ impl<'a> Records<'a> {
         count: usize,
         more: bool,
     ) -> Records<'a> {
-        let records =
-            RecordStream { left: RefCell::new(Box::new(records)), failure: Cell::default() };
-        Records { extent: Extent::cut(count, more), records }
+        Records { extent: Extent::cut(count, more), records: RecordStream::of(records) }
     }
 
     /// Why not all of them could be read, once they were written.
@@ -200,6 +198,12 @@ impl<'a> Records<'a> {
 struct RecordStream<'a> {
     left: RefCell<Box<dyn Iterator<Item = Result<Record, Error>> + 'a>>,
     failure: Cell<Option<Error>>,
+}
+
+impl<'a> RecordStream<'a> {
+    fn of(records: impl Iterator<Item = Result<Record, Error>> + 'a) -> RecordStream<'a> {
+        RecordStream { left: RefCell::new(Box::new(records)), failure: Cell::default() }
+    }
 }
 
 impl Serialize for RecordStream<'_> {
@@ -220,20 +224,30 @@ impl Serialize for RecordStream<'_> {
 }
 
 /// Every revision of one record, oldest first.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct HistoryOut<'a> {
     /// URI of the record.
     uri: &'a str,
     #[serde(flatten)]
     extent: Extent,
     /// The revisions.
-    records: Vec<RecordOut<'a>>,
+    #[schemars(with = "Vec<RecordOut<'a>>")]
+    records: RecordStream<'a>,
 }
 
 impl<'a> HistoryOut<'a> {
-    pub(crate) fn of(uri: &'a Uri, revisions: &'a [Record]) -> HistoryOut<'a> {
-        let records = revisions.iter().map(RecordOut::whole).collect();
-        HistoryOut { uri: uri.as_str(), extent: Extent::whole(revisions.len()), records }
+    /// Each revision is read when it is written.
+    pub(crate) fn of(
+        uri: &'a Uri,
+        revisions: impl ExactSizeIterator<Item = Result<Record, Error>> + 'a,
+    ) -> HistoryOut<'a> {
+        let extent = Extent::whole(revisions.len());
+        HistoryOut { uri: uri.as_str(), extent, records: RecordStream::of(revisions) }
+    }
+
+    /// Why not all of them could be read, once they were written.
+    pub(crate) fn failure(self) -> Option<Error> {
+        self.records.failure.take()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::support::{Sandbox, bytes, fifo};
+use crate::support::{Run, Sandbox, bytes, fifo, output};
 
 #[test]
 fn bad_records_leave_the_capsule_as_it_was() {
@@ -227,4 +227,129 @@ fn people_get_an_error_and_a_hint_line() {
     let lines: Vec<_> = run.err.lines().collect();
     assert!(lines[0].starts_with("error: ") && lines[1].starts_with("hint: "), "{lines:?}");
     assert!(lines.iter().all(|line| !line.ends_with('.')), "{lines:?}");
+}
+
+#[test]
+fn nobody_asks_for_none() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "x", "--uri", "note/x"]);
+    let verbs: [&[&str]; 12] = [
+        &["find", "x"],
+        &["timeline"],
+        &["log"],
+        &["events"],
+        &["fact", "list"],
+        &["episode", "list", "--agent", "a"],
+        &["insight", "list", "--agent", "a"],
+        &["graph", "query"],
+        &["embed"],
+        &["reembed", "--model", "bundled"],
+        &["fs", "ls", "/", "--agent", "a"],
+        &["fs", "search", "x", "--agent", "a"],
+    ];
+    for verb in verbs {
+        for none in ["0", "-1", "x", ""] {
+            let limit = format!("--limit={none}");
+            let args: Vec<&str> = verb.iter().copied().chain([limit.as_str()]).collect();
+            let error = sandbox.fails(&args, 1, "usage");
+            assert!(error["message"].as_str().is_some_and(|m| m.contains("--limit")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_dash_is_standard_output_or_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "content", "--uri", "note/x"]);
+    assert_eq!(sandbox.ok(&["resolve-uri", "note/x", "--out", "-"]), "content");
+    sandbox.ok(&["branch", "create", "work"]);
+    for args in
+        [&["export", "--format", "jsonl", "--out", "-"][..], &["merge", "work", "--plan", "-"]]
+    {
+        let error = sandbox.fails(args, 1, "usage");
+        assert!(error["hint"].as_str().is_some_and(|hint| hint.contains("./-")), "{error}");
+    }
+    assert!(!sandbox.path("-").exists());
+    sandbox.ok(&["export", "--format", "jsonl", "--out", "./-"]);
+    assert!(sandbox.path("-").exists());
+}
+
+#[test]
+fn an_empty_variable_is_not_set() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["put", "--text", "x", "--uri", "note/x"]);
+    sandbox.ok(&["run", "start", "--run", "17", "--strict"]);
+    let variables = [
+        "CAPSULE",
+        "BRANCH",
+        "EMBED",
+        "MODE",
+        "MODEL",
+        "MODELS",
+        "EMBED_URL",
+        "EMBED_KEY",
+        "LLM",
+        "LLM_URL",
+        "LLM_KEY",
+        "TASK",
+        "ROLE",
+        "PASSPHRASE",
+        "COMPLETE",
+        "RUN_ENABLED",
+        "RUN_LAYOUT",
+        "RUN_DIR",
+        "RUN_REPO_ROOT_PATH",
+        "RUN_STRICT",
+        "RUN_CONTEXT_TOKENS",
+    ];
+    let calls: [&[&str]; 5] = [
+        &["find", "x"],
+        &["put", "--uri", "note/x", "--text", "y"],
+        &["fact", "list"],
+        &["run", "status"],
+        &["run", "context", "--role", "builder", "--strict"],
+    ];
+    for args in calls {
+        let mut command = sandbox.command();
+        command.args(args);
+        for name in variables {
+            command.env(format!("KAPSA_{name}"), "");
+        }
+        let run: Run = output(command, b"").into();
+        assert_eq!(run.code, Some(0), "{args:?}: {}", run.err);
+    }
+    // Whose name is missing would be taken for somebody else.
+    for (name, args) in [
+        ("KAPSA_PRINCIPAL", &["find", "x"][..]),
+        ("KAPSA_AGENT", &["context"]),
+        ("KAPSA_RUN", &["run", "context", "--role", "builder", "--strict"]),
+    ] {
+        let mut command = sandbox.command();
+        command.args(args).env(name, "");
+        let run: Run = output(command, b"").into();
+        assert_eq!(run.code, Some(1), "{args:?}: {}", run.out);
+        assert!(run.err.contains(name), "{args:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn integers_beyond_64_bits_are_refused_by_name() {
+    let sandbox = Sandbox::new();
+    let before = bytes(&sandbox.capsule());
+    let wide = r#"{"a":{"b":18446744073709551616}}"#;
+    let named = |error: &serde_json::Value, field: &str| {
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("`{field}` is an integer beyond 64 bits")), "{message}");
+    };
+    named(&sandbox.fails(&["put", "--text", "x", "--meta", wide], 1, "usage"), "a.b");
+    let line = format!("{{\"text\":\"x\",\"metadata\":{wide}}}");
+    let error = sandbox.fails_with(&["put"], line.as_bytes(), 1, "invalid_json");
+    named(&error, "metadata.a.b");
+    sandbox.write("policy.json", wide);
+    named(&sandbox.fails(&["policy", "capture", "policy.json"], 1, "invalid_json"), "a.b");
+    assert_eq!(bytes(&sandbox.capsule()), before);
+    let widest = r#"{"a":18446744073709551615,"b":-9223372036854775808}"#;
+    sandbox.ok(&["put", "--text", "x", "--uri", "note/x", "--meta", widest]);
+    let metadata = sandbox.json(&["get", "note/x"])["metadata"].clone();
+    assert_eq!(metadata.to_string(), widest);
 }

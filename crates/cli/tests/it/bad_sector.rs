@@ -15,20 +15,22 @@ const LOG_START: usize = 3 * PAGE as usize;
 /// The shim, compiled once by the system's C compiler.
 pub(crate) fn shim() -> &'static Path {
     static SHIM: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, library) = SHIM.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let library = folder.path().join("bad_sector.so");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shim/bad_sector.c");
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([library.as_path(), Path::new(source)])
-            .arg("-ldl")
-            .status()
-            .expect("the C compiler that the README asks for");
-        assert!(compiled.success());
-        (folder, library)
-    });
-    library
+    &SHIM.get_or_init(|| compiled("bad_sector")).1
+}
+
+/// A shim, compiled by the system's C compiler, in a folder of its own.
+pub(crate) fn compiled(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = folder.path().join(format!("{name}.so"));
+    let source = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shim/{}.c"), name);
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([library.as_path(), Path::new(&source)])
+        .arg("-ldl")
+        .status()
+        .expect("the C compiler that the README asks for");
+    assert!(compiled.success());
+    (folder, library)
 }
 
 /// A capsule with an index segment of many pages, vectors, a branch, and a tail.

@@ -13,6 +13,7 @@ mod crm;
 mod docs;
 mod documents;
 mod fs;
+mod full_disk;
 mod help;
 mod init;
 mod json;

@@ -12,12 +12,12 @@ const RECORDS: usize = 44;
 const TEXT_BYTES: usize = 15 << 20;
 
 /// The program, with no more address space than is allowed.
-fn bounded(sandbox: &Sandbox, args: &[&str]) -> Command {
+fn bounded(sandbox: &Sandbox, args: &[&str], memory_kib: u64) -> Command {
     let kapsa = sandbox.command();
     let mut command = Command::new("sh");
     command
         .arg("-c")
-        .arg(format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\""))
+        .arg(format!("ulimit -v {memory_kib}; exec \"$0\" \"$@\""))
         .arg(kapsa.get_program())
         .args(args)
         .current_dir(sandbox.path(""))
@@ -34,7 +34,7 @@ fn bounded(sandbox: &Sandbox, args: &[&str]) -> Command {
 
 /// Runs a verb whose answer is of no interest, and may be huge.
 fn run(sandbox: &Sandbox, args: &[&str], input: impl FnOnce(&mut dyn Write)) -> Output {
-    let mut command = bounded(sandbox, args);
+    let mut command = bounded(sandbox, args, MEMORY_KIB);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -105,4 +105,20 @@ fn a_document_of_headings_alone_is_refused() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("passages"), "{said}");
     assert_eq!(sandbox.count(), 0);
+}
+
+#[test]
+fn revisions_are_read_one_at_a_time() {
+    let sandbox = Sandbox::new();
+    let text = "- ".repeat(TEXT_BYTES / 2);
+    let lines: String = (0..24)
+        .map(|number| format!("{{\"uri\":\"note/a\",\"text\":\"{number} {text}\"}}\n"))
+        .collect();
+    sandbox.run_with(&["put", "-", "--batch", "4"], lines.as_bytes()).success("put");
+    for args in [&["history", "note/a"][..], &["history", "note/a", "--json"]] {
+        let mut command = bounded(&sandbox, args, MEMORY_KIB / 2);
+        let output = command.stdout(Stdio::null()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {:?} {said}", output.status);
+    }
 }

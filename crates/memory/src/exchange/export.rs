@@ -11,7 +11,7 @@ use kapsa_index::Sequences;
 use crate::error::{Result, misuse};
 use crate::records::codec::{self, Body, Envelope, Operation};
 use crate::records::kinds;
-use crate::records::record::{BranchId, Record};
+use crate::records::record::{BranchId, Micros, Record};
 use crate::search::reader::Reader;
 use crate::tables::branch_table::Class;
 use crate::tables::lineage::Lineage;
@@ -47,6 +47,8 @@ pub struct Export<'a> {
     /// Of its records, ascending.
     sequences: Vec<u64>,
     is_unsafe: bool,
+    /// When the newest of them was committed.
+    newest_us: Micros,
     /// How many of them are memories.
     pub artifact_count: u64,
     /// How many are checkpoints.
@@ -194,6 +196,7 @@ impl<'a> Export<'a> {
             view,
             sequences,
             is_unsafe,
+            newest_us: 0,
             artifact_count: 0,
             checkpoint_count: 0,
             event_count: 0,
@@ -201,16 +204,18 @@ impl<'a> Export<'a> {
         };
         let mut hasher = blake3::Hasher::new_derive_key("kapsa export v1");
         let (mut artifacts, mut checkpoints, mut events) = (0, 0, 0);
+        let mut newest_us = 0;
         for record in export.records() {
             let record = record?;
             let body = export.body_of(&record);
             hasher.update(&(body.len() as u64).to_le_bytes()).update(&body);
+            newest_us = newest_us.max(record.committed_at);
             artifacts += u64::from(!record.system);
             checkpoints += u64::from(record.system && record.kind == kinds::CHECKPOINT);
             events += u64::from(record.system && record.kind == kinds::EVENT);
         }
         (export.artifact_count, export.checkpoint_count) = (artifacts, checkpoints);
-        export.event_count = events;
+        (export.event_count, export.newest_us) = (events, newest_us);
         export.content_hash = hasher.finalize().to_hex().to_string();
         Ok(export)
     }
@@ -234,10 +239,7 @@ impl<'a> Export<'a> {
     /// # Errors
     /// What the disk says.
     pub fn write_capsule(&self, path: &Path) -> Result<()> {
-        let mut time_us = 0;
-        for record in self.records() {
-            time_us = time_us.max(record?.committed_at);
-        }
+        let time_us = self.newest_us;
         let id = blake3::hash(self.content_hash.as_bytes());
         let capsule_id = id.as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes");
         kapsa_capsule::create_unlocked(

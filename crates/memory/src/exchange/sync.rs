@@ -22,10 +22,10 @@ use crate::tables::lineage::Lineage;
 use crate::versions::event::{EventType, NewEvent};
 use crate::versions::merge::as_new;
 use crate::view::{View, branches};
+use crate::write::later::{Indexing, TAIL_RECORDS_MAX};
 use crate::write::maintain;
 use crate::write::options::Progress;
 use crate::write::pending::{Name, Pending, What};
-use crate::write::transaction::TAIL_RECORDS_MAX;
 use crate::write::writer::{BATCH_BYTES_MAX, BATCH_RECORDS_MAX, Writer};
 
 /// Bytes copied at a time.
@@ -131,7 +131,8 @@ fn place(temporary: &Path, to: &Path) -> Result<()> {
 }
 
 /// Brings what the capsule at `from` has and this one misses. Where both have gone on, it comes as
-/// branches `<name>/<branch>`.
+/// branches `<name>/<branch>`. `progress` is how many records are durable: they stay when the rest
+/// fails, and the next pull goes on after them.
 ///
 /// # Errors
 /// `InvalidOperation` when the two have nothing in common, or when another capsule was pulled under
@@ -175,7 +176,7 @@ pub fn pull(
     Ok(Pulled { relation, common, records, branches })
 }
 
-/// Appends the commits after `common` as they are.
+/// Appends the commits after `common` as they are. `progress` is how many records are durable.
 fn fast_forward(
     writer: &mut Writer,
     theirs: &Snapshot,
@@ -188,7 +189,6 @@ fn fast_forward(
     for (span, chain) in
         theirs.commits()?.into_iter().filter(|span| span.number > common).zip(&chains)
     {
-        progress(span.first_sequence - first, Some(total - first));
         let capsule = writer.capsule_mut();
         let mut transaction = capsule.begin()?;
         for record in theirs
@@ -198,6 +198,7 @@ fn fast_forward(
             transaction.append_stored(record?.stored())?;
         }
         transaction.commit_as(span.time_us, chain)?;
+        progress(span.next_sequence - first, Some(total - first));
         let tail = capsule.snapshot()?;
         if tail.tail().count() >= BATCH_RECORDS_MAX || tail.tail_bytes() >= PULLED_TAIL_BYTES_MAX {
             maintain::index_tail(capsule, span.time_us)?;
@@ -207,6 +208,7 @@ fn fast_forward(
     if capsule.snapshot()?.tail().count() as u64 > TAIL_RECORDS_MAX {
         maintain::index_tail(capsule, theirs.commit().time_us)?;
     }
+    writer.later.note(Indexing::Later);
     Ok(total - first)
 }
 

@@ -1,7 +1,7 @@
 //! Derives new names from what is being named, so that nothing but the capsule's own id is drawn at
 //! random.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use kapsa_capsule::random_bits;
 
 use crate::records::record::Micros;
 use crate::records::uri::Uri;
@@ -11,20 +11,14 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// Letters of an id: 65 bits.
 const ID_LETTERS: usize = 13;
 
-/// 128 random bits. The standard library seeds its hash maps from the system's generator; two fresh
-/// ones give the bits.
+/// 128 random bits.
 #[must_use]
 pub fn random_id() -> [u8; 16] {
-    let draw = || RandomState::new().build_hasher().finish();
-    let mix = |salt: &[u8]| {
-        let mut hasher = blake3::Hasher::new();
-        hasher
-            .update(&draw().to_le_bytes())
-            .update(salt)
-            .update(&RandomState::new().hash_one(draw()).to_le_bytes());
-        hasher.finalize()
-    };
-    mix(b"capsule id").as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
+    let mut hasher = blake3::Hasher::new();
+    for _ in 0..2 {
+        hasher.update(&random_bits().to_le_bytes());
+    }
+    hasher.finalize().as_bytes()[..16].try_into().expect("sixteen of thirty-two bytes")
 }
 
 /// A URI that no other record has.

@@ -6,6 +6,7 @@ pub(crate) mod branch;
 pub(crate) mod codec;
 pub mod document;
 pub(crate) mod ids;
+pub(crate) mod integers;
 pub mod kinds;
 pub mod owned;
 pub mod record;

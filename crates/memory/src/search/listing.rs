@@ -20,7 +20,12 @@ pub struct Listing<'a> {
 impl<'a> Listing<'a> {
     pub(crate) fn of(view: &'a View, request: &TimelineRequest) -> Result<Listing<'a>> {
         let sequences = list(view, &request.filter, request.limit, request.reverse)?;
-        Ok(Listing { view, sequences: sequences.into_iter() })
+        Ok(Listing::of_sequences(view, sequences))
+    }
+
+    /// These records, which whoever looks may know.
+    pub(super) fn of_sequences(view: &'a View, sequences: Vec<u64>) -> Listing<'a> {
+        Listing { view, sequences: sequences.into_iter() }
     }
 
     /// Keeps the first `count` of those that are left. Returns whether there were more.

@@ -83,24 +83,26 @@ pub(crate) fn record(view: &View, sequence: u64) -> Result<Record> {
     shown(view, record)
 }
 
-/// Every revision of a URI, oldest first, tombstones included.
+/// Every revision of a URI, oldest first, tombstones included. Each is read when it is asked for.
 ///
 /// # Errors
 /// `UriNotFound` when there never was one.
-pub(crate) fn history(view: &View, uri: &Uri) -> Result<Vec<Record>> {
-    let mut records = Vec::new();
-    for sequence in view.revisions(uri)? {
-        let record = view.store().record(sequence)?;
-        let is_shown = !view.is_guarded()
-            || !record.tombstone && record.alias.is_none() && view.may_know(&record);
-        if is_shown {
-            records.push(shown(view, record)?);
+pub(crate) fn revisions<'a>(view: &'a View, uri: &Uri) -> Result<Listing<'a>> {
+    let mut sequences = view.revisions(uri)?;
+    if view.is_guarded() {
+        let mut known = Vec::new();
+        for sequence in sequences {
+            let record = view.store().record(sequence)?;
+            if !record.tombstone && record.alias.is_none() && view.may_know(&record) {
+                known.push(sequence);
+            }
         }
+        sequences = known;
     }
-    if records.is_empty() {
+    if sequences.is_empty() {
         return Err(Error::UriNotFound { uri: uri.to_string() });
     }
-    Ok(records)
+    Ok(Listing::of_sequences(view, sequences))
 }
 
 /// Lists visible records by sequence.

@@ -11,5 +11,6 @@ pub(crate) mod principal;
 pub mod query;
 mod question;
 pub(crate) mod reader;
+pub(crate) mod sources;
 pub(crate) mod standing;
 mod strength;

@@ -3,7 +3,6 @@
 
 use kapsa_index::typing_errors;
 
-use super::reader::Reader;
 use crate::error::Result;
 use crate::records::kinds::SYSTEM_KINDS;
 use crate::records::request::{Filter, FilterValue, UnknownValue};
@@ -70,23 +69,4 @@ fn likeness(sought: &str, other: &str) -> Option<usize> {
     let errors = typing_errors(&sought, &other);
     let within = !sought.is_empty() && (other.contains(&sought) || sought.contains(&other));
     (errors <= most || within).then_some(errors)
-}
-
-/// The names of the documents that begin so and that visible records were read from.
-///
-/// # Errors
-/// What the disk or a damaged file reports.
-pub fn sources_under(reader: &Reader, prefix: &str) -> Result<Vec<String>> {
-    let view = reader.view();
-    let filter = Filter::default().within(view)?;
-    let terms = view.store().searcher()?.exact_terms(&format!("source:{prefix}"), &filter)?;
-    let mut names = Vec::new();
-    for term in terms {
-        if let Some(name) = term.strip_prefix("source:").map(str::to_string)
-            && is_known(view, term)?
-        {
-            names.push(name);
-        }
-    }
-    Ok(names)
 }

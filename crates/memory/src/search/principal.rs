@@ -91,7 +91,15 @@ impl PrincipalReader {
     /// # Errors
     /// `UriNotFound` when there is none.
     pub fn history(&self, uri: &Uri) -> Result<Vec<Record>> {
-        lookup::history(&self.view, uri)
+        self.revisions(uri)?.collect()
+    }
+
+    /// As [`PrincipalReader::history`], where each revision is read when it is asked for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn revisions(&self, uri: &Uri) -> Result<Listing<'_>> {
+        lookup::revisions(&self.view, uri)
     }
 
     /// As [`crate::Reader::find`]. Scores are those of the place in the list, since words are

@@ -152,7 +152,15 @@ impl Reader {
     /// # Errors
     /// `UriNotFound` when there never was one.
     pub fn history(&self, uri: &Uri) -> Result<Vec<Record>> {
-        lookup::history(&self.view, uri)
+        self.revisions(uri)?.collect()
+    }
+
+    /// As [`Reader::history`], where each revision is read when it is asked for.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn revisions(&self, uri: &Uri) -> Result<Listing<'_>> {
+        lookup::revisions(&self.view, uri)
     }
 
     /// Searches by words. Any text is a valid query.

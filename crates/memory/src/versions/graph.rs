@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result, misuse};
+use crate::records::integers::wide_integer;
 use crate::records::record::{NewRecord, Record};
 use crate::records::request::{Filter, Put, TimelineRequest};
 use crate::records::uri::{Uri, UriType};
@@ -81,6 +82,10 @@ impl Fact {
     pub fn parse(key: &str, text: &str, value_type: &str) -> Result<Fact> {
         known("type of a fact", value_type, &VALUE_TYPES)?;
         let odd = || misuse(&format!("`{text}` is not a valid {value_type}"));
+        let is_json = matches!(value_type, "number" | "boolean" | "json");
+        if is_json && wide_integer(text.as_bytes()).is_some() {
+            return Err(misuse("the value has an integer beyond 64 bits: give it as a string"));
+        }
         let value = match value_type {
             "number" | "boolean" | "json" => serde_json::from_str(text).map_err(|_| odd())?,
             "uri" => Value::String(Uri::parse(text)?.to_string()),

@@ -174,7 +174,7 @@ impl PlacedVectors {
     /// # Errors
     /// What a damaged file reports.
     pub(super) fn with_tail(self, store: &Store) -> Result<Vec<DerivedSegments>> {
-        detached(store, Some((&self.target, self.builder)))
+        detached(store, store, Some((&self.target, self.builder)))
     }
 }
 

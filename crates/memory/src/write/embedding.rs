@@ -129,7 +129,7 @@ fn finish_change(path: &Path, options: &WriteOptions, target: &Target) -> Result
     // Those of the older model that are attached to the tail go with it.
     let attached = view.store().vector_blocks()?.iter().any(|block| block.id.is_none());
     let (segments, kept) = if attached {
-        (index_batch(&view, &[], || Ok(()))?, detached(view.store(), None)?)
+        (index_batch(&view, &[], || Ok(()))?, detached(view.store(), view.store(), None)?)
     } else {
         (Vec::new(), Vec::new())
     };

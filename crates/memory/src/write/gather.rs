@@ -251,13 +251,15 @@ pub(super) fn join_peers(
 }
 
 /// The vectors that are attached to the tail as derived segments, for a commit that covers it with
-/// an index segment: an attachment does not outlive the tail. `new` are more of them.
+/// an index segment: an attachment does not outlive the tail. `tail` is as it was indexed, `now` as
+/// it is when the segment is published; `new` are more vectors.
 pub(super) fn detached(
-    store: &Store,
+    tail: &Store,
+    now: &Store,
     mut new: Option<(&Target, VectorsBuilder)>,
 ) -> Result<Vec<DerivedSegments>> {
     let mut segments = Vec::new();
-    for block in store.vector_blocks()?.iter().filter(|block| block.id.is_none()) {
+    for block in tail.vector_blocks()?.iter().filter(|block| block.id.is_none()) {
         let vectors = &block.vectors;
         let ours = new.take_if(|(target, _)| target.is_ours(block));
         let target = Target {
@@ -275,12 +277,12 @@ pub(super) fn detached(
             builder.append(&more, &mut |_| true)?;
             replaces.clone_from(&target.stale);
         }
-        join_peers(store, &target, &mut builder, &mut replaces)?;
+        join_peers(now, &target, &mut builder, &mut replaces)?;
         segments.push(DerivedSegments { draft: derived(builder), replaces, epoch: target.epoch });
     }
     if let Some((target, mut builder)) = new {
         let mut replaces = target.stale.clone();
-        join_peers(store, target, &mut builder, &mut replaces)?;
+        join_peers(now, target, &mut builder, &mut replaces)?;
         segments.push(DerivedSegments { draft: derived(builder), replaces, epoch: target.epoch });
     }
     Ok(segments)

@@ -20,6 +20,7 @@ use crate::view::View;
 use crate::write::embedding;
 use crate::write::gather::{add_derived, detached};
 use crate::write::index_batch::index_batch;
+use crate::write::later::index_beside;
 use crate::write::options::{Progress, WriteOptions};
 
 /// Neighbouring small segments that a put merges into one.
@@ -88,8 +89,8 @@ pub fn optimize(
     };
     let mut writer = kapsa_capsule::Writer::open(path, &capsule_options)?;
     let report = before(&writer.snapshot()?);
-    index_tail(&mut writer, (options.clock)())?;
     drop(writer);
+    index_beside(path, options, 0)?;
     let snapshot = Snapshot::open(path)?;
     let view = View::new(snapshot.clone());
     let runs = plan(snapshot.segments());
@@ -184,7 +185,9 @@ pub(crate) fn index_tail(writer: &mut kapsa_capsule::Writer, now: Micros) -> Res
     for draft in drafts {
         transaction.add_segment(draft)?;
     }
-    add_derived(&mut transaction, detached(view.store(), None).unwrap_or_default())?;
+    // Vectors never keep a tail from its segment: they can be made again.
+    let vectors = detached(view.store(), view.store(), None);
+    add_derived(&mut transaction, vectors.unwrap_or_default())?;
     transaction.commit(now)?;
     Ok(())
 }

@@ -6,6 +6,7 @@ pub(crate) mod batch;
 pub(crate) mod embedding;
 mod gather;
 mod index_batch;
+pub(crate) mod later;
 pub(crate) mod maintain;
 pub(crate) mod options;
 pub(crate) mod pending;

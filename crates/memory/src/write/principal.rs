@@ -61,6 +61,12 @@ impl PrincipalWriter {
         self.writer.switch(name)
     }
 
+    /// As [`Writer::leaves_index`].
+    #[must_use]
+    pub fn leaves_index(&self) -> bool {
+        self.writer.leaves_index()
+    }
+
     /// Opens a transaction: everything that is added to it is published in one commit.
     pub fn transaction(&mut self) -> PrincipalTransaction<'_> {
         PrincipalTransaction { transaction: self.writer.transaction(), profile: &self.profile }

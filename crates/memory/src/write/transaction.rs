@@ -11,6 +11,7 @@ use kapsa_capsule::SegmentDraft;
 
 use super::ahead::{NewVectors, PlacedVectors};
 use super::gather::{add_derived, detached};
+use super::later::{Indexing, TAIL_RECORDS_MAX, TAIL_RECORDS_SHARED_MAX};
 use super::writer::Writer;
 use crate::error::{Error, Result, misuse, not_found};
 use crate::records::codec::{Envelope, Operation};
@@ -23,15 +24,6 @@ use crate::view::View;
 use crate::write::index_batch::{Entry, index_batch};
 use crate::write::maintain;
 use crate::write::pending::{self, Name, Pending, What};
-
-/// Records that the tail may hold: the next one brings a segment with it.
-pub const TAIL_RECORDS_MAX: u64 = 256;
-/// Records that the tail may hold while several threads put at once: an index segment costs
-/// milliseconds whatever its size, so that building one for every few shared commits would be most
-/// of the work.
-pub const TAIL_RECORDS_SHARED_MAX: u64 = 1024;
-/// Bytes that the tail may hold.
-pub const TAIL_BYTES_MAX: u64 = 256 << 10;
 
 /// What is to be written in one commit, on the branch of its writer. Made by
 /// [`Writer::transaction`].
@@ -260,9 +252,9 @@ impl Unpublished<'_> {
     }
 }
 
-/// Appends the entries and, when the tail would grow beyond its limits, the segment that covers it;
-/// their vectors are attached to them, or lie in a derived segment with those of the tail. One
-/// commit, one sync. The one place where records become durable.
+/// Appends the entries and, when the tail would grow beyond its limits with small records, its
+/// segment; their vectors are attached to them, or lie in a derived segment with those of the
+/// tail. One commit, one sync. Only here records become durable.
 fn commit(
     writer: &mut Writer,
     tail_max: u64,
@@ -271,10 +263,8 @@ fn commit(
     now: Micros,
 ) -> Result<()> {
     let snapshot = writer.capsule.snapshot()?;
-    let records = snapshot.tail().end - snapshot.tail().start + entries.len() as u64;
-    let bytes =
-        snapshot.tail_bytes() + entries.iter().map(|entry| entry.body.len() as u64).sum::<u64>();
-    let full = records > tail_max || bytes > TAIL_BYTES_MAX;
+    let indexing = writer.later.indexing(&snapshot, entries, tail_max)?;
+    let full = indexing == Indexing::Now;
     if full {
         writer.view()?;
     }
@@ -287,7 +277,7 @@ fn commit(
         }
         let derived = match vectors {
             Some(vectors) => vectors.with_tail(view.store()),
-            None => detached(view.store(), None),
+            None => detached(view.store(), view.store(), None),
         };
         // Vectors never keep a record from the disk: those that cannot be read can be made again.
         add_derived(&mut transaction, derived.unwrap_or_default())?;
@@ -304,6 +294,7 @@ fn commit(
         }
     }
     transaction.commit(now)?;
+    writer.later.note(indexing);
     Ok(())
 }
 

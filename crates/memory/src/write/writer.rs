@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use kapsa_capsule::Volume;
 
-use super::batch::{Batch, BatchItem};
+use super::batch::Batch;
+use super::later::Later;
 use super::options::{Progress, WriteOptions};
 use super::pending::Pending;
 use super::principal::PrincipalWriter;
@@ -44,6 +45,8 @@ pub struct Writer {
     pub(super) is_archived: bool,
     /// View of the newest commit on that branch; dropped by everything that commits.
     pub(super) view: Option<View>,
+    /// The last field: what it does when it is dropped needs the lock to be free.
+    pub(crate) later: Later,
 }
 
 impl Writer {
@@ -67,7 +70,7 @@ impl Writer {
         options: WriteOptions,
     ) -> Result<Writer> {
         let capsule = kapsa_capsule::Writer::open_unlocked(volume, path)?;
-        Ok(opened(path, options, capsule))
+        Ok(Writer { later: Later::never(), ..opened(path, options, capsule) })
     }
 
     /// Writes as a principal from now on: only what its profile allows it to know, and only where
@@ -105,6 +108,13 @@ impl Writer {
     pub fn branch(&mut self) -> Result<String> {
         let branch = self.branch;
         branches::name_of(self.view()?.store(), branch)
+    }
+
+    /// Whether a large record waits for its segment, which it gets when this writer is dropped and
+    /// the lock is free.
+    #[must_use]
+    pub fn leaves_index(&self) -> bool {
+        self.later.is_due()
     }
 
     /// Opens a transaction: everything that is added to it is published in one commit.
@@ -164,14 +174,7 @@ impl Writer {
         let mut batch = Batch::default();
         change(RawView::of(self.view()?), &mut batch)?;
         let mut transaction = self.transaction();
-        for item in batch.all {
-            match item {
-                BatchItem::Put(record) => transaction.put(*record)?,
-                BatchItem::Forget(uri) => transaction.forget(&uri)?,
-                BatchItem::Note(record) => transaction.note(*record)?,
-                BatchItem::RemoveNote(uri) => transaction.remove_note(&uri)?,
-            }
-        }
+        batch.add_to(&mut transaction)?;
         transaction.commit()
     }
 
@@ -250,8 +253,9 @@ pub(super) fn locked(
 }
 
 fn opened(path: &Path, options: WriteOptions, capsule: kapsa_capsule::Writer) -> Writer {
+    let later = Later::at(path, &options);
     let (branch, path) = (BranchId::MAIN, path.to_path_buf());
-    Writer { path, options, capsule, branch, is_archived: false, view: None }
+    Writer { path, options, capsule, branch, is_archived: false, view: None, later }
 }
 
 /// An id that nothing else has, for what is about to be written.

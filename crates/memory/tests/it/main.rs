@@ -7,6 +7,7 @@ mod access;
 mod damage;
 mod export;
 mod fixture;
+mod large;
 mod meaning;
 mod model;
 mod model_versions;

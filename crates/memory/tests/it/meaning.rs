@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kapsa_memory::{
     Clock, EmbedRequest, Error, FindRequest, Grouping, NewRecord, NewVectors, Reader, SearchMode,
-    UnlockedWriter, Uri, WriteOptions, Writer, branch, create, embed, optimize, purge, stats,
+    TAIL_BYTES_MAX, TAIL_RECORDS_MAX, UnlockedWriter, Uri, WriteOptions, Writer, branch, create,
+    embed, optimize, purge, stats,
 };
 use kapsa_model::{EmbedError, Embedder, Model, Pooling, Purpose};
 
@@ -613,4 +614,78 @@ fn vectors_of_a_model_that_went_out_of_force_are_left_out_and_the_records_stored
     let refused =
         unlocked.embed(&[record("c", "a ship")], &old).expect_err("another model is in force");
     assert!(matches!(refused, Error::OtherModel { .. }), "{refused}");
+}
+
+/// Puts one record with its vectors, as the command line does.
+fn put_with_vectors(path: &Path, embedder: &Plain, text: &str) {
+    let capsule = UnlockedWriter::open(path, options()).expect("it works");
+    let records = vec![NewRecord::text(text)];
+    let vectors = capsule.embed(&records, embedder).expect("it works");
+    assert!(put_ahead(capsule, records, vectors), "the vectors are there as well: {text}");
+}
+
+/// Vectors are attached to small puts, and outlive the tail, whoever indexes it: a put that fills
+/// it, a large record beside it, `optimize`, a compaction.
+#[test]
+fn vectors_of_single_puts_outlive_the_tail() {
+    let capsule = capsule();
+    let path = &capsule.path;
+    let model = Plain::new("plain");
+    let mut puts = 0;
+    let mut put = |count: u64| {
+        for _ in 0..count {
+            puts += 1;
+            put_with_vectors(path, &model, &format!("note {puts} on a cat"));
+        }
+        puts
+    };
+    let state = |puts: u64| {
+        let reader = Reader::open(path).expect("it works");
+        let coverage = reader.coverage().expect("it works");
+        assert_eq!((coverage.vectors, coverage.missing), (puts, 0));
+        let mut request = by_meaning("feline");
+        request.k = 2 * TAIL_RECORDS_MAX as usize;
+        assert_eq!(found(path, &model, &request).len() as u64, puts, "each is found once");
+        stats(&reader, false).expect("it works").tail_records
+    };
+    assert_eq!(state(put(3)), 3);
+    assert_eq!(state(put(TAIL_RECORDS_MAX - 2)), 0, "the tail was full");
+    assert_eq!(state(put(2)), 2);
+    optimize(path, &options(), &mut |_, _| ()).expect("it works");
+    assert_eq!(state(put(0)), 0);
+    put(2);
+    let large = "x ".repeat(TAIL_BYTES_MAX as usize);
+    let mut writer = Writer::open(path, options()).expect("it works");
+    writer.put(NewRecord::text(&large)).expect("it works");
+    assert!(writer.leaves_index());
+    drop(writer);
+    let reader = Reader::open(path).expect("it works");
+    assert_eq!(stats(&reader, false).expect("it works").tail_records, 0);
+    assert_eq!(reader.coverage().expect("it works").missing, 1, "the large one has none yet");
+    fill(path, &model);
+    let vectors = Reader::open(path).expect("it works").coverage().expect("it works").vectors;
+    put(2);
+    let writer = Writer::open(path, options()).expect("it works");
+    writer.compact(&mut |_, _| ()).expect("it works");
+    let coverage = Reader::open(path).expect("it works").coverage().expect("it works");
+    assert_eq!((coverage.vectors, coverage.missing), (vectors + 2, 0));
+}
+
+/// A new model takes over although the old one's vectors are attached to the tail, and those go.
+#[test]
+fn a_new_model_takes_over_from_vectors_that_are_attached() {
+    let capsule = capsule();
+    let path = &capsule.path;
+    let (old, new) = (Plain::new("plain"), Plain::new("another"));
+    put_with_vectors(path, &old, "a cat sleeps");
+    put_with_vectors(path, &old, "the dog barks");
+    let request = EmbedRequest { change: true, ..EmbedRequest::default() };
+    let report = embed(path, &options(), &new, &request, &mut |_, _| ()).expect("it works");
+    assert!(report.in_force, "{report:?}");
+    let coverage = Reader::open(path).expect("it works").coverage().expect("it works");
+    let name = coverage.model.map(|model| model.name);
+    assert_eq!((name.as_deref(), coverage.vectors, coverage.next), (Some("another"), 2, None));
+    put_with_vectors(path, &new, "a red ship");
+    assert_eq!(found(path, &new, &by_meaning("feline")).len(), 1);
+    assert_eq!(found(path, &new, &by_meaning("red ship")).len(), 1);
 }

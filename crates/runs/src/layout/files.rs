@@ -80,9 +80,11 @@ impl Files {
         fs::create_dir_all(&tasks).map_err(|source| failed("make", &tasks, source))?;
         let ignore = self.run_folder(run).join(".gitignore");
         match OpenOptions::new().write(true).create_new(true).open(&ignore) {
-            Ok(mut file) => {
-                file.write_all(b"*\n").map_err(|source| failed("write", &ignore, source))
-            }
+            Ok(mut file) => file.write_all(b"*\n").map_err(|source| {
+                // One that is cut short would be left as it is by the next call.
+                let _the_first_error_counts = fs::remove_file(&ignore);
+                failed("write", &ignore, source)
+            }),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(source) => Err(failed("make", &ignore, source)),
         }

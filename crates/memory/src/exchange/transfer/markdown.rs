@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -22,6 +22,8 @@ const INDEX: &str = "index.md";
 const MARK: &str = "<!-- kapsa export -->\n";
 /// Longest part of a file's name that describes it, in bytes.
 const NAME_BYTES_MAX: usize = 80;
+/// Most files that are synced one by one.
+const SYNCED_ALONE_MAX: usize = 32;
 /// Digits of the URI's hash in a file's name.
 const HASH_DIGITS: usize = 12;
 
@@ -45,7 +47,7 @@ pub(super) fn modified(folder: &Path) -> std::io::Result<std::time::SystemTime> 
 pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) -> Result<Written> {
     fs::create_dir(to).map_err(|source| failed("make", to, source))?;
     let current = current(export)?;
-    let mut files = Files { folder: to, hashes: BTreeMap::new(), bytes: 0 };
+    let mut files = Files::begin(to)?;
     let mut index = format!("{MARK}# Memories\n\n");
     let [mut aliases, mut checkpoints, mut events] = [const { Vec::new() }; 3];
     for record in export.records() {
@@ -80,7 +82,7 @@ pub(super) fn write(export: &Export<'_>, to: &Path, time: fn(Micros) -> String) 
     for (name, hash) in &files.hashes {
         manifest.update(format!("{}  {name}\n", hash.to_hex()).as_bytes());
     }
-    super::stage::sync_folder_of(&to.join(INDEX))?;
+    files.sync()?;
     Ok(Written { bytes: files.bytes, content_hash: manifest.finalize().to_hex().to_string() })
 }
 
@@ -90,9 +92,36 @@ struct Files<'a> {
     /// The hash of each, by name.
     hashes: BTreeMap<String, blake3::Hash>,
     bytes: u64,
+    /// The folder, opened before anything is written: whatever of it the disk does not take until
+    /// it is synced is an error of that sync.
+    opened: File,
 }
 
 impl Files<'_> {
+    fn begin(folder: &Path) -> Result<Files<'_>> {
+        let opened = File::open(folder).map_err(|source| failed("open", folder, source))?;
+        Ok(Files { folder, hashes: BTreeMap::new(), bytes: 0, opened })
+    }
+
+    /// Makes all of it durable. A disk takes as long for the sync of one file as for that of many,
+    /// so many are synced with the whole file system, where that can be.
+    fn sync(&self) -> Result<()> {
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |source| failed("sync", &path, source)
+        };
+        #[cfg(target_os = "linux")]
+        if self.hashes.len() > SYNCED_ALONE_MAX {
+            let synced = rustix::fs::syncfs(&self.opened).map_err(io::Error::from);
+            return synced.map_err(failed(self.folder));
+        }
+        for name in self.hashes.keys() {
+            let path = self.folder.join(name);
+            File::open(&path).and_then(|file| file.sync_all()).map_err(failed(&path))?;
+        }
+        self.opened.sync_all().map_err(failed(self.folder))
+    }
+
     fn put(&mut self, name: String, text: &str) -> Result<()> {
         put(&self.folder.join(&name), text)?;
         self.bytes += text.len() as u64;
@@ -103,7 +132,7 @@ impl Files<'_> {
 
 fn put(path: &Path, text: &str) -> Result<()> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|source| failed("write", path, source))
 }
 

@@ -190,6 +190,7 @@ impl Mounts {
         if listed.is_some_and(|mount| mount.content_hash != content_hash) {
             return Err(conflict());
         }
+        let is_new = path.symlink_metadata().is_err();
         self.put_file(stage, copy, &path)?;
         if let Some(mount) = listed {
             return Ok(Mounted { mount: mount.clone(), existed: true, diagnostics });
@@ -197,7 +198,12 @@ impl Mounts {
         let (name, imported_at) = (import.name.clone(), import.imported_at.clone());
         let mount = Mount { name, path, content_hash, imported_at, original_capsule_id };
         mounts.push(mount.clone());
-        self.register(stage, &mounts)?;
+        self.register(stage, &mounts).inspect_err(|_| {
+            let is_listed = |all: Vec<Mount>| all.iter().any(|listed| listed.name == mount.name);
+            if is_new && !self.list().is_ok_and(is_listed) {
+                let _the_first_error_counts = fs::remove_file(&mount.path);
+            }
+        })?;
         Ok(Mounted { mount, existed: false, diagnostics })
     }
 

@@ -1,18 +1,16 @@
 //! Makes something large appear all at once: it is made in a folder beside its place, and gets its
 //! name when it is whole.
 
-use std::collections::hash_map::RandomState;
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::hash::BuildHasher;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use kapsa_capsule::{FileSystem, Volume};
+use kapsa_capsule::{FileSystem, Volume, random_bits};
 
 use super::markdown;
-use crate::error::{Error, Result, misuse};
+use crate::error::{Error, Result};
 use crate::exchange::sync::failed;
 
 /// What the names of these folders begin with; 64 bits follow that are drawn for each.
@@ -38,18 +36,13 @@ impl Stage {
     /// What the disk says.
     pub fn beside(target: &Path) -> Result<Stage> {
         let parent = folder_of(target);
-        let drawn = RandomState::new().hash_one(PREFIX);
-        let folder = parent.join(format!("{PREFIX}{drawn:016x}"));
+        let folder = parent.join(format!("{PREFIX}{:016x}", random_bits()));
         let made = DirBuilder::new().mode(FOLDER_MODE).create(&folder);
         made.map_err(|source| failed("make a folder in", &parent, source))?;
-        let held = hold(&folder).and_then(|lock| {
-            File::create_new(folder.join(MARK)).ok()?;
-            Some(lock)
-        });
-        let Some(lock) = held else {
-            let _it_is_empty = fs::remove_dir(&folder);
-            return Err(misuse(&format!("{} cannot be used", folder.display())));
-        };
+        let lock = mark(&folder).map_err(|source| {
+            let _the_first_error_counts = fs::remove_dir(&folder);
+            failed("make a folder in", &parent, source)
+        })?;
         Ok(Stage { folder, _lock: lock })
     }
 
@@ -122,6 +115,19 @@ pub(super) fn is_stage(folder: &Path) -> bool {
         drawn.len() == DRAWN_DIGITS && drawn.bytes().all(|b| b.is_ascii_hexdigit())
     }) && is_folder
         && is_marked()
+}
+
+/// Holds a new, empty folder and makes it a stage. When this fails, the folder is as empty as it
+/// was.
+fn mark(folder: &Path) -> io::Result<File> {
+    let lock = File::open(folder)?;
+    match lock.try_lock() {
+        Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+        // A file system without locks, as in `hold`.
+        Err(TryLockError::Error(_)) | Ok(()) => {}
+    }
+    File::create_new(folder.join(MARK))?;
+    Ok(lock)
 }
 
 /// Holds a stage, unless somebody else does; none when that is so, or it is gone.
