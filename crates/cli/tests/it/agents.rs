@@ -115,7 +115,7 @@ fn the_newer_of_two_notes_comes_first() {
         let note = json!({"uri": uri, "text": text, "created_at": format!("{day}T00:00:00Z")});
         sandbox.json_with(&["put", "-"], format!("{note}\n").as_bytes());
     }
-    sandbox.ok(&["put", "The archive listens on port 7001"]);
+    sandbox.ok(&["put", "--text", "The archive listens on port 7001"]);
     let found = sandbox.json(&["find", "mirror listens on port 7001", "--mode", "lex"]);
     assert_eq!(found["hits"][0]["snippet"], "The mirror listens on port 7002", "{found}");
     let older: Vec<&Value> = found["hits"]

@@ -1,27 +1,27 @@
 //! What a record that was found is worth now: whether something took its place, its time is over or
-//! others contest it. Knows the fields of facts that say so, and nothing of how they came there.
+//! others contest it. When a fact holds decides [`Validity`].
 
 use crate::records::kinds::FACT;
 use crate::records::record::{Micros, Record};
 use crate::records::request::{FindRequest, Standing};
+use crate::records::validity::{Holds, Validity};
 
 /// What a record is worth at a moment; without one, its validity is not looked at.
 pub(crate) fn standing(record: &Record, at: Option<Micros>) -> Standing {
     if record.kind == FACT {
-        let text = |name: &str| record.metadata.get(name)?.as_str();
-        let moment = |name: &str| record.metadata.get(name)?.as_i64();
-        if let Some(by) = text("superseded_by") {
-            return Standing::Superseded { by: by.to_string() };
-        }
-        if let (Some(at), Some(to)) = (at, moment("valid_to"))
-            && to <= at
-        {
-            return Standing::Expired { at: to };
-        }
-        if let (Some(at), Some(from)) = (at, moment("valid_from"))
-            && from > at
-        {
-            return Standing::Scheduled { from };
+        let validity = Validity::of(&record.metadata);
+        let holds = match (at, &validity.superseded_by) {
+            (Some(at), _) => validity.at(at),
+            (None, Some(by)) => Holds::Superseded(Some(by.clone())),
+            (None, None) => Holds::Now,
+        };
+        match holds {
+            Holds::Superseded(by) => {
+                return Standing::Superseded { by: by.unwrap_or_else(|| interrupting(record)) };
+            }
+            Holds::Until(at) => return Standing::Expired { at },
+            Holds::From(from) => return Standing::Scheduled { from },
+            Holds::Now => {}
         }
         let contested = record.metadata.get("contested_with").and_then(|with| with.as_array());
         let with: Vec<String> = contested
@@ -38,6 +38,13 @@ pub(crate) fn standing(record: &Record, at: Option<Micros>) -> Standing {
     }
     let with = record.conflicts_with.iter().map(|sequence| format!("#{sequence}")).collect();
     Standing::Contested { with }
+}
+
+/// The fact that last came to hold in the stead of another for a time; empty when it is not named.
+fn interrupting(record: &Record) -> String {
+    let all = record.metadata.get("interrupted_by").and_then(|by| by.as_array());
+    let last = all.and_then(|all| all.last()?.as_str());
+    last.unwrap_or_default().to_string()
 }
 
 /// Whether a search returns a record at all.
