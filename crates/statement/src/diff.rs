@@ -116,7 +116,7 @@ impl<'a> Diff<'a> {
             Some(Value::Amount { dimension, .. }) => !dimension.is_empty(),
             _ => false,
         };
-        self.values == Values::Differ && self.only_new.iter().any(|item| is_measured(item))
+        self.values == Values::Differ && self.only_new.iter().any(is_measured)
     }
 
     /// Whether one has an address where the other has another one of the same form.

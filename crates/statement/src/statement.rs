@@ -79,7 +79,8 @@ impl Statement {
     /// Reads a text. Of a long one its beginning.
     #[must_use]
     pub fn of(text: &str) -> Statement {
-        let end = text.floor_char_boundary(READ_BYTES_MAX);
+        let longest = READ_BYTES_MAX.min(text.len());
+        let end = (0..=longest).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
         let (text, rest) = text.split_at(end);
         let words = tokens(text);
         let (cues, taken) = cues(text, &words);
@@ -244,7 +245,8 @@ fn names_initially(words: &[Token], at: usize) -> bool {
     let follows_name = ["is", "was", "has", "will", "took", "became", "does", "did"];
     let verb = next.folded.ends_with('s') && !next.folded.ends_with("ss");
     let plural = words[at].folded.ends_with('s');
-    follows_name.contains(&next.folded.as_str()) && !plural || verb && !plural || next.is_capital()
+    let leads_on = verb || follows_name.contains(&next.folded.as_str());
+    leads_on && !plural || next.is_capital()
 }
 
 /// Whether capitals are those of names: not where all words or all nouns have them.

@@ -180,7 +180,7 @@ fn joins_words(parts: &[&str]) -> bool {
     let is_word = |part: &&str| !part.is_empty() && part.chars().all(char::is_alphabetic);
     let is_number = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit());
     let (first, rest) = (parts[0], &parts[1..]);
-    rest.iter().all(|part| is_word(&part)) && (is_word(&first) || is_number(first))
+    rest.iter().all(&is_word) && (is_word(&first) || is_number(first))
 }
 
 /// Runs of one script: Chinese characters and katakana, hiragana, all else.
