@@ -132,6 +132,7 @@ pub struct Context {
 
 /// What an agent finds under a URI.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a context holds a few dozen of them")]
 pub enum Found {
     /// A fact of the team.
     Fact(Fact),

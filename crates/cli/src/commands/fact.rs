@@ -79,17 +79,19 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             tell_all(app, &changed)
         }
         FactVerb::Attribute(args) => declare(app, args),
-        FactVerb::Attributes => {
-            let attributes = VocabularyStore::new(app.location()?).attributes()?;
-            if app.out.is_json() {
-                return app.out.json(&AttributesOut::of(&attributes));
-            }
-            if attributes.is_empty() {
-                app.out.note("no attribute is declared");
-            }
-            attributes.iter().try_for_each(|attribute| attribute_line(app, attribute))
-        }
+        FactVerb::Attributes => attributes(app),
     }
+}
+
+fn attributes(app: &mut App) -> Result<()> {
+    let attributes = VocabularyStore::new(app.location()?).attributes()?;
+    if app.out.is_json() {
+        return app.out.json(&AttributesOut::of(&attributes));
+    }
+    if attributes.is_empty() {
+        app.out.note("no attribute is declared");
+    }
+    attributes.iter().try_for_each(|attribute| attribute_line(app, attribute))
 }
 
 fn declare(app: &mut App, args: FactAttribute) -> Result<()> {

@@ -74,6 +74,9 @@ const ALIKE: f32 = 0.8;
 const UNRANKED: usize = usize::MAX;
 const DAY_US: f64 = 86_400e6;
 
+/// Sequence and score of a record.
+type Scored = (u64, f32);
+
 /// A record that may answer.
 struct FusionCandidate {
     record: Record,
@@ -239,7 +242,7 @@ impl Fusion<'_> {
         &self,
         filter: &kapsa_index::Filter,
         count: usize,
-    ) -> Result<(Vec<(u64, f32)>, Vec<f32>)> {
+    ) -> Result<(Vec<Scored>, Vec<f32>)> {
         let query = &self.question.query;
         let mut visibility = Visibility::of(self.view);
         let mut accept = |candidate: kapsa_index::Candidate<'_>| {
@@ -287,7 +290,7 @@ impl Fusion<'_> {
     fn add_neighbours(
         &self,
         all: &mut BTreeMap<u64, FusionCandidate>,
-        words: &[(u64, f32)],
+        words: &[Scored],
     ) -> Result<()> {
         let searcher = self.view.store().searcher()?;
         for &(sequence, _) in words.iter().take(NEIGHBOURS_OF) {

@@ -305,9 +305,9 @@ fn seen_words(view: &View, like: &Like, most: usize, nearest: bool) -> Result<Ve
 /// The two words that a word is made of, if some record has both.
 fn halves(view: &View, word: &str) -> Result<Vec<String>> {
     let places: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
-    let count = places.len();
-    for split in HALF_CHARS_MIN..count.saturating_sub(HALF_CHARS_MIN - 1) {
-        let (first, second) = word.split_at(places[split]);
+    let splits = places.len().saturating_sub(2 * HALF_CHARS_MIN - 1);
+    for &split in places.iter().skip(HALF_CHARS_MIN).take(splits) {
+        let (first, second) = word.split_at(split);
         // German joins words with an `s`.
         let without =
             second.strip_prefix('s').filter(|rest| rest.chars().count() >= HALF_CHARS_MIN);
