@@ -24,7 +24,6 @@ mod memory_bound;
 mod neighbours;
 mod people;
 mod put;
-mod questions;
 mod read;
 mod roles;
 mod runs;

@@ -13,4 +13,3 @@ pub mod record;
 pub mod request;
 pub mod tokens;
 pub mod uri;
-pub(crate) mod validity;
