@@ -98,11 +98,11 @@ impl Rewrite<'_> {
         core.add_segment(draft, segment)
     }
 
-    /// Adds a derived segment, as [`Transaction::add_derived`]; none of the old file's is in force
-    /// here.
+    /// Adds a derived segment, as [`crate::Transaction::add_derived`]; none of the old file's is in
+    /// force here.
     ///
     /// # Errors
-    /// As [`Transaction::add_derived`], the records being those that were appended.
+    /// As [`crate::Transaction::add_derived`], the records being those that were appended.
     pub fn add_derived(&mut self, derived: DerivedDraft, replaces: &[u64]) -> Result<()> {
         let (core, draft) = self.parts();
         core.add_derived(draft, derived, replaces)
