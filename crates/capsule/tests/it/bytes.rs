@@ -204,12 +204,19 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     };
     let newer = [4096, 8192].into_iter().max_by_key(serial).expect("two slots");
     one.splice(newer..newer + 4096, other[newer..newer + 4096].iter().copied());
+    let mut unpointed = one.clone();
+    unpointed[4096..12_288].fill(0);
     let disk = Disk::with_files(&Files::from([(path().to_path_buf(), one)]));
     let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| e.to_string())?;
     if report.problems.is_empty() {
-        Err("verify did not see a spliced history".to_string())
-    } else {
-        Ok(())
+        return Err("verify did not see a spliced history".to_string());
+    }
+    // Whoever walks from the start ends before the transaction of the other copy.
+    match read_all(&Files::from([(path().to_path_buf(), unpointed)])) {
+        Ok(bodies) if bodies.last().is_some_and(|body| *body == [2; 100]) => {
+            Err("a spliced history was read".to_string())
+        }
+        _ => Ok(()),
     }
 }
 
