@@ -112,9 +112,10 @@ fn is_of_capsule(path: &Path, found: Option<&fs::Metadata>, capsule: &Path) -> b
     let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     // May be dropped: in a folder that cannot be looked at nothing can be written either, and that
     // failure is reported.
-    let found_at = |path: &Path| fs::metadata(path).ok();
-    let is_same =
-        |a: &Path, b: &Path| found_at(a).is_some_and(|a| found_at(b).is_some_and(|b| same(&a, &b)));
+    let is_same = |a: &Path, b: &Path| match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => same(&a, &b),
+        _ => false,
+    };
     if let (Some(found), Ok(capsule)) = (found, fs::metadata(capsule))
         && same(found, &capsule)
     {

@@ -233,9 +233,9 @@ fn parse_table(head: &[u8], total: usize) -> Result<[FileEntry; FILE_COUNT]> {
     for (index, file) in files.iter_mut().enumerate() {
         let at = TABLE_AT + index * ENTRY_BYTES;
         // A number beyond this machine's addresses is out of bounds, which is reported below.
-        let offset = usize::try_from(u64_at(head, at)).ok();
-        let len = usize::try_from(u64_at(head, at + 8)).ok();
-        let range = offset.zip(len).and_then(|(from, len)| Some(from..from.checked_add(len)?));
+        let [from, len] =
+            [at, at + 8].map(|at| usize::try_from(u64_at(head, at)).unwrap_or(usize::MAX));
+        let range = from.checked_add(len).map(|to| from..to);
         let range = range.filter(|range| range.start == end.next_multiple_of(ALIGN));
         let range = range.filter(|range| range.end <= total);
         file.range = range.ok_or(Error::Malformed("file bounds"))?;

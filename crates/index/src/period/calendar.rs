@@ -114,6 +114,7 @@ impl Days {
 /// The day `count` units later, or earlier; the last of the month if that has no such day. None,
 /// and so not a time, for one beyond the calendar: why it is beyond is of no interest.
 pub(super) fn shift(day: Date, unit: Unit, count: i64) -> Option<Date> {
+    // May be dropped: too many months lead beyond the calendar, and a day there is not a time.
     let months = |each: i64| Span::new().try_months(count.checked_mul(each)?).ok();
     let span = match unit {
         Unit::Seconds(_) => return None,
