@@ -290,7 +290,9 @@ fn commit(
         if let Some(mut vectors) = vectors
             && !vectors.attach(&mut transaction)?
         {
-            add_derived(&mut transaction, vec![vectors.segment(view.store())?])?;
+            // Nor do those here: blocks that cannot be read leave the records without vectors.
+            let derived = vectors.segment(view.store()).into_iter().collect();
+            add_derived(&mut transaction, derived)?;
         }
     }
     transaction.commit(now)?;
