@@ -475,6 +475,41 @@ fn damaged_vectors_are_never_believed_and_a_compaction_leaves_them_behind() {
     assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["a"]);
 }
 
+/// A put too large for one frame brings its vectors in a derived segment, and merges small ones into
+/// it. Where one of those is damaged the records are stored all the same.
+#[test]
+fn damaged_vectors_keep_no_record_from_the_disk() {
+    let capsule = capsule();
+    let model = Plain::new("plain");
+    for block in 0..7 {
+        let mut writer = Writer::open(&capsule.path, options()).expect("it works");
+        let records = (0..60).map(|n| record(&format!("{block}/{n}"), &format!("cat {block} {n}")));
+        writer.put_many(records.collect()).expect("it works");
+        drop(writer);
+        fill(&capsule.path, &model);
+    }
+    // Metadata has no vectors: the records are large, and their vectors few.
+    let padding = "x ".repeat(4000);
+    let large = |n| {
+        let mut large = record(&format!("l/{n}"), &format!("dog {n}"));
+        large.metadata.insert("padding".into(), padding.as_str().into());
+        large
+    };
+    let large: Vec<NewRecord> = (0..10).map(large).collect();
+    let before = UnlockedWriter::open(&capsule.path, options()).expect("it works");
+    let vectors = before.embed(&large, &model).expect("it works");
+    drop(before);
+    let mut bytes = std::fs::read(&capsule.path).expect("it works");
+    let at = bytes.windows(8).position(|window| window == b"KAPSAVEC").expect("there are vectors");
+    // On another page than the head, which is read when the vectors are opened.
+    bytes[at + 5000] ^= 4;
+    std::fs::write(&capsule.path, bytes).expect("it works");
+    let writer = UnlockedWriter::open(&capsule.path, options()).expect("it works");
+    put_ahead(writer, large, vectors);
+    let reader = Reader::open(&capsule.path).expect("it works");
+    assert_eq!(reader.find(&FindRequest::new("dog")).expect("by words").hits.len(), 10);
+}
+
 #[test]
 fn many_who_embed_at_once_leave_each_vector_once() {
     let capsule = capsule();
