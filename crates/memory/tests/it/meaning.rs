@@ -475,8 +475,8 @@ fn damaged_vectors_are_never_believed_and_a_compaction_leaves_them_behind() {
     assert_eq!(found(&capsule.path, &model, &by_meaning("feline")), ["a"]);
 }
 
-/// A put too large for one frame brings its vectors in a derived segment, and merges small ones into
-/// it. Where one of those is damaged the records are stored all the same.
+/// A put too large for one frame brings its vectors in a derived segment, and merges small ones
+/// into it. Where one of those is damaged the records are stored all the same.
 #[test]
 fn damaged_vectors_keep_no_record_from_the_disk() {
     let capsule = capsule();
