@@ -17,6 +17,7 @@ use std::sync::Mutex;
 use kapsa_memory::{Batch, Micros, RawView, Record, Result};
 
 use super::acting::ActingReader;
+use super::compare::Vocabulary;
 use super::kind_index::{Clauses, KindIndex, Placed};
 use super::location::{StoreLocation, lock};
 use super::matching::{Likeness, Rule, counts, words};
@@ -26,6 +27,7 @@ use super::stores::{
     EpisodeQuery, EpisodicStore, FactQuery, FactStore, InsightQuery, InsightStore,
 };
 use super::types::{Episode, Fact, Insight};
+use super::vocabulary;
 
 /// Reads of facts that are counted in memory before the counts go to the disk.
 pub const TOUCHES_UNSAVED_MAX: u64 = 256;
@@ -133,10 +135,11 @@ impl FactStore for CapsuleFactStore {
         // A principal's reader is guarded by its own profile, and the rule applies the query's.
         let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
-        let rule = Rule::<FactQuery>::of(query);
+        let aliases = aliases(view, query)?;
+        let rule = Rule::<FactQuery>::about(query, &aliases);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
-        let mut facts =
-            KindIndex { view, kind: FACT }.first(&fact_clauses(query), query.limit, &read)?;
+        let clauses = fact_clauses(query, &aliases);
+        let mut facts = KindIndex { view, kind: FACT }.first(&clauses, query.limit, &read)?;
         facts.iter_mut().try_for_each(|fact| complete(view, &unsaved, fact))?;
         Ok(facts)
     }
@@ -145,12 +148,13 @@ impl FactStore for CapsuleFactStore {
         let Some((reader, unsaved)) = self.now()? else { return Ok(Vec::new()) };
         let view = reader.raw();
         let index = KindIndex { view, kind: FACT };
+        let aliases = self.vocabulary(fact)?.aliases;
         let about = Clauses::default()
-            .field("entity", Some(&fact.entity))
+            .near_entity(&fact.entity, &aliases)
             .field("domain", Some(&fact.domain))
             .readers_of(fact);
-        let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
-        let query = FactQuery { entity, domain, ..FactQuery::default() };
+        // Entities are compared afterwards: one may be short for another.
+        let query = FactQuery { domain: Some(fact.domain.clone()), ..FactQuery::default() };
         let rule = Rule::<FactQuery>::of(&query);
         let read = |record: &_| records::fact(record).filter(|fact| rule.allows(fact));
         let mut found = index.alike(&about, &words(&fact.content), NEAR_BY_WORDS_MAX, &read)?;
@@ -169,13 +173,19 @@ impl FactStore for CapsuleFactStore {
         Ok(found)
     }
 
+    fn vocabulary(&self, fact: &Fact) -> Result<Vocabulary> {
+        let Some(reader) = self.location.reader()? else { return Ok(Vocabulary::default()) };
+        vocabulary::of_fact(reader.raw(), fact)
+    }
+
     /// Without how often they were read: nobody chooses by it.
     fn likely(&self, query: &FactQuery, words: &str) -> Result<Vec<Fact>> {
         let Some(reader) = self.location.reader()? else { return Ok(Vec::new()) };
         // A principal's reader is guarded by its own profile, and the rule applies the query's.
         let reader = reader.cleared(query.clearance.as_ref());
         let view = reader.raw();
-        let rule = Rule::<FactQuery>::of(query);
+        let aliases = aliases(view, query)?;
+        let rule = Rule::<FactQuery>::about(query, &aliases);
         let read = |record: &Record| {
             let mut fact = records::fact(record).filter(|fact| rule.allows(fact))?;
             // Another revision of it counts as well, which says otherwise; so does one that cannot
@@ -187,7 +197,8 @@ impl FactStore for CapsuleFactStore {
             fact.contested_with.extend(is_contested.then(|| fact.id.clone()));
             Some(fact)
         };
-        KindIndex { view, kind: FACT }.likely(&fact_clauses(query), words, query.limit, &read)
+        let clauses = fact_clauses(query, &aliases);
+        KindIndex { view, kind: FACT }.likely(&clauses, words, query.limit, &read)
     }
 
     fn get(&self, id: &str) -> Result<Option<Fact>> {
@@ -249,9 +260,14 @@ impl FactStore for CapsuleFactStore {
     }
 }
 
-fn fact_clauses(query: &FactQuery) -> Clauses {
+/// Slugs of the other names of the entity that is asked for.
+fn aliases(view: RawView<'_>, query: &FactQuery) -> Result<Vec<String>> {
+    query.entity.as_deref().map_or(Ok(Vec::new()), |name| vocabulary::slugs_of(view, name))
+}
+
+fn fact_clauses(query: &FactQuery, aliases: &[String]) -> Clauses {
     Clauses::default()
-        .field("entity", query.entity.as_deref())
+        .entity(query.entity.as_deref(), aliases)
         .field("domain", query.domain.as_deref())
         .attribute(query.attribute.as_deref())
         .tags(&query.tags)

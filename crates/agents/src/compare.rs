@@ -1,181 +1,115 @@
-//! Compares a new fact with the known ones. One comparer, without a model: the same facts get the
-//! same answer.
+//! Compares a new fact with the known ones, without a model: the same facts get the same answer.
 //!
-//! Two facts are compared when the same people may know them: same domain, same level, same names.
-//! What only one of two readers may know is kept for each by itself, and no answer gives away what
-//! its reader may not know.
+//! What two texts are to each other says `kapsa-statement`; what that means for facts is decided
+//! here: when they hold, who states them, and how sure they are. Two facts are compared when the
+//! same people may know them: same domain, same level, same names. What only one of two readers may
+//! know is kept for each by itself, and no answer gives away what its reader may not know.
 //!
-//! Texts are compared by their words, folded. Their likeness is the share of the words of both that
-//! both have (Jaccard). Likeness alone would call `listens on port 5433` and `listens on port 5434`
-//! the same; a restatement must therefore also keep the numbers, the negations and the order of
-//! what is shared, and not put words in the place of others. In doubt a text is a new one: what is
-//! there twice can be seen, what was taken for something else is lost.
+//! A verdict that the words do not decide is pending: the new fact is stored beside the known one,
+//! both are marked, and somebody decides. In doubt nothing is lost.
 
 use std::collections::BTreeSet;
 
-use super::matching::{holds_at, words};
+use kapsa_statement::{
+    About, Judgement, Relation, Statement, initials, is_numeronym, relate, slug,
+};
+
 use super::types::Fact;
 
-/// Likeness of texts that have all their words in common.
-pub const LIKENESS_EXACT: f64 = 1.0;
-/// Least likeness of a restatement, for [`Preset::NEAR`].
-pub const LIKENESS_NEAR: f64 = 0.72;
-/// Least likeness of a restatement, for [`Preset::WIDE`].
-pub const LIKENESS_WIDE: f64 = 0.7;
 /// Least likeness at which a new fact names the one that comes nearest.
 pub const LIKENESS_RELATED: f64 = 0.4;
-
-/// Words that turn a text into its opposite, into a thing of the past or of the future, or into
-/// something less than certain; `t` is that of `isn't`. In English, and the plainest of the
-/// languages around it: for others a restatement may be taken for one too often.
-const NEGATIONS: &[&str] = &[
-    "not",
-    "no",
-    "never",
-    "none",
-    "nobody",
-    "nothing",
-    "neither",
-    "nor",
-    "cannot",
-    "without",
-    "t",
-    "former",
-    "formerly",
-    "previously",
-    "was",
-    "were",
-    "had",
-    "did",
-    "will",
-    "would",
-    "should",
-    "could",
-    "can",
-    "may",
-    "might",
-    "must",
-    "rarely",
-    "seldom",
-    "hardly",
-    "barely",
-    "scarcely",
-    "almost",
-    "nearly",
-    "sometimes",
-    "often",
-    "always",
-    "only",
-    "except",
-    "until",
-    "unless",
-    "if",
-    "before",
-    "after",
-    "refused",
-    "refuses",
-    "denied",
-    "denies",
-    "failed",
-    "fails",
-    "stopped",
-    "ended",
-    "cancelled",
-    "canceled",
-    "rejected",
-    "broken",
-    "wrong",
-    "false",
-    "untrue",
-    "allegedly",
-    "reportedly",
-    "maybe",
-    "perhaps",
-    "possibly",
-    "probably",
-    "unlikely",
-    "less",
-    "more",
-    "nicht",
-    "kein",
-    "keine",
-    "keinen",
-    "nie",
-    "niemals",
-    "ohne",
-    "ne",
-    "pas",
-    "jamais",
-    "aucun",
-    "sans",
-    "non",
-    "mai",
-    "senza",
-    "nunca",
-    "sin",
-    "não",
-    "sem",
-    "niet",
-    "geen",
-    "nooit",
-    "ikke",
-    "aldrig",
-    "inte",
-    "ei",
-    "nem",
-    "není",
-    "nejsou",
-    "nikdy",
-    "bez",
-    "ani",
-    "не",
-    "нет",
-    "никогда",
-    "без",
-];
-/// Words that say nothing of their own.
-const FILLERS: [&str; 9] = ["a", "an", "the", "is", "are", "be", "has", "have", "that"];
-/// Signs that enclose a word, and those that end a sentence or a part of it.
-const ENCLOSING: [char; 11] = ['"', '\'', '(', ')', '[', ']', '“', '”', '„', '‘', '’'];
-const ENDING: [char; 7] = ['.', ',', ';', ':', '!', '?', '…'];
 
 /// What a new fact is to what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Known in the same words: there is nothing to write.
+    /// Known: one more piece of evidence for it.
     Same,
-    /// Known in other words: one more reason to believe it.
-    Restated,
     /// Another value of the same property, in whose place it comes.
     Supersedes,
+    /// What is right, where the known one was wrong.
+    Corrects,
+    /// The same, more exactly.
+    Refines,
+    /// The known one has ended, or is not so.
+    Retracts,
+    /// A further value of a property that can have many.
+    Coexists,
     /// Another value of the same property, and nothing decides which one holds.
     Contests,
+    /// Somebody has to decide.
+    Pending,
     /// Not known.
     New,
 }
 
 impl Verdict {
+    /// All of them.
+    pub const ALL: [Verdict; 9] = [
+        Verdict::Same,
+        Verdict::Supersedes,
+        Verdict::Corrects,
+        Verdict::Refines,
+        Verdict::Retracts,
+        Verdict::Coexists,
+        Verdict::Contests,
+        Verdict::Pending,
+        Verdict::New,
+    ];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Same => "same",
-            Verdict::Restated => "restated",
             Verdict::Supersedes => "supersedes",
+            Verdict::Corrects => "corrects",
+            Verdict::Refines => "refines",
+            Verdict::Retracts => "retracts",
+            Verdict::Coexists => "coexists",
             Verdict::Contests => "contests",
+            Verdict::Pending => "pending",
             Verdict::New => "new",
         }
     }
 
-    /// Which of several counts: what is known already before what is in doubt, and that before what
-    /// is decided.
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Verdict> {
+        Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
+    }
+
+    /// Whether the new fact takes the place of the known one.
+    #[must_use]
+    pub fn replaces(self) -> bool {
+        matches!(
+            self,
+            Verdict::Supersedes | Verdict::Corrects | Verdict::Refines | Verdict::Retracts
+        )
+    }
+
+    /// Which of several counts: what is known already first, then what is in doubt, then what is
+    /// decided.
     fn weight(self) -> u8 {
         match self {
-            Verdict::Same => 4,
-            Verdict::Restated => 3,
-            Verdict::Contests => 2,
-            Verdict::Supersedes => 1,
-            Verdict::New => 0,
+            Verdict::Same => 6,
+            Verdict::Contests => 5,
+            _ if self.replaces() => 4,
+            Verdict::Pending => 3,
+            Verdict::Coexists => 2,
+            _ => 0,
+        }
+    }
+
+    fn of(relation: Relation) -> Verdict {
+        match relation {
+            Relation::Same => Verdict::Same,
+            Relation::Changes => Verdict::Supersedes,
+            Relation::Corrects => Verdict::Corrects,
+            Relation::Refines => Verdict::Refines,
+            Relation::Retracts => Verdict::Retracts,
+            Relation::Coexists => Verdict::Coexists,
+            Relation::Contests => Verdict::Contests,
+            Relation::Unrelated => Verdict::New,
         }
     }
 }
@@ -185,90 +119,294 @@ impl Verdict {
 pub struct Comparison {
     /// The verdict.
     pub verdict: Verdict,
+    /// What a pending one would be if nobody decided otherwise.
+    pub proposed: Option<Verdict>,
     /// Id of the fact that it is about; of a new one the one that comes nearest, if any does.
     pub other: Option<String>,
     /// How much alike the two texts are, 0 to 1.
     pub likeness: f64,
     /// The reason.
     pub reason: &'static str,
+    /// What speaks for it, in single words.
+    pub features: Vec<String>,
 }
 
-/// How much alike texts must be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Preset {
-    /// Its name.
-    pub name: &'static str,
-    /// Least likeness of a restatement.
-    pub restated_min: f64,
-    /// Least likeness at which a new fact names the one that comes nearest.
-    pub related_min: f64,
+/// How facts are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Only the same words are the same, and only a given attribute makes another value.
+    Exact,
+    /// By what the texts state; what they do not decide is pending.
+    Near,
+    /// By what the texts state; what is proposed is taken.
+    Wide,
 }
 
 impl Preset {
-    /// A restatement has the same words, but for fillers that both have anyway.
-    pub const EXACT: Preset =
-        Preset { name: "exact", restated_min: LIKENESS_EXACT, related_min: LIKENESS_EXACT };
-    /// The usual one.
-    pub const NEAR: Preset =
-        Preset { name: "near", restated_min: LIKENESS_NEAR, related_min: LIKENESS_RELATED };
-    /// For texts that are shorter or less alike.
-    pub const WIDE: Preset =
-        Preset { name: "wide", restated_min: LIKENESS_WIDE, related_min: LIKENESS_RELATED };
     /// All of them.
-    pub const ALL: [Preset; 3] = [Preset::EXACT, Preset::NEAR, Preset::WIDE];
+    pub const ALL: [Preset; 3] = [Preset::Exact, Preset::Near, Preset::Wide];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Exact => "exact",
+            Preset::Near => "near",
+            Preset::Wide => "wide",
+        }
+    }
 
     /// The one with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Preset> {
-        Preset::ALL.into_iter().find(|preset| preset.name == name)
+        Preset::ALL.into_iter().find(|preset| preset.name() == name)
     }
 
     /// What `new` is to all that is known: the verdict that counts most, of equal ones that about
     /// the text most like it, then the first.
     #[must_use]
     pub fn compare(&self, new: &Fact, known: &[Fact]) -> Comparison {
-        strongest(&self.compare_each(new, known))
+        strongest(&self.compare_each(new, known, &Vocabulary::default()))
     }
 
     /// What `new` is to each fact of `known` that it is compared with, in their order. Facts whose
     /// place another took, those that other people may know, and the fact itself are passed over.
     #[must_use]
-    pub fn compare_each(&self, new: &Fact, known: &[Fact]) -> Vec<Comparison> {
-        let ours = Text::of(&new.content);
-        let compared = known.iter().filter(|old| {
-            old.id != new.id && old.superseded_by.is_none() && has_same_readers(new, old)
-        });
-        compared.map(|old| self.compare_one(new, &ours, old)).collect()
+    pub fn compare_each(
+        &self,
+        new: &Fact,
+        known: &[Fact],
+        vocabulary: &Vocabulary,
+    ) -> Vec<Comparison> {
+        let compared: Vec<&Fact> = known
+            .iter()
+            .filter(|old| {
+                old.id != new.id
+                    && old.superseded_by.is_none()
+                    && old.pending.is_none()
+                    && has_same_readers(new, old)
+            })
+            .collect();
+        let comparer = Comparer {
+            preset: *self,
+            new,
+            statement: Statement::of(&new.content),
+            many: many_of(new, &compared, vocabulary),
+            alone: compared.len() == 1,
+            vocabulary,
+        };
+        let mut all: Vec<Comparison> = compared.iter().map(|old| comparer.one(old)).collect();
+        if new.attribute.is_empty() {
+            keep_nearest(&mut all);
+        }
+        all
+    }
+}
+
+/// What a capsule says of attributes and entities.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vocabulary {
+    /// Slugs of what the entity of the new fact is also called.
+    pub aliases: Vec<String>,
+    /// Whether an entity can have many values of the attribute of the new fact, where that was
+    /// declared.
+    pub many: Option<bool>,
+}
+
+/// Whether an entity can have many values of what the new fact is about: declared, or learned from
+/// several that hold at once and contest nothing.
+fn many_of(new: &Fact, compared: &[&Fact], vocabulary: &Vocabulary) -> Option<bool> {
+    if vocabulary.many.is_some() || new.attribute.is_empty() {
+        return vocabulary.many;
+    }
+    let beside = |fact: &&&Fact| {
+        has_attribute(new, fact)
+            && fact.contested_with.is_empty()
+            && fact.pending_with.is_empty()
+            && fact.coexists
+    };
+    (compared.iter().filter(beside).count() > 0).then_some(true)
+}
+
+/// Where no attribute is given, one fact takes the place of one other at most: the most alike.
+fn keep_nearest(all: &mut [Comparison]) {
+    let decides = |comparison: &Comparison| {
+        comparison.verdict.replaces()
+            || matches!(comparison.verdict, Verdict::Contests | Verdict::Pending)
+    };
+    let best = all
+        .iter()
+        .enumerate()
+        .filter(|(_, comparison)| decides(comparison))
+        .max_by(|(m, a), (n, b)| {
+            let rank = |comparison: &Comparison| {
+                (comparison.verdict != Verdict::Pending, comparison.likeness)
+            };
+            rank(a).0.cmp(&rank(b).0).then(rank(a).1.total_cmp(&rank(b).1)).then(n.cmp(m))
+        })
+        .map(|(at, _)| at);
+    for (at, comparison) in all.iter_mut().enumerate() {
+        if decides(comparison) && Some(at) != best {
+            comparison.verdict = Verdict::New;
+            comparison.reason = "another known fact is nearer to it";
+        }
+    }
+}
+
+fn has_attribute(a: &Fact, b: &Fact) -> bool {
+    slug(&a.attribute) == slug(&b.attribute)
+}
+
+/// How the entities of two facts compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entities {
+    Same,
+    /// One may be short for the other.
+    Perhaps,
+    Others,
+}
+
+struct Comparer<'a> {
+    preset: Preset,
+    new: &'a Fact,
+    statement: Statement,
+    many: Option<bool>,
+    alone: bool,
+    vocabulary: &'a Vocabulary,
+}
+
+impl Comparer<'_> {
+    fn one(&self, old: &Fact) -> Comparison {
+        let new = self.new;
+        let entities = self.entities(old);
+        let given = !new.attribute.is_empty() && !old.attribute.is_empty();
+        if entities == Entities::Others || given && !has_attribute(new, old) {
+            return nothing_like(NOTHING_LIKE_IT);
+        }
+        let about = About {
+            old_entity: &old.entity,
+            new_entity: &new.entity,
+            attribute: if given { &new.attribute } else { "" },
+            many: self.many,
+            same_source: new.source == old.source,
+            alone: self.alone,
+            scheduled: new.valid_from.is_some_and(|from| from > new.updated_at),
+        };
+        let judged = relate(&Statement::of(&old.content), &self.statement, &about);
+        let (verdict, reason) = self.verdict(old, &judged, given);
+        let is_exact = judged.likeness >= 1.0 && verdict == Verdict::Same;
+        let doubtful = !judged.sure
+            || entities == Entities::Perhaps
+            || judged.is_held && new.valid_from.is_none() && verdict != Verdict::Same;
+        let pending = doubtful
+            && !is_exact
+            && self.preset == Preset::Near
+            && !matches!(verdict, Verdict::New | Verdict::Coexists);
+        let names = verdict != Verdict::New || judged.likeness >= LIKENESS_RELATED;
+        Comparison {
+            verdict: if pending { Verdict::Pending } else { verdict },
+            proposed: pending.then_some(verdict),
+            other: names.then(|| old.id.clone()),
+            likeness: judged.likeness,
+            reason: if pending && judged.sure { self.why_pending(entities) } else { reason },
+            features: judged.features,
+        }
     }
 
-    fn compare_one(&self, new: &Fact, ours: &Text, old: &Fact) -> Comparison {
-        let theirs = Text::of(&old.content);
-        let likeness = ours.likeness(&theirs);
-        let is_about_the_same = new.entity == old.entity && new.attribute == old.attribute;
-        let is_about_the_same =
-            is_about_the_same && hold_alike(new, old) && ours.marks == theirs.marks;
-        let (verdict, reason) =
-            if is_about_the_same && ours.order == theirs.order && !ours.is_empty() {
-                (Verdict::Same, "it has the same words")
-            } else if is_about_the_same && likeness >= self.restated_min && ours.restates(&theirs) {
-                (
-                    Verdict::Restated,
-                    "it says nearly the same: the same numbers, and no word replaced by another",
-                )
-            } else {
-                change(new, old)
-            };
-        let other =
-            (verdict != Verdict::New || likeness >= self.related_min).then(|| old.id.clone());
-        Comparison { verdict, other, likeness, reason }
+    fn why_pending(&self, entities: Entities) -> &'static str {
+        if entities == Entities::Perhaps {
+            "one entity may be short for the other"
+        } else {
+            "it is about what is to come, or depends on something, and does not say when"
+        }
+    }
+
+    fn entities(&self, old: &Fact) -> Entities {
+        let (ours, theirs) = (slug(&self.new.entity), slug(&old.entity));
+        if ours == theirs || self.vocabulary.aliases.contains(&theirs) {
+            return Entities::Same;
+        }
+        let is_short = |short: &str, long: &str| {
+            is_numeronym(short)
+                && initials(long).is_some_and(|letters| letters == short.to_lowercase())
+        };
+        let (new, old) = (self.new.entity.as_str(), old.entity.as_str());
+        if is_short(new, old) || is_short(old, new) { Entities::Perhaps } else { Entities::Others }
+    }
+
+    /// What a judgement about the texts means for the facts.
+    fn verdict(&self, old: &Fact, judged: &Judgement, given: bool) -> (Verdict, &'static str) {
+        let new = self.new;
+        let is_same_text = judged.relation == Relation::Same && judged.likeness >= 1.0;
+        if judged.relation == Relation::Same && (is_same_text || self.preset != Preset::Exact) {
+            if hold_alike(new, old) {
+                return (Verdict::Same, judged.reason);
+            }
+            return (Verdict::New, "it says the same of another time");
+        }
+        let has_entity = !new.entity.is_empty();
+        if !has_entity || self.preset == Preset::Exact && !given {
+            return (Verdict::New, NOTHING_LIKE_IT);
+        }
+        match judged.relation {
+            Relation::Unrelated => (Verdict::New, NOTHING_LIKE_IT),
+            Relation::Coexists => (Verdict::Coexists, judged.reason),
+            _ if !hold_at_once(new, old) => {
+                (Verdict::New, "it is valid at another time than the known value")
+            }
+            relation => another_value(new, old, relation, judged.reason),
+        }
+    }
+}
+
+/// What a fact is to another that says something else of the same property.
+fn another_value(
+    new: &Fact,
+    old: &Fact,
+    relation: Relation,
+    reason: &'static str,
+) -> (Verdict, &'static str) {
+    let verdict =
+        Verdict::of(if relation == Relation::Same { Relation::Changes } else { relation });
+    if new.valid_from > old.valid_from {
+        let later = if verdict == Verdict::Contests { Verdict::Supersedes } else { verdict };
+        return (later, "another value of the same property, which holds from a later moment on");
+    }
+    if new.valid_from < old.valid_from {
+        return (
+            Verdict::Contests,
+            "another value of the same property, which holds from an earlier moment on",
+        );
+    }
+    if verdict == Verdict::Contests {
+        return (verdict, reason);
+    }
+    if new.confidence < old.confidence {
+        return (
+            Verdict::Contests,
+            "another value of the same property, stated with less confidence",
+        );
+    }
+    if new.updated_at < old.updated_at {
+        return (Verdict::Contests, "another value of the same property, and an older one");
+    }
+    (verdict, reason)
+}
+
+fn nothing_like(reason: &'static str) -> Comparison {
+    Comparison {
+        verdict: Verdict::New,
+        proposed: None,
+        other: None,
+        likeness: 0.0,
+        reason,
+        features: Vec::new(),
     }
 }
 
 /// The one that counts most.
 pub(super) fn strongest(all: &[Comparison]) -> Comparison {
-    let none =
-        Comparison { verdict: Verdict::New, other: None, likeness: 0.0, reason: NOTHING_LIKE_IT };
-    all.iter().fold(none, |best, next| {
+    all.iter().fold(nothing_like(NOTHING_LIKE_IT), |best, next| {
         let stronger =
             (next.verdict.weight(), next.likeness) > (best.verdict.weight(), best.likeness);
         if stronger { next.clone() } else { best }
@@ -283,50 +421,11 @@ pub(super) fn has_same_readers(a: &Fact, b: &Fact) -> bool {
     (&a.domain, a.classification) == (&b.domain, b.classification) && names(a) == names(b)
 }
 
-/// What a fact is to another that says something else.
-fn change(new: &Fact, old: &Fact) -> (Verdict, &'static str) {
-    let same_property = !new.entity.is_empty() && !new.attribute.is_empty();
-    if !same_property || (&new.entity, &new.attribute) != (&old.entity, &old.attribute) {
-        return (Verdict::New, NOTHING_LIKE_IT);
-    }
-    if !hold_at_once(new, old) {
-        return (Verdict::New, "it is valid at another time than the known value");
-    }
-    if new.valid_from > old.valid_from {
-        return (
-            Verdict::Supersedes,
-            "another value of the same property, which holds from a later moment on",
-        );
-    }
-    if new.valid_from < old.valid_from {
-        return (
-            Verdict::Contests,
-            "another value of the same property, which holds from an earlier moment on",
-        );
-    }
-    if new.source != old.source {
-        return (Verdict::Contests, "another value of the same property, stated by another source");
-    }
-    if new.confidence < old.confidence {
-        return (
-            Verdict::Contests,
-            "another value of the same property, stated with less confidence",
-        );
-    }
-    if new.updated_at < old.updated_at {
-        return (Verdict::Contests, "another value of the same property, and an older one");
-    }
-    (
-        Verdict::Supersedes,
-        "another value of the same property, newer and stated by the same source with no less confidence",
-    )
-}
-
 /// Whether a fact says of the same time what another says: it names the same, or none while the
 /// other holds.
 fn hold_alike(new: &Fact, old: &Fact) -> bool {
     if (new.valid_from, new.valid_to) == (None, None) {
-        return holds_at(old, new.created_at);
+        return old.holds_at(new.created_at);
     }
     (new.valid_from, new.valid_to) == (old.valid_from, old.valid_to)
 }
@@ -337,230 +436,4 @@ fn hold_at_once(a: &Fact, b: &Fact) -> bool {
         a.valid_to.is_some_and(|to| b.valid_from.is_some_and(|from| to <= from))
     };
     !ends_before(a, b) && !ends_before(b, a)
-}
-
-/// The words of a text.
-struct Text {
-    order: Vec<String>,
-    set: BTreeSet<String>,
-    /// What words leave out although it says something: signs that are not punctuation, and words
-    /// whose capitals do not begin a sentence.
-    marks: Vec<String>,
-}
-
-impl Text {
-    fn of(text: &str) -> Text {
-        let order = words(text);
-        Text { set: order.iter().cloned().collect(), order, marks: marks(text) }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.order.is_empty() && self.marks.is_empty()
-    }
-
-    /// Share of the words of both that both have; 0 for texts without words.
-    fn likeness(&self, other: &Text) -> f64 {
-        let shared = self.set.intersection(&other.set).count();
-        let all = self.set.len() + other.set.len() - shared;
-        if all == 0 { 0.0 } else { shared as f64 / all as f64 }
-    }
-
-    /// Whether it says nothing else, as far as words show.
-    fn restates(&self, other: &Text) -> bool {
-        let kept =
-            |word: &&String| word.contains(char::is_numeric) || NEGATIONS.contains(&word.as_str());
-        let same_values = self.set.iter().filter(kept).eq(other.set.iter().filter(kept));
-        let replaces = adds(self, other) && adds(other, self);
-        same_values && !replaces && self.shared_order(other) == other.shared_order(self)
-    }
-
-    /// The words that both have, in the order of this one, each where it stands first.
-    fn shared_order(&self, other: &Text) -> Vec<&String> {
-        let mut seen = BTreeSet::new();
-        self.order.iter().filter(|word| other.set.contains(*word) && seen.insert(*word)).collect()
-    }
-}
-
-/// Signs and capitals that distinguish texts of the same words: `-5` from `5`, `a < b` from `a >
-/// b`, `C++` from `C`, `aBc` from `AbC`. A sign at the edge of a word that only ends or encloses
-/// something says nothing.
-fn marks(text: &str) -> Vec<String> {
-    let mut marks = Vec::new();
-    for part in text.split_whitespace() {
-        let bare = part
-            .trim_start_matches(ENCLOSING)
-            .trim_end_matches(|c| ENCLOSING.contains(&c) || ENDING.contains(&c));
-        let signs: String = bare.chars().filter(|c| !c.is_alphanumeric()).collect();
-        let has_inner_capital =
-            bare.chars().skip(1).any(char::is_uppercase) && bare.chars().any(char::is_lowercase);
-        if has_inner_capital {
-            marks.push(bare.to_string());
-        } else if !signs.is_empty() {
-            // With what stands around them: signs of one word are not those of another.
-            marks.push(words(bare).join(" ") + &signs);
-        }
-    }
-    marks
-}
-
-/// Whether a text has words of its own that say something.
-fn adds(text: &Text, other: &Text) -> bool {
-    text.set.difference(&other.set).any(|word| !FILLERS.contains(&word.as_str()))
-}
-
-/// Whether one text says something that another does not, as far as words show.
-pub(super) fn says_more(text: &str, than: &str) -> bool {
-    adds(&Text::of(text), &Text::of(than))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kapsa_memory::access::Classification;
-
-    fn fact(id: &str, content: &str) -> Fact {
-        Fact::new(id, content, 100)
-    }
-
-    fn port(id: &str, value: u32) -> Fact {
-        Fact {
-            entity: "db".into(),
-            attribute: "port".into(),
-            ..fact(id, &format!("The database listens on port {value}"))
-        }
-    }
-
-    /// Verdicts on a new text, by what is known.
-    fn check(known: &str, new: &str, want: Verdict) {
-        let comparison = Preset::NEAR.compare(&fact("new", new), &[fact("old", known)]);
-        assert_eq!(comparison.verdict, want, "{known:?} {new:?}: {comparison:?}");
-        let named = comparison.other.is_some();
-        assert_eq!(
-            named,
-            want != Verdict::New || comparison.likeness >= LIKENESS_RELATED,
-            "{known:?} {new:?}"
-        );
-    }
-
-    #[test]
-    fn texts_that_say_the_same() {
-        check("The port is 5433.", "the PORT is: 5433", Verdict::Same);
-        check("ΛΌΓΟΣ x", "λόγοσ X", Verdict::Same);
-        check(
-            "The release train leaves every Tuesday",
-            "The release train leaves every single Tuesday",
-            Verdict::Restated,
-        );
-        check(
-            "A release train leaves every Tuesday at noon",
-            "The release train leaves every Tuesday at noon",
-            Verdict::Restated,
-        );
-    }
-
-    #[test]
-    fn texts_that_only_look_alike() {
-        for (known, new) in [
-            (
-                "The staging database listens on port 5433",
-                "The staging database listens on port 5434",
-            ),
-            (
-                "The release train leaves every Tuesday",
-                "The release train never leaves every Tuesday",
-            ),
-            (
-                "The release train leaves every Tuesday now",
-                "The release train leaves every Monday now",
-            ),
-            ("Alice reports to Bob", "Bob reports to Alice"),
-            ("Acme is a big customer of ours", "Acme is a former big customer of ours"),
-            ("", "?!"),
-            ("the and of", "something else"),
-        ] {
-            check(known, new, Verdict::New);
-        }
-    }
-
-    #[test]
-    fn the_thresholds_are_inclusive() {
-        // 18 of 25 words are shared: 0.72.
-        let shared: Vec<String> = (0..18).map(|n| format!("w{}", char::from(b'a' + n))).collect();
-        let more: Vec<String> = (0..7).map(|n| format!("x{}", char::from(b'a' + n))).collect();
-        let (short, long) = (shared.join(" "), [shared.join(" "), more.join(" ")].join(" "));
-        check(&short, &long, Verdict::Restated);
-        check(&long, &short, Verdict::Restated);
-        check(&short, &format!("{long} y"), Verdict::New);
-        let wide = Preset::WIDE.compare(&fact("n", &format!("{long} y")), &[fact("o", &short)]);
-        assert_eq!(wide.verdict, Verdict::New, "18 of 26 is less than 0.7: {wide:?}");
-        let exact = Preset::EXACT.compare(&fact("n", &long), &[fact("o", &short)]);
-        assert_eq!((exact.verdict, exact.other), (Verdict::New, None));
-    }
-
-    #[test]
-    fn another_value_supersedes_when_a_rule_decides() {
-        let old = port("old", 5433);
-        let verdict = |new: Fact| Preset::NEAR.compare(&new, std::slice::from_ref(&old)).verdict;
-        let new = || port("new", 5434);
-        assert_eq!(verdict(new()), Verdict::Supersedes);
-        assert_eq!(verdict(Fact { confidence: 0.9, ..new() }), Verdict::Contests);
-        assert_eq!(verdict(Fact { source: "ops".into(), ..new() }), Verdict::Contests);
-        assert_eq!(verdict(Fact { updated_at: 99, ..new() }), Verdict::Contests);
-        let later = Fact { valid_from: Some(1), confidence: 0.1, source: "ops".into(), ..new() };
-        assert_eq!(verdict(later), Verdict::Supersedes, "a later moment decides alone");
-        assert_eq!(verdict(Fact { attribute: "host".into(), ..new() }), Verdict::New);
-        assert_eq!(verdict(Fact { entity: "cache".into(), ..new() }), Verdict::New);
-        assert_eq!(verdict(Fact { attribute: String::new(), ..new() }), Verdict::New);
-    }
-
-    #[test]
-    fn values_of_different_times_do_not_meet() {
-        let old = Fact { valid_from: Some(10), valid_to: Some(20), ..port("old", 5433) };
-        let compare = |new: Fact| Preset::NEAR.compare(&new, std::slice::from_ref(&old));
-        let of = |from, to| Fact { valid_from: from, valid_to: to, ..port("new", 5434) };
-        assert_eq!(compare(of(Some(20), None)).verdict, Verdict::New);
-        assert_eq!(compare(of(None, Some(10))).verdict, Verdict::New);
-        assert_eq!(compare(of(Some(19), None)).verdict, Verdict::Supersedes);
-        assert_eq!(compare(of(Some(5), None)).verdict, Verdict::Contests);
-    }
-
-    #[test]
-    fn facts_for_other_readers_are_others() {
-        let old = Fact {
-            domain: "revenue".into(),
-            classification: Classification::Confidential,
-            ..port("old", 5433)
-        };
-        let verdict = |new: &Fact| Preset::NEAR.compare(new, std::slice::from_ref(&old)).verdict;
-        let mut new = Fact { id: "new".into(), ..old.clone() };
-        assert_eq!(verdict(&new), Verdict::Same);
-        new.classification = Classification::Internal;
-        assert_eq!(verdict(&new), Verdict::New);
-        new.classification = Classification::Confidential;
-        new.domain = "marketing".into();
-        assert_eq!(verdict(&new), Verdict::New);
-        new.domain = "revenue".into();
-        new.named = vec!["cro".into()];
-        assert_eq!(verdict(&new), Verdict::New);
-    }
-
-    #[test]
-    fn of_many_the_verdict_that_counts_most() {
-        let new = port("new", 5434);
-        let gone = Fact { superseded_by: Some("x".into()), ..port("gone", 5434) };
-        let contested = Fact { source: "ops".into(), ..port("contested", 5435) };
-        let all = [port("old", 5433), contested, gone, port("new", 5434)];
-        let comparison = Preset::NEAR.compare(&new, &all);
-        assert_eq!(
-            (comparison.verdict, comparison.other.as_deref()),
-            (Verdict::Contests, Some("contested"))
-        );
-        assert_eq!(Preset::NEAR.compare_each(&new, &all).len(), 2);
-        let known = [all[0].clone(), port("same", 5434)];
-        assert_eq!(Preset::NEAR.compare(&new, &known).other.as_deref(), Some("same"));
-        assert_eq!(Preset::NEAR.compare(&new, &[]).verdict, Verdict::New);
-        for preset in Preset::ALL {
-            assert_eq!(Preset::named(preset.name), Some(preset));
-        }
-    }
 }

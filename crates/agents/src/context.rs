@@ -117,6 +117,8 @@ pub struct ContextLine {
     pub level: Classification,
     /// Whether something that counts says otherwise.
     pub contested: bool,
+    /// Whether somebody has to decide what it is to another fact.
+    pub pending: bool,
 }
 
 /// What an agent should know.
@@ -130,6 +132,7 @@ pub struct Context {
 
 /// What an agent finds under a URI.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a context holds a few dozen of them")]
 pub enum Found {
     /// A fact of the team.
     Fact(Fact),
@@ -324,11 +327,16 @@ struct LineDraft {
     domain: String,
     level: Classification,
     contested: bool,
+    pending: bool,
 }
 
 fn finished(drafts: Vec<LineDraft>, options: &ContextOptions) -> Result<Context> {
     let line = |draft: LineDraft| {
-        let mark = if draft.contested { " (contested)" } else { "" };
+        let mark = match (draft.contested, draft.pending) {
+            (true, _) => " (contested)",
+            (_, true) => " (pending)",
+            _ => "",
+        };
         let place = if options.uris { format!(" [{}]", draft.uri.short()) } else { String::new() };
         let text = format!("- {}{}{mark}{place}", draft.content, draft.note);
         ContextLine {
@@ -339,6 +347,7 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions) -> Result<Context>
             domain: draft.domain,
             level: draft.level,
             contested: draft.contested,
+            pending: draft.pending,
         }
     };
     Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
@@ -367,6 +376,7 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Li
             level: insight.classification,
             id: insight.id,
             contested: false,
+            pending: false,
         })
     };
     weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(draft).collect()
@@ -411,6 +421,7 @@ fn facts(
             uri: records::fact_uri(&fact.id)?,
             level: fact.classification,
             contested: is_contested(workspace, clearance, &fact)?,
+            pending: !fact.pending_with.is_empty(),
             domain: fact.domain,
             id: fact.id,
         })
@@ -465,6 +476,7 @@ fn episodes(memory: &AgentMemory, scope: &Scope) -> Result<Vec<LineDraft>> {
             level: episode.classification,
             id: episode.id,
             contested: false,
+            pending: false,
         })
     };
     memory.recall_episodes(&query)?.into_iter().map(draft).collect()

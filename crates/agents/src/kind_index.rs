@@ -21,7 +21,9 @@ mod likely;
 
 use std::cmp::Reverse;
 
-use super::records::{ATTRIBUTE_TAG, PLACE_TAG, is_indexed, place};
+use kapsa_statement::{initials, is_numeronym, slug};
+
+use super::records::{ATTRIBUTE_TAG, ENTITY_TAG, INITIALS_TAG, PLACE_TAG, is_indexed, place};
 use super::types::Fact;
 use kapsa_memory::access::{Access, index_terms};
 use kapsa_memory::query::{Query, TOKEN_BYTES_MAX};
@@ -44,6 +46,34 @@ impl Clauses {
         self.all.extend(
             value.filter(|value| !value.is_empty()).map(|value| vec![format!("{field}:{value}")]),
         );
+        self
+    }
+
+    /// What is about this entity, by any spelling of its name, or of one that has one of these
+    /// slugs.
+    pub(super) fn entity(mut self, name: Option<&str>, aliases: &[String]) -> Clauses {
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return self };
+        self.all.push(entity_terms(name, aliases));
+        self
+    }
+
+    /// The same, and what a short name may stand for.
+    pub(super) fn near_entity(mut self, name: &str, aliases: &[String]) -> Clauses {
+        if name.is_empty() {
+            return self;
+        }
+        let mut terms = entity_terms(name, aliases);
+        if is_numeronym(name) {
+            terms.push(format!("tag:{INITIALS_TAG}={}", slug(name)));
+        }
+        if let Some(short) = initials(name) {
+            terms.extend([
+                format!("entity:{short}"),
+                format!("entity:{}", short.to_uppercase()),
+                format!("tag:{ENTITY_TAG}={short}"),
+            ]);
+        }
+        self.all.push(terms);
         self
     }
 
@@ -81,6 +111,16 @@ impl Clauses {
         self.since = since;
         self
     }
+}
+
+/// The terms of an entity: its name as it is, and by its slugs.
+fn entity_terms(name: &str, aliases: &[String]) -> Vec<String> {
+    let mut terms = vec![format!("entity:{name}")];
+    for slug in std::iter::once(&slug(name)).chain(aliases) {
+        terms.extend([format!("entity:{slug}"), format!("tag:{ENTITY_TAG}={slug}")]);
+    }
+    terms.dedup();
+    terms
 }
 
 /// What a record is, if it is wanted.

@@ -20,6 +20,7 @@ mod acting;
 mod capsule;
 mod compare;
 mod context;
+mod decide;
 mod files;
 mod in_memory;
 mod kind_index;
@@ -30,21 +31,22 @@ mod records;
 mod reflect;
 mod relations;
 mod secrets;
+mod settle;
 mod stores;
 mod types;
+mod vocabulary;
 mod workspace;
 
 pub use capsule::{
     CapsuleEpisodicStore, CapsuleFactStore, CapsuleInsightStore, NEAR_BY_ATTRIBUTE_MAX,
     NEAR_BY_WORDS_MAX, TOUCHES_UNSAVED_MAX,
 };
-pub use compare::{
-    Comparison, LIKENESS_EXACT, LIKENESS_NEAR, LIKENESS_RELATED, LIKENESS_WIDE, Preset, Verdict,
-};
+pub use compare::{Comparison, LIKENESS_RELATED, Preset, Verdict, Vocabulary};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context,
     ContextLine, ContextOptions, Found, LIKELY_MAX, Scope, Section,
 };
+pub use decide::Answer;
 pub use files::{
     Details, ENTRIES_DEFAULT, Entry, EntryKind, FileError, FileHit, FilesFound, HITS_DEFAULT,
     Listing, MemoryFilesystem, PATH_BYTES_MAX, PATH_PARTS_MAX, PREVIEW_CHARS_MAX, PathFault,
@@ -67,6 +69,10 @@ pub use stores::{
     INSIGHTS_DEFAULT, InsightQuery, InsightStore,
 };
 pub use types::{
-    Episode, Fact, Insight, InsightStatus, RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
+    EVIDENCE_MAX, Episode, Evidence, Fact, FactDecision, Insight, InsightStatus, Pending,
+    RetrievalTrace, SUMMARY_CHARS_MAX, TraceAction,
+};
+pub use vocabulary::{
+    ALIASES_MAX, AttributeDeclared, EntityNames, VOCABULARY, VOCABULARY_MAX, VocabularyStore,
 };
 pub use workspace::{RESTATED_RISE, Remembered, Resolution, WorkspaceMemory};

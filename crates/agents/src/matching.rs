@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use kapsa_memory::Validity;
 pub(super) use kapsa_memory::query::fold_case as fold;
+use kapsa_statement::slug;
 
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use super::types::{Episode, Fact, Insight, InsightStatus};
@@ -57,24 +59,37 @@ impl Likeness {
 pub(super) struct Rule<'a, Q> {
     query: &'a Q,
     text: Needle,
+    /// Slugs of the entity that is asked for, by all its names; any when empty.
+    entities: Vec<String>,
+}
+
+impl<Q> Rule<'_, Q> {
+    fn is_about_entity(&self, entity: &str) -> bool {
+        self.entities.is_empty() || self.entities.contains(&slug(entity))
+    }
 }
 
 impl<'a> Rule<'a, FactQuery> {
     pub(super) fn of(query: &'a FactQuery) -> Self {
-        Rule { query, text: Needle::new(&query.text) }
+        Rule::about(query, &[])
+    }
+
+    /// The same, for an entity that has these slugs besides.
+    pub(super) fn about(query: &'a FactQuery, aliases: &[String]) -> Self {
+        let own = query.entity.as_deref().map(slug);
+        let entities = own.into_iter().chain(aliases.iter().cloned()).collect();
+        Rule { query, text: Needle::new(&query.text), entities }
     }
 
     pub(super) fn allows(&self, fact: &Fact) -> bool {
         let query = self.query;
-        is_about(query.entity.as_deref(), &fact.entity)
-            && is_about(query.attribute.as_deref(), &fact.attribute)
+        self.is_about_entity(&fact.entity)
+            && query.attribute.as_deref().is_none_or(|name| slug(name) == slug(&fact.attribute))
             && is_about(query.domain.as_deref(), &fact.domain)
             && has_any(&query.tags, &fact.tags)
             && fact.confidence >= query.confidence_min
-            && query.valid_at.is_none_or(|at| holds_at(fact, at))
-            && (query.superseded
-                || fact.superseded_by.is_none()
-                || query.valid_at.is_some() && fact.valid_to.is_some())
+            && counts_at(fact, query.valid_at, query.superseded)
+            && (!query.pending || !fact.pending_with.is_empty() || fact.pending.is_some())
             && (!query.contested || !fact.contested_with.is_empty())
             && query.clearance.as_ref().is_none_or(|profile| profile.can_access(fact))
             && self.text.is_in(&fact.content)
@@ -83,13 +98,17 @@ impl<'a> Rule<'a, FactQuery> {
 
 impl<'a> Rule<'a, EpisodeQuery> {
     pub(super) fn of(query: &'a EpisodeQuery) -> Self {
-        Rule { query, text: Needle::new("") }
+        Rule {
+            query,
+            text: Needle::new(""),
+            entities: query.entity.as_deref().map(slug).into_iter().collect(),
+        }
     }
 
     pub(super) fn allows(&self, episode: &Episode) -> bool {
         let query = self.query;
         episode.agent_id == query.agent_id
-            && is_about(query.entity.as_deref(), &episode.entity)
+            && self.is_about_entity(&episode.entity)
             && is_about(query.domain.as_deref(), &episode.domain)
             && has_any(&query.tags, &episode.tags)
             && query.since.is_none_or(|since| episode.timestamp >= since)
@@ -98,13 +117,17 @@ impl<'a> Rule<'a, EpisodeQuery> {
 
 impl<'a> Rule<'a, InsightQuery> {
     pub(super) fn of(query: &'a InsightQuery) -> Self {
-        Rule { query, text: Needle::new(&query.text) }
+        Rule {
+            query,
+            text: Needle::new(&query.text),
+            entities: query.entity.as_deref().map(slug).into_iter().collect(),
+        }
     }
 
     pub(super) fn allows(&self, insight: &Insight) -> bool {
         let query = self.query;
         insight.agent_id == query.agent_id
-            && is_about(query.entity.as_deref(), &insight.entity)
+            && self.is_about_entity(&insight.entity)
             && is_about(query.domain.as_deref(), &insight.domain)
             && has_any(&query.tags, &insight.tags)
             && insight.confidence >= query.confidence_min
@@ -126,8 +149,16 @@ fn has_any(wanted: &[String], tags: &[String]) -> bool {
     wanted.is_empty() || wanted.iter().any(|tag| tags.contains(tag))
 }
 
-pub(super) fn holds_at(fact: &Fact, at: i64) -> bool {
-    fact.valid_from.is_none_or(|from| from <= at) && fact.valid_to.is_none_or(|to| at < to)
+/// Whether a fact counts: at a moment when it holds then, else when nothing took its place.
+fn counts_at(fact: &Fact, at: Option<i64>, superseded: bool) -> bool {
+    match at {
+        Some(at) if superseded => {
+            let lasting = Validity { superseded_by: None, ..fact.validity() };
+            lasting.holds_at(at)
+        }
+        Some(at) => fact.holds_at(at),
+        None => superseded || fact.superseded_by.is_none(),
+    }
 }
 
 #[cfg(test)]

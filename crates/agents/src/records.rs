@@ -5,6 +5,8 @@
 //! that they can be searched and filtered by; all else is metadata, where what has its default is
 //! left out. What comes back equals what went in.
 
+mod truth;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -17,6 +19,7 @@ use kapsa_memory::record::{FIELD_BYTES_MAX, Micros, NewRecord, Record};
 use kapsa_memory::tokens::first_bytes;
 use kapsa_memory::uri::Uri;
 use kapsa_memory::{Error, Result};
+use kapsa_statement::{initials, slug};
 
 /// Begins the names of tags that are this module's own.
 const OWN_TAGS: &str = "kapsa.";
@@ -26,6 +29,12 @@ pub(super) const PLACE_TAG: &str = "kapsa.place";
 
 /// Tag of a fact, with its attribute.
 pub(super) const ATTRIBUTE_TAG: &str = "kapsa.attribute";
+
+/// Tag of a fact whose entity is not spelled like its slug, with the slug.
+pub(super) const ENTITY_TAG: &str = "kapsa.entity";
+
+/// Tag of a fact about an entity of several words, with their first letters.
+pub(super) const INITIALS_TAG: &str = "kapsa.initials";
 
 /// An id that nothing else has: a prefix, and 64 random bits in hexadecimal.
 #[must_use]
@@ -106,6 +115,7 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
     more.option("supersedes", fact.supersedes.as_deref());
     more.option("superseded_by", fact.superseded_by.as_deref());
     more.texts("contested_with", &fact.contested_with);
+    truth::write(fact, &mut more.0);
     Ok(NewRecord {
         uri: Some(fact_uri(&fact.id)?),
         kind: FACT.to_string(),
@@ -113,6 +123,7 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
         tags: tags(&fact.tags, place)
             .into_iter()
             .chain(attribute.map(|name| (ATTRIBUTE_TAG.to_string(), name.clone())))
+            .chain(entity_tags(&fact.entity))
             .collect(),
         metadata: more.0,
         entity: fact.entity.clone(),
@@ -128,7 +139,7 @@ pub(super) fn of_fact(fact: &Fact, place: Option<u64>) -> Result<NewRecord> {
 pub(super) fn fact(record: &Record) -> Option<Fact> {
     let [id] = ids(record, FACT).filter(|_| is(record, FACT))?;
     let more = &record.metadata;
-    Some(Fact {
+    let mut fact = Fact {
         attribute: record.tags.get(ATTRIBUTE_TAG).cloned().unwrap_or_default(),
         entity: record.entity.clone(),
         domain: record.domain.clone(),
@@ -148,7 +159,17 @@ pub(super) fn fact(record: &Record) -> Option<Fact> {
         superseded_by: option_of(more, "superseded_by"),
         contested_with: texts_of(more, "contested_with"),
         ..Fact::new(id, &record.text, record.created_at)
-    })
+    };
+    truth::read(&mut fact, more);
+    Some(fact)
+}
+
+/// Tags by which an entity is found under other spellings of its name.
+fn entity_tags(entity: &str) -> impl Iterator<Item = (String, String)> {
+    let slug = Some(slug(entity)).filter(|slug| !slug.is_empty() && slug != entity);
+    let initials = Some(entity).filter(|entity| !entity.is_empty()).and_then(initials);
+    let tag = |name: &str, value: Option<String>| value.map(|value| (name.to_string(), value));
+    tag(ENTITY_TAG, slug).into_iter().chain(tag(INITIALS_TAG, initials))
 }
 
 /// The record of an episode. Its text is what went in and what came out, which is what one looks

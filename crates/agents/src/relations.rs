@@ -16,13 +16,15 @@ pub(crate) fn forget_hidden(
             *one = None;
         }
     }
-    let mut left = Vec::new();
-    for id in std::mem::take(&mut fact.contested_with) {
-        if known(&id)? {
-            left.push(id);
+    for list in [&mut fact.contested_with, &mut fact.pending_with, &mut fact.interrupted_by] {
+        let mut left = Vec::new();
+        for id in std::mem::take(list) {
+            if known(&id)? {
+                left.push(id);
+            }
         }
+        *list = left;
     }
-    fact.contested_with = left;
     Ok(())
 }
 
@@ -43,9 +45,15 @@ pub(crate) fn keep_hidden(
     if fact.supersedes.is_none() && hidden(&old.supersedes)? {
         fact.supersedes.clone_from(&old.supersedes);
     }
-    for id in &old.contested_with {
-        if !fact.contested_with.contains(id) && hidden(&Some(id.clone()))? {
-            fact.contested_with.push(id.clone());
+    for (list, before) in [
+        (&mut fact.contested_with, &old.contested_with),
+        (&mut fact.pending_with, &old.pending_with),
+        (&mut fact.interrupted_by, &old.interrupted_by),
+    ] {
+        for id in before {
+            if !list.contains(id) && hidden(&Some(id.clone()))? {
+                list.push(id.clone());
+            }
         }
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! domain asks for what has none; what comes back is a copy. Ids are the agent's own: no agent can
 //! replace what another one has by using its ids.
 
+use super::compare::Vocabulary;
 use super::types::{Episode, Fact, Insight};
 use kapsa_memory::access::ClearanceProfile;
 use kapsa_memory::record::Micros;
@@ -40,6 +41,8 @@ pub struct FactQuery {
     pub superseded: bool,
     /// Whether only facts that contest others are wanted; default no.
     pub contested: bool,
+    /// Whether only facts about which somebody has to decide are wanted; default no.
+    pub pending: bool,
     /// Only what this profile may know, decided before the limit: a reader of low clearance gets as
     /// many as any other.
     pub clearance: Option<ClearanceProfile>,
@@ -59,6 +62,7 @@ impl Default for FactQuery {
             valid_at: None,
             superseded: false,
             contested: false,
+            pending: false,
             clearance: None,
             limit: FACTS_DEFAULT,
         }
@@ -106,6 +110,14 @@ pub trait FactStore: Send + Sync {
     fn near(&self, fact: &Fact) -> Result<Vec<Fact>> {
         let (entity, domain) = (Some(fact.entity.clone()), Some(fact.domain.clone()));
         self.query(&FactQuery { entity, domain, limit: usize::MAX, ..FactQuery::default() })
+    }
+
+    /// What is declared of the attribute and of the entity of a fact.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn vocabulary(&self, _fact: &Fact) -> Result<Vocabulary> {
+        Ok(Vocabulary::default())
     }
 
     /// The fact with this id.

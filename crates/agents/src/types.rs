@@ -4,6 +4,9 @@ use serde_json::{Map, Value};
 
 use kapsa_memory::access::{Classification, Classified};
 use kapsa_memory::record::Micros;
+use kapsa_memory::{Span, Validity};
+
+use super::compare::Verdict;
 
 /// Something that is known: the unit of all knowledge.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +54,60 @@ pub struct Fact {
     pub superseded_by: Option<String>,
     /// Ids of live facts that say otherwise, when no rule decided between them.
     pub contested_with: Vec<String>,
+    /// What was said of it besides its text: every text, with its source, as it was added.
+    pub evidence: Vec<Evidence>,
+    /// Times at which another fact holds in its stead; after them it holds again.
+    pub interruptions: Vec<Span>,
+    /// Ids of the facts that hold in its stead for a time.
+    pub interrupted_by: Vec<String>,
+    /// What it would be to a known one, when somebody has to decide that.
+    pub pending: Option<Pending>,
+    /// Ids of facts of which somebody has to decide what they are to this one.
+    pub pending_with: Vec<String>,
+    /// Whether it was added beside others of its attribute.
+    pub coexists: bool,
+    /// What somebody decided about it.
+    pub decision: Option<FactDecision>,
+}
+
+/// Evidence that is kept of a fact: the newest. The count goes on.
+pub const EVIDENCE_MAX: usize = 64;
+
+/// A text that says what a fact says, as it was added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The text.
+    pub text: String,
+    /// Who or what stated it.
+    pub source: String,
+    /// Tags that it came with.
+    pub tags: Vec<String>,
+    /// When it was added.
+    pub at: Micros,
+}
+
+/// What a fact would be to a known one, as long as nobody has decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pending {
+    /// The proposed verdict.
+    pub verdict: Verdict,
+    /// Why that one.
+    pub reason: String,
+    /// What speaks for it, in single words.
+    pub features: Vec<String>,
+    /// Model that made the proposal; empty for the rules.
+    pub proposed_by: String,
+}
+
+/// What somebody decided about a fact.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactDecision {
+    /// What: `accepted`, `coexists`, `same` or `rejected`.
+    pub what: String,
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Micros,
 }
 
 impl Fact {
@@ -79,7 +136,30 @@ impl Fact {
             supersedes: None,
             superseded_by: None,
             contested_with: Vec::new(),
+            evidence: Vec::new(),
+            interruptions: Vec::new(),
+            interrupted_by: Vec::new(),
+            pending: None,
+            pending_with: Vec::new(),
+            coexists: false,
+            decision: None,
         }
+    }
+
+    /// What says when it holds.
+    #[must_use]
+    pub fn validity(&self) -> Validity {
+        Validity {
+            span: Span { from: self.valid_from, until: self.valid_to },
+            superseded_by: self.superseded_by.clone(),
+            interruptions: self.interruptions.clone(),
+        }
+    }
+
+    /// Whether it holds at a moment.
+    #[must_use]
+    pub fn holds_at(&self, at: Micros) -> bool {
+        self.validity().holds_at(at)
     }
 }
 

@@ -7,11 +7,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::capsule::CapsuleFactStore;
-use super::compare::{Comparison, Preset, Verdict, has_same_readers, says_more, strongest};
+use super::compare::{Comparison, Preset, Verdict, has_same_readers, strongest};
 use super::in_memory::InMemoryFactStore;
 use super::location::StoreLocation;
 use super::records;
 use super::relations::forget_hidden;
+use super::settle::{brings_nothing, dated, restated, settled, supersede};
 use super::stores::{FactQuery, FactStore, result_of};
 use super::types::Fact;
 use kapsa_memory::access::ClearanceProfile;
@@ -62,10 +63,10 @@ impl WorkspaceMemory {
     /// The memory that this store keeps.
     #[must_use]
     pub fn with_store(facts: Arc<dyn FactStore>, clock: fn() -> Micros) -> WorkspaceMemory {
-        WorkspaceMemory { facts, clock, preset: Preset::NEAR, remembering: Mutex::default() }
+        WorkspaceMemory { facts, clock, preset: Preset::Near, remembering: Mutex::default() }
     }
 
-    /// Compares by another preset; default [`Preset::NEAR`].
+    /// Compares by another preset; default [`Preset::Near`].
     #[must_use]
     pub fn with_preset(self, preset: Preset) -> WorkspaceMemory {
         WorkspaceMemory { preset, ..self }
@@ -129,12 +130,17 @@ impl WorkspaceMemory {
 
     /// Stores a fact unless it is known, and settles what it is to what is known:
     ///
-    /// - stated in the same words: nothing is written;
-    /// - restated: the known fact was added once more, and is surer when the source is another; of
-    ///   one source the text that says more takes the place of the one that says less;
-    /// - superseding: what it supersedes is hidden from recall, and ends when this one begins, if
-    ///   that is given;
-    /// - contesting: both stay, and each names the other.
+    /// - the same: the known fact was added once more; text, source and tags are kept as evidence,
+    ///   and it is surer when the source is another. Nothing is written when they are known;
+    /// - superseding, correcting, refining, retracting: what it takes the place of is hidden from
+    ///   recall. It ends when this one begins, if that is given, and holds again when this one
+    ///   ends;
+    /// - coexisting: both stay;
+    /// - contesting: both stay, and each names the other;
+    /// - pending: both stay, each names the other, and the new one says what is proposed.
+    ///
+    /// A fact that says when it begins or ends, without a validity of its own, gets it from its
+    /// words: see [`Fact::valid_from`].
     ///
     /// A fact with an id that is taken replaces that one and is compared with the others: see
     /// [`FactStore::near`]. Two processes that add the same at the same time may both store it.
@@ -146,23 +152,27 @@ impl WorkspaceMemory {
     }
 
     fn remember_now(&self, fact: Fact) -> Result<Remembered> {
+        let fact = if self.preset == Preset::Exact { fact } else { dated(fact, (self.clock)()) };
         let mut known = self.facts.near(&fact)?;
         let before = self.facts.get(&fact.id)?;
         // What it contested before may be about something else than what it says now.
-        for id in before.iter().flat_map(|before| &before.contested_with) {
+        let named =
+            before.iter().flat_map(|one| one.contested_with.iter().chain(&one.pending_with));
+        for id in named {
             if !known.iter().any(|other| other.id == *id) {
                 known.extend(self.facts.get(id)?);
             }
         }
-        let each = self.preset.compare_each(&fact, &known);
+        let vocabulary = self.facts.vocabulary(&fact)?;
+        let each = self.preset.compare_each(&fact, &known, &vocabulary);
         let comparison = strongest(&each);
         let other = known.iter().find(|old| comparison.other.as_ref() == Some(&old.id));
         match (comparison.verdict, other) {
             // A fact that is added again under its own id replaces itself, whoever says the same.
             (Verdict::Same, Some(other)) if before.is_none() => {
-                Ok(Remembered { comparison, fact: other.clone() })
-            }
-            (Verdict::Restated, Some(other)) if before.is_none() => {
+                if brings_nothing(other, &fact) {
+                    return Ok(Remembered { comparison, fact: other.clone() });
+                }
                 let fact = restated(other, &fact, (self.clock)());
                 self.facts.update(&fact)?;
                 Ok(Remembered { comparison, fact })
@@ -219,9 +229,9 @@ impl WorkspaceMemory {
             supersedes: Some(old.id.clone()),
             ..fact
         };
-        self.two(&new, &old)?;
+        two(&new, &old)?;
         let others = std::mem::take(&mut old.contested_with);
-        let mut all = self.without(&others, std::slice::from_ref(&old.id))?;
+        let mut all = without(self, &others, std::slice::from_ref(&old.id))?;
         new.contested_with = all.iter().map(|other| other.id.clone()).collect();
         all.iter_mut().for_each(|other| other.contested_with.push(new.id.clone()));
         supersede(&mut old, &new, (self.clock)());
@@ -241,7 +251,7 @@ impl WorkspaceMemory {
 
     fn contest_now(&self, a: &str, b: &str) -> Result<[Fact; 2]> {
         let mut pair = [self.there(a)?, self.there(b)?];
-        self.two(&pair[0], &pair[1])?;
+        two(&pair[0], &pair[1])?;
         if !has_same_readers(&pair[0], &pair[1]) {
             return Err(misuse(
                 "facts that different people may know cannot name each other".to_string(),
@@ -282,13 +292,13 @@ impl WorkspaceMemory {
         gone.push(fact.id.clone());
         fact.updated_at = now;
         let mut changed = Vec::new();
-        for mut other in self.without(&with, std::slice::from_ref(&fact.id))? {
+        for mut other in without(self, &with, std::slice::from_ref(&fact.id))? {
             if resolution == Resolution::Holds {
                 // What the superseded one contested besides does not concern this one.
                 let besides = std::mem::take(&mut other.contested_with);
                 let besides: Vec<String> =
                     besides.into_iter().filter(|id| !with.contains(id)).collect();
-                changed.extend(self.without(&besides, &gone)?);
+                changed.extend(without(self, &besides, &gone)?);
                 supersede(&mut other, &fact, now);
                 fact.supersedes.get_or_insert_with(|| other.id.clone());
             }
@@ -300,104 +310,37 @@ impl WorkspaceMemory {
     }
 
     /// Looks up and writes what is known while nobody else does.
-    fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(super) fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let _turn = self.remembering.lock().unwrap_or_else(PoisonError::into_inner);
         result_of(|work| self.facts.in_turn(work), work)
     }
 
-    fn there(&self, id: &str) -> Result<Fact> {
+    pub(super) fn there(&self, id: &str) -> Result<Fact> {
         let missing = || Ok(Error::UriNotFound { uri: records::fact_uri(id)?.to_string() });
         match self.facts.get(id)? {
             Some(fact) => Ok(fact),
             None => missing().and_then(Err),
         }
     }
+}
 
-    fn two(&self, a: &Fact, b: &Fact) -> Result<()> {
-        if a.id == b.id {
-            Err(misuse(format!("fact {} cannot contest itself", a.id)))
-        } else {
-            Ok(())
+fn two(a: &Fact, b: &Fact) -> Result<()> {
+    if a.id == b.id { Err(misuse(format!("fact {} cannot contest itself", a.id))) } else { Ok(()) }
+}
+
+/// Those of these facts that are there, without `gone` among what they contest.
+fn without(memory: &WorkspaceMemory, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
+    let mut all = Vec::new();
+    for id in ids {
+        if let Some(mut other) = memory.facts.get(id)? {
+            other.contested_with.retain(|id| !gone.contains(id));
+            other.updated_at = (memory.clock)();
+            all.push(other);
         }
     }
-
-    /// Those of these facts that are there, without `gone` among what they contest.
-    fn without(&self, ids: &[String], gone: &[String]) -> Result<Vec<Fact>> {
-        let mut all = Vec::new();
-        for id in ids {
-            if let Some(mut other) = self.facts.get(id)? {
-                other.contested_with.retain(|id| !gone.contains(id));
-                other.updated_at = (self.clock)();
-                all.push(other);
-            }
-        }
-        Ok(all)
-    }
+    Ok(all)
 }
 
 fn misuse(reason: String) -> Error {
     Error::InvalidOperation { reason }
-}
-
-/// Puts `new` into the place of `old`. One that begins at a moment leaves the old one to hold until
-/// then, and recall of it as long as that is to come; one that does not begin says what held all
-/// along, and of the old one nothing is left to hold.
-fn supersede(old: &mut Fact, new: &Fact, now: Micros) {
-    old.contested_with.clear();
-    old.updated_at = now;
-    if let Some(from) =
-        new.valid_from.filter(|from| old.valid_from.is_none_or(|began| began < *from))
-    {
-        old.valid_to = Some(old.valid_to.map_or(from, |to| to.min(from)));
-        if from > now {
-            return;
-        }
-    } else if old.valid_to.is_some() {
-        old.valid_from = old.valid_to;
-    }
-    old.superseded_by = Some(new.id.clone());
-}
-
-/// A known fact that was added once more.
-fn restated(known: &Fact, again: &Fact, now: Micros) -> Fact {
-    let mut fact = known.clone();
-    fact.evidence_count = fact.evidence_count.saturating_add(1);
-    // A source that repeats itself is not a second witness; an unknown source may be one.
-    if again.source.is_empty() || again.source != known.source {
-        fact.confidence = (fact.confidence + RESTATED_RISE).min(1.0);
-    }
-    // Nobody puts words into the mouth of another.
-    if again.source == known.source && says_more(&again.content, &known.content) {
-        fact.content = again.content.clone();
-    }
-    let new_tags = again.tags.iter().filter(|tag| !known.tags.contains(tag));
-    fact.tags.extend(new_tags.cloned());
-    fact.updated_at = now;
-    fact
-}
-
-/// A fact that comes to what is known, and what changes by that.
-fn settled(mut fact: Fact, each: &[Comparison], known: &[Fact], now: Micros) -> (Fact, Vec<Fact>) {
-    let with = |verdict| {
-        let those = each.iter().filter(move |comparison| comparison.verdict == verdict);
-        those.filter_map(|comparison| comparison.other.clone()).collect::<Vec<String>>()
-    };
-    let (superseded, contested) = (with(Verdict::Supersedes), with(Verdict::Contests));
-    fact.supersedes = superseded.first().cloned().or(fact.supersedes);
-    fact.contested_with.clone_from(&contested);
-    let mut changed = Vec::new();
-    for old in known.iter().filter(|old| old.id != fact.id) {
-        let mut new = old.clone();
-        if superseded.contains(&old.id) {
-            supersede(&mut new, &fact, now);
-        } else {
-            new.contested_with.retain(|id| *id != fact.id && !superseded.contains(id));
-            new.contested_with.extend(contested.contains(&old.id).then(|| fact.id.clone()));
-        }
-        if new != *old {
-            new.updated_at = now;
-            changed.push(new);
-        }
-    }
-    (fact, changed)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kapsa_agents::StoreLocation;
 use kapsa_memory::branch::{MAIN, branch_name};
-use kapsa_memory::request::{FindRequest, Found, Put, TimelineRequest};
+use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
     AsOf, Coverage, Error, Holder, Listing, NewRecord, NewVectors, PrincipalReader,
@@ -17,7 +17,7 @@ use kapsa_model::Embedder;
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Done, Result, after};
 use crate::output::{ErrorStyle, Output, error_text};
-use crate::{locate, moment, sys};
+use crate::{locate, moment, sys, typed_time};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,20 @@ impl AnyReader {
         match self {
             AnyReader::Owner(reader) => reader.find_with(request, embedder),
             AnyReader::Principal(reader) => reader.find_with(request, embedder),
+        }
+    }
+
+    pub(crate) fn same_text(&self, text: &str) -> Result<Option<Record>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.same_text(text),
+            AnyReader::Principal(reader) => reader.same_text(text),
+        }
+    }
+
+    pub(crate) fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>, Error> {
+        match self {
+            AnyReader::Owner(reader) => reader.unknown_values(filter),
+            AnyReader::Principal(reader) => reader.unknown_values(filter),
         }
     }
 
@@ -257,7 +271,7 @@ impl App {
         let branch =
             self.global.branch.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(MAIN);
         let reader = Reader::open(&mount_path(&self.capsule()?, mount)?)?;
-        Ok(reader.on(branch, when.as_of.as_deref().map(moment::as_of).as_ref())?)
+        Ok(reader.on(branch, when.as_of.as_deref().map(typed_time::as_of).as_ref())?)
     }
 
     /// The newest revision of a URI, and who reads it. What this capsule never knew is looked for
@@ -327,7 +341,7 @@ impl App {
         if branch.is_none() && as_of.is_none() {
             return Ok(reader);
         }
-        let as_of = as_of.map(moment::as_of);
+        let as_of = as_of.map(typed_time::as_of);
         Ok(on(&reader, branch.as_deref().unwrap_or(MAIN), as_of.as_ref())?)
     }
 
@@ -414,7 +428,7 @@ impl App {
     /// As [`App::location`], as of the moment that a reading verb asks for.
     pub(crate) fn location_when(&self, as_of: Option<&str>) -> Result<StoreLocation> {
         let location = self.location()?;
-        Ok(as_of.map(moment::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
+        Ok(as_of.map(typed_time::as_of).map_or(location.clone(), |as_of| location.at(as_of)))
     }
 
     /// How a capsule is opened for writing by this call.

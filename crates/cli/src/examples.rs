@@ -37,10 +37,13 @@ Examples:
 
 JSON fields: text (required), title, kind, label, uri, tags (object, or array of \
 \"name=value\"), metadata (object), entity, domain, agent, run, confidence, created_at (RFC \
-3339, or microseconds).
+3339, or a number of seconds, milliseconds or microseconds).
 
-Bulk: one commit per batch, durable before the next batch is read. A bad line loses only its \
-batch; the error reports the line, how many records are stored and where to resume.
+Bulk: one commit per batch, durable before the next batch is read. Lines that are not records \
+are left out and named; the call then ends with exit code 1. A line that is an earlier revision \
+of what is stored, as in an old export, is skipped with a warning.
+
+The same text under another name is stored and said to be the same; --if-new does not store it.
 
 Documents (Markdown and plain text) are split at headings and paragraphs. Storing one again \
 adds only what changed and forgets passages it no longer contains. The vectors that search by \
@@ -58,10 +61,16 @@ Examples:
   kapsa find '\"torn tail\" +recovery -salvage' -k 3
   kapsa find deploy --kind decision --since 7d
   kapsa find label:builder cmake --tag ci=green --json
-  kapsa find why do builds break --mode explain      show why each hit matched
+  kapsa find why do builds break --explain      show why each hit matched
+  kapsa find \"what did we decide last week\"
   kapsa find trip plans --group session  the best hit of each conversation
   kapsa find port --as-of 120           as the capsule was at record #120
-  kapsa find -- -stale lock             a query that begins with a dash";
+  kapsa find -- -stale lock             a query that begins with a dash
+
+Any text is a question. `-word` excludes and `field:value` filters only where no record has that \
+text; a query of which nothing is found is tried as plain text. Days are those of TZ, of `zone` \
+and `week_starts` under [time] in kapsa.toml, or of the system. The number of a hit is how sure \
+it is that it answers: comparable between answers, below 0.5 `weak`.";
 
 pub(crate) const TIMELINE: &str = "\
 Examples:
@@ -424,17 +433,41 @@ Examples:
   kapsa fact add \"Acme pays within 60 days\" --entity acme --attribute payment --source erp
   kapsa fact list --contested                   sources disagree, and no rule decides
   kapsa fact resolve f_1f0c6b3a --json          this one is right
+  kapsa fact list --pending                     facts that wait for a decision
+  kapsa fact resolve f_9a3e51c2 --accept        do what was proposed; --coexist, --same, --reject
+  kapsa fact attribute language --many          an entity can have many of them
   kapsa fact supersede f_1f0c6b3a \"Acme pays at once\" --valid-from 2027-01-01
   kapsa fact query pays --entity acme --valid-at 2026-06-15 --as-of 2026-11-23
 
-A new fact is compared with the known ones of the same entity, domain and level. The same \
-words write nothing; a restatement is counted; another value of the same attribute supersedes \
-the old one when it is valid from a later time, or is newer, from the same source and no less \
-certain; otherwise it contests the old one. Anything else is new. The answer shows which, and why.
+A new fact is compared with the known ones of the same entity, domain and level: by what both \
+state (numbers with units, dates, names, words such as \"now\", \"no longer\", \"correction\"), by \
+their attribute (given, or recognised), and by source and time. The answer shows the verdict \
+and why:
+
+  new         nothing is known about it
+  same        known: text, source and tags are kept as evidence
+  supersedes  another value; the old one is hidden (corrects, refines, retracts: likewise)
+  coexists    a further value of an attribute that can have many
+  contests    another source disagrees; both are marked
+  pending     the words do not decide; both are marked until fact resolve
+
+\"From 1 June ...\" holds from then on, \"today ...\" until tonight; afterwards the earlier value \
+holds again.
 
 --id revises an existing fact; omitted fields keep their values. `-` reads standard input. \
 Facts are records (`fact/ID`): find, get, history, forget, branches and merges work on them. \
 --valid-at asks what was valid then, --as-of what was known.";
+
+pub(crate) const ENTITY: &str = "\
+Examples:
+  kapsa entity alias IBM \"International Business Machines\" \"Big Blue\"
+  kapsa entity show \"big blue\"
+  kapsa entity list
+  kapsa entity unalias IBM \"Big Blue\"
+
+Facts and --entity find an entity by each of its names. Case, punctuation, accents, legal forms \
+(Inc., GmbH) and usual short forms (db, prod) make no difference and need no alias. A short name \
+that may stand for a longer one is not taken for it: a fact about it is pending.";
 
 pub(crate) const EPISODE: &str = "\
 Examples:

@@ -377,7 +377,8 @@ impl<'de> Visitor<'de> for TagsVisitor {
     }
 }
 
-/// A moment as RFC 3339, or as microseconds since the epoch.
+/// A moment as RFC 3339, or as microseconds since the epoch; a number that looks like seconds or
+/// milliseconds is taken as such.
 #[derive(Debug)]
 struct Moment(Micros);
 
@@ -393,7 +394,7 @@ impl Visitor<'_> for MomentVisitor {
     type Value = Moment;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time such as \"2026-11-01T10:00:00Z\", or whole microseconds since 1970")
+        f.write_str("a time such as \"2026-11-01T10:00:00Z\", or whole seconds, milliseconds or microseconds since 1970")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Moment, E> {
@@ -402,7 +403,8 @@ impl Visitor<'_> for MomentVisitor {
         Ok(Moment(stamp.as_microsecond()))
     }
 
-    fn visit_i64<E: de::Error>(self, at: i64) -> Result<Moment, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Moment, E> {
+        let at = moment::from_number(number);
         if !moment::is_valid(at) {
             return Err(E::invalid_value(de::Unexpected::Signed(at), &self));
         }

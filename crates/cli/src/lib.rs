@@ -10,6 +10,7 @@
 
 mod app;
 mod args;
+mod calendar;
 mod commands;
 mod completion;
 mod config_file;
@@ -42,6 +43,7 @@ mod sealed;
 mod services;
 mod shell;
 mod sys;
+mod typed_time;
 mod wire;
 
 /// The Rust blocks of the documentation, compiled and run.
@@ -161,7 +163,28 @@ fn arguments(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
         all.push("svc".into());
     }
     all.extend(rest);
-    all
+    questions_last(all)
+}
+
+/// A call of `find` whose question begins with a dash, such as `"-rf in a script"`, with the
+/// question behind `--`: no flag has blanks in it.
+fn questions_last(typed: Vec<OsString>) -> Vec<OsString> {
+    let is_find = typed.iter().any(|arg| arg == "find" || arg == "search");
+    let is_question = |arg: &OsString| {
+        let text = arg.to_string_lossy();
+        let name = text.split('=').next().unwrap_or_default();
+        text.starts_with('-') && name.contains(char::is_whitespace)
+    };
+    let end = typed.iter().position(|arg| arg == "--").unwrap_or(typed.len());
+    if !is_find || !typed[..end].iter().any(is_question) {
+        return typed;
+    }
+    let (questions, mut flags): (Vec<_>, Vec<_>) =
+        typed[..end].iter().cloned().partition(is_question);
+    flags.push("--".into());
+    flags.extend(questions);
+    flags.extend(typed.into_iter().skip(end + 1));
+    flags
 }
 
 /// How failures are reported, known before the call is parsed, since that may be what fails.

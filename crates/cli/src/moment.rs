@@ -1,13 +1,16 @@
-//! How moments are read and written: in UTC only, so that no time zone database is ever loaded.
+//! How moments are written: in UTC. Knows nothing of how they are typed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use kapsa_memory::{AsOf, Micros};
+use kapsa_memory::Micros;
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
+const MICROS_PER_MILLI: i64 = 1000;
+/// From which number on seconds since 1970 are meant (1973), milliseconds (1973) and microseconds.
+const SECONDS_MIN: u64 = 100_000_000;
+const MILLIS_MIN: u64 = 100_000_000_000;
+const MICROS_MIN: u64 = 100_000_000_000_000;
 
 /// The time now.
 pub(crate) fn now() -> Micros {
@@ -32,94 +35,26 @@ pub(crate) fn is_valid(at: Micros) -> bool {
     Timestamp::from_microsecond(at).is_ok()
 }
 
-/// Reads what `--as-of` says: a sequence, or a checkpoint, or else a time.
-pub(crate) fn as_of(text: &str) -> AsOf {
-    let digits = text.strip_prefix('#').unwrap_or(text);
-    match digits.parse::<u64>().ok().filter(|_| digits.bytes().all(|b| b.is_ascii_digit())) {
-        Some(sequence) => AsOf::Sequence(sequence),
-        None => AsOf::Named { name: text.to_string(), or: parse_arg(text).ok() },
+/// Microseconds of a number of a program, which may count seconds or milliseconds: one in seconds
+/// taken for microseconds would lie in the first days of 1970.
+pub(crate) fn from_number(number: i64) -> Micros {
+    match number.unsigned_abs() {
+        SECONDS_MIN..MILLIS_MIN => number * MICROS_PER_SECOND,
+        MILLIS_MIN..MICROS_MIN => number * MICROS_PER_MILLI,
+        _ => number,
     }
-}
-
-/// Reads a moment as it is typed: RFC 3339, a date, or a span back from now.
-pub(crate) fn parse_arg(text: &str) -> Result<Micros, String> {
-    parse(text, now())
-}
-
-/// Reads RFC 3339 (`2026-11-01T10:00:00Z`), a date (its first moment, UTC) or a span back from
-/// `now` (`90s`, `30m`, `12h`, `7d`, `2w`).
-pub(crate) fn parse(text: &str, now: Micros) -> Result<Micros, String> {
-    if let Ok(stamp) = text.parse::<Timestamp>() {
-        return Ok(stamp.as_microsecond());
-    }
-    if let Some(back) = span(text) {
-        return now.checked_sub(back).ok_or_else(|| "too far back".to_string());
-    }
-    let looks_like_date = text.len() == "2026-11-01".len();
-    let date = text.parse::<Date>().ok().filter(|_| looks_like_date);
-    let start = date.and_then(|date| TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok());
-    start.map(Timestamp::as_microsecond).ok_or_else(|| {
-        "not a time; write 2026-11-01T10:00:00Z, 2026-11-01, or an age such as 7d or 12h"
-            .to_string()
-    })
-}
-
-fn span(text: &str) -> Option<Micros> {
-    let unit_at = text.len().checked_sub(1).filter(|&at| text.is_char_boundary(at))?;
-    let (number, unit) = text.split_at(unit_at);
-    let seconds: i64 = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return None,
-    };
-    let count =
-        number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse::<i64>().ok())??;
-    count.checked_mul(seconds)?.checked_mul(MICROS_PER_SECOND)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const NOW: Micros = 1_800_000_000_000_000;
-
     #[test]
-    fn moments_are_read_in_three_forms() {
-        for (text, want) in [
-            ("1970-01-01T00:00:01Z", 1_000_000),
-            ("1970-01-01T01:00:00.5+01:00", 500_000),
-            ("1970-01-02", 86_400_000_000),
-            ("90s", NOW - 90_000_000),
-            ("30m", NOW - 1_800_000_000),
-            ("12h", NOW - 43_200_000_000),
-            ("7d", NOW - 604_800_000_000),
-            ("2w", NOW - 1_209_600_000_000),
-        ] {
-            assert_eq!(parse(text, NOW), Ok(want), "{text}");
+    fn numbers_of_programs_count_seconds_milliseconds_or_microseconds() {
+        for number in [1_700_000_000, 1_700_000_000_000, 1_700_000_000_000_000] {
+            assert_eq!(from_number(number), 1_700_000_000_000_000);
         }
-    }
-
-    #[test]
-    fn what_is_no_moment_is_refused() {
-        for text in [
-            "",
-            "d",
-            "7",
-            "7y",
-            "-7d",
-            "7.5d",
-            "yesterday",
-            "2026-13-01",
-            "2026-11-01T10:00:00",
-            "9999999999999999999d",
-            "7é",
-            "99999999999999w",
-        ] {
-            assert!(parse(text, NOW).is_err(), "{text}");
-        }
+        assert_eq!(from_number(5), 5);
     }
 
     #[test]

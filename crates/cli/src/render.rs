@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use kapsa_memory::event::{EventType, RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
-use kapsa_memory::request::Hit;
-use kapsa_memory::{Decision, Micros, Origin, Record};
+use kapsa_memory::request::{Expansion, Hit, QueryRead, Standing};
+use kapsa_memory::{Decision, Micros, Origin, Record, Uri};
 
 use crate::error::Result;
 use crate::escape;
@@ -264,10 +264,15 @@ pub(crate) fn hit(
     if branch != reading.branch {
         rest.push(format!("on {branch}"));
     }
-    if hit.score > 0.0 {
-        rest.push(format!("{:.2}", hit.score));
+    if hit.strength > 0.0 {
+        let weak = if hit.is_weak() { "weak " } else { "" };
+        rest.push(format!("{weak}{:.2}", hit.strength));
     }
-    rest.extend(superseded(record).map(|by| format!("superseded by {by}")));
+    rest.extend(standing(&hit.standing));
+    if !hit.same_text.is_empty() {
+        rest.push(format!("same text in {}", same_text(&hit.same_text)));
+    }
+    rest.extend(hit.newer.map(|newer| format!("older than #{newer}")));
     let name = [
         Piece::plain(format!("{rank:>2}. ")),
         Piece::strong(record.uri.short()),
@@ -290,19 +295,58 @@ const HIT_INDENT: usize = 4;
 /// Kind of a record that was given none.
 const KIND_DEFAULT: &str = "note";
 
-/// The day that a record is from: of its creation where that differs from its commit, and then it
-/// says so.
+/// The day that a record is from: of its commit, and where that differs, of its creation.
 fn day_of(record: &Record) -> String {
     let day = |at: Micros| readable(at).chars().take(DAY_CHARS).collect::<String>();
-    match day(record.committed_at) {
-        committed if committed == day(record.created_at) => committed,
-        _ => format!("created {}", day(record.created_at)),
+    match (day(record.committed_at), day(record.created_at)) {
+        (committed, created) if committed == created => committed,
+        (committed, created) => format!("created {created}, stored {committed}"),
     }
 }
 
-/// The fact that took a fact's place.
-fn superseded(record: &Record) -> Option<&str> {
-    record.metadata.get("superseded_by").filter(|_| record.kind == "fact")?.as_str()
+/// What a hit is worth now, where that is not what one expects.
+fn standing(standing: &Standing) -> Option<String> {
+    let day = |at: Micros| readable(at).chars().take(DAY_CHARS).collect::<String>();
+    match standing {
+        Standing::Current => None,
+        Standing::Superseded { by } => Some(format!("superseded by {by}")),
+        Standing::Expired { at } => Some(format!("valid until {}", day(*at))),
+        Standing::Scheduled { from } => Some(format!("valid from {}", day(*from))),
+        Standing::Contested { with } => Some(format!("contested with {}", with.join(", "))),
+    }
+}
+
+/// The first of the records that hold the same text, and how many others there are.
+fn same_text(others: &[Uri]) -> String {
+    match others {
+        [] => String::new(),
+        [only] => only.short().to_string(),
+        [first, rest @ ..] => {
+            format!("{} and {}", first.short(), counted(rest.len() as u64, "other"))
+        }
+    }
+}
+
+/// Prints how a query was read, where not as plain words.
+pub(crate) fn query(out: &mut Output, read: &QueryRead) -> Result<()> {
+    let mut reasons = Vec::new();
+    if !read.operators.is_empty() {
+        reasons.push(format!("operators: {}", read.operators.join(" ")));
+    }
+    if !read.literals.is_empty() {
+        reasons.push(format!("taken as text: {}", read.literals.join(" ")));
+    }
+    for Expansion { word, to } in &read.expanded {
+        reasons.push(format!("{word}: also {}", to.join(" ")));
+    }
+    let moment = |at: Option<Micros>| at.map(readable).unwrap_or_default();
+    for span in &read.times {
+        reasons.push(format!("time: {} to {}", moment(span.from), moment(span.until)));
+    }
+    if reasons.is_empty() {
+        reasons.push("plain words".to_string());
+    }
+    out.pieces(&[Piece::faint(format!("query: {}", reasons.join("; ")))], HIT_INDENT)
 }
 
 /// Prints what speaks for a hit.
@@ -319,6 +363,7 @@ pub(crate) fn why(out: &mut Output, hit: &Hit) -> Result<()> {
     if !why.terms.is_empty() {
         reasons.push(format!("terms: {}", why.terms.join(" ")));
     }
+    reasons.push(format!("{:.0}% of the words", 100.0 * why.share));
     if !why.points.is_empty() {
         let points: Vec<String> = why
             .points
@@ -442,6 +487,10 @@ mod tests {
             why: Why::default(),
             passage: None,
             group_hits: 0,
+            strength: 1.0,
+            standing: Standing::Current,
+            same_text: Vec::new(),
+            newer: None,
         }
     }
 

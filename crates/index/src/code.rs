@@ -22,6 +22,8 @@ use crate::analyser::is_unspaced;
 use crate::query::{Sign, items};
 use crate::steps;
 
+/// Signs that make a word one that is meant as it is written.
+const SYMBOLS: &str = "[]{}<>#@$%^&=+|~";
 /// Fewest digits of an abbreviated hash.
 const HASH_BYTES_MIN: usize = 7;
 /// Longest unit of a measure, such as `kHz`; also the longest ending of an ordinal, a decade or a
@@ -159,6 +161,29 @@ pub fn code_words(query: &str) -> Vec<&str> {
         .flat_map(|item| pieces(item.text))
         .filter(|word| word.len() <= CODE_BYTES_MAX && is_code(word))
         .collect()
+}
+
+/// The words of a text, without its quotes and the punctuation after them, that hold a sign which
+/// the index does not know, and that are meant as they are written: `[CORRECTION]`, `-rf`, `50%`,
+/// `#relaunch`, `a=b`. For [`has_code_word`].
+///
+/// ```
+/// let found = kapsa_index::symbol_words("may I use `rm -rf` for #relaunch (50%)?");
+/// assert_eq!(found, ["-rf", "#relaunch", "50%"]);
+/// ```
+pub fn symbol_words(text: &str) -> Vec<&str> {
+    let around = |c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | '“' | '”' | '‘' | '’');
+    let after = |c: char| around(c) || matches!(c, '.' | ',' | ';' | ':' | '!' | '?');
+    let words =
+        text.split_whitespace().map(|word| word.trim_start_matches(around).trim_end_matches(after));
+    words.filter(|word| word.len() <= CODE_BYTES_MAX && has_symbol(word)).collect()
+}
+
+/// Whether a word holds a letter or a digit, and a sign that says more than where words meet.
+fn has_symbol(word: &str) -> bool {
+    let signs = |c: char| SYMBOLS.contains(c);
+    let is_flag = word.starts_with(['-', '.']) && word.len() > 1;
+    word.contains(char::is_alphanumeric) && (word.contains(signs) || is_flag)
 }
 
 /// Whether `text` contains `word` as a whole identifier, in capitals or not.

@@ -57,6 +57,7 @@ mod segment;
 mod segment_bytes;
 mod seqs;
 mod shared_bytes;
+mod similar;
 mod snippet;
 mod spelling;
 mod stem;
@@ -69,17 +70,21 @@ mod vectors;
 
 pub use analyser::TOKEN_BYTES_MAX;
 pub use blob::verify;
-pub use code::{code_words, has_code_word};
+pub use code::{code_words, has_code_word, symbol_words};
 pub use error::{CheckError, Error, Result};
 pub use filter::Filter;
 pub use parts::{PART_TEXT_BYTES_MAX, fold_case, part_terms};
-pub use period::{Anchor, EXPRESSIONS_MAX, PERIOD_BYTES_MAX, Period, Relation, anchors, periods};
-pub use query::{QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query};
+pub use period::{
+    Anchor, Calendar, EXPRESSIONS_MAX, PERIOD_BYTES_MAX, Period, Relation, anchors, is_stop_word,
+    periods,
+};
+pub use query::{AskedWord, Operator, QUERY_BYTES_MAX, QUERY_TERMS_MAX, Query, Sign};
 pub use schema::{Document, TERM_BYTES_MAX};
-pub use searcher::{Candidate, Searcher, Segment};
+pub use searcher::{ALIKE_MAX, Candidate, Searcher, Segment};
 pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilder, merge};
 pub use segment_bytes::{Checks, SegmentBytes};
 pub use seqs::Sequences;
+pub use similar::{Like, TYPO_CHARS_MIN, typing_errors};
 pub use snippet::{Snippet, highlight, snippet, terms_in};
 pub use tail::TailDoc;
 pub use top::Hit;

@@ -6,18 +6,23 @@
 //!
 //! | written | means |
 //! |---|---|
-//! | `yesterday`, `two days ago`, `a few weeks ago` | that day; that week, month or year of the calendar |
-//! | `this week`, `last month`, `next quarter` | of the calendar; weeks begin on a Monday |
+//! | `yesterday`, `two days ago`, `a few weeks ago` | that day; that week, month or year of the
+//! calendar |
+//! | `this week`, `last month`, `next quarter` | of the calendar; weeks begin on a Monday unless
+//! the calendar says otherwise |
 //! | `the last 10 days`, `the past week` | from so many days ago to the end of today |
 //! | `on Tuesday`, `in March`, `March 5`, `in Q2` | the newest that begins not after today |
-//! | `last Tuesday`, `last March`, `last summer` | the newest before today, this month, this season |
+//! | `last Tuesday`, `last March`, `last summer` | the newest before today, this month, this season
+//! |
 //! | `5 March 2023`, `2024-03-05`, `2024-03`, `Q2 2024` | what it says |
 //! | `spring of 2022`, `winter 2023` | northern: from March, from December 2023 |
 //! | `in 2023`, `early 2023`, `the 1990s` | a year counts only after a word such as `in` |
 //! | `early June`, `the end of June` | the first, the last third |
-//! | `the week before 9 June`, `the Friday after Q1 2023` | the seven days before; the first Friday |
+//! | `the week before 9 June`, `the Friday after Q1 2023` | the seven days before; the first Friday
+//! |
 //! | `between March and May 2023`, `5-10 March` | from the first day to the last |
-//! | `since X`, `after X`, `before X`, `until X` | from its first day; from the day after; up to the day before; to its last day |
+//! | `since X`, `after X`, `before X`, `until X` | from its first day; from the day after; up to
+//! the day before; to its last day |
 //!
 //! Times of day are ignored. "after yesterday's outage" includes yesterday, since the outage was
 //! then.
@@ -36,8 +41,12 @@ mod token;
 
 use std::ops::Range;
 
+pub use token::is_stop_word;
+
 use grammar::{Expression, TimeReader};
-use jiff::civil::Date;
+use jiff::Timestamp;
+use jiff::civil::{Date, Weekday};
+use jiff::tz::TimeZone;
 use token::{Gap, Token};
 
 /// Most bytes of a query that are looked at.
@@ -105,18 +114,39 @@ pub struct Anchor {
     pub name: Range<usize>,
 }
 
-/// The times that a query speaks of, in its order, for somebody who reads it at `now_us` where the
-/// local time is UTC plus `offset_seconds`.
+/// How somebody reckons time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Calendar {
+    /// Where days begin at midnight.
+    pub zone: TimeZone,
+    /// The day with which weeks begin.
+    pub week_starts: Weekday,
+}
+
+impl Default for Calendar {
+    /// UTC, weeks from Monday on.
+    fn default() -> Self {
+        Calendar { zone: TimeZone::UTC, week_starts: Weekday::Monday }
+    }
+}
+
+/// The times that a query speaks of, in its order, for somebody who reads it at `now_us` and
+/// reckons by `calendar`.
 ///
 /// Any text is a query; [`PERIOD_BYTES_MAX`] of it are looked at, [`EXPRESSIONS_MAX`] times found.
-pub fn periods(query: &str, now_us: i64, offset_seconds: i32) -> Vec<Period> {
-    let offset = i64::from(offset_seconds);
-    let second = now_us.div_euclid(SECOND_US) + offset;
+pub fn periods(query: &str, now_us: i64, calendar: &Calendar) -> Vec<Period> {
+    // A moment beyond the calendar has no local time, and a query then no times.
+    let Ok(now) = Timestamp::from_microsecond(now_us) else { return Vec::new() };
+    let offset = i64::from(calendar.zone.to_offset(now).seconds());
     let tokens = token::tokens(considered(query));
-    let Some(reader) = TimeReader::new(&tokens, second) else {
+    let second = now_us.div_euclid(SECOND_US) + offset;
+    let Some(reader) = TimeReader::new(&tokens, second, calendar.week_starts) else {
         return Vec::new();
     };
-    let moment = |day: Date| calendar::second_of(day).checked_sub(offset)?.checked_mul(SECOND_US);
+    let moment = |day: Date| {
+        let midnight = calendar.zone.to_timestamp(day.at(0, 0, 0, 0)).ok()?;
+        Some(midnight.as_microsecond())
+    };
     let found = reader.expressions().map(|Expression { from, until, tokens: run }| Period {
         from_us: from.and_then(moment),
         until_us: until.and_then(moment),
@@ -131,7 +161,7 @@ pub fn anchors(query: &str) -> Vec<Anchor> {
     let tokens = token::tokens(considered(query));
     let mut timely = vec![false; tokens.len()];
     // What is a time does not hang on what time it is.
-    let reader = TimeReader::new(&tokens, 0);
+    let reader = TimeReader::new(&tokens, 0, Weekday::Monday);
     for Expression { tokens: run, .. } in reader.iter().flat_map(TimeReader::expressions) {
         timely[run].fill(true);
     }

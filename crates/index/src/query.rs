@@ -10,10 +10,17 @@
 //! | `title:word` | only documents with this word in the title |
 //! | `-kind:fact` | only documents without it |
 //!
+//! | `word*` | words that begin so count for ranking too |
+//!
 //! Of several `kind`, `agent`, `run`, `domain` or `uri` clauses one must hold, since a document
 //! has one of each; of other fields all must. A required or excluded word with several parts
 //! (`+getUserName`) stands for the phrase of its parts. A quote that is never closed is ignored,
 //! with its sign. Anything else is words: there is no such thing as a syntax error.
+//!
+//! What may as well be plain text is plain text: a sign before a digit or before fewer than three
+//! ASCII letters (`-40`, `rm -rf`, `chmod +x`), a quote inside of a word (`{"kind"`), and every
+//! sign of a text of several lines, which is a log or a diff. Of what is left the caller may still
+//! say that it is none: see [`Query::parse_with`].
 //!
 //! Words that only count for ranking are also looked for in other spellings: `e-mail` as `email`,
 //! `πόλη` as `ΠΟΛΗ`, `ёж` as `еж`.
@@ -22,7 +29,14 @@
 //! words, each ranked by as a required word, of an excluded phrase nothing. The rest is a matter
 //! of [`Query::phrases_match`].
 
+mod pieces;
+
 use std::collections::HashSet;
+use std::ops::Range;
+
+pub(crate) use pieces::{Item, items};
+pub use pieces::{Operator, Sign};
+use pieces::{SINGLE_FIELDS, TITLE, prefix_of};
 
 use crate::analyser::{Role, is_hash, is_unspaced, with_analyser};
 use crate::error::{Error, Result};
@@ -37,12 +51,6 @@ pub const QUERY_BYTES_MAX: usize = 64 << 10;
 pub const QUERY_TERMS_MAX: usize = 64;
 /// Most words of which the rarest are sought; those after them are ignored.
 const TERMS_EXAMINED_MAX: usize = 1024;
-
-/// Fields of which a document has one value.
-const SINGLE_FIELDS: [&str; 5] = ["kind", "agent", "run", "domain", "uri"];
-/// Fields of which a document may have several.
-const MULTIPLE_FIELDS: [&str; 3] = ["label", "tag", "entity"];
-const TITLE: &str = "title";
 
 /// Words too common to rank by, as they are indexed.
 pub(crate) const STOP_WORDS: [&str; 83] = [
@@ -70,6 +78,19 @@ pub struct Query {
     phrases_not: Vec<Phrase>,
     /// From the field clauses.
     pub(crate) filter: Filter,
+    asked: Vec<AskedWord>,
+    prefixes: Vec<String>,
+    operators: Vec<Range<usize>>,
+    literals: Vec<Range<usize>>,
+}
+
+/// A word that a query asks for, common words aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedWord {
+    /// As it is written, in lower case.
+    pub raw: String,
+    /// As it is indexed.
+    pub term: String,
 }
 
 impl Query {
@@ -78,15 +99,76 @@ impl Query {
     /// # Errors
     /// [`Error::QueryTooLong`].
     pub fn parse(text: &str) -> Result<Query> {
+        Query::parse_with(text, &mut |_| true)
+    }
+
+    /// Reads a query, asking of everything that has the form of an operator whether it is one; what
+    /// is not, is plain text.
+    ///
+    /// # Errors
+    /// [`Error::QueryTooLong`].
+    pub fn parse_with(
+        text: &str,
+        is_operator: &mut dyn FnMut(&Operator<'_>) -> bool,
+    ) -> Result<Query> {
         if text.len() > QUERY_BYTES_MAX {
             return Err(Error::QueryTooLong { bytes: text.len(), max: QUERY_BYTES_MAX });
         }
         let mut builder = Builder { unspaced: text.contains(is_unspaced), ..Builder::default() };
         for item in items(text) {
             steps::note(item.text.len());
-            builder.add(&item);
+            let written = &text[item.range.clone()];
+            let Some(operator) = item.operator(written) else {
+                builder.add_words(item.text);
+                continue;
+            };
+            if is_operator(&operator) {
+                builder.add(&item);
+                builder.query.operators.push(item.range);
+            } else {
+                builder.add_words(written);
+                builder.query.literals.push(item.range);
+            }
         }
         Ok(builder.finish())
+    }
+
+    /// A query that requires these words, as they are indexed.
+    #[must_use]
+    pub fn requiring(words: Vec<String>) -> Query {
+        Query { must: words, ..Query::default() }
+    }
+
+    /// The words that it asks for, common words aside unless there are no others.
+    pub fn asked(&self) -> &[AskedWord] {
+        &self.asked
+    }
+
+    /// The beginnings of words that it asks for, in lower case.
+    pub fn prefixes(&self) -> &[String] {
+        &self.prefixes
+    }
+
+    /// What of the text was taken as operators.
+    pub fn operators(&self) -> &[Range<usize>] {
+        &self.operators
+    }
+
+    /// What of the text has the form of an operator, and was taken as plain text.
+    pub fn literals(&self) -> &[Range<usize>] {
+        &self.literals
+    }
+
+    /// The same query, ranked by these words too, as they are indexed.
+    #[must_use]
+    pub fn with_words(mut self, words: impl IntoIterator<Item = String>) -> Query {
+        for word in words {
+            let is_new = !self.must.contains(&word) && !self.should.contains(&word);
+            if is_new && self.should.len() < TERMS_EXAMINED_MAX {
+                self.should.push(word);
+            }
+        }
+        self
     }
 
     /// The words ranked by, as they are indexed, each once, in the order of the query, other
@@ -155,77 +237,13 @@ impl Query {
     }
 }
 
-/// What is asked about a piece of a query.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Sign {
-    None,
-    Must,
-    MustNot,
-}
-
-/// One blank-separated piece of a query.
-pub(crate) struct Item<'a> {
-    pub(crate) sign: Sign,
-    /// The known field before the colon.
-    pub(crate) field: Option<&'a str>,
-    pub(crate) text: &'a str,
-    quoted: bool,
-}
-
-pub(crate) fn items(text: &str) -> impl Iterator<Item = Item<'_>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        rest = rest.trim_start();
-        let (item, after) = next_item(rest)?;
-        assert!(after.len() < rest.len(), "a piece of a query has bytes");
-        rest = after;
-        Some(item)
-    })
-}
-
-fn next_item(text: &str) -> Option<(Item<'_>, &str)> {
-    text.chars().next()?;
-    let (sign, body) = strip_sign(text);
-    let (field, body) = strip_field(body);
-    let Some(quote) = body.strip_prefix('"') else {
-        let end = body.find(|c: char| c.is_whitespace() || c == '"').unwrap_or(body.len());
-        return Some((Item { sign, field, text: &body[..end], quoted: false }, &body[end..]));
-    };
-    match quote.split_once('"') {
-        Some((text, rest)) => Some((Item { sign, field, text, quoted: true }, rest)),
-        // The value of a field goes on to the end; no phrase does.
-        None if field.is_some() => Some((Item { sign, field, text: quote, quoted: true }, "")),
-        None => Some((Item { sign: Sign::None, field, text: "", quoted: false }, quote)),
-    }
-}
-
-/// A sign counts only right before a word, and only one: `--flag`, `a - b` and `++i` have none.
-fn strip_sign(text: &str) -> (Sign, &str) {
-    let sign = match text.as_bytes()[0] {
-        b'+' => Sign::Must,
-        b'-' => Sign::MustNot,
-        _ => return (Sign::None, text),
-    };
-    let body = &text[1..];
-    let signs = |c: char| c == '"' || c.is_alphanumeric() || c == '_';
-    if body.starts_with(signs) { (sign, body) } else { (Sign::None, text) }
-}
-
-/// A known field counts only with a value after its colon.
-fn strip_field(text: &str) -> (Option<&str>, &str) {
-    let known = [TITLE].into_iter().chain(SINGLE_FIELDS).chain(MULTIPLE_FIELDS);
-    let value = |field: &str| text.strip_prefix(field)?.strip_prefix(':');
-    known
-        .filter_map(|field| Some((Some(field), value(field)?)))
-        .find(|(_, value)| value.starts_with(|c: char| !c.is_whitespace()))
-        .unwrap_or((None, text))
-}
-
 /// Words at their positions, the whole words that span several, and what is inside of words that
 /// are too long.
 #[derive(Default)]
 struct Words {
     parts: Vec<(u32, String)>,
+    /// The parts as they are written.
+    written: Vec<String>,
     wholes: Vec<String>,
     inside: Vec<String>,
 }
@@ -236,7 +254,10 @@ fn words_of(text: &str) -> Words {
         analyser.analyse(text, &mut |term| {
             let word = term.text.to_owned();
             match term.role {
-                Role::Part => words.parts.push((term.position, word)),
+                Role::Part => {
+                    words.written.push(text[term.range].to_lowercase());
+                    words.parts.push((term.position, word));
+                }
                 Role::Whole => words.wholes.push(word),
                 Role::Inside => words.inside.push(word),
             }
@@ -249,6 +270,8 @@ fn words_of(text: &str) -> Words {
 struct Builder {
     query: Query,
     stop_words: Vec<String>,
+    /// The common words that are asked for.
+    common: Vec<AskedWord>,
     /// Other spellings of words to rank by.
     spellings: Vec<String>,
     /// Parts inside of words that are too long.
@@ -258,6 +281,7 @@ struct Builder {
     /// Whether something of the query is in a script without spaces.
     unspaced: bool,
     seen: HashSet<String>,
+    seen_asked: HashSet<String>,
     seen_must: HashSet<String>,
 }
 
@@ -271,7 +295,10 @@ impl Builder {
     }
 
     fn add_words(&mut self, text: &str) {
-        let Words { parts, wholes, inside } = words_of(text);
+        self.query.prefixes.extend(prefix_of(text));
+        let words = words_of(text);
+        self.ask_for(&words);
+        let Words { parts, wholes, inside, .. } = words;
         let parts = parts.into_iter().map(|(_, word)| word);
         if self.has_room() {
             self.spellings.extend(spellings(text, self.unspaced));
@@ -285,6 +312,22 @@ impl Builder {
                 self.stop_words.push(word);
             } else {
                 self.add_should(word);
+            }
+        }
+    }
+
+    /// Notes which words are asked for.
+    fn ask_for(&mut self, words: &Words) {
+        let asked = words
+            .parts
+            .iter()
+            .zip(&words.written)
+            .map(|((_, term), raw)| AskedWord { raw: raw.clone(), term: term.clone() });
+        for word in asked.take(TERMS_EXAMINED_MAX) {
+            let is_common = STOP_WORDS.contains(&word.term.as_str());
+            let noted = if is_common { &mut self.common } else { &mut self.query.asked };
+            if noted.len() < TERMS_EXAMINED_MAX && self.seen_asked.insert(word.term.clone()) {
+                noted.push(word);
             }
         }
     }
@@ -309,8 +352,12 @@ impl Builder {
     /// A phrase, or, of one word, that word. Characters that stand alone are indexed in pairs,
     /// and older segments lack the hashes of long words, so that only the text tells.
     fn add_phrase(&mut self, text: &str, sign: Sign) {
-        let parts = words_of(text).parts;
+        let words = words_of(text);
         let excluded = sign == Sign::MustNot;
+        if !excluded {
+            self.ask_for(&words);
+        }
+        let parts = words.parts;
         let mut alone = false;
         for (_, word) in &parts {
             let character = lone_character(word);
@@ -389,6 +436,9 @@ impl Builder {
     }
 
     fn finish(mut self) -> Query {
+        if self.query.asked.is_empty() {
+            self.query.asked = std::mem::take(&mut self.common);
+        }
         if self.query.is_unranked() {
             for word in std::mem::take(&mut self.stop_words) {
                 self.add_should(word);
@@ -407,130 +457,4 @@ impl Builder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Words and phrases as `word`, `+must`, `+"phrase"`, `-not`, `-"phrase"`, then
-    /// `{group|group}`, then `!none`.
-    fn check(text: &str, expected: &str) {
-        let query = Query::parse(text).expect("short query");
-        let mut found = query.should.clone();
-        found.extend(query.must.iter().map(|word| format!("+{word}")));
-        found.extend(query.phrases.iter().map(|phrase| format!("+{phrase}")));
-        found.extend(query.must_not.iter().map(|word| format!("-{word}")));
-        found.extend(query.phrases_not.iter().map(|phrase| format!("-{phrase}")));
-        found.extend(query.filter.all.iter().map(|group| format!("{{{}}}", group.join("|"))));
-        found.extend(query.filter.none.iter().map(|term| format!("!{term}")));
-        assert_eq!(found.join(" "), expected, "{text}");
-        assert_eq!(query.is_empty(), expected.is_empty(), "{text}");
-        assert_eq!(query.has_phrases(), expected.contains('"'), "{text}");
-    }
-
-    #[test]
-    fn few_words_tell_most() {
-        let query = Query::parse("+must common rare rarer half -not").expect("short query");
-        assert_eq!(query.terms().collect::<Vec<_>>(), ["must", "common", "rare", "rarer", "half"]);
-        let told = |count: usize| query.telling(&[9.0, 1.0, 4.0, 5.0, 2.5], count);
-        let words = |query: &Query| query.terms().map(str::to_string).collect::<Vec<_>>();
-        assert_eq!(
-            words(&told(9)),
-            ["must", "rare", "rarer", "half"],
-            "what tells less than half as much as the first is left out"
-        );
-        assert_eq!(words(&told(2)), ["must", "rare", "rarer"], "in the order of the query");
-        assert_eq!(words(&told(1)), ["must", "rarer"]);
-        assert_eq!(told(9).must_not, query.must_not);
-        assert_eq!(query.telling(&[], 9), query, "words of which nothing is known are all alike");
-        assert_eq!(Query::default().telling(&[], 3), Query::default());
-    }
-
-    #[test]
-    fn words_and_phrases() {
-        check("", "");
-        check("  \t ", "");
-        check("quick Foxes quick", "quick fox");
-        check("\"quick brown foxes\" run", "run +quick +brown +fox +\"quick brown fox\"");
-        check("\"Foxes\" run -\"dogs\"", "run +fox -dog");
-        check("quick \"the quick fox\" +fox", "+the +quick +fox +\"the quick fox\"");
-        check("+quick -fox", "+quick -fox");
-        check("+\"quick fox\" -\"slow dog\"", "+quick +fox +\"quick fox\" -\"slow dog\"");
-        check("-\"slow dog\"", "-\"slow dog\"");
-        check("quick +quick", "+quick");
-        check("say\"quick fox", "say quick fox");
-        check("+\"quick fox", "quick fox");
-        check("-\"slow +dog", "slow +dog");
-        check("\"quick fox\" \"slow dog", "slow dog +quick +fox +\"quick fox\"");
-        check("\"", "");
-        check("\"\" x", "x");
-        check("-\"", "");
-        check("a - b + c", "b c");
-        check("--release ++i -+x", "releas x");
-        check("-", "");
-        check("+", "");
-    }
-
-    #[test]
-    fn stop_words() {
-        for word in STOP_WORDS {
-            let parts = words_of(word).parts;
-            assert_eq!(parts, [(0, word.to_owned())], "in its indexed form");
-        }
-        check("what is the memory of an agent", "memori agent");
-        check("to be or not to be", "to be or not");
-        check("+the who", "+the");
-        check("\"the who\" is", "+the +who +\"the who\"");
-        check("who -band", "who -band");
-    }
-
-    #[test]
-    fn identifiers() {
-        check("getUserName", "getusernam get user name");
-        check("+getUserName", "+get +user +name +\"get user name\"");
-        check("-src/main.rs", "-\"src main rs\"");
-        check("\"src/main.rs\"", "+src +main +rs +\"src main rs\"");
-        check("\"東京都\"", "+東京 +京都 +\"東京 京都\"");
-        check("東京都", "東京 京都");
-    }
-
-    #[test]
-    fn other_spellings() {
-        check("e-mail", "e mail email");
-        check("\"e-mail\" GPU", "gpu gpus +e +mail +\"e mail\"");
-        check("to-do", "to do todo");
-        check("Müller -Müller", "muller mueller -muller");
-        check("2024年", "2024 年 ２０２４");
-        check("-猫", "-\"猫\"");
-        let query = Query::parse("\"猫\"").expect("short");
-        assert!(
-            query.must.is_empty()
-                && query.should.starts_with(&["猫".to_owned(), "猫は".to_owned()])
-        );
-        let many: Vec<String> = (0..QUERY_TERMS_MAX).map(|n| format!("w{n}x")).collect();
-        let query = Query::parse(&format!("{} e-mail 猫", many.join("_ "))).expect("short");
-        assert!(!query.should.contains(&"email".to_owned()), "no word makes way");
-    }
-
-    #[test]
-    fn fields() {
-        check("kind:fact memory", "memori {kind:fact}");
-        check("kind:fact kind:event", "{kind:fact|kind:event}");
-        check("tag:a tag:k=v", "{tag:a} {tag:k=v}");
-        check("label:\"two words\" -kind:fact", "{label:two words} !kind:fact");
-        check("+agent:Smith", "{agent:Smith}");
-        check("title:\"Running dogs\"", "{title:run} {title:dog}");
-        check("-title:dogs", "!title:dog");
-        check("http://x foo:bar", "http x foo bar");
-        check("kind: fact", "kind fact");
-        check("uri:\"kapsa://a b", "{uri:kapsa://a b}");
-    }
-
-    #[test]
-    fn limits() {
-        let long = "x".repeat(QUERY_BYTES_MAX + 1);
-        assert!(matches!(Query::parse(&long), Err(Error::QueryTooLong { .. })));
-        assert!(Query::parse(&long[1..]).is_ok());
-        let many: Vec<String> = (0..5000).map(|n| format!("w{n}x")).collect();
-        let query = Query::parse(&many.join(" ")[..QUERY_BYTES_MAX.min(30_000)]).expect("fits");
-        assert_eq!(query.terms().count(), TERMS_EXAMINED_MAX);
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ use crate::directory::damaged;
 use crate::error::Result;
 use crate::schema::{TERMS, TEXT, exact_term};
 use crate::segment_bytes::SegmentBytes;
+use crate::similar::Like;
 use crate::terms::{LookUp, Terms, finish};
 
 /// Where the postings of the text field begin in their file, after a count of tokens. Only a hint
@@ -165,6 +166,26 @@ impl Reader {
         let postings =
             |info| words.index.read_postings_from_terminfo(&info, IndexRecordOption::Basic);
         look_up.into_found().map(postings).transpose().map_err(damaged)
+    }
+
+    /// Calls `sink` with words of the text field that are like something; see [`Terms::walk`].
+    pub(crate) fn walk_words(
+        &self,
+        like: &Like,
+        steps_left: &mut usize,
+        sink: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<()> {
+        self.text.terms.walk(like, steps_left, sink)
+    }
+
+    /// Calls `sink` with exact terms that are like something; see [`Terms::walk`].
+    pub(crate) fn walk_terms(
+        &self,
+        like: &Like,
+        steps_left: &mut usize,
+        sink: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<()> {
+        self.terms()?.terms.walk(like, steps_left, sink)
     }
 
     fn terms(&self) -> Result<&FieldTerms> {

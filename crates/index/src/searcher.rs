@@ -1,6 +1,7 @@
 //! Searches and lists segments and tail as one.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -17,6 +18,7 @@ use crate::reader::Reader;
 use crate::score::SegmentSearch;
 use crate::segment_bytes::SegmentBytes;
 use crate::seqs::Sequences;
+use crate::similar::Like;
 use crate::tail::{TailDoc, TailWords};
 use crate::tail_search::{TailGate, TailSearch};
 use crate::top::{Hit, Top};
@@ -24,6 +26,11 @@ use crate::top::{Hit, Top};
 /// Documents a listing from the end of a segment looks at first; then four times as many, and so
 /// on.
 const LIST_WINDOW: u32 = 1024;
+
+/// Most words that are returned for being like another.
+pub const ALIKE_MAX: usize = 1024;
+/// Most nodes of dictionaries that are read to find them.
+const ALIKE_STEPS_MAX: usize = 50_000;
 
 /// A segment and where it begins.
 #[derive(Debug, Clone)]
@@ -165,14 +172,30 @@ impl Searcher {
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
     ) -> Result<Vec<Hit>> {
+        Ok(self.search_rated(query, filter, k, accept)?.0)
+    }
+
+    /// As [`Searcher::search`], with how much each of [`Query::terms`] tells: see
+    /// [`Searcher::rarities`]. Nothing is told of a query that could find nothing.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn search_rated(
+        &self,
+        query: &Query,
+        filter: &Filter,
+        k: usize,
+        accept: &mut dyn FnMut(Candidate<'_>) -> bool,
+    ) -> Result<(Vec<Hit>, Vec<f32>)> {
         if k == 0 || self.document_count() == 0 || query.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Vec::new()));
         }
         if query.is_unranked() {
             let seqs = 0..u64::MAX;
             let listing = Listing { query, filter, newest_first: true, seqs, k };
             let seqs = self.list(&listing, accept)?;
-            return Ok(seqs.into_iter().map(|seq| Hit { seq, score: 0.0 }).collect());
+            let hits = seqs.into_iter().map(|seq| Hit { seq, score: 0.0 }).collect();
+            return Ok((hits, Vec::new()));
         }
         self.ranked(query, filter, k, accept)
     }
@@ -183,7 +206,7 @@ impl Searcher {
         filter: &Filter,
         k: usize,
         accept: &mut dyn FnMut(Candidate<'_>) -> bool,
-    ) -> Result<Vec<Hit>> {
+    ) -> Result<(Vec<Hit>, Vec<f32>)> {
         let running = Cell::new(false);
         let mut rule = Rule { accept, running: &running };
         let readers = self.readers(filter)?;
@@ -198,7 +221,8 @@ impl Searcher {
             let mut accept = |reader: &Reader, doc| rule.accepts(Origin::Segment(reader, doc));
             guard_unless(&running, || segment.search(&mut top, &mut accept))?;
         }
-        Ok(top.into_sorted())
+        let rarities = query.terms().map(|term| plan.rarity(term)).collect();
+        Ok((top.into_sorted(), rarities))
     }
 
     /// The newest `k` that pass the filter and `accept`, newest first, before sequence `before`.
@@ -262,6 +286,57 @@ impl Searcher {
         let tail = self.analysed_tail(query, filter);
         let (plan, _) = self.plan(query, filter, &readers, &tail)?;
         Ok(query.terms().map(|term| plan.rarity(term)).collect())
+    }
+
+    /// Words of titles and texts that are like something, as they are indexed, the most alike
+    /// first; at most [`ALIKE_MAX`]. Of records that nobody sees any more, too.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn words_like(&self, like: &Like, filter: &Filter) -> Result<Vec<String>> {
+        self.alike(like, filter, |reader, steps, sink| reader.walk_words(like, steps, sink), {
+            |doc, sink| doc.for_each_word(sink)
+        })
+    }
+
+    /// Exact terms that begin so, as [`Searcher::words_like`].
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn exact_terms(&self, prefix: &str, filter: &Filter) -> Result<Vec<String>> {
+        let like = &Like::Prefix(prefix.to_owned());
+        self.alike(like, filter, |reader, steps, sink| reader.walk_terms(like, steps, sink), {
+            |doc, sink| doc.for_each_term(sink)
+        })
+    }
+
+    fn alike(
+        &self,
+        like: &Like,
+        filter: &Filter,
+        walk: impl Fn(&Reader, &mut usize, &mut dyn FnMut(&str) -> bool) -> Result<()>,
+        read: impl Fn(&TailDoc, &mut dyn FnMut(&str)),
+    ) -> Result<Vec<String>> {
+        let mut found: BTreeSet<(usize, String)> = BTreeSet::new();
+        let mut add = |word: &str| {
+            if let Some(distance) = like.distance(word) {
+                found.insert((distance, word.to_owned()));
+            }
+            found.len() < ALIKE_MAX
+        };
+        for doc in self.tail.iter().take_while(|doc| doc.seq() < filter.seqs_end()) {
+            read(doc, &mut |word| {
+                let row = word.bytes().try_fold(like.start(), |row, byte| like.step(&row, byte));
+                if row.is_some_and(|row| like.accepts(&row)) {
+                    add(word);
+                }
+            });
+        }
+        let mut steps_left = ALIKE_STEPS_MAX;
+        for reader in self.readers(filter)? {
+            guard(|| walk(reader, &mut steps_left, &mut add))?;
+        }
+        Ok(found.into_iter().map(|(_, word)| word).collect())
     }
 
     fn reader(&self, ord: usize) -> Result<&Reader> {

@@ -90,6 +90,20 @@ impl TailDoc {
         TailWords { doc: self, words, tokens, terms }
     }
 
+    /// Calls `sink` with each word of title and text, as it is indexed.
+    pub(crate) fn for_each_word(&self, sink: &mut dyn FnMut(&str)) {
+        with_analyser(|analyser| {
+            for (value, _) in self.document().weighted_texts() {
+                analyser.analyse(value, &mut |term| sink(term.text));
+            }
+        });
+    }
+
+    /// Calls `sink` with each exact term, as it is indexed.
+    pub(crate) fn for_each_term(&self, sink: impl FnMut(&str)) {
+        self.document().for_each_term(sink);
+    }
+
     /// Its sequence number.
     pub fn seq(&self) -> u64 {
         self.0.seq

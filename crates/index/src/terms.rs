@@ -23,6 +23,7 @@ use tantivy_fst::raw::{CompiledAddr, Fst, Node, Output};
 use crate::directory::damaged;
 use crate::error::Result;
 use crate::segment_bytes::SegmentBytes;
+use crate::similar::{Like, Row};
 
 const FOOTER_BYTES: usize = 16;
 const STORE_HEAD_BYTES: usize = 16;
@@ -77,6 +78,43 @@ impl Terms {
             .as_ref()
             .map_or(Step::Done(None), |automaton| Step::Node(automaton.root));
         LookUp { terms: self, term, ordinal: Output::zero(), next }
+    }
+}
+
+/// Where a walk through the dictionary is.
+struct Place {
+    address: CompiledAddr,
+    row: Row,
+    word: Vec<u8>,
+}
+
+impl Terms {
+    /// Calls `sink` with the terms that are like something, in no certain order, until it returns
+    /// false or as many nodes were read as there are steps left.
+    pub(crate) fn walk(
+        &self,
+        like: &Like,
+        steps_left: &mut usize,
+        sink: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<()> {
+        let Some(automaton) = &self.automaton else { return Ok(()) };
+        let mut waiting =
+            vec![Place { address: automaton.root, row: like.start(), word: Vec::new() }];
+        while let Some(Place { address, row, word }) = waiting.pop() {
+            let Some(left) = steps_left.checked_sub(1) else { return Ok(()) };
+            *steps_left = left;
+            let node = automaton.node(&self.file, address)?;
+            let term = std::str::from_utf8(&word).ok().filter(|_| node.is_final());
+            if term.is_some_and(|term| like.accepts(&row) && !sink(term)) {
+                return Ok(());
+            }
+            for transition in node.transitions() {
+                let Some(row) = like.step(&row, transition.inp) else { continue };
+                let word = [word.as_slice(), &[transition.inp]].concat();
+                waiting.push(Place { address: transition.addr, row, word });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -56,14 +56,17 @@ pub use records::ids::random_id;
 pub use records::integers::{WideInteger, wide_integer};
 pub use records::record::{BranchId, Decision, Micros, NewRecord, Origin, Record, Source};
 pub use records::request::{
-    Change, Clock, Filter, FindRequest, Found, Grouping, Hit, LIMIT_NONE, MaintenanceReport, Means,
-    Put, SalvageReport, SearchMode, SourceReport, Stats, TimelineRequest, VerifyReport, Why,
+    Change, Clock, Filter, FindRequest, Found, Grade, Grouping, Hit, LIMIT_NONE, MaintenanceReport,
+    Means, Put, SalvageReport, SearchMode, SourceReport, Standing, Stats, TimelineRequest,
+    VerifyReport, Why,
 };
 pub use records::uri::{InRun, Uri, UriType};
+pub use records::validity::{Holds, Span, Validity};
 pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
+pub use search::sources::sources_under;
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;
 pub use versions::branch::Branch;

@@ -8,6 +8,8 @@ mod measure;
 mod rankers;
 mod report;
 mod run;
+mod truth;
+mod unanswerable;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use collection::{Collection, Result};
-use rankers::Ranker;
+use kapsa_memory::SearchMode;
+use rankers::{Kapsa, Ranker};
 
 /// Measures how well rankers find what answers a question.
 #[derive(Parser)]
@@ -29,6 +32,9 @@ struct Arguments {
     /// Folder in BEIR's format, instead of LoCoMo: corpus.jsonl, queries.jsonl, qrels/test.tsv
     #[arg(long, value_name = "FOLDER")]
     beir: Option<PathBuf>,
+    /// Measure truth over time instead, on labelled pairs of statements (JSON Lines)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "beir"])]
+    truth: Option<PathBuf>,
     /// Only this ranker; may be given several times
     #[arg(long, value_name = "NAME")]
     ranker: Vec<String>,
@@ -39,6 +45,13 @@ struct Arguments {
     /// other
     #[arg(long)]
     halves: bool,
+    /// Instead of recall, measure whether a search tells that nothing is known: each question is
+    /// put to its own conversation and to another one
+    #[arg(long)]
+    unanswerable: bool,
+    /// With --unanswerable: write what the strengths are made of to this file
+    #[arg(long, value_name = "PATH", requires = "unanswerable")]
+    features: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -55,12 +68,18 @@ fn main() -> ExitCode {
 }
 
 fn measure(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = &arguments.truth {
+        return truth::measure(path);
+    }
     let mut rankers = chosen(&arguments.ranker)?;
     let Some(collection) = load(arguments)? else { return Ok(()) };
     let collection = match arguments.limit {
         Some(limit) => collection.limited(limit),
         None => collection,
     };
+    if arguments.unanswerable {
+        return measure_unanswerable(arguments, &collection);
+    }
     let mut outcomes = Vec::new();
     for ranker in &mut rankers {
         outcomes.push(run::run(ranker.as_mut(), &collection)?);
@@ -69,6 +88,22 @@ fn measure(arguments: &Arguments) -> Result<()> {
         println!("{:#}", report::json(&collection, &outcomes, arguments.halves));
     } else {
         print!("{}", report::tables(&collection, &outcomes, arguments.halves));
+    }
+    Ok(())
+}
+
+/// Of what searches by words and of what searches by both.
+fn measure_unanswerable(arguments: &Arguments, collection: &Collection) -> Result<()> {
+    for (mode, name) in [(SearchMode::Words, "kapsa lex"), (SearchMode::Auto, "kapsa")] {
+        if !arguments.ranker.is_empty() && !arguments.ranker.iter().any(|ranker| ranker == name) {
+            continue;
+        }
+        let mut ranker = Kapsa::new(name, mode);
+        let (table, features) = unanswerable::measure(&mut ranker, collection)?;
+        println!("{name}\n\n{table}");
+        if let Some(path) = &arguments.features {
+            std::fs::write(path, features)?;
+        }
     }
     Ok(())
 }

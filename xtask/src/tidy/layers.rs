@@ -26,14 +26,19 @@ enum Kind {
     Development,
 }
 
-const LAYERS: [Layer; 14] = [
+const LAYERS: [Layer; 15] = [
     Layer { name: "capsule", uses: &[], kind: Kind::Library },
     Layer { name: "index", uses: &[], kind: Kind::Library },
     Layer { name: "model", uses: &[], kind: Kind::Library },
+    Layer { name: "statement", uses: &[], kind: Kind::Library },
     Layer { name: "http", uses: &["model"], kind: Kind::Library },
     Layer { name: "embed", uses: &["model"], kind: Kind::Library },
-    Layer { name: "memory", uses: &["capsule", "index", "model"], kind: Kind::Library },
-    Layer { name: "agents", uses: &["memory", "model"], kind: Kind::Library },
+    Layer {
+        name: "memory",
+        uses: &["capsule", "index", "model", "statement"],
+        kind: Kind::Library,
+    },
+    Layer { name: "agents", uses: &["memory", "model", "statement"], kind: Kind::Library },
     Layer { name: "roles", uses: &["agents", "memory", "model"], kind: Kind::Library },
     Layer { name: "runs", uses: &["memory", "model"], kind: Kind::Library },
     Layer { name: "cli", uses: EVERY_LIBRARY, kind: Kind::Program },
@@ -42,10 +47,30 @@ const LAYERS: [Layer; 14] = [
     Layer { name: "fuzz/targets", uses: EVERYTHING, kind: Kind::Development },
     Layer { name: "xtask", uses: &[], kind: Kind::Development },
 ];
-const EVERY_LIBRARY: &[&str] =
-    &["capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs"];
+const EVERY_LIBRARY: &[&str] = &[
+    "capsule",
+    "index",
+    "model",
+    "statement",
+    "http",
+    "embed",
+    "memory",
+    "agents",
+    "roles",
+    "runs",
+];
 const EVERYTHING: &[&str] = &[
-    "capsule", "index", "model", "http", "embed", "memory", "agents", "roles", "runs", "cli",
+    "capsule",
+    "index",
+    "model",
+    "statement",
+    "http",
+    "embed",
+    "memory",
+    "agents",
+    "roles",
+    "runs",
+    "cli",
     "testkit",
 ];
 

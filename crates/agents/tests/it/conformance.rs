@@ -1,8 +1,11 @@
 //! What every store must do, whoever implements it: the contract, point by point.
 
-use kapsa_agents::{Episode, EpisodeQuery, Fact, FactQuery, Insight, InsightQuery, InsightStatus};
-use kapsa_memory::Error;
+use kapsa_agents::{
+    Episode, EpisodeQuery, Evidence, Fact, FactDecision, FactQuery, Insight, InsightQuery,
+    InsightStatus, Pending, Verdict,
+};
 use kapsa_memory::access::{Classification, ClearanceProfile};
+use kapsa_memory::{Error, Span};
 use serde_json::json;
 
 use super::{DAY, World, episode, episode_ids, fact, fact_ids, insight, insight_ids, strings};
@@ -46,6 +49,26 @@ fn facts_come_back_as_they_were() {
         supersedes: Some("f0".to_string()),
         superseded_by: Some("f2".to_string()),
         contested_with: strings(["f3"]),
+        evidence: vec![Evidence {
+            text: "200 people work at Acme".to_string(),
+            source: "crm".to_string(),
+            tags: strings(["t"]),
+            at: DAY,
+        }],
+        interruptions: vec![
+            Span { from: None, until: Some(DAY) },
+            Span { from: Some(DAY * 2), until: None },
+        ],
+        interrupted_by: strings(["f4"]),
+        pending: Some(Pending {
+            verdict: Verdict::Refines,
+            reason: "it says more".to_string(),
+            features: strings(["cue change"]),
+            proposed_by: "model".to_string(),
+        }),
+        pending_with: strings(["f5"]),
+        coexists: true,
+        decision: Some(FactDecision { what: "same".into(), by: "ann".into(), at: DAY }),
         ..Fact::new("a/b ..ž\u{202e}%", "Acme has\n200 employees ", -5)
     };
     World::each(|world| {
@@ -100,7 +123,8 @@ fn each_filter_of_facts_alone_and_together() {
         &[
             (all(), &["f0", "f1", "f2", "f3"]),
             (FactQuery { entity: Some("acme".into()), ..all() }, &["f0", "f1"]),
-            (FactQuery { entity: Some("Acme".into()), ..all() }, &[]),
+            (FactQuery { entity: Some("Acme, Inc.".into()), ..all() }, &["f0", "f1"]),
+            (FactQuery { entity: Some("acme east".into()), ..all() }, &[]),
             (FactQuery { entity: Some(String::new()), ..all() }, &["f3"]),
             (FactQuery { attribute: Some("port".into()), ..all() }, &["f1"]),
             (FactQuery { domain: Some("revenue".into()), ..all() }, &["f0", "f2"]),

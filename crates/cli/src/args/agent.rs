@@ -1,14 +1,16 @@
 //! Arguments of the verbs about facts, episodes and insights.
 
 use clap::{Args, Subcommand, ValueEnum};
-use kapsa_agents::{EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN};
+use kapsa_agents::{
+    Answer, EPISODES_DEFAULT, FACTS_DEFAULT, INSIGHTS_DEFAULT, PUBLISH_CONFIDENCE_MIN,
+};
 use kapsa_memory::Micros;
 use serde_json::{Map, Value};
 
 use super::values::{count, object};
 use super::{EmbedWhen, Level};
 use crate::examples;
-use crate::moment;
+use crate::typed_time;
 
 #[derive(Debug, Args)]
 pub(crate) struct FactArgs {
@@ -37,19 +39,41 @@ pub(crate) enum FactVerb {
     /// Mark two facts as contesting each other
     #[command(after_help = examples::FACT)]
     Contest(FactPair),
-    /// Resolve a contested fact
+    /// Resolve a contested or pending fact
     #[command(after_help = examples::FACT)]
     Resolve(FactResolve),
+    /// Declare whether an entity can have many values of an attribute
+    #[command(after_help = examples::FACT)]
+    Attribute(FactAttribute),
+    /// List declared attributes
+    #[command(after_help = examples::FACT)]
+    Attributes,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("count").required(true))]
+pub(crate) struct FactAttribute {
+    /// Attribute
+    pub(crate) name: String,
+    /// An entity can have many values
+    #[arg(long, group = "count")]
+    pub(crate) many: bool,
+    /// An entity has one value at a time
+    #[arg(long, group = "count")]
+    pub(crate) one: bool,
+    /// Domain in which that holds [default: everywhere]
+    #[arg(long)]
+    pub(crate) domain: Option<String>,
 }
 
 /// How similar facts must be to count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compare {
-    /// The same words
+    /// By the same words and the given attribute only
     Exact,
-    /// Nearly the same words; numbers, negations and word order matter
+    /// By what they state; doubtful cases wait for a decision
     Near,
-    /// Like near, for shorter texts
+    /// Like near, but decide doubtful cases as proposed
     Wide,
     /// Do not compare: store it as it is
     None,
@@ -127,10 +151,10 @@ pub(crate) struct FactValue {
     #[arg(long, env = "KAPSA_AGENT", hide_env_values = true)]
     pub(crate) source: Option<String>,
     /// Start of its validity: RFC 3339, a date, or an age such as 2h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_from: Option<Micros>,
     /// End of its validity
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_to: Option<Micros>,
 }
 
@@ -172,7 +196,7 @@ pub(crate) struct FactFilters {
     #[arg(long, value_name = "0..1", default_value_t = 0.0)]
     pub(crate) min_confidence: f64,
     /// Only facts valid at this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) valid_at: Option<Micros>,
     /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
     /// age such as 2h
@@ -181,6 +205,9 @@ pub(crate) struct FactFilters {
     /// Only contested facts
     #[arg(long)]
     pub(crate) contested: bool,
+    /// Only facts that wait for a decision
+    #[arg(long)]
+    pub(crate) pending: bool,
     /// Include superseded facts
     #[arg(long)]
     pub(crate) all: bool,
@@ -219,11 +246,39 @@ pub(crate) struct FactPair {
 
 #[derive(Debug, Args)]
 pub(crate) struct FactResolve {
-    /// Id of the fact that is right
+    /// Id of the contested fact that is right, or of a pending fact
     pub(crate) id: String,
     /// Keep all of them, each right in its own sense
-    #[arg(long)]
+    #[arg(long, group = "answer")]
     pub(crate) all_hold: bool,
+    /// Pending: do what was proposed
+    #[arg(long, group = "answer")]
+    pub(crate) accept: bool,
+    /// Pending: keep both
+    #[arg(long, group = "answer")]
+    pub(crate) coexist: bool,
+    /// Pending: it says the same as the known fact
+    #[arg(long, group = "answer")]
+    pub(crate) same: bool,
+    /// Pending: it is not true
+    #[arg(long, group = "answer")]
+    pub(crate) reject: bool,
+    /// Who decides [default: the principal]
+    #[arg(long, value_name = "NAME", requires = "answer")]
+    pub(crate) by: Option<String>,
+}
+
+impl FactResolve {
+    /// What was decided about a pending fact, if it is about one.
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        let answers = [
+            (self.accept, Answer::Accept),
+            (self.coexist, Answer::Coexist),
+            (self.same, Answer::Same),
+            (self.reject, Answer::Reject),
+        ];
+        answers.into_iter().find(|(is_given, _)| *is_given).map(|(_, answer)| answer)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -269,7 +324,7 @@ pub(crate) struct EpisodeAdd {
     #[arg(long)]
     pub(crate) id: Option<String>,
     /// Time it happened: RFC 3339, a date, or an age such as 2h [default: now]
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) at: Option<Micros>,
     /// Duration in milliseconds
     #[arg(long, value_name = "N")]
@@ -305,7 +360,7 @@ pub(crate) struct EpisodeList {
     #[command(flatten)]
     pub(crate) within: Within,
     /// Only since: RFC 3339, a date, or an age such as 7d
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
     /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
     /// age such as 2h

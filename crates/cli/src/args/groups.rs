@@ -51,7 +51,7 @@ const GROUPS: [VerbGroup; 7] = [
     },
     VerbGroup {
         heading: "Agents",
-        verbs: &["context", "fact", "episode", "insight", "role", "fs"],
+        verbs: &["context", "fact", "entity", "episode", "insight", "role", "fs"],
     },
     VerbGroup { heading: "Runs", verbs: &["run", "event", "events", "replay", "policy", "graph"] },
     VerbGroup {

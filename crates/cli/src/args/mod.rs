@@ -13,12 +13,13 @@ use kapsa_memory::{BATCH_RECORDS_MAX, Micros};
 use serde_json::{Map, Value};
 
 use crate::examples;
-use crate::moment;
+use crate::typed_time;
 use values::{bounded, count, object};
 
 mod agent;
 mod clearance;
 mod context;
+mod entity;
 mod fs;
 mod groups;
 mod knowledge;
@@ -30,12 +31,13 @@ mod values;
 mod versions;
 
 pub(crate) use agent::{
-    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactFilters,
-    FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb, OneInsight, Owner,
-    Publish,
+    Compare, EpisodeAdd, EpisodeArgs, EpisodeList, EpisodeVerb, FactAdd, FactArgs, FactAttribute,
+    FactFilters, FactValue, FactVerb, InsightAdd, InsightArgs, InsightList, InsightVerb,
+    OneInsight, Owner, Publish,
 };
 pub(crate) use clearance::{ClearanceArgs, ClearanceVerb, Level};
 pub(crate) use context::ContextArgs;
+pub(crate) use entity::{EntityArgs, EntityNamesArgs, EntityVerb};
 pub(crate) use fs::{FsArgs, FsOf, FsVerb, FsWrite};
 pub(crate) use groups::command;
 pub(crate) use knowledge::{
@@ -244,6 +246,10 @@ pub(crate) enum Verb {
     /// Add, list and resolve facts
     #[command(after_help = examples::FACT, subcommand_required = true, arg_required_else_help = true)]
     Fact(FactArgs),
+    /// Declare other names of an entity
+    #[command(after_help = examples::ENTITY)]
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Entity(EntityArgs),
     /// Add and list episodes: what an agent did
     #[command(after_help = examples::EPISODE, subcommand_required = true, arg_required_else_help = true)]
     Episode(EpisodeArgs),
@@ -306,6 +312,12 @@ pub(crate) struct Put {
     /// Print a line for every record, not just the summary
     #[arg(long)]
     pub(crate) each: bool,
+    /// Store only what no record holds the same text of
+    #[arg(long)]
+    pub(crate) if_new: bool,
+    /// Forget the documents of these folders whose files are gone
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) prune: bool,
     /// When to embed the records [default: now for at most 64 short records]
     #[arg(long, value_enum, value_name = "WHEN", env = "KAPSA_EMBED", hide_env_values = true)]
     pub(crate) embed: Option<EmbedWhen>,
@@ -351,7 +363,7 @@ pub(crate) struct Fields {
     #[arg(long, value_name = "0..1")]
     pub(crate) confidence: Option<f64>,
     /// Time it was created: RFC 3339, a date, or an age such as 2h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) created_at: Option<Micros>,
     /// Classification [default: internal to its domain]
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -377,8 +389,8 @@ pub(crate) struct Get {
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// Words, "phrases", +must, -not, field:value
-    #[arg(required = true, value_name = "QUERY")]
+    /// Any text; words, "phrases", +must, -not, field:value, begin*
+    #[arg(required = true, value_name = "QUERY", allow_negative_numbers = true)]
     pub(crate) query: Vec<String>,
     /// Maximum number of hits
     #[arg(short = 'k', long = "limit", value_name = "N", default_value_t = FIND_K_DEFAULT, value_parser = hit_count)]
@@ -389,6 +401,12 @@ pub(crate) struct Find {
     /// With --json: include the full text of every hit
     #[arg(long)]
     pub(crate) full: bool,
+    /// Include facts that were superseded or whose validity has ended
+    #[arg(long)]
+    pub(crate) include_superseded: bool,
+    /// Explain how the query was read, and what speaks for each hit
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) ranking: Ranking,
     #[command(flatten)]
@@ -443,12 +461,18 @@ pub(crate) struct Filters {
     /// Only from this document, by the name it was stored under
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Vec<String>,
-    /// Only created since: RFC 3339, a date (midnight UTC), or an age such as 7d or 12h
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    /// Only created since: RFC 3339, a date, or an age such as 7d or 12h
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
     pub(crate) since: Option<Micros>,
-    /// Only created before this time
-    #[arg(long, value_name = "TIME", value_parser = moment::parse_arg)]
+    /// Only created before this time; a date includes its day
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_end_arg)]
     pub(crate) until: Option<Micros>,
+    /// Only stored in the capsule since this time
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_arg)]
+    pub(crate) recorded_since: Option<Micros>,
+    /// Only stored in the capsule before this time; a date includes its day
+    #[arg(long, value_name = "TIME", value_parser = typed_time::parse_end_arg)]
+    pub(crate) recorded_until: Option<Micros>,
 }
 
 #[derive(Debug, Args)]
@@ -536,7 +560,7 @@ pub(crate) enum SvcVerb {
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
         /// Query
-        #[arg(long)]
+        #[arg(long, allow_hyphen_values = true)]
         query: String,
         /// Maximum number of results
         #[arg(long, value_name = "N", default_value_t = 5)]

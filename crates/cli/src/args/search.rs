@@ -36,6 +36,15 @@ pub(crate) enum EmbedWhen {
     Now,
     /// By `kapsa embed`
     Later,
+    /// After the command, in a process of its own
+    Background,
+}
+
+impl EmbedWhen {
+    /// What the environment says; nothing where that is no such time.
+    pub(crate) fn of_environment() -> Option<EmbedWhen> {
+        EmbedWhen::from_str(&std::env::var("KAPSA_EMBED").ok()?, true).ok()
+    }
 }
 
 // How a search is done.

@@ -9,11 +9,11 @@ use super::values::{count, object};
 use crate::examples;
 
 // The state that a reading verb looks at.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Which memory")]
 pub(crate) struct When {
-    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date, or an
-    /// age such as 2h
+    /// State to read: a checkpoint's id or label, a sequence such as 120, RFC 3339, a date (the end
+    /// of that day), or an age such as 2h
     #[arg(long, value_name = "WHEN")]
     pub(crate) as_of: Option<String>,
     /// Read the capsule mounted under this name

@@ -9,13 +9,15 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use kapsa_memory::request::Put;
-use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, is_small_put};
+use kapsa_memory::request::{Change, Put};
+use kapsa_memory::{BATCH_BYTES_MAX, NewRecord, Uri, is_small_put};
 
 use super::backlog::Backlog;
 
+use super::defaults::Defaults;
 use super::embed::{Ahead, New};
-use super::put::{Answer, Defaults, Stored, put_small, tell_one};
+use super::known::Known;
+use super::put::{Answer, Stored, put_small, tell_one};
 use super::text::standard_input;
 use super::turn::Turn;
 use crate::app::App;
@@ -30,12 +32,15 @@ use crate::wire::Tally;
 /// Bytes read from standard input at a time.
 const READ_BYTES: usize = 256 << 10;
 
-/// A record, the line that it begins on, and the bytes of input that it was.
+/// A record, the line that it begins on, and the bytes of input that it was; or why the line is not
+/// a record.
 struct Parsed {
     line: u64,
     bytes: usize,
-    record: NewRecord,
+    record: Result<NewRecord>,
 }
+/// Most lines that are not records of which each is named.
+const REFUSED_NAMED_MAX: usize = 10;
 /// Most records that are handed on together; never more than a batch, so that a small batch is
 /// stored as it comes.
 const PARSED_RECORDS: usize = 256;
@@ -94,15 +99,17 @@ fn parse_all(
                 let piece_bytes = piece.bytes.len();
                 bytes += piece_bytes;
                 backlog.add(piece_bytes);
-                run.push(Parsed { line: piece.line, bytes: piece_bytes, record });
+                run.push(Parsed { line: piece.line, bytes: piece_bytes, record: Ok(record) });
             }
             Err(_) if json_input::is_system(piece.bytes) => {
                 defaults.system_lines.fetch_add(1, Ordering::Relaxed);
             }
-            Err(error) => {
+            // What holds a zero byte is no text at all, and nothing of it is believed.
+            Err(error) if piece.bytes.contains(&0) => {
                 let _storing_failed_first = sender.send(Ok(run));
                 return Err(error);
             }
+            Err(error) => run.push(Parsed { line: piece.line, bytes: 0, record: Err(error) }),
         }
     }
 }
@@ -125,7 +132,7 @@ impl Answer {
     /// What was committed; nothing when all of it was there already.
     pub(super) fn done(&self) -> Option<Done> {
         match self {
-            Answer::One(put) => Some(Done::put(put)),
+            Answer::One(put, _) => Some(Done::put(put)),
             Answer::Many(tally) => many_done(tally),
         }
     }
@@ -156,6 +163,13 @@ pub(super) struct Bulk<'a> {
     next_line: u64,
     tally: Tally,
     first: Option<Put>,
+    /// For a single record another that holds the same text.
+    same: Option<Uri>,
+    /// Whether only what is new is stored.
+    if_new: bool,
+    /// Why the first lines that are not records are none, and how many there are in all.
+    refused: Vec<CliError>,
+    refused_count: u64,
     /// Vectors that were made ahead, when everything fitted one small commit.
     ahead: Option<Ahead>,
     progress: Progress,
@@ -184,6 +198,10 @@ impl<'a> Bulk<'a> {
             next_line: 1,
             tally: Tally::default(),
             first: None,
+            same: None,
+            if_new: args.if_new,
+            refused: Vec::new(),
+            refused_count: 0,
             ahead: None,
             progress,
         })
@@ -194,9 +212,14 @@ impl<'a> Bulk<'a> {
         let run_records = self.batch_records_max.min(PARSED_RECORDS);
         let parsed = parse_ahead(self.defaults.clone(), run_records, backlog.clone())?;
         match self.store_all(&parsed, &backlog) {
+            Ok(0) if !self.refused.is_empty() => {
+                let first = self.refused.swap_remove(0);
+                Err(self.where_to_go_on(first))
+            }
             Ok(0) if self.system_lines() == 0 => {
                 Err(CliError::user("empty_input", "standard input contains no records"))
             }
+            Ok(_) if !self.refused.is_empty() => Err(self.refusal()),
             Ok(_) => Ok(self.stored()),
             Err(error) => Err(self.where_to_go_on(error)),
         }
@@ -211,6 +234,16 @@ impl<'a> Bulk<'a> {
         let mut seen = 0;
         for run in parsed {
             for Parsed { line, bytes, record } in run? {
+                let record = match record {
+                    Ok(record) => record,
+                    Err(error) => {
+                        self.refused_count += 1;
+                        if self.refused.len() < REFUSED_NAMED_MAX {
+                            self.refused.push(error);
+                        }
+                        continue;
+                    }
+                };
                 seen += 1;
                 backlog.remove(bytes);
                 self.make_room(bytes)?;
@@ -244,20 +277,70 @@ impl<'a> Bulk<'a> {
         if self.batch.is_empty() || !is_all || !is_small {
             return self.commit();
         }
-        let batch = std::mem::take(&mut self.batch);
-        let (puts, ahead) = put_small(self.app, &self.path, &self.defaults, self.when, batch)?;
+        let known = self.known()?;
+        if known.new.is_empty() {
+            return self.stored_batch(known.kept);
+        }
+        let (mut puts, ahead) =
+            put_small(self.app, &self.path, &self.defaults, self.when, known.new)?;
         self.ahead = Some(ahead);
+        puts.extend(known.kept);
         self.stored_batch(puts)
+    }
+
+    /// The batch, beside what is there already.
+    fn known(&mut self) -> Result<Known> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let mut known = Known::of(self.app, batch, self.if_new)?;
+        let same = known.same_text.iter().flatten().count() as u64;
+        if same > 0 {
+            *self.tally.same_text.get_or_insert(0) += same;
+        }
+        self.same = known.same_text.first_mut().and_then(Option::take);
+        Ok(known)
+    }
+
+    /// What is said of lines that are not records, when the others are stored.
+    fn refusal(mut self) -> CliError {
+        let first = self.refused.swap_remove(0);
+        let more = self.refused_count - 1;
+        let mut message = first.message.clone();
+        for other in self.refused.drain(..) {
+            message = format!("{message}; {}", other.message);
+        }
+        let named = (REFUSED_NAMED_MAX as u64).min(self.refused_count);
+        if self.refused_count > named {
+            message = format!("{message}; and {} more", self.refused_count - named);
+        }
+        let go_on = self.next_line;
+        let done = many_done(&self.tally);
+        let stored = self.tally.record_count;
+        let hint = format!(
+            "{} stored; mend these lines and put them again; the rest goes on from line {go_on}",
+            counted(stored, "record")
+        );
+        let error = CliError { message, ..first }
+            .hint(hint)
+            .field("committed", stored)
+            .field("refused_count", more + 1)
+            .field("resume_line", go_on);
+        // Their vectors are made all the same; what failed there is said by a warning.
+        drop(self.stored());
+        after(done, error)
     }
 
     fn commit(&mut self) -> Result<()> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let batch = std::mem::take(&mut self.batch);
-        self.batch_bytes = 0;
+        let known = self.known()?;
+        if known.new.is_empty() {
+            return self.stored_batch(known.kept);
+        }
         let writer = self.turn.writer(self.app, &self.path, &self.defaults)?;
-        let puts = writer.put_many(batch)?;
+        let mut puts = writer.put_many(known.new)?;
+        puts.extend(known.kept);
         self.turn.let_others_write();
         self.stored_batch(puts)
     }
@@ -299,7 +382,7 @@ impl<'a> Bulk<'a> {
     fn answer(mut self) -> Answer {
         let passed_over = self.system_lines();
         self.tally.skipped = (passed_over > 0).then_some(passed_over);
-        let Bulk { app, tally, first, each, progress, .. } = self;
+        let Bulk { app, tally, first, same, each, progress, .. } = self;
         drop(progress);
         if passed_over > 0 {
             let lines = counted(passed_over, "line");
@@ -309,7 +392,10 @@ impl<'a> Bulk<'a> {
             app.out.warn("lines_skipped", &message);
         }
         match first {
-            Some(put) if tally.record_count == 1 && !each && passed_over == 0 => Answer::One(put),
+            Some(put) if tally.record_count == 1 && !each && passed_over == 0 => {
+                let same = same.filter(|_| put.change == Change::Added);
+                Answer::One(put, same)
+            }
             _ => Answer::Many(tally),
         }
     }

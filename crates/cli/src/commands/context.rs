@@ -10,6 +10,7 @@ use crate::args::ContextArgs;
 use crate::error::{CliError, Result};
 use crate::moment;
 use crate::role_config::Declared;
+use crate::typed_time;
 use crate::wire::agent::ContextOut;
 
 /// `kapsa context`.
@@ -42,7 +43,7 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
 /// When a moment was: the time that is named, else when the last record was written that counts
 /// there.
 fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
-    if let Ok(time) = moment::parse_arg(as_of) {
+    if let Ok(time) = typed_time::as_of_time(as_of) {
         return Ok(Some(time));
     }
     let last = TimelineRequest { limit: 1, reverse: true, ..TimelineRequest::default() };

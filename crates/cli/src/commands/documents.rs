@@ -10,11 +10,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use kapsa_memory::document;
-use kapsa_memory::put_source;
+use kapsa_memory::{put_source, sources_under};
 
 use crate::app::App;
+use crate::args;
 use crate::commands::bulk::many_done;
-use crate::commands::put::{Answer, Defaults, tell_one};
+use crate::commands::defaults::Defaults;
+use crate::commands::put::{Answer, tell_one};
 use crate::commands::turn::Turn;
 use crate::error::{CliError, Result, after};
 use crate::progress::Progress;
@@ -43,14 +45,9 @@ pub(crate) struct Document {
 }
 
 /// `kapsa put FILE… FOLDER…`.
-pub(crate) fn put(
-    app: &mut App,
-    defaults: &Defaults,
-    sources: &[PathBuf],
-    plain: bool,
-    each: bool,
-) -> Result<Answer> {
-    if plain || sources.iter().any(|source| source.as_os_str() == "-") {
+pub(crate) fn put(app: &mut App, defaults: &Defaults, args: &args::Put) -> Result<Answer> {
+    let (sources, each) = (args.sources.as_slice(), args.each);
+    if args.plain || sources.iter().any(|source| source.as_os_str() == "-") {
         return Err(CliError::usage("documents and standard input cannot be combined in one call"));
     }
     let documents = gather(sources)?;
@@ -84,7 +81,39 @@ pub(crate) fn put(
         }
     }
     drop(progress);
+    for gone in gone(app, sources, &documents)? {
+        if !args.prune {
+            let message =
+                format!("{gone} is gone; its records stay unless `kapsa put --prune` forgets them");
+            app.out.warn("document_gone", &message);
+            continue;
+        }
+        let writer = turn.writer(app, &capsule, defaults)?;
+        let report = put_source(writer.owner(app, "put documents")?, &gone, Vec::new())
+            .map_err(|error| stored_so_far(error.into(), &tally))?;
+        tally.count(&report.forgotten);
+    }
     Ok(Answer::Many(tally))
+}
+
+/// The documents that were read from these folders before, and whose files are there no more.
+fn gone(app: &App, sources: &[PathBuf], documents: &[Document]) -> Result<Vec<String>> {
+    let here =
+        std::env::current_dir().map_err(|error| CliError::io("find the current folder", &error))?;
+    let mut gone = Vec::new();
+    for folder in sources.iter().filter(|source| source.is_dir()) {
+        let base = outside_base(&here, folder);
+        let name = name(&here, base.as_deref(), folder);
+        let prefix = if name.is_empty() { name } else { format!("{name}/") };
+        let root = base.as_deref().unwrap_or(&here);
+        for name in sources_under(&app.owner_reader()?, &prefix)? {
+            let is_read = documents.iter().any(|document| document.name == name);
+            if !is_read && !gone.contains(&name) && !root.join(&name).exists() {
+                gone.push(name);
+            }
+        }
+    }
+    Ok(gone)
 }
 
 fn text_or_skip(app: &mut App, document: &Document, tally: &mut Tally) -> Result<Option<String>> {

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::ops::Range;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 
 use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
 use kapsa_memory::request::Put;
@@ -78,6 +80,8 @@ fn tell(app: &mut App, embedder: &dyn Embedder, report: &EmbedReport) -> Result<
 pub(crate) struct Ahead {
     vectors: Option<NewVectors>,
     state: AheadState,
+    when: Option<EmbedWhen>,
+    records: u64,
 }
 
 enum AheadState {
@@ -97,6 +101,7 @@ impl Ahead {
     ) -> Ahead {
         let (vectors, state) = match when {
             Some(EmbedWhen::Later) => (None, AheadState::Settled),
+            Some(EmbedWhen::Background) => (None, AheadState::LeftForLater),
             None if !is_small_put(records.iter().map(|record| record.text.as_str())) => {
                 (None, AheadState::LeftForLater)
             }
@@ -105,7 +110,7 @@ impl Ahead {
                 Err(error) => (None, AheadState::Failed(error)),
             },
         };
-        Ahead { vectors, state }
+        Ahead { vectors, state, when, records: records.len() as u64 }
     }
 
     /// The vectors, to be published with the records.
@@ -125,10 +130,7 @@ impl Ahead {
     pub(crate) fn report(self, app: &mut App) -> Option<String> {
         match self.state {
             AheadState::Settled => None,
-            AheadState::LeftForLater => {
-                app.out.warn("vectors_later", WORDS_ONLY);
-                None
-            }
+            AheadState::LeftForLater => left_for_later(app, self.when, self.records),
             AheadState::Failed(error) => Some(without_vectors(app, &error)),
         }
     }
@@ -139,8 +141,49 @@ fn ahead(capsule: &UnlockedWriter, records: &[NewRecord]) -> Result<NewVectors> 
     Ok(capsule.embed(records, embedder.as_ref())?)
 }
 
-/// Said of records whose vectors are left for later.
-const WORDS_ONLY: &str = "stored without vectors: only words find them until `kapsa embed` runs (--embed now does it at once)";
+/// How long the bundled model takes for a record of usual length, in milliseconds.
+const RECORD_MS: u64 = 12;
+
+/// Tells how long the vectors of so many records take, for people.
+pub(crate) fn time_for(records: u64) -> String {
+    let seconds = (records * RECORD_MS).div_ceil(1000);
+    match seconds {
+        0..=90 => format!("about {} s", seconds.max(1)),
+        91..=5400 => format!("about {} min", seconds.div_ceil(60)),
+        _ => format!("about {} h", seconds.div_ceil(3600)),
+    }
+}
+
+/// Says that records have no vectors yet, or starts the process that makes them. Returns why that
+/// could not be started.
+fn left_for_later(app: &mut App, when: Option<EmbedWhen>, records: u64) -> Option<String> {
+    let time = time_for(records);
+    if when != Some(EmbedWhen::Background) {
+        let message = format!(
+            "stored without vectors: only words find them until `kapsa embed` runs ({time}; \
+             --embed now does it at once, --embed background after the command)"
+        );
+        app.out.warn("vectors_later", &message);
+        return None;
+    }
+    match start_embedding(app) {
+        Ok(()) => {
+            app.out.note(&format!("a process in the background makes the vectors ({time})"));
+            None
+        }
+        Err(error) => Some(without_vectors(app, &error)),
+    }
+}
+
+/// Starts `kapsa embed` in a process that outlives this one.
+fn start_embedding(app: &App) -> Result<()> {
+    let failed = |error: std::io::Error| CliError::io("start a process that embeds", &error);
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.arg("--capsule").arg(app.capsule()?).arg("embed");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    command.spawn().map(drop).map_err(failed)
+}
 
 fn without_vectors(app: &mut App, error: &CliError) -> String {
     app.out.warn("vectors_failed", &format!("stored, without vectors: {}", error.message));
@@ -215,8 +258,13 @@ impl New {
         if count == 0 {
             return Ok(());
         }
-        if self.when.is_none() && !are_few(&reader, new.clone())? {
-            app.out.warn("vectors_later", WORDS_ONLY);
+        let is_later = match self.when {
+            None => !are_few(&reader, new.clone())?,
+            when => when == Some(EmbedWhen::Background),
+        };
+        if is_later {
+            // What could not be started is said by a warning.
+            let _failed = left_for_later(app, self.when, count);
             return Ok(());
         }
         new.start = self.left_before(&reader, new.clone())?;

@@ -1,19 +1,19 @@
 //! `fact`: facts are added, looked up and resolved.
 
 use kapsa_agents::{
-    CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution, Verdict, WorkspaceMemory,
-    fresh_id,
+    Answer, AttributeDeclared, CapsuleFactStore, Fact, FactQuery, FactStore, Preset, Resolution,
+    Verdict, VocabularyStore, WorkspaceMemory, fresh_id,
 };
 use kapsa_memory::access::Classification;
 
 use crate::app::{App, did};
-use crate::args::{Compare, FactAdd, FactFilters, FactValue, FactVerb, Level};
+use crate::args::{Compare, FactAdd, FactAttribute, FactFilters, FactValue, FactVerb, Level};
 use crate::commands::embed::New;
 use crate::commands::text::typed_text;
 use crate::error::{CliError, Done, Result};
 use crate::escape;
 use crate::moment::{self, readable};
-use crate::wire::agent::{FactOut, FactsOut, RememberedOut};
+use crate::wire::agent::{AttributeOut, AttributesOut, FactOut, FactsOut, RememberedOut};
 
 /// `kapsa fact`.
 pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
@@ -45,6 +45,7 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
                 &RememberedOut {
                     verdict,
                     reason,
+                    proposed: None,
                     other: Some(&args.old),
                     similarity: None,
                     fact: (&fact).into(),
@@ -60,6 +61,15 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             new.end(app);
             tell_all(app, &pair)
         }
+        FactVerb::Resolve(args) if args.answer().is_some() => {
+            let new = New::begin(app, None)?;
+            let by = app.principal().or(args.by.as_deref()).unwrap_or_default().to_string();
+            let answer = args.answer().unwrap_or(Answer::Accept);
+            let changed = workspace(app)?.decide(&args.id, answer, &by)?;
+            stored(app, &changed.iter().collect::<Vec<_>>());
+            new.end(app);
+            tell_all(app, &changed)
+        }
         FactVerb::Resolve(args) => {
             let resolution = if args.all_hold { Resolution::AllHold } else { Resolution::Holds };
             let new = New::begin(app, None)?;
@@ -68,7 +78,42 @@ pub(crate) fn run(app: &mut App, verb: FactVerb) -> Result<()> {
             new.end(app);
             tell_all(app, &changed)
         }
+        FactVerb::Attribute(args) => declare(app, args),
+        FactVerb::Attributes => attributes(app),
     }
+}
+
+fn attributes(app: &mut App) -> Result<()> {
+    let attributes = VocabularyStore::new(app.location()?).attributes()?;
+    if app.out.is_json() {
+        return app.out.json(&AttributesOut::of(&attributes));
+    }
+    if attributes.is_empty() {
+        app.out.note("no attribute is declared");
+    }
+    attributes.iter().try_for_each(|attribute| attribute_line(app, attribute))
+}
+
+fn declare(app: &mut App, args: FactAttribute) -> Result<()> {
+    let domain = args.domain.unwrap_or_default();
+    let attribute = AttributeDeclared { name: args.name, domain, many: args.many };
+    VocabularyStore::new(app.location()?).declare(&attribute)?;
+    let done = format!("declared attribute {}", attribute.name);
+    did(app, Done::new(done).field("attribute", attribute.name.as_str()));
+    if app.out.is_json() {
+        return app.out.json(&AttributeOut::from(&attribute));
+    }
+    attribute_line(app, &attribute)
+}
+
+/// `language  many values  [hr]`.
+fn attribute_line(app: &mut App, attribute: &AttributeDeclared) -> Result<()> {
+    app.out.strong(&escape::line(&attribute.name))?;
+    app.out.text(if attribute.many { "  many values" } else { "  one value" })?;
+    let domain = &attribute.domain;
+    let domain = if domain.is_empty() { String::new() } else { format!("  [{domain}]") };
+    app.out.faint(&escape::line(&domain))?;
+    app.out.line("")
 }
 
 /// Notes that facts were stored: the first is what the call is about.
@@ -85,7 +130,9 @@ pub(super) fn named(verb: &FactVerb) -> Option<&str> {
         FactVerb::Supersede(args) => Some(&args.old),
         FactVerb::Contest(args) => Some(&args.id),
         FactVerb::Resolve(args) => Some(&args.id),
-        FactVerb::List(_) | FactVerb::Query(_) => None,
+        FactVerb::List(_) | FactVerb::Query(_) | FactVerb::Attribute(_) | FactVerb::Attributes => {
+            None
+        }
     }
 }
 
@@ -149,9 +196,9 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
         ..fact
     };
     let preset = match args.compare {
-        Compare::Exact => Preset::EXACT,
-        Compare::Near => Preset::NEAR,
-        Compare::Wide => Preset::WIDE,
+        Compare::Exact => Preset::Exact,
+        Compare::Near => Preset::Near,
+        Compare::Wide => Preset::Wide,
         Compare::None => {
             workspace(app)?.store_fact(&fact)?;
             stored(app, &[&fact]);
@@ -162,6 +209,7 @@ fn add(app: &mut App, args: FactAdd) -> Result<()> {
                 &RememberedOut {
                     verdict,
                     reason,
+                    proposed: None,
                     other: None,
                     similarity: None,
                     fact: (&fact).into(),
@@ -209,6 +257,7 @@ fn list(app: &mut App, text: &str, filters: FactFilters) -> Result<()> {
         valid_at: filters.valid_at,
         superseded: filters.all,
         contested: filters.contested,
+        pending: filters.pending,
         limit: filters.limit.saturating_add(1),
         ..FactQuery::default()
     })?;
@@ -261,6 +310,13 @@ fn about(fact: &Fact) -> String {
     parts.extend(
         (!fact.contested_with.is_empty())
             .then(|| format!("CONTESTED with {}", fact.contested_with.join(", "))),
+    );
+    parts.extend(fact.pending.as_ref().map(|pending| {
+        format!("PENDING: {} {}?", pending.verdict.name(), fact.pending_with.join(", "))
+    }));
+    parts.extend(
+        (fact.pending.is_none() && !fact.pending_with.is_empty())
+            .then(|| format!("PENDING: {}", fact.pending_with.join(", "))),
     );
     if parts.is_empty() { String::new() } else { format!("  [{}]", parts.join("; ")) }
 }

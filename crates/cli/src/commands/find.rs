@@ -2,22 +2,56 @@
 
 use std::sync::OnceLock;
 
-use kapsa_memory::request::{Clock, Filter, FindRequest, Found, Grouping, SearchMode};
+use kapsa_memory::query::speaks_of_time;
+use kapsa_memory::request::{
+    Clock, Filter, FindRequest, Found, Grade, Grouping, SearchMode, UnknownValue,
+};
+use kapsa_memory::{AsOf, Micros};
 use kapsa_model::{EmbedError, Embedder, Model, Purpose};
 
 use crate::app::{AnyReader, App};
 use crate::args::{Filters, Find, Group, SearchBy};
+use crate::commands::embed;
 use crate::error::{CliError, Result};
 use crate::render::{self, Reading, counted};
 use crate::wire::FoundOut;
-use crate::{models, moment};
+use crate::{calendar, models, moment, typed_time};
 
 /// `kapsa find`.
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
+    let explain = args.explain || args.ranking.mode == SearchBy::Explain;
+    let (k, full, when) = (args.k, args.full, args.when.clone());
+    let request = request(args)?;
+    let reader = app.reader_when(&when)?;
+    let found = search(app, &reader, &request)?;
+    if app.out.is_json() {
+        app.out.json(&FoundOut::of(&request.query, k, &found, full, explain))?;
+    } else {
+        show(app, &reader, &found, explain)?;
+    }
+    tell_unknown(app, &reader, &request.filter)?;
+    if found.means.model.is_some() && found.means.missing > 0 {
+        let missing = counted(found.means.missing, "record");
+        let time = embed::time_for(found.means.missing);
+        let message = format!(
+            "{missing} without vectors can be found by words only; `kapsa embed` takes {time}"
+        );
+        app.out.warn("vectors_missing", &message);
+    }
+    Ok(())
+}
+
+fn request(args: Find) -> Result<FindRequest> {
     let query = args.query.join(" ");
     let ranking = &args.ranking;
     let now = moment::now();
-    let request = FindRequest {
+    // A fact must hold at the moment that is looked at.
+    let then = match args.when.as_of.as_deref().map(typed_time::as_of) {
+        Some(AsOf::Time(time) | AsOf::Named { or: Some(time), .. }) => time.min(now),
+        _ => now,
+    };
+    let needs_clock = !ranking.no_time || ranking.recency.is_some();
+    Ok(FindRequest {
         filter: filter(args.filters),
         k: args.k,
         fallback: args.fallback,
@@ -31,25 +65,38 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
             Group::Source => Grouping::Source,
         }),
         diverse: ranking.diverse,
-        time: Some(Clock { now, offset_seconds: 0 })
-            .filter(|_| !ranking.no_time || ranking.recency.is_some()),
+        time: if needs_clock { Some(clock(now, &query)?) } else { None },
         read_times: !ranking.no_time,
         recency_days: ranking.recency,
         confidence: ranking.by_confidence,
+        superseded: args.include_superseded,
+        or_plain: true,
+        valid_at: Some(then),
         ..FindRequest::new(query)
-    };
-    let reader = app.reader_when(&args.when)?;
-    let found = search(app, &reader, &request)?;
-    let explain = ranking.mode == SearchBy::Explain;
-    if app.out.is_json() {
-        app.out.json(&FoundOut::of(&request.query, request.k, &found, args.full, explain))?;
-    } else {
-        show(app, &reader, &found, explain)?;
+    })
+}
+
+/// The clock by which a query is read. The user's time zone is looked up only where it matters.
+fn clock(now: Micros, query: &str) -> Result<Clock> {
+    let clock = Clock::utc(now);
+    if !speaks_of_time(query, &clock) {
+        return Ok(clock);
     }
-    if found.means.model.is_some() && found.means.missing > 0 {
-        let missing = counted(found.means.missing, "record");
-        let hint = "without vectors can be found by words only; run `kapsa embed`";
-        app.out.warn("vectors_missing", &format!("{missing} {hint}"));
+    let calendar =
+        calendar::of_user().map_err(|message| CliError::user("invalid_config", message))?;
+    Ok(Clock { calendar: calendar.clone(), ..clock })
+}
+
+/// Names the values of a filter that no record has: a search that leaves out everything says why.
+pub(crate) fn tell_unknown(app: &mut App, reader: &AnyReader, filter: &Filter) -> Result<()> {
+    for UnknownValue { field, value, near } in reader.unknown_values(filter)? {
+        let what = if value.is_empty() { field } else { format!("{field}={value}") };
+        let others = match near.as_slice() {
+            [] => String::new(),
+            [one] => format!("; there is {one}"),
+            [many @ .., last] => format!("; there are {} and {last}", many.join(", ")),
+        };
+        app.out.warn("unknown_value", &format!("no record has {what}{others}"));
     }
     Ok(())
 }
@@ -127,10 +174,19 @@ impl Embedder for Question {
 fn show(app: &mut App, reader: &AnyReader, found: &Found, explain: bool) -> Result<()> {
     let searched = reader.branch()?;
     let reading = Reading { branch: &searched };
+    let read = &found.read;
     if found.hits.is_empty() {
         app.out.note("nothing found; try fewer words, or --fallback for the newest records");
     } else if found.fallback {
         app.out.note("nothing matched; these are the newest records");
+    } else if read.plain {
+        app.out.note("nothing has what the operators ask for; searched for the text as it is");
+    }
+    if found.grade == Grade::Weak && !found.fallback {
+        app.out.note("nothing here surely answers; these are the nearest");
+    }
+    if explain {
+        render::query(&mut app.out, read)?;
     }
     for (at, hit) in found.hits.iter().enumerate() {
         let written_on = reader.branch_of(&hit.record)?;
@@ -155,5 +211,7 @@ pub(crate) fn filter(flags: Filters) -> Filter {
         sources: flags.source,
         since: flags.since,
         until: flags.until,
+        recorded_since: flags.recorded_since,
+        recorded_until: flags.recorded_until,
     }
 }

@@ -7,8 +7,10 @@ mod bulk;
 mod care;
 mod clearance;
 mod context;
+mod defaults;
 mod documents;
 mod embed;
+mod entity;
 mod episode;
 mod events;
 mod fact;
@@ -17,6 +19,7 @@ mod fs;
 mod init;
 mod insight;
 mod knowledge;
+mod known;
 mod merge;
 mod put;
 mod records;
@@ -147,6 +150,7 @@ fn call(app: &mut App, verb: Verb) -> Result<Status> {
             EventVerb::Emit(args) => events::emit(app, *args),
         },
         Verb::Fact(args) => fact::run(app, args.verb),
+        Verb::Entity(args) => entity::run(app, args.verb),
         Verb::Episode(args) => episode::run(app, args.verb),
         Verb::Insight(args) => insight::run(app, args.verb),
         Verb::Context(args) => context::run(app, *args),

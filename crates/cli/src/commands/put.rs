@@ -6,16 +6,16 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use kapsa_memory::access::Access;
-use kapsa_memory::request::Put;
+use kapsa_memory::request::{Change, Put};
 use kapsa_memory::{NewRecord, Uri};
 
 use super::bulk::Bulk;
+use super::defaults::Defaults;
+use super::known::Known;
 use super::text::plain_text;
-use crate::app::{self, App, did};
-use crate::args::{self, EmbedWhen, Fields};
+use crate::app::{App, did};
+use crate::args::{self, EmbedWhen};
 use crate::commands::documents;
 use crate::commands::embed::{Ahead, New};
 use crate::error::{CliError, Result};
@@ -38,7 +38,8 @@ pub(super) struct Stored {
 
 /// What a put did, to be reported at its end.
 pub(crate) enum Answer {
-    One(Put),
+    /// One record, and another that holds the same text.
+    One(Put, Option<Uri>),
     Many(Tally),
 }
 
@@ -46,10 +47,12 @@ impl Answer {
     /// Tells it, and what became of the vectors where they could not be made.
     fn tell(self, out: &mut Output, embedding: Option<String>) -> Result<()> {
         match self {
-            Answer::One(put) if out.is_json() => {
-                out.json(&PutOut { embedding: embedding.as_deref(), ..PutOut::from(&put) })
-            }
-            Answer::One(put) => tell_one(out, &put),
+            Answer::One(put, same) if out.is_json() => out.json(&PutOut {
+                embedding: embedding.as_deref(),
+                same_text: same.as_ref().map(Uri::as_str),
+                ..PutOut::from(&put)
+            }),
+            Answer::One(put, same) => tell_named(out, &put, same.as_ref()),
             Answer::Many(tally) => tell_many(out, &Tally { embedding, ..tally }),
         }
     }
@@ -59,13 +62,13 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
     let when = args.embed;
     let defaults = Arc::new(Defaults::new(std::mem::take(&mut args.fields))?);
     if let Some(text) = args.text.take() {
-        return one(app, &defaults, when, text);
+        return one(app, &defaults, &args, text);
     }
     let only_stdin = args.sources.iter().all(|source| source.as_os_str() == "-");
     if !only_stdin {
         defaults.expect_many("documents")?;
         let new = New::begin(app, when);
-        let answer = documents::put(app, &defaults, &args.sources, args.plain, args.each)?;
+        let answer = documents::put(app, &defaults, &args)?;
         return Ok(Stored { answer, embedding: New::end_of(new, app) });
     }
     if args.sources.is_empty() && io::stdin().is_terminal() {
@@ -74,22 +77,27 @@ fn put(app: &mut App, mut args: args::Put) -> Result<Stored> {
         ));
     }
     if args.plain {
-        return one(app, &defaults, when, plain_text()?);
+        return one(app, &defaults, &args, plain_text()?);
     }
     Bulk::new(app, &defaults, &args)?.run()
 }
 
-fn one(
-    app: &mut App,
-    defaults: &Defaults,
-    when: Option<EmbedWhen>,
-    text: String,
-) -> Result<Stored> {
+fn one(app: &mut App, defaults: &Defaults, args: &args::Put, text: String) -> Result<Stored> {
     let record = defaults.fill(NewRecord::text(text));
     record.check()?;
     let path = app.capsule()?;
-    let (mut puts, ahead) = put_small(app, &path, defaults, when, vec![record])?;
-    Ok(Stored { answer: Answer::One(puts.remove(0)), embedding: ahead.report(app) })
+    let mut known = Known::of(app, vec![record], args.if_new)?;
+    if let Some(put) = known.kept.pop() {
+        return Ok(Stored { answer: Answer::One(put, None), embedding: None });
+    }
+    let same = known.same_text.pop().flatten();
+    if known.new.is_empty() {
+        return Ok(Stored { answer: Answer::Many(Tally::default()), embedding: None });
+    }
+    let (mut puts, ahead) = put_small(app, &path, defaults, args.embed, known.new)?;
+    let put = puts.remove(0);
+    let same = same.filter(|_| put.change == Change::Added);
+    Ok(Stored { answer: Answer::One(put, same), embedding: ahead.report(app) })
 }
 
 /// Puts records that are all there: their vectors are made before the lock is taken, and published
@@ -117,7 +125,14 @@ pub(crate) fn tell_one(out: &mut Output, put: &Put) -> Result<()> {
     if out.is_json() {
         return out.json(&shown);
     }
-    out.line(&format!("{}  #{}  {}", put.uri.short(), shown.sequence, shown.change))
+    tell_named(out, put, None)
+}
+
+/// The same for people, with the record that holds the same text.
+fn tell_named(out: &mut Output, put: &Put, same: Option<&Uri>) -> Result<()> {
+    let shown = PutOut::from(put);
+    let same = same.map_or_else(String::new, |same| format!("  same text as {}", same.short()));
+    out.line(&format!("{}  #{}  {}{same}", put.uri.short(), shown.sequence, shown.change))
 }
 
 /// Prints what happened to many.
@@ -136,7 +151,11 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
     let from = tally
         .source_count
         .map_or_else(String::new, |sources| format!(" from {}", counted(sources, "document")));
-    let what = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    let same = tally.same_text.unwrap_or_default();
+    let same =
+        if same > 0 { format!(", {same} with the text of another record") } else { String::new() };
+    let what =
+        if parts.is_empty() { String::new() } else { format!(": {}{same}", parts.join(", ")) };
     let now = if tally.commit_count == 0 {
         String::new()
     } else {
@@ -147,109 +166,4 @@ fn tell_many(out: &mut Output, tally: &Tally) -> Result<()> {
         counted(tally.record_count, "record"),
         counted(tally.commit_count, "commit")
     ))
-}
-
-/// What the flags say about every record of a call.
-pub(crate) struct Defaults {
-    fields: Fields,
-    pub(super) uri: Option<Uri>,
-    /// Lines of an export that were skipped, since only a capsule writes what they describe.
-    pub(super) system_lines: AtomicU64,
-}
-
-impl Defaults {
-    fn new(fields: Fields) -> Result<Defaults> {
-        let uri = fields.uri.as_deref().map(app::uri).transpose()?;
-        Ok(Defaults { fields, uri, system_lines: AtomicU64::new(0) })
-    }
-
-    /// The run that the lock names.
-    pub(crate) fn run(&self) -> Option<&str> {
-        self.fields.run.as_deref()
-    }
-
-    /// Refuses what fits only one record.
-    fn expect_many(&self, what: &str) -> Result<()> {
-        let flag = if self.uri.is_some() { "--uri" } else { "--title" };
-        if self.uri.is_none() && self.fields.title.is_none() {
-            return Ok(());
-        }
-        Err(CliError::usage(format!("{flag} applies to one record, not {what}"))
-            .hint("documents name their passages themselves"))
-    }
-
-    /// Fills in what the record does not bring itself.
-    pub(crate) fn fill(&self, mut record: NewRecord) -> NewRecord {
-        let flags = &self.fields;
-        let texts = [
-            (&mut record.title, &flags.title),
-            (&mut record.kind, &flags.kind),
-            (&mut record.label, &flags.label),
-            (&mut record.entity, &flags.entity),
-            (&mut record.domain, &flags.domain),
-            (&mut record.agent, &flags.agent),
-            (&mut record.run, &flags.run),
-        ];
-        for (own, default) in texts {
-            if let (true, Some(default)) = (own.is_empty(), default) {
-                own.clone_from(default);
-            }
-        }
-        for (name, value) in &flags.tags {
-            record.tags.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-        for (name, value) in flags.meta.iter().flatten() {
-            record.metadata.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-        record.uri = record.uri.or_else(|| self.uri.clone());
-        record.confidence = record.confidence.or(flags.confidence);
-        record.created_at = record.created_at.or(flags.created_at);
-        if let (None, Some(level)) = (&record.access, flags.classification) {
-            record.access = Some(Access { level: level.into(), named: flags.named.clone() });
-        }
-        record
-    }
-
-    /// Fills in what a document's passage does not bring; a kind that was asked for replaces the
-    /// cutter's.
-    pub(crate) fn fill_passage(&self, mut passage: NewRecord) -> NewRecord {
-        if let Some(kind) = &self.fields.kind {
-            passage.kind.clone_from(kind);
-        }
-        self.fill(passage)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn defaults() -> Defaults {
-        let fields = Fields {
-            kind: Some("fact".into()),
-            label: Some("builder".into()),
-            tags: vec![("a".into(), "default".into()), ("b".into(), "default".into())],
-            confidence: Some(0.5),
-            ..Fields::default()
-        };
-        Defaults::new(fields).unwrap_or_else(|error| panic!("{error:?}"))
-    }
-
-    #[test]
-    fn a_record_keeps_what_it_brings() {
-        let mut own = NewRecord::text("t");
-        own.kind = "note".into();
-        own.tags.insert("a".into(), "own".into());
-        let filled = defaults().fill(own);
-        assert_eq!((filled.kind.as_str(), filled.label.as_str()), ("note", "builder"));
-        assert_eq!((filled.tags["a"].as_str(), filled.tags["b"].as_str()), ("own", "default"));
-        assert_eq!(filled.confidence, Some(0.5));
-    }
-
-    #[test]
-    fn a_passage_takes_the_kind_that_was_asked_for() {
-        let mut passage = NewRecord::text("t");
-        passage.kind = "doc".into();
-        assert_eq!(defaults().fill_passage(passage).kind, "fact");
-    }
 }

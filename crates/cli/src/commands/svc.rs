@@ -10,14 +10,16 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use kapsa_memory::request::{
-    FIND_K_MAX, FindRequest, Found, Hit, Means, QUERY_BYTES_MAX, SearchMode, TimelineRequest, Why,
+    FIND_K_MAX, FindRequest, Found, Hit, Means, Put, QUERY_BYTES_MAX, SearchMode, TimelineRequest,
+    Why,
 };
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{NewRecord, Reader, Writer, stats};
+use kapsa_memory::{NewRecord, Reader, UnlockedWriter, stats};
 use serde_json::{Map, Value};
 
-use crate::app::{AnyReader, App, did};
-use crate::args::{Mode, SvcVerb};
+use crate::app::{AnyReader, AnyWriter, App, did};
+use crate::args::{EmbedWhen, Mode, SvcVerb};
+use crate::commands::embed::Ahead;
 use crate::commands::find::{self, Asked};
 use crate::commands::text::standard_input;
 use crate::error::{CliError, Done, Result};
@@ -68,9 +70,23 @@ fn put(app: &mut App, path: &Path, strict: bool) -> Result<()> {
     }
     let record = document(&bytes, strict)?;
     record.check()?;
-    let put = Writer::open(path, app.write_options(Some(&record.run)))?.put(record)?;
+    let put = put_embedded(app, path, record)?;
     did(app, Done::put(&put));
     app.out.json(&StoredOut { frame_id: put.sequence })
+}
+
+/// Puts a record with its vectors, in one commit; alone where no vectors can be made, which nothing
+/// in the answer can tell.
+fn put_embedded(app: &App, path: &Path, record: NewRecord) -> Result<Put> {
+    let capsule = UnlockedWriter::open(path, app.write_options(Some(&record.run)))?;
+    let records = vec![record];
+    let mut ahead = Ahead::make(EmbedWhen::of_environment(), &capsule, &records);
+    let mut writer = AnyWriter::Owner(capsule.lock()?);
+    let mut puts = match ahead.take() {
+        Some(vectors) => writer.put_embedded(records, vectors)?.0,
+        None => writer.put_many(records)?,
+    };
+    Ok(puts.remove(0))
 }
 
 /// The record that a client's document stands for.
@@ -185,7 +201,7 @@ fn search(
 ) -> Result<(Found, Option<CliError>)> {
     let reader = AnyReader::Owner(Reader::open(store)?);
     if request.k == 0 {
-        return Ok((Found { hits: Vec::new(), fallback: false, means: Means::default() }, None));
+        return Ok((Found::default(), None));
     }
     let failed = match find::by_meaning(asked, &reader, request) {
         Ok(found) if !found.hits.is_empty() => return Ok((found, None)),

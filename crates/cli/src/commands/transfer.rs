@@ -25,6 +25,7 @@ use crate::out_file::expect_named;
 use crate::progress::Progress;
 use crate::render::{counted, size};
 use crate::sealed::{self, Passphrase};
+use crate::typed_time;
 use crate::wire::transfer::{ExportOut, GcOut, ImportOut, MountsOut};
 
 /// What the names of sealed files end with.
@@ -83,7 +84,7 @@ fn reader_of(app: &App, args: &args::Export) -> Result<Reader> {
         (Some(run), Err(error))
             if error.code == "unknown_moment" && app.global.branch.is_none() =>
         {
-            let as_of = args.when.as_of.as_deref().map(moment::as_of);
+            let as_of = args.when.as_of.as_deref().map(typed_time::as_of);
             let own = app.whole_reader()?.on(&run_branch(run)?, as_of.as_ref());
             own.or(reader)
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::put::Defaults;
+use super::defaults::Defaults;
 use crate::app::{AnyWriter, App};
 use crate::error::Result;
 

@@ -16,10 +16,11 @@ use crate::args::{
 };
 use crate::commands::records;
 use crate::error::{CliError, Done, Result};
-use crate::moment::{self, readable};
+use crate::moment::readable;
 use crate::out_file::{OutFile, is_standard_output};
 use crate::output::{Look, Piece};
 use crate::render::{self, counted, headline};
+use crate::typed_time;
 use crate::wire::versions::{
     ArchivedBranch, BlameOut, BranchesOut, CheckpointsOut, DiffOut, LogOut, MadeBranch,
     MadeCheckpoint, Resolved, RevertOut, SwitchedBranch, stands_for_none,
@@ -91,7 +92,7 @@ fn create(
         None => app.branch(&path)?.unwrap_or_else(|| MAIN.to_string()),
     };
     let mut writer = app.keeper(&path)?;
-    let made = branch::create(&mut writer, name, &parent, as_of.map(moment::as_of).as_ref())?;
+    let made = branch::create(&mut writer, name, &parent, as_of.map(typed_time::as_of).as_ref())?;
     drop(writer);
     let what = format!("branch {} was created", made.name);
     did(app, Done::new(what).field("branch", made.name.as_str()));
@@ -201,7 +202,7 @@ pub(crate) fn diff(app: &mut App, args: &Diff) -> Result<()> {
 /// The view that a side of a comparison names: `BRANCH`, `MOMENT` on the current branch, or
 /// `BRANCH@MOMENT`.
 fn view_of(reader: &Reader, text: &str, current: &str) -> Result<Reader> {
-    let at = |branch: &str, moment: &str| Ok(reader.on(branch, Some(&moment::as_of(moment)))?);
+    let at = |branch: &str, moment: &str| Ok(reader.on(branch, Some(&typed_time::as_of(moment)))?);
     match text.split_once('@') {
         Some(("", moment)) => at(current, moment),
         Some((branch, moment)) => at(branch, moment),
@@ -406,7 +407,7 @@ pub(crate) fn revert(app: &mut App, args: Revert) -> Result<()> {
     let undo = match (what.run, what.source, what.commit) {
         (Some(run), ..) => Undo::Run(run),
         (_, Some(source), _) => Undo::Source(source),
-        (.., Some(commit)) => match moment::as_of(&commit) {
+        (.., Some(commit)) => match typed_time::as_of(&commit) {
             AsOf::Sequence(sequence) => Undo::Commit(sequence),
             _ => Undo::Commit(checkpoint::named(&app.owner_reader()?, &commit)?.sequence),
         },

@@ -1,6 +1,10 @@
 //! The JSON of `fact`, `episode`, `insight` and `context`.
 
-use kapsa_agents::{Comparison, Context, ContextLine, Episode, Fact, Insight, Reflection, Section};
+use kapsa_agents::{
+    AttributeDeclared, Comparison, Context, ContextLine, EntityNames, Episode, Evidence, Fact,
+    FactDecision, Insight, Pending, Reflection, Section, Verdict,
+};
+use kapsa_memory::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -61,6 +65,22 @@ pub(crate) struct FactOut<'a> {
     /// Ids of facts that contradict it, where nothing says which one holds.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     conflicts_with: &'a [String],
+    /// Every text that was added for it, the newest last; left out if it was added once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<EvidenceOut<'a>>,
+    /// Set while somebody has to decide what it is to the facts of `pending_with`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<PendingOut<'a>>,
+    /// Ids of facts about which somebody has to decide what they are to this one, or this one to
+    /// them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pending_with: &'a [String],
+    /// Periods in which another fact holds in its stead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    interruptions: Vec<PeriodOut>,
+    /// What somebody decided about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decision: Option<FactDecisionOut<'a>>,
     /// How often it was read.
     access_count: u64,
     /// When it was last read.
@@ -90,9 +110,109 @@ impl<'a> From<&'a Fact> for FactOut<'a> {
             supersedes: fact.supersedes.as_deref(),
             superseded_by: fact.superseded_by.as_deref(),
             conflicts_with: &fact.contested_with,
+            evidence: fact.evidence.iter().map(EvidenceOut::from).collect(),
+            pending: fact.pending.as_ref().map(PendingOut::from),
+            pending_with: &fact.pending_with,
+            interruptions: fact.interruptions.iter().map(PeriodOut::from).collect(),
+            decision: fact.decision.as_ref().map(FactDecisionOut::from),
             access_count: fact.access_count,
             accessed_at: fact.last_accessed.map(Time),
         }
+    }
+}
+
+/// A text that was added for a fact that is known.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Evidence")]
+struct EvidenceOut<'a> {
+    /// The text.
+    text: &'a str,
+    /// Who or what it comes from.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    source: &'a str,
+    /// Tags that it came with.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tags: &'a [String],
+    /// When it was added.
+    created_at: Time,
+}
+
+impl<'a> From<&'a Evidence> for EvidenceOut<'a> {
+    fn from(evidence: &'a Evidence) -> EvidenceOut<'a> {
+        EvidenceOut {
+            text: &evidence.text,
+            source: &evidence.source,
+            tags: &evidence.tags,
+            created_at: Time(evidence.at),
+        }
+    }
+}
+
+/// What a fact would be to a known one if nobody decided otherwise.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "PendingVerdict")]
+struct PendingOut<'a> {
+    /// The proposed verdict.
+    #[schemars(extend("enum" = [
+        "same", "supersedes", "corrects", "refines", "retracts", "contests"
+    ]))]
+    verdict: &'static str,
+    /// Why.
+    reason: &'a str,
+    /// What speaks for it, such as `cue change` or `values differ`.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    features: &'a [String],
+    /// Model that made the proposal; left out if the built-in rules did.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    proposed_by: &'a str,
+}
+
+impl<'a> From<&'a Pending> for PendingOut<'a> {
+    fn from(pending: &'a Pending) -> PendingOut<'a> {
+        PendingOut {
+            verdict: pending.verdict.name(),
+            reason: &pending.reason,
+            features: &pending.features,
+            proposed_by: &pending.proposed_by,
+        }
+    }
+}
+
+/// A period of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Period")]
+struct PeriodOut {
+    /// Its start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Time>,
+    /// Its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<Time>,
+}
+
+impl From<&Span> for PeriodOut {
+    fn from(span: &Span) -> PeriodOut {
+        PeriodOut { from: span.from.map(Time), to: span.until.map(Time) }
+    }
+}
+
+/// What somebody decided about a pending fact.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "FactDecision")]
+struct FactDecisionOut<'a> {
+    /// What.
+    #[schemars(extend("enum" = ["accepted", "coexists", "same", "rejected"]))]
+    answer: &'a str,
+    /// Who.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    by: &'a str,
+    /// When.
+    decided_at: Time,
+}
+
+impl<'a> From<&'a FactDecision> for FactDecisionOut<'a> {
+    fn from(decision: &'a FactDecision) -> FactDecisionOut<'a> {
+        FactDecisionOut { answer: &decision.what, by: &decision.by, decided_at: Time(decision.at) }
     }
 }
 
@@ -119,10 +239,16 @@ impl<'a> FactsOut<'a> {
 pub(crate) struct RememberedOut<'a> {
     /// How it relates to what was known: `stored` if it was not compared, `revised` if its id was
     /// known.
-    #[schemars(extend("enum" = ["new", "same", "restated", "supersedes", "contests", "revised", "stored"]))]
+    #[schemars(extend("enum" = ["new", "same", "supersedes", "corrects", "refines", "retracts", "coexists", "contests", "pending", "revised", "stored"]))]
     pub(crate) verdict: &'static str,
     /// Why.
     pub(crate) reason: &'static str,
+    /// What a pending one would be if nobody decided otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = [
+        "same", "supersedes", "corrects", "refines", "retracts", "contests"
+    ]))]
+    pub(crate) proposed: Option<&'static str>,
     /// Id of the fact that was closest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) other: Option<&'a str>,
@@ -145,10 +271,84 @@ impl<'a> RememberedOut<'a> {
         RememberedOut {
             verdict: comparison.verdict.name(),
             reason: comparison.reason,
+            proposed: comparison.proposed.map(Verdict::name),
             other: comparison.other.as_deref(),
             similarity: comparison.other.as_ref().map(|_| comparison.likeness),
             fact: fact.into(),
             embedding,
+        }
+    }
+}
+
+/// An entity with its names.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Entity")]
+pub(crate) struct EntityOut<'a> {
+    /// Its name.
+    name: &'a str,
+    /// What it is also called.
+    aliases: &'a [String],
+}
+
+impl<'a> From<&'a EntityNames> for EntityOut<'a> {
+    fn from(entity: &'a EntityNames) -> EntityOut<'a> {
+        EntityOut { name: &entity.name, aliases: &entity.aliases }
+    }
+}
+
+/// Entities that have other names.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Entities")]
+pub(crate) struct EntitiesOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The entities.
+    entities: Vec<EntityOut<'a>>,
+}
+
+impl<'a> EntitiesOut<'a> {
+    pub(crate) fn of(entities: &'a [EntityNames]) -> EntitiesOut<'a> {
+        EntitiesOut {
+            extent: Extent::cut(entities.len(), false),
+            entities: entities.iter().map(EntityOut::from).collect(),
+        }
+    }
+}
+
+/// Whether an entity can have many values of an attribute.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Attribute")]
+pub(crate) struct AttributeOut<'a> {
+    /// Its name.
+    attribute: &'a str,
+    /// Field of knowledge in which that holds; left out if everywhere.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    domain: &'a str,
+    /// True if an entity can have many values of it.
+    many: bool,
+}
+
+impl<'a> From<&'a AttributeDeclared> for AttributeOut<'a> {
+    fn from(attribute: &'a AttributeDeclared) -> AttributeOut<'a> {
+        AttributeOut { attribute: &attribute.name, domain: &attribute.domain, many: attribute.many }
+    }
+}
+
+/// Declared attributes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Attributes")]
+pub(crate) struct AttributesOut<'a> {
+    #[serde(flatten)]
+    extent: Extent,
+    /// The attributes.
+    attributes: Vec<AttributeOut<'a>>,
+}
+
+impl<'a> AttributesOut<'a> {
+    pub(crate) fn of(attributes: &'a [AttributeDeclared]) -> AttributesOut<'a> {
+        AttributesOut {
+            extent: Extent::cut(attributes.len(), false),
+            attributes: attributes.iter().map(AttributeOut::from).collect(),
         }
     }
 }
@@ -410,6 +610,9 @@ struct ContextLineOut<'a> {
     /// True if a fact that holds as much contradicts it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     contested: bool,
+    /// True if somebody has to decide what it is to another fact.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pending: bool,
 }
 
 impl<'a> ContextOut<'a> {
@@ -444,6 +647,7 @@ impl<'a> From<&'a ContextLine> for ContextLineOut<'a> {
             text: &line.text,
             uri: line.uri.as_str(),
             contested: line.contested,
+            pending: line.pending,
         }
     }
 }

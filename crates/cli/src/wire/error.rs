@@ -112,6 +112,9 @@ struct ErrorFields {
     /// `locked_by_writer`: id of that process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u64>,
+    /// Number of lines that are not records and were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused_count: Option<u64>,
     /// Line of the input to go on from, once the failure is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]
     resume_line: Option<u64>,

@@ -32,6 +32,9 @@ pub(crate) struct PutOut<'a> {
     /// What happened to it.
     #[schemars(extend("enum" = ["added", "revised", "unchanged", "forgotten"]))]
     pub(crate) change: &'static str,
+    /// URI of another record that holds the same text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) same_text: Option<&'a str>,
     /// Why the record, which is stored, has no vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) embedding: Option<&'a str>,
@@ -43,6 +46,7 @@ impl<'a> From<&'a Put> for PutOut<'a> {
             uri: put.uri.as_str(),
             sequence: put.sequence,
             change: change_name(put.change),
+            same_text: None,
             embedding: None,
         }
     }
@@ -88,6 +92,9 @@ pub(crate) struct Tally {
     pub(crate) commit_count: u64,
     /// Highest sequence of these records.
     pub(crate) last_sequence: u64,
+    /// Number of records whose text another record holds as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) same_text: Option<u64>,
     /// Number of documents read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) source_count: Option<u64>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use kapsa_memory::event::{RUN_NONE, SPEC_NONE};
 use kapsa_memory::record::Source;
-use kapsa_memory::request::{Found, Hit};
+use kapsa_memory::request::{Expansion, Found, Hit, QueryRead, Standing, TimeSpan};
 use kapsa_memory::{Error, Record, Uri, Why};
 use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq};
@@ -255,8 +255,12 @@ impl<'a> HistoryOut<'a> {
 /// that there may be others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FoundOut<'a> {
-    /// The query.
-    query: &'a str,
+    /// The query, and how it was read.
+    query: QueryOut<'a>,
+    /// Whether there is an answer: `none`, no hits; `weak`, hits of which none probably answers;
+    /// `good`.
+    #[schemars(extend("enum" = ["none", "weak", "good"]))]
+    found: &'static str,
     #[serde(flatten)]
     extent: Extent,
     /// True if nothing matched, and these are the newest records.
@@ -277,6 +281,70 @@ pub(crate) struct FoundOut<'a> {
     hits: Vec<HitOut<'a>>,
 }
 
+/// A query, and how it was read.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Query")]
+struct QueryOut<'a> {
+    /// The query as it was given.
+    text: &'a str,
+    /// What was taken as operators, as it is written.
+    operators: &'a [String],
+    /// What has the form of an operator, and was taken as plain text.
+    literals: &'a [String],
+    /// True if nothing was found with the operators, so that all of it was taken as plain text.
+    plain: bool,
+    /// True if it asks for nothing but the records of the times that it names.
+    time_only: bool,
+    /// The times that it names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    times: Vec<TimeSpanOut>,
+    /// Words for which others were sought as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    expanded: Vec<ExpansionOut<'a>>,
+}
+
+/// A span of time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TimeSpan")]
+struct TimeSpanOut {
+    /// Its first moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Time>,
+    /// The first moment after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Time>,
+}
+
+/// A word for which others were sought as well.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Expansion")]
+struct ExpansionOut<'a> {
+    /// The word of the query.
+    word: &'a str,
+    /// The others, as they are indexed.
+    to: &'a [String],
+}
+
+impl<'a> QueryOut<'a> {
+    fn of(text: &'a str, read: &'a QueryRead) -> QueryOut<'a> {
+        let span = |span: &TimeSpan| TimeSpanOut {
+            from: span.from.map(Time),
+            until: span.until.map(Time),
+        };
+        let expansion =
+            |expansion: &'a Expansion| ExpansionOut { word: &expansion.word, to: &expansion.to };
+        QueryOut {
+            text,
+            operators: &read.operators,
+            literals: &read.literals,
+            plain: read.plain,
+            time_only: read.time_only,
+            times: read.times.iter().map(span).collect(),
+            expanded: read.expanded.iter().map(expansion).collect(),
+        }
+    }
+}
+
 /// A record that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Hit")]
@@ -285,6 +353,28 @@ struct HitOut<'a> {
     rank: usize,
     /// How well it fits; comparable within one answer only.
     score: f32,
+    /// How sure it is that it answers, from 0 to 1; comparable between answers.
+    strength: f32,
+    /// True if it probably does not answer.
+    weak: bool,
+    /// What it is worth now.
+    #[schemars(extend("enum" = ["current", "superseded", "expired", "scheduled", "contested"]))]
+    standing: &'static str,
+    /// Id of the fact that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<&'a str>,
+    /// When its validity ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expired_at: Option<Time>,
+    /// From when on it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled_at: Option<Time>,
+    /// What contests it: facts by id, revisions of the same URI by sequence, such as `#12`.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    contested_with: &'a [String],
+    /// URIs of other records that hold the same text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    same_text: Vec<&'a str>,
     /// The part of the text that fits best.
     snippet: &'a str,
     /// Byte ranges `[from, to]` of the matched words in `snippet`, in UTF-8.
@@ -295,7 +385,10 @@ struct HitOut<'a> {
     /// Number of hits in its group, with `--group`.
     #[serde(skip_serializing_if = "Option::is_none")]
     group_hits: Option<usize>,
-    /// What speaks for it, with `--mode explain`.
+    /// Sequence of a newer hit that gives another value of the same property: this one is older.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newer: Option<u64>,
+    /// What speaks for it, with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<WhyOut<'a>>,
     #[serde(flatten)]
@@ -324,7 +417,8 @@ impl<'a> FoundOut<'a> {
         };
         let counted = |count: u64| means.model.is_some().then_some(count);
         FoundOut {
-            query,
+            query: QueryOut::of(query, &found.read),
+            found: found.grade.name(),
             extent: Extent::cut(found.hits.len(), found.hits.len() >= k),
             fallback: found.fallback,
             mode,
@@ -341,13 +435,31 @@ impl<'a> HitOut<'a> {
         let record =
             if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
         let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
+        let (mut superseded_by, mut expired_at, mut scheduled_at) = (None, None, None);
+        let mut contested_with: &[String] = &[];
+        match &hit.standing {
+            Standing::Current => {}
+            Standing::Superseded { by } => superseded_by = Some(by.as_str()),
+            Standing::Expired { at } => expired_at = Some(Time(*at)),
+            Standing::Scheduled { from } => scheduled_at = Some(Time(*from)),
+            Standing::Contested { with } => contested_with = with,
+        }
         HitOut {
             rank,
             score: hit.score,
+            strength: hit.strength,
+            weak: hit.is_weak(),
+            standing: hit.standing.name(),
+            superseded_by,
+            expired_at,
+            scheduled_at,
+            contested_with,
+            same_text: hit.same_text.iter().map(Uri::as_str).collect(),
             snippet: &hit.snippet,
             marks,
             passage: hit.passage.as_ref().map(|range| [range.start, range.end]),
             group_hits: Some(hit.group_hits).filter(|&count| count > 0),
+            newer: hit.newer,
             why: explain.then(|| WhyOut::of(&hit.why)),
             record,
         }
@@ -366,6 +478,8 @@ struct WhyOut<'a> {
     meaning: Option<MeaningOut>,
     /// Terms of the query that it has, as they are indexed.
     terms: &'a [String],
+    /// Share of the query's words that it has, weighed by how rare they are.
+    share: f32,
     /// What the score is the sum of, by name.
     points: BTreeMap<&'static str, f32>,
 }
@@ -400,6 +514,7 @@ impl WhyOut<'_> {
                 .cosine
                 .map(|cosine| MeaningOut { rank: why.meaning.map(|(rank, _)| rank), cosine }),
             terms: &why.terms,
+            share: why.share,
             points: why.points.iter().copied().collect(),
         }
     }

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::access::{ClearanceOut, ClearancesOut};
 use super::agent::{
-    ContextOut, EpisodeOut, EpisodesOut, FactOut, FactsOut, InsightOut, InsightsOut, ReflectedOut,
-    RememberedOut,
+    AttributeOut, AttributesOut, ContextOut, EntitiesOut, EntityOut, EpisodeOut, EpisodesOut,
+    FactOut, FactsOut, InsightOut, InsightsOut, ReflectedOut, RememberedOut,
 };
 use super::care::{DoctorOut, MaintenanceOut, PurgeOut, SalvageOut, StatsOut, VerifyOut};
 use super::error::ErrorOut;
@@ -65,12 +65,18 @@ const ANSWERS: &[(&str, Make)] = &[
     ("diff", of::<DiffOut<'_>>),
     ("doctor", of::<DoctorOut<'_>>),
     ("embed", of::<EmbeddedOut<'_>>),
+    ("entity alias", of::<EntityOut<'_>>),
+    ("entity list", of::<EntitiesOut<'_>>),
+    ("entity show", of::<EntityOut<'_>>),
+    ("entity unalias", of::<EntityOut<'_>>),
     ("episode add", of::<EpisodeOut<'_>>),
     ("episode list", of::<EpisodesOut<'_>>),
     ("event emit", of::<EventOut<'_>>),
     ("events", of::<EventsOut<'_>>),
     ("export", of::<ExportOut>),
     ("fact add", of::<RememberedOut<'_>>),
+    ("fact attribute", of::<AttributeOut<'_>>),
+    ("fact attributes", of::<AttributesOut<'_>>),
     ("fact contest", of::<FactsOut<'_>>),
     ("fact get", of::<FactOut<'_>>),
     ("fact list", of::<FactsOut<'_>>),

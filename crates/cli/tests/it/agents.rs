@@ -30,11 +30,9 @@ fn the_answer_says_what_became_of_a_fact_and_why() {
         (&same["verdict"], &same["other"], &same["fact"]["id"]),
         (&json!("same"), &json!("f1"), &json!("f1"))
     );
-    let restated = tell(&sandbox, "It listens on TCP port 5433", &["--source", "ops"]);
-    assert_eq!(
-        (&restated["verdict"], &restated["fact"]["evidence_count"]),
-        (&json!("restated"), &json!(2))
-    );
+    assert_eq!(same["fact"]["evidence"][0]["source"], "dev", "a second source is kept");
+    let again = tell(&sandbox, "Port 5433 is where it listens", &["--source", "ops"]);
+    assert_eq!((&again["verdict"], &again["fact"]["evidence_count"]), (&json!("same"), &json!(3)));
     let contested = tell(&sandbox, "It listens on port 5434", &["--id", "f2", "--source", "dev"]);
     assert_eq!(
         (&contested["verdict"], &contested["fact"]["conflicts_with"]),
@@ -67,9 +65,67 @@ fn the_answer_says_what_became_of_a_fact_and_why() {
     let versions = sandbox.json(&["history", "fact/f1"]);
     assert_eq!(
         versions["records"].as_array().map(Vec::len),
-        Some(4),
-        "told, restated, contested, superseded: {versions}"
+        Some(5),
+        "added, twice the same, contested, superseded: {versions}"
     );
+}
+
+/// What the words do not decide is marked, and somebody decides.
+#[test]
+fn a_pending_fact_waits_for_a_decision() {
+    let sandbox = Sandbox::new();
+    tell(&sandbox, "The lamp glows like a ripe apple", &["--id", "f1"]);
+    let told = tell(&sandbox, "Its light is crimson", &["--id", "f2"]);
+    assert_eq!(told["verdict"], "pending", "{told}");
+    assert_eq!(told["fact"]["pending"]["verdict"], told["proposed"]);
+    assert_eq!(told["fact"]["pending_with"], json!(["f1"]));
+    assert_eq!(ids(&sandbox.json(&["fact", "list", "--pending"])), ["f1", "f2"]);
+    assert!(sandbox.ok(&["fact", "list"]).contains("PENDING"));
+    assert!(sandbox.ok(&["context"]).contains("(pending)"));
+    let decided = sandbox.json(&["fact", "resolve", "f2", "--coexist", "--by", "ann"]);
+    let decision = &decided["facts"][0]["decision"];
+    assert_eq!((&decision["answer"], &decision["by"]), (&json!("coexists"), &json!("ann")));
+    assert_eq!(sandbox.json(&["fact", "list", "--pending"])["count"], 0);
+    assert_eq!(ids(&sandbox.json(&["fact", "list"])), ["f1", "f2"]);
+}
+
+/// An entity is found by all its names, and attributes are declared.
+#[test]
+fn a_capsule_declares_names_and_attributes() {
+    let sandbox = Sandbox::new();
+    sandbox.ok(&["fact", "add", "The tram runs late", "--id", "f1", "--entity", "Tram Works Ltd"]);
+    let names = sandbox.json(&["entity", "alias", "tram works", "The Reds"]);
+    assert_eq!(names["aliases"], json!(["The Reds"]));
+    assert_eq!(ids(&sandbox.json(&["fact", "list", "--entity", "reds"])), ["f1"]);
+    assert_eq!(sandbox.json(&["entity", "show", "REDS"])["name"], "tram works");
+    assert_eq!(sandbox.ok(&["entity", "list"]), "tram works = The Reds\n");
+    sandbox.ok(&["entity", "unalias", "tram works", "the reds"]);
+    assert_eq!(sandbox.json(&["entity", "list"])["count"], 0);
+    let many = sandbox.json(&["fact", "attribute", "line", "--many", "--domain", "ops"]);
+    assert_eq!((&many["many"], &many["domain"]), (&json!(true), &json!("ops")));
+    assert_eq!(sandbox.ok(&["fact", "attributes"]), "line  many values  [ops]\n");
+}
+
+/// Of two notes that give different values of one property the newer comes first.
+#[test]
+fn the_newer_of_two_notes_comes_first() {
+    let sandbox = Sandbox::new();
+    for (uri, day, port) in [("note/a", "2030-01-01", 7001), ("note/b", "2030-03-01", 7002)] {
+        let text = format!("The mirror listens on port {port}");
+        let note = json!({"uri": uri, "text": text, "created_at": format!("{day}T00:00:00Z")});
+        sandbox.json_with(&["put", "-"], format!("{note}\n").as_bytes());
+    }
+    sandbox.ok(&["put", "--text", "The archive listens on port 7001"]);
+    let found = sandbox.json(&["find", "mirror listens on port 7001", "--mode", "lex"]);
+    assert_eq!(found["hits"][0]["snippet"], "The mirror listens on port 7002", "{found}");
+    let older: Vec<&Value> = found["hits"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|hit| hit["newer"].is_u64())
+        .map(|hit| &hit["snippet"])
+        .collect();
+    assert_eq!(older, ["The mirror listens on port 7001"], "{found}");
 }
 
 /// What did we believe on Monday about June?
@@ -601,7 +657,8 @@ fn what_is_not_said_anew_stays() {
         "no empty memory in place of a wrong path"
     );
     for n in 0..12 {
-        sandbox.ok(&["fact", "add", &format!("number {n}"), "--entity", "many"]);
+        let text = format!("number {n}");
+        sandbox.ok(&["fact", "add", &text, "--entity", "many", "--compare", "none"]);
     }
     let listed = sandbox.json(&["fact", "list", "--entity", "many"]);
     assert_eq!((&listed["count"], &listed["more"]), (&json!(10), &json!(true)));

@@ -24,6 +24,7 @@ mod memory_bound;
 mod neighbours;
 mod people;
 mod put;
+mod questions;
 mod read;
 mod roles;
 mod runs;

@@ -324,8 +324,6 @@ fn damage_in_the_vectors_is_no_secret() {
     for text in ["The cat sleeps on the sofa", "Lunch is at noon", "The lamp is broken"] {
         sandbox.ok(&["put", "--embed", "now", "--text", text]);
     }
-    // Vectors of the tail lie in the commits of their records, and are checked with those.
-    sandbox.ok(&["optimize"]);
     let find = |json: bool| {
         let mut command = command(&sandbox);
         command.args(["find", "kitten on a couch"]).args(json.then_some("--json"));

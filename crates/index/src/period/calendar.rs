@@ -137,11 +137,6 @@ pub(super) fn day_of(second: i64) -> Option<Date> {
     shift(EPOCH, Unit::Day, second.div_euclid(DAY_SECONDS))
 }
 
-/// The second since the epoch with which a day begins, both local.
-pub(super) fn second_of(day: Date) -> i64 {
-    days_between(EPOCH, day) * DAY_SECONDS
-}
-
 /// Something that comes once a year: the newest that begins not after `near`, or, if `forward`, the
 /// oldest that begins not before it.
 pub(super) fn yearly(

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, Weekday};
 
-use super::calendar::{self, Days};
+use super::calendar::{self, Days, Unit};
 use super::token::{self, Gap, Token};
 
 /// How deep a time may be told by another: "the day after the first Monday of early June".
@@ -54,6 +54,7 @@ pub(super) struct TimeReader<'a> {
     /// Now, in seconds since the epoch, both local.
     pub(super) second: i64,
     pub(super) today: Date,
+    week_starts: Weekday,
 }
 
 impl Found {
@@ -75,8 +76,21 @@ impl<'a> View<'a> {
 
 impl<'a> TimeReader<'a> {
     /// None if the calendar does not go so far.
-    pub(super) fn new(tokens: &'a [Token], second: i64) -> Option<TimeReader<'a>> {
-        Some(TimeReader { tokens, second, today: calendar::day_of(second)? })
+    pub(super) fn new(
+        tokens: &'a [Token],
+        second: i64,
+        week_starts: Weekday,
+    ) -> Option<TimeReader<'a>> {
+        Some(TimeReader { tokens, second, today: calendar::day_of(second)?, week_starts })
+    }
+
+    /// The unit of the reader's calendar that `day` is in.
+    pub(super) fn around(&self, day: Date, unit: Unit) -> Option<Days> {
+        if unit != Unit::Week {
+            return Days::around(day, unit);
+        }
+        let since = i64::from(day.weekday().since(self.week_starts));
+        Days::many(calendar::shift(day, Unit::Day, -since)?, Unit::Week, 1)
     }
 
     /// All times of the query, each the longest that begins where it does.

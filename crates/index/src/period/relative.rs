@@ -58,7 +58,7 @@ impl TimeReader<'_> {
             Unit::Seconds(each) => {
                 Days::one(day_of(self.second.checked_add(sign * count * each)?)?)
             }
-            _ => Days::around(shift(self.today, unit, sign * count)?, unit),
+            _ => self.around(shift(self.today, unit, sign * count)?, unit),
         };
         let (one, other) = (around(low)?, around(high)?);
         Some(Found::fixed(
@@ -119,7 +119,8 @@ impl TimeReader<'_> {
         let word = self.next(start + 1);
         let days = match unit(word) {
             Some((Unit::Seconds(_) | Unit::Day, _) | (_, true)) => return None,
-            Some((unit, _)) => Days::around(shift(self.today, unit, sign)?, unit)
+            Some((unit, _)) => self
+                .around(shift(self.today, unit, sign)?, unit)
                 .filter(|_| !self.names_part(start)),
             None if only_units => None,
             None => self.turn_of_name(start + 1, sign),
@@ -216,7 +217,7 @@ impl TimeReader<'_> {
 
     /// That day of this week, or of one so many weeks later.
     fn weekday_of_week(&self, weeks: i64, weekday: Weekday) -> Option<jiff::civil::Date> {
-        let week = Days::around(shift(self.today, Unit::Week, weeks)?, Unit::Week)?;
+        let week = self.around(shift(self.today, Unit::Week, weeks)?, Unit::Week)?;
         weekday_near(week.first, true, weekday)
     }
 
@@ -234,7 +235,7 @@ impl TimeReader<'_> {
         let next = self.after(end)?;
         let Some(found) = self.point(next, view.after(lead)) else {
             return if lead == "before" && self.word(next) == "last" {
-                self.before_last(at, next + 1)
+                before_last(self, at, next + 1)
             } else {
                 None
             };
@@ -248,12 +249,6 @@ impl TimeReader<'_> {
             counted_beside(days, count, unit, later)
         };
         Some(Found { days: beside?, ..found })
-    }
-
-    /// "the week before last".
-    fn before_last(&self, at: usize, end: usize) -> Option<Found> {
-        let (_, unit, _) = self.amount(at)?;
-        Some(Found::fixed(Days::around(shift(self.today, unit, -2)?, unit)?, end))
     }
 
     /// "early June", "the end of 2023", "the first week of March", "the week of 5 June".
@@ -290,7 +285,7 @@ impl TimeReader<'_> {
         let unit = unit(word).filter(|(_, plural)| !plural).map(|(unit, _)| unit);
         let unit = unit?;
         let found = self.point(next, view.after("of"))?;
-        let days = Days::around(found.days.first, unit)?;
+        let days = self.around(found.days.first, unit)?;
         (found.days.end <= days.end).then_some(Found { days, ..found })
     }
 }
@@ -328,4 +323,10 @@ fn piece_of(days: Days, piece: &str, place: i64) -> Option<Days> {
         unit(piece).filter(|(unit, _)| !matches!(unit, Unit::Seconds(_) | Unit::Weekend))?;
     let first = shift(if place < 0 { days.end } else { days.first }, unit, place)?;
     Days::many(first, unit, 1).filter(|piece| !plural && days.first <= piece.first)
+}
+
+/// "the week before last".
+fn before_last(reader: &TimeReader<'_>, at: usize, end: usize) -> Option<Found> {
+    let (_, unit, _) = reader.amount(at)?;
+    Some(Found::fixed(reader.around(shift(reader.today, unit, -2)?, unit)?, end))
 }

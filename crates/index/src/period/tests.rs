@@ -1,12 +1,33 @@
 //! Tests of which times are found, and which are not.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::tz::Offset;
 
 use super::*;
 
 /// Wednesday, noon.
 const NOW: &str = "2024-05-15T12:00:00Z";
+
+fn periods(query: &str, now: i64, offset: i32) -> Vec<Period> {
+    let most = 25 * 3600;
+    let zone = TimeZone::fixed(Offset::from_seconds(offset.clamp(-most, most)).expect("in range"));
+    super::periods(query, now, &Calendar { zone, ..Calendar::default() })
+}
+
+#[test]
+fn weeks_begin_where_the_calendar_says() {
+    let starts = |week_starts| {
+        let calendar = Calendar { week_starts, ..Calendar::default() };
+        // A Wednesday.
+        let found = super::periods("last week", micros("2024-03-06T12:00:00Z"), &calendar);
+        found[0]
+            .from_us
+            .map(|from| Timestamp::from_microsecond(from).expect("in range").to_string())
+    };
+    assert_eq!(starts(Weekday::Monday).as_deref(), Some("2024-02-26T00:00:00Z"));
+    assert_eq!(starts(Weekday::Sunday).as_deref(), Some("2024-02-25T00:00:00Z"));
+    assert_eq!(starts(Weekday::Saturday).as_deref(), Some("2024-02-24T00:00:00Z"));
+}
 
 fn micros(text: &str) -> i64 {
     text.parse::<Timestamp>().expect("a moment").as_microsecond()

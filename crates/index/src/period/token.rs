@@ -153,7 +153,8 @@ fn abbreviation(lower: &str) -> bool {
     month(lower).is_some_and(|(_, full)| !full) || weekday(lower).is_some_and(|(_, full)| !full)
 }
 
-pub(super) fn is_stop_word(lower: &str) -> bool {
+/// Whether a word in lower case is too common to say what a query is about.
+pub fn is_stop_word(lower: &str) -> bool {
     STOP_WORDS.contains(&lower)
         || STOP_WORDS_STEMMED.contains(&lower)
         || lower.ends_with("n't")

@@ -1,9 +1,13 @@
 //! Cuts a document into records: at headings, and within long sections at paragraphs.
 //!
+//! What is a heading, a table or code is what a Markdown reader takes for one. A line under a
+//! paragraph makes it a heading only if it is long (`=====`): `---` is far more often a rule.
+//!
 //! A passage's URI is made of the document's name and the heading it stands under, so that editing
 //! one section revises one record and leaves the others alone.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::records::record::{NewRecord, Source};
@@ -20,6 +24,19 @@ const HEADING_CHARS_MAX: usize = 200;
 /// Kind of the records that documents become.
 pub const KIND: &str = "doc";
 
+/// Dashes under a paragraph that make it a heading.
+const UNDERLINE_DASHES_MIN: usize = 5;
+/// Equals signs that do.
+const UNDERLINE_MIN: usize = 3;
+/// Fewest signs of a code fence.
+const FENCE_MIN: usize = 3;
+/// Deepest indentation that does not make a line code.
+const INDENT_MAX: usize = 3;
+/// Most lines of a front matter.
+const FRONT_LINES_MAX: usize = 256;
+/// Name of a passage that is a document's front matter.
+const FRONT_MATTER: &str = "front-matter";
+
 /// Cuts a Markdown or plain text into passages at headings and paragraphs.
 ///
 /// `name` is the path as it shall be shown; it becomes part of the URIs: `doc/<name…>/<heading>`.
@@ -27,15 +44,163 @@ pub const KIND: &str = "doc";
 /// # Errors
 /// `InvalidOperation` for more than [`PASSAGES_MAX`] passages.
 pub fn cut(name: &str, text: &str) -> Result<Vec<NewRecord>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let outline = Outline::of(text)?;
     let mut used = HashMap::new();
     let mut passages = Vec::new();
-    for section in sections(text)? {
-        for lines in split(text, &section) {
-            passages.extend(passage(name, text, &section, lines, &mut used));
+    for section in sections(text, &outline)? {
+        for lines in split(text, &section, &outline.whole) {
+            passages.extend(passage(name, text, &section, lines, &outline, &mut used));
             expect_few(passages.len())?;
         }
     }
     Ok(passages)
+}
+
+/// What a Markdown reader sees in a text.
+#[derive(Debug, Default)]
+struct Outline {
+    /// The headings, in order.
+    headings: Vec<Heading>,
+    /// Bytes of code and tables, which are not cut.
+    whole: Vec<Range<usize>>,
+    /// Bytes of the front matter.
+    front: Option<Range<usize>>,
+    /// The title that the front matter gives.
+    title: Option<String>,
+}
+
+/// A heading.
+#[derive(Debug)]
+struct Heading {
+    level: usize,
+    title: String,
+    /// Its bytes, with the line under it.
+    range: Range<usize>,
+}
+
+impl Outline {
+    fn of(text: &str) -> Result<Outline> {
+        let mut outline = Outline::default();
+        let mut fence: Option<Fence<'_>> = None;
+        let mut before: Option<Line> = None;
+        let mut table: Option<Range<usize>> = None;
+        for line in lines(text).skip(outline.read_front(text)) {
+            let content = &text[line.start..line.end];
+            let is_row = fence.is_none() && content.trim_start().starts_with('|');
+            match (&mut table, is_row) {
+                (Some(table), true) => table.end = line.end,
+                (None, true) => table = Some(line.start..line.end),
+                (_, false) => outline.whole.extend(table.take()),
+            }
+            if let Some(open) = &fence {
+                if open.is_closed_by(content) {
+                    outline.whole.push(open.start..line.end);
+                    fence = None;
+                }
+                before = None;
+                continue;
+            }
+            fence = Fence::opened_by(content, line.start);
+            if let Some((level, title)) = heading(content).filter(|_| fence.is_none()) {
+                outline.add(level, title, line.start..line.end)?;
+            } else if let Some((level, title)) = before.and_then(|before| {
+                let title = &text[before.start..before.end];
+                Some((underline(content, title)?, before))
+            }) {
+                outline.add(level, text[title.start..title.end].trim(), title.start..line.end)?;
+            }
+            let is_text = fence.is_none() && !is_row && !content.trim().is_empty();
+            before = is_text.then_some(line).filter(|_| before.is_none());
+        }
+        outline.whole.extend(table);
+        outline.whole.extend(fence.map(|open| open.start..text.len()));
+        outline.whole.sort_unstable_by_key(|block| block.start);
+        Ok(outline)
+    }
+
+    /// Reads the front matter, if the text begins with one; returns how many lines it has.
+    fn read_front(&mut self, text: &str) -> usize {
+        let is_mark = |line: &Line| text[line.start..line.end].trim_end() == "---";
+        let mut all = lines(text);
+        if !all.next().is_some_and(|first| is_mark(&first)) {
+            return 0;
+        }
+        let mut inside = all.take(FRONT_LINES_MAX).enumerate();
+        let Some((count, end)) = inside.find(|(_, line)| is_mark(line)) else { return 0 };
+        let front = &text[..end.end];
+        // What has no `name: value` is a rule and a paragraph.
+        if !front.lines().any(|line| line.contains(':')) {
+            return 0;
+        }
+        self.title = title_in(front);
+        self.front = Some(0..end.end);
+        count + 2
+    }
+
+    fn add(&mut self, level: usize, title: &str, range: Range<usize>) -> Result<()> {
+        self.headings.push(Heading { level, title: first_chars(title).to_string(), range });
+        expect_few(self.headings.len())
+    }
+}
+
+/// A code fence that is open: what it is made of, how long it is and where it begins.
+struct Fence<'a> {
+    mark: &'a str,
+    start: usize,
+}
+
+impl<'a> Fence<'a> {
+    fn opened_by(content: &'a str, start: usize) -> Option<Fence<'a>> {
+        let text = unindented(content)?;
+        let sign = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let mark = &text[..text.len() - text.trim_start_matches(sign).len()];
+        let after = &text[mark.len()..];
+        (mark.len() >= FENCE_MIN && !(sign == '`' && after.contains('`')))
+            .then_some(Fence { mark, start })
+    }
+
+    fn is_closed_by(&self, content: &str) -> bool {
+        let text = unindented(content).unwrap_or_default().trim_end();
+        let sign = |c: char| self.mark.starts_with(c);
+        text.len() >= self.mark.len() && text.chars().all(sign)
+    }
+}
+
+/// A line without its indentation, if that is less than what makes it code.
+fn unindented(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(' ');
+    (line.len() - text.len() <= INDENT_MAX && !text.starts_with('\t')).then_some(text)
+}
+
+/// The level of the heading that a line makes of the one line before it.
+fn underline(line: &str, title: &str) -> Option<usize> {
+    let under = unindented(line)?.trim_end();
+    let is_title = !title.trim().starts_with(['-', '*', '>', '|', '#', '=', '+'])
+        && unindented(title).is_some();
+    let all = |c: char| under.chars().all(|other| other == c);
+    match under.len() {
+        _ if !is_title => None,
+        UNDERLINE_MIN.. if all('=') => Some(1),
+        UNDERLINE_DASHES_MIN.. if all('-') => Some(2),
+        _ => None,
+    }
+}
+
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let line = unindented(line)?;
+    let level = line.bytes().take_while(|&b| b == b'#').count();
+    let rest = line.get(level..)?;
+    let title = rest.trim().trim_end_matches('#').trim_end();
+    ((1..=6).contains(&level) && rest.starts_with([' ', '\t']) && !title.is_empty())
+        .then_some((level, title))
+}
+
+/// The title in a front matter: `title: Harbour Plan`.
+fn title_in(front: &str) -> Option<String> {
+    let value = front.lines().find_map(|line| line.strip_prefix("title:"))?.trim();
+    let bare = value.trim_matches(['"', '\'']).trim();
+    (!bare.is_empty()).then(|| first_chars(bare).to_string())
 }
 
 fn expect_few(count: usize) -> Result<()> {
@@ -54,10 +219,12 @@ struct Line {
 }
 
 /// Consecutive lines under one heading.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Section<'a> {
-    /// Headings from the outermost to this one, each with its level.
-    headings: Vec<(usize, &'a str)>,
+    /// Headings from the outermost to this one.
+    headings: Vec<&'a Heading>,
+    /// Whether it is the front matter.
+    is_front: bool,
     lines: Vec<(usize, Line)>,
 }
 
@@ -70,17 +237,21 @@ fn lines(text: &str) -> impl Iterator<Item = Line> + '_ {
     })
 }
 
-fn sections(text: &str) -> Result<Vec<Section<'_>>> {
-    let mut sections = vec![Section::default()];
-    let mut fence: Option<&str> = None;
+fn sections<'a>(text: &str, outline: &'a Outline) -> Result<Vec<Section<'a>>> {
+    let is_front = outline.front.is_some();
+    let mut sections = vec![Section { is_front, ..Section::default() }];
+    let front_end = outline.front.as_ref().map_or(0, |front| front.end);
+    let mut ahead = outline.headings.iter().peekable();
     for (number, line) in lines(text).enumerate() {
-        let content = &text[line.start..line.end];
-        fence = next_fence(fence, content);
-        if let Some((level, title)) = heading(content).filter(|_| fence.is_none()) {
+        let last = sections.last_mut().expect("never empty");
+        if last.is_front && line.start >= front_end {
+            sections.push(Section::default());
+        }
+        while let Some(heading) = ahead.next_if(|heading| heading.range.start <= line.start) {
             let mut headings = sections.last().map(|s| s.headings.clone()).unwrap_or_default();
-            headings.retain(|(outer, _)| *outer < level);
-            headings.push((level, first_chars(title)));
-            sections.push(Section { headings, lines: Vec::new() });
+            headings.retain(|outer| outer.level < heading.level);
+            headings.push(heading);
+            sections.push(Section { headings, ..Section::default() });
             expect_few(sections.len())?;
         }
         sections.last_mut().expect("never empty").lines.push((number + 1, line));
@@ -92,29 +263,19 @@ fn first_chars(title: &str) -> &str {
     title.char_indices().nth(HEADING_CHARS_MAX).map_or(title, |(end, _)| title[..end].trim_end())
 }
 
-/// Whether the lines after `content` stand inside a code fence, and of which kind.
-fn next_fence<'a>(fence: Option<&'a str>, content: &'a str) -> Option<&'a str> {
-    let trimmed = content.trim_start();
-    let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
-    match (fence, mark) {
-        (None, Some(mark)) => Some(mark),
-        (Some(open), Some(mark)) if open == mark => None,
-        (open, _) => open,
-    }
-}
-
-fn heading(line: &str) -> Option<(usize, &str)> {
-    let level = line.bytes().take_while(|&b| b == b'#').count();
-    let rest = line.get(level..)?;
-    let title = rest.trim().trim_end_matches('#').trim_end();
-    ((1..=6).contains(&level) && rest.starts_with([' ', '\t']) && !title.is_empty())
-        .then_some((level, title))
-}
-
 /// Cuts a section's lines into runs at blank lines, each run long enough to mean something and
 /// short enough to point at.
-fn split<'a>(text: &str, section: &'a Section<'_>) -> Vec<&'a [(usize, Line)]> {
+fn split<'a>(
+    text: &str,
+    section: &'a Section<'_>,
+    whole: &[Range<usize>],
+) -> Vec<&'a [(usize, Line)]> {
     let all = &section.lines;
+    let is_inside = |line: &Line| {
+        let at = whole.partition_point(|block| block.start < line.start);
+        let block = at.checked_sub(1).map(|before| &whole[before]);
+        block.is_some_and(|block| line.start < block.end && block.len() <= PASSAGE_BYTES_MAX)
+    };
     let mut runs = Vec::new();
     let (mut start, mut bytes) = (0, 0);
     for (index, (_, line)) in all.iter().enumerate() {
@@ -123,10 +284,8 @@ fn split<'a>(text: &str, section: &'a Section<'_>) -> Vec<&'a [(usize, Line)]> {
         let full = bytes + length > PASSAGE_BYTES_MAX && bytes > 0;
         let paragraph =
             blank && bytes >= PASSAGE_BYTES_MIN && rest_bytes(&all[index..]) >= PASSAGE_BYTES_MIN;
-        if full
-            || paragraph
-                && bytes + next_paragraph_bytes(text, &all[index + 1..]) > PASSAGE_BYTES_MAX
-        {
+        let long = || bytes + next_paragraph_bytes(text, &all[index + 1..]) > PASSAGE_BYTES_MAX;
+        if (full || paragraph && long()) && !is_inside(line) {
             runs.push(&all[start..index]);
             (start, bytes) = (index, 0);
         }
@@ -153,24 +312,26 @@ fn passage(
     text: &str,
     section: &Section<'_>,
     lines: &[(usize, Line)],
+    outline: &Outline,
     used: &mut HashMap<String, u32>,
 ) -> Option<NewRecord> {
     let blank = |(_, line): &&(usize, Line)| text[line.start..line.end].trim().is_empty();
     let first = lines.iter().find(|line| !blank(line))?;
     let last = lines.iter().rev().find(|line| !blank(line))?;
     let body = &text[first.1.start..last.1.end];
-    let headings: Vec<&str> = section.headings.iter().map(|(_, title)| *title).collect();
-    let only_heading =
-        heading(body).is_some() && first.0 == last.0 && section.lines.len() > lines.len();
-    if only_heading {
+    let headings: Vec<&str> = section.headings.iter().map(|heading| &*heading.title).collect();
+    let head_end = section.headings.last().map_or(0, |heading| heading.range.end);
+    let is_head = last.1.end <= head_end.max(first.1.end) && head_end > first.1.start;
+    if is_head && section.lines.len() > lines.len() {
         return None;
     }
-    let slug = unique(anchor(&headings, body), used);
+    let named = if section.is_front { FRONT_MATTER.to_string() } else { anchor(&headings, body) };
+    let slug = unique(named, used);
     let hash = blake3::hash(body.as_bytes()).to_hex();
     let segments = ["doc"].into_iter().chain(name.split('/').filter(|part| !part.is_empty()));
     Some(NewRecord {
         uri: Some(Uri::from_segments(segments.chain([slug.as_str()]))),
-        title: if headings.is_empty() { name.to_string() } else { headings.join(" › ") },
+        title: title_of(name, section, outline),
         text: body.to_string(),
         kind: KIND.to_string(),
         source: Some(Source {
@@ -181,6 +342,15 @@ fn passage(
         }),
         ..NewRecord::default()
     })
+}
+
+/// The headings over a passage, under the document's title where no heading says it.
+fn title_of(name: &str, section: &Section<'_>, outline: &Outline) -> String {
+    let is_titled = section.headings.first().is_some_and(|heading| heading.level == 1);
+    let mut parts: Vec<&str> = Vec::new();
+    parts.extend(outline.title.as_deref().filter(|_| !is_titled));
+    parts.extend(section.headings.iter().map(|heading| &*heading.title));
+    if parts.is_empty() { name.to_string() } else { parts.join(" › ") }
 }
 
 /// Name of a passage within its document: its headings, or the first words where there is none.
@@ -254,6 +424,50 @@ mod tests {
         ];
         let want: Vec<_> = want.map(|(uri, from, to)| (uri.to_string(), from, to)).into();
         assert_eq!(outline(text), want);
+    }
+
+    fn titles(text: &str) -> Vec<String> {
+        passages(text).into_iter().map(|record| record.title).collect()
+    }
+
+    #[test]
+    fn a_document_is_read_as_a_person_reads_it() {
+        assert_eq!(
+            titles("\u{feff}# Lamp\n\nTurn it.\n\n## Oil\n\nUse oil.\n"),
+            ["Lamp", "Lamp › Oil"]
+        );
+        assert!(passages("\u{feff}# Lamp\n\nTurn it.\n")[0].text.starts_with("# Lamp"));
+        assert_eq!(
+            titles("Boats\n=====\n\nTwo.\n\nOars\n-----\n\nFour.\n"),
+            ["Boats", "Boats › Oars"]
+        );
+        assert_eq!(
+            titles("## Prices\nThey were checked.\n---\n\n## Next\nx\n"),
+            ["Prices", "Next"]
+        );
+        let front =
+            "---\ntitle: 'Harbour: North'\nstate: draft\n---\n\nTwo cranes.\n\n## Crew\n\nSix.\n";
+        assert_eq!(titles(front), ["Harbour: North", "Harbour: North", "Harbour: North › Crew"]);
+        assert_eq!(passages(front)[1].text, "Two cranes.");
+        assert_eq!(titles("# A\n````md\n```\n# no\n```\n# no\n````\n    # no\n> # no\n"), ["A"]);
+        assert_eq!(titles("   # Set in\nx\n\n# `get` it\ny\n"), ["Set in", "`get` it"]);
+    }
+
+    #[test]
+    fn code_and_tables_stay_whole() {
+        let rows: String = (0..60).map(|n| format!("| row {n} | value {n} |\n")).collect();
+        let table = format!("| a | b |\n|---|---|\n{rows}");
+        let code = format!("```\n{}```\n", "let x = 1;\n\n".repeat(100));
+        let text = format!(
+            "# T\n\n{}\n\n{table}\n\n{}\n\n{code}",
+            "word ".repeat(200),
+            "more ".repeat(200)
+        );
+        let records = passages(&text);
+        assert!(records.len() > 2, "{}", records.len());
+        for whole in [table.trim(), code.trim()] {
+            assert!(records.iter().any(|record| record.text.contains(whole)), "{whole}");
+        }
     }
 
     #[test]

@@ -13,3 +13,4 @@ pub mod record;
 pub mod request;
 pub mod tokens;
 pub mod uri;
+pub(crate) mod validity;

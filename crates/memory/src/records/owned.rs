@@ -65,7 +65,8 @@ pub fn unescape(part: &str) -> Option<String> {
 }
 
 /// What a fact names beside itself, in its metadata: ids of other facts.
-pub const RELATIONS: [&str; 3] = ["supersedes", "superseded_by", "contested_with"];
+pub const RELATIONS: [&str; 5] =
+    ["supersedes", "superseded_by", "contested_with", "pending_with", "interrupted_by"];
 
 /// Leaves out of a fact's record the facts that are not `known`.
 pub(crate) fn without_hidden(

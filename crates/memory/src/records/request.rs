@@ -8,7 +8,7 @@ use crate::records::uri::Uri;
 
 /// What a check of every byte found, as the capsule reports it.
 pub use kapsa_capsule::{Problem, Report as VerifyReport};
-pub use kapsa_index::QUERY_BYTES_MAX;
+pub use kapsa_index::{Calendar, QUERY_BYTES_MAX};
 
 /// Hits that [`crate::Reader::find`] returns unless told otherwise.
 pub const FIND_K_DEFAULT: usize = 10;
@@ -42,6 +42,68 @@ pub struct Filter {
     pub since: Option<Micros>,
     /// Created before.
     pub until: Option<Micros>,
+    /// Committed to the capsule at or after.
+    pub recorded_since: Option<Micros>,
+    /// Committed to the capsule before.
+    pub recorded_until: Option<Micros>,
+}
+
+impl Filter {
+    /// Every value that a record must have, by the name of its field; of a tag its name and value.
+    pub fn values(&self) -> impl Iterator<Item = FilterValue<'_>> {
+        let fields = [
+            ("kind", &self.kinds),
+            ("label", &self.labels),
+            ("agent", &self.agents),
+            ("run", &self.runs),
+            ("entity", &self.entities),
+            ("domain", &self.domains),
+            ("source", &self.sources),
+        ];
+        let of_fields = fields.into_iter().flat_map(|(field, values)| {
+            values.iter().map(move |value| FilterValue { field, name: None, value })
+        });
+        let of_tags = self.tags.iter().map(|(name, value)| FilterValue {
+            field: "tag",
+            name: Some(name),
+            value,
+        });
+        of_fields.chain(of_tags)
+    }
+}
+
+/// One value that a filter asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterValue<'a> {
+    /// The field.
+    pub field: &'static str,
+    /// The name of a tag.
+    pub name: Option<&'a str>,
+    /// The value; empty for a tag of any value.
+    pub value: &'a str,
+}
+
+impl FilterValue<'_> {
+    /// The exact term that a record with this value has.
+    #[must_use]
+    pub fn term(&self) -> String {
+        match self.name {
+            None => format!("{}:{}", self.field, self.value),
+            Some(name) if self.value.is_empty() => format!("tag:{name}"),
+            Some(name) => format!("tag:{name}={}", self.value),
+        }
+    }
+}
+
+/// A value of a filter that no record has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownValue {
+    /// The field, or the name of the tag.
+    pub field: String,
+    /// The value; empty for a tag of any value.
+    pub value: String,
+    /// Values like it that records have, the most like first.
+    pub near: Vec<String>,
 }
 
 /// What a search goes by.
@@ -66,12 +128,20 @@ pub enum Grouping {
 }
 
 /// What time it is for who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Now.
     pub now: Micros,
-    /// Local time is UTC plus this.
-    pub offset_seconds: i32,
+    /// How they reckon days and weeks.
+    pub calendar: Calendar,
+}
+
+impl Clock {
+    /// A clock in UTC, with weeks from Monday on.
+    #[must_use]
+    pub fn utc(now: Micros) -> Clock {
+        Clock { now, calendar: Calendar::default() }
+    }
 }
 
 /// A search.
@@ -104,6 +174,14 @@ pub struct FindRequest {
     pub recency_days: Option<f32>,
     /// Prefers records of high confidence; default no.
     pub confidence: bool,
+    /// Whether facts that were superseded, or whose validity has ended, are found as well; default
+    /// no.
+    pub superseded: bool,
+    /// Whether a query of which nothing is found is taken as plain text, without its operators;
+    /// default no.
+    pub or_plain: bool,
+    /// When a fact must hold for its validity not to have ended; without it that is not looked at.
+    pub valid_at: Option<Micros>,
 }
 
 impl FindRequest {
@@ -123,6 +201,9 @@ impl FindRequest {
             read_times: true,
             recency_days: None,
             confidence: false,
+            superseded: false,
+            or_plain: false,
+            valid_at: None,
         }
     }
 }
@@ -145,6 +226,135 @@ pub struct Hit {
     pub passage: Option<Range<usize>>,
     /// How many hits of its group were found, itself included; 0 without grouping.
     pub group_hits: usize,
+    /// How sure it is that it answers, from 0 to 1: comparable between answers, unlike `score`.
+    pub strength: f32,
+    /// What it is worth today.
+    pub standing: Standing,
+    /// URIs of other records that hold the same text, which take no places of their own.
+    pub same_text: Vec<Uri>,
+    /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
+    pub newer: Option<u64>,
+}
+
+impl Hit {
+    /// Whether it probably does not answer.
+    #[must_use]
+    pub fn is_weak(&self) -> bool {
+        self.strength < STRENGTH_GOOD_MIN
+    }
+}
+
+/// From this strength on a hit probably answers: at most 5% of the questions that have an answer
+/// find nothing so strong (`cargo xtask recall --unanswerable`).
+pub const STRENGTH_GOOD_MIN: f32 = 0.5;
+
+/// What a record is worth now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing speaks against it.
+    #[default]
+    Current,
+    /// Another fact took its place.
+    Superseded {
+        /// Id of that fact.
+        by: String,
+    },
+    /// Its validity has ended.
+    Expired {
+        /// When.
+        at: Micros,
+    },
+    /// It holds only later.
+    Scheduled {
+        /// From when on.
+        from: Micros,
+    },
+    /// Others contest it, and nobody has decided.
+    Contested {
+        /// The facts, by id, or the revisions of the same URI, by sequence.
+        with: Vec<String>,
+    },
+}
+
+impl Standing {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Standing::Current => "current",
+            Standing::Superseded { .. } => "superseded",
+            Standing::Expired { .. } => "expired",
+            Standing::Scheduled { .. } => "scheduled",
+            Standing::Contested { .. } => "contested",
+        }
+    }
+}
+
+/// Whether an answer was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grade {
+    /// There are no hits.
+    #[default]
+    None,
+    /// There are hits, and none that probably answers.
+    Weak,
+    /// The answer is probably among the hits.
+    Good,
+}
+
+impl Grade {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::None => "none",
+            Grade::Weak => "weak",
+            Grade::Good => "good",
+        }
+    }
+}
+
+/// How a query was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueryRead {
+    /// What was taken as operators, as it is written.
+    pub operators: Vec<String>,
+    /// What has the form of an operator and was taken as plain text.
+    pub literals: Vec<String>,
+    /// Whether nothing was found with its operators, so that all of it was taken as plain text.
+    pub plain: bool,
+    /// Words for which others were sought as well.
+    pub expanded: Vec<Expansion>,
+    /// The times that it speaks of.
+    pub times: Vec<TimeSpan>,
+    /// Whether it asks for nothing but the records of those times.
+    pub time_only: bool,
+}
+
+/// A word for which others were sought as well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// The word of the query.
+    pub word: String,
+    /// The others, as they are indexed.
+    pub to: Vec<String>,
+}
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// Its first moment; none when it has no beginning.
+    pub from: Option<Micros>,
+    /// The first moment after it; none when it has no end.
+    pub until: Option<Micros>,
+}
+
+impl TimeSpan {
+    /// Whether a moment lies in it.
+    #[must_use]
+    pub fn contains(&self, moment: Micros) -> bool {
+        self.from.is_none_or(|from| from <= moment) && self.until.is_none_or(|until| moment < until)
+    }
 }
 
 /// Why a record was found.
@@ -158,6 +368,11 @@ pub struct Why {
     pub cosine: Option<f32>,
     /// Terms of the query that it has, as they are indexed.
     pub terms: Vec<String>,
+    /// The share of the query's words that it has, weighed by how much each tells; for a principal
+    /// all weigh the same.
+    pub share: f32,
+    /// Whether it has the word that tells most: 1, or less if it has another form of it, or 0.
+    pub rarest: f32,
     /// What the score is the sum of, when words and meaning were put together.
     pub points: Vec<(&'static str, f32)>,
 }
@@ -176,7 +391,7 @@ pub struct Means {
 }
 
 /// Answer to a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Hits, best first.
     pub hits: Vec<Hit>,
@@ -184,6 +399,12 @@ pub struct Found {
     pub fallback: bool,
     /// What the search went by.
     pub means: Means,
+    /// Whether it is an answer.
+    pub grade: Grade,
+    /// Share of the query's words that the best few hits have together, as [`Why::share`].
+    pub share: f32,
+    /// How the query was read.
+    pub read: QueryRead,
 }
 
 /// A walk through time.

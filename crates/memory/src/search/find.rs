@@ -1,24 +1,42 @@
-//! Answers a search: candidates by words, and by meaning where there are vectors; then groups and
-//! snippets.
+//! Answers a search: candidates by words, and by meaning where there are vectors; then what is no
+//! longer true or says the same is left out, groups are made, and each hit gets its snippet and its
+//! strength.
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use kapsa_index::{Candidate, Query};
 use kapsa_model::{Embedder, Purpose};
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::lookup::{coverage, shown};
+use super::newer;
+use super::question::Question;
+use super::standing::{is_wanted, standing};
+use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
 use crate::records::record::Record;
-use crate::records::request::{FIND_K_MAX, FindRequest, Found, Hit, Means, SearchMode, Why};
-use crate::records::uri::{DEFAULT_WORKSPACE, SCHEME};
-use crate::search::fusion::{Fused, Fusion, Meaning, diverse};
+use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
+use crate::search::fusion::{
+    EXACT, Fused, Fusion, Meaning, Ranked, TIME, allows, diverse, exact_words,
+};
 use crate::search::groups::Groups;
 use crate::view::View;
-use crate::view::vectors;
+use crate::view::vectors::{self, session, speaker};
 use crate::view::visibility::{Visibility, list};
 
 /// Records that are looked at for each group or each text that says something new.
 const GROUP_DEPTH: usize = 10;
+/// Records that are looked at where more than words decides their order, at least.
+const POOL_MIN: usize = 64;
+/// How many more are looked at when too many of the first were left out.
+const POOL_GROWTH: usize = 4;
+/// Records of a time that are put in the order of their making.
+const TIMED_MAX: usize = 1000;
+/// So many of the first hits tell how much of a question can be answered at all.
+const TOGETHER: usize = 5;
+/// Points of a record that the query names.
+const NAMED: f32 = 4.0;
 
 /// Searches by words and by meaning, as far as the request wants and the capsule has vectors of
 /// this model.
@@ -31,125 +49,347 @@ pub(crate) fn find(
     request: &FindRequest,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Found> {
-    let query = Query::parse(&short_uris(&request.query))?;
-    let filter = request.filter.within(view)?;
-    let k = request.k.min(FIND_K_MAX);
-    let asks = match request.mode {
-        SearchMode::Words => false,
-        SearchMode::Meaning => true,
-        SearchMode::Auto => !query.is_strict() && query.terms().next().is_some(),
-    };
-    let meaning = if asks { meaning(view, request, embedder)? } else { None };
-    let Some((meaning, means)) = meaning else {
-        if request.mode == SearchMode::Meaning {
+    let mut found = Search::of(view, request, false)?.answer(embedder)?;
+    if request.or_plain && found.hits.is_empty() && !found.read.operators.is_empty() {
+        let plain = Search::of(view, request, true)?.answer(embedder)?;
+        if !plain.hits.is_empty() {
+            found = plain;
+        }
+    }
+    if found.hits.is_empty() && request.fallback {
+        let read = std::mem::take(&mut found.read);
+        return Ok(Found { read, ..newest(view, request, &found.means)? });
+    }
+    Ok(found)
+}
+
+/// The hits of a search.
+struct Best {
+    hits: Vec<Hit>,
+    /// Places of the asked words that none of them has.
+    missing: Vec<usize>,
+    /// Share of the asked words that the first [`TOGETHER`] have together.
+    share: f32,
+}
+
+/// A search under way.
+struct Search<'a> {
+    view: &'a View,
+    request: &'a FindRequest,
+    question: Question,
+    filter: kapsa_index::Filter,
+    k: usize,
+}
+
+impl<'a> Search<'a> {
+    fn of(view: &'a View, request: &'a FindRequest, plain: bool) -> Result<Search<'a>> {
+        Ok(Search {
+            view,
+            request,
+            question: Question::of(view, request, plain)?,
+            filter: request.filter.within(view)?,
+            k: request.k.min(FIND_K_MAX),
+        })
+    }
+
+    fn answer(mut self, embedder: Option<&dyn Embedder>) -> Result<Found> {
+        if let Some(found) = self.listed()? {
+            return Ok(found);
+        }
+        let meaning = if self.asks() { self.meaning(embedder)? } else { None };
+        if meaning.is_none() && self.request.mode == SearchMode::Meaning {
             return Err(Error::NoVectors);
         }
-        return by_words(view, &query, &filter, k, request);
-    };
-    let fusion = Fusion { view, request, query: &query, filter: &filter, meaning };
-    let fused = fusion.order(depth(request, k), means.words)?;
-    Ok(Found { hits: best(view, fused, k, &query, request)?, fallback: false, means })
+        let means = meaning
+            .as_ref()
+            .map_or_else(|| Means { words: true, ..Means::default() }, |(_, means)| means.clone());
+        let meaning = meaning.map(|(meaning, _)| meaning);
+        let mut ranked = self.ranked(meaning.as_ref(), means.words)?;
+        let mut best = self.best(&mut ranked)?;
+        let missing = &best.missing;
+        if means.words && !missing.is_empty() && self.question.expand(self.view, missing)? {
+            ranked = self.ranked(meaning.as_ref(), true)?;
+            best = self.best(&mut ranked)?;
+        }
+        Ok(self.found(best, means))
+    }
+
+    fn found(self, best: Best, means: Means) -> Found {
+        let Best { hits, share, .. } = best;
+        let grade = match hits.iter().any(|hit| !hit.is_weak()) {
+            _ if hits.is_empty() => Grade::None,
+            true => Grade::Good,
+            false => Grade::Weak,
+        };
+        Found { hits, fallback: false, means, grade, share, read: self.question.read }
+    }
+
+    /// Whether meaning has a say.
+    fn asks(&self) -> bool {
+        let query = &self.question.query;
+        match self.request.mode {
+            SearchMode::Words => false,
+            SearchMode::Meaning => true,
+            SearchMode::Auto => !query.is_strict() && query.terms().next().is_some(),
+        }
+    }
+
+    /// The answer to a question that names nothing but a time, or asks for everything that passes
+    /// the filter; none where it asks for more, or there is nothing.
+    fn listed(&self) -> Result<Option<Found>> {
+        let has_filter = self.request.filter != crate::records::request::Filter::default();
+        let spans = if self.question.is_everything(has_filter) {
+            vec![kapsa_index::Filter::default()]
+        } else if self.question.read.time_only && self.request.mode != SearchMode::Meaning {
+            let times = self.question.read.times.iter();
+            times
+                .map(|span| kapsa_index::Filter {
+                    since_us: span.from,
+                    until_us: span.until,
+                    ..kapsa_index::Filter::default()
+                })
+                .collect()
+        } else {
+            return Ok(None);
+        };
+        let mut fused = Vec::new();
+        for span in spans {
+            let filter = self.filter.with(self.question.query.filter()).with(&span);
+            let mut visibility = Visibility::of(self.view);
+            let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+            let most = self.depth().max(TIMED_MAX);
+            let searcher = self.view.store().searcher()?;
+            let sequences = searcher.newest(&filter, most, None, &mut accept)?;
+            visibility.finish()?;
+            for sequence in sequences {
+                fused.push(Fused {
+                    record: self.view.store().record(sequence)?,
+                    score: 1.0,
+                    passage: None,
+                    why: Why { points: vec![("time", 1.0)], ..Why::default() },
+                    same_text: Vec::new(),
+                });
+            }
+        }
+        let newest =
+            |fused: &Fused| std::cmp::Reverse((fused.record.created_at, fused.record.sequence));
+        fused.sort_by_key(newest);
+        fused.dedup_by_key(|fused| fused.record.sequence);
+        let mut hits = self.best(&mut Ranked { fused, rarities: Vec::new() })?.hits;
+        hits.iter_mut().for_each(|hit| hit.strength = 1.0);
+        if hits.is_empty() {
+            return Ok(None);
+        }
+        let read = self.question.read.clone();
+        let means = Means { words: true, ..Means::default() };
+        Ok(Some(Found { hits, means, grade: Grade::Good, share: 1.0, read, ..Found::default() }))
+    }
+
+    /// Everything that may be a hit, best first: without what is not true any more, the same text
+    /// once, and what the query names before all.
+    fn ranked(&self, meaning: Option<&Meaning<'_>>, with_words: bool) -> Result<Ranked> {
+        let mut ranked = match meaning {
+            None => self.by_words()?,
+            Some(meaning) => {
+                let Search { view, request, question, filter, .. } = self;
+                let fusion = Fusion { view, request, question, filter, meaning };
+                let mut ranked = fusion.order(self.depth(), with_words)?;
+                self.leave_out(&mut ranked.fused);
+                ranked
+            }
+        };
+        let best = ranked.fused.iter().map(|fused| fused.score).fold(0.0, f32::max);
+        for record in self.question.named.iter().rev() {
+            if !allows(&self.filter, self.question.query.filter(), record) {
+                continue;
+            }
+            let at = ranked.fused.iter().position(|fused| fused.record.sequence == record.sequence);
+            let mut fused = match at {
+                Some(at) => ranked.fused.remove(at),
+                None => Fused {
+                    record: record.clone(),
+                    score: 0.0,
+                    passage: None,
+                    why: Why::default(),
+                    same_text: Vec::new(),
+                },
+            };
+            fused.score = best + NAMED;
+            fused.why.points.push(("uri", NAMED));
+            ranked.fused.insert(0, fused);
+        }
+        Ok(ranked)
+    }
+
+    fn by_words(&self) -> Result<Ranked> {
+        let searcher = self.view.store().searcher()?;
+        let is_plain = self.question.exact.is_empty() && self.question.read.times.is_empty();
+        let mut count = self.depth();
+        if !is_plain {
+            count = (3 * count).max(POOL_MIN);
+        }
+        loop {
+            let mut visibility = Visibility::of(self.view);
+            let query = &self.question.query;
+            let mut accept = |candidate: Candidate<'_>| {
+                visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
+            };
+            let (hits, rarities) =
+                searcher.search_rated(query, &self.filter, count, &mut accept)?;
+            visibility.finish()?;
+            let is_all = hits.len() < count || count >= FIND_K_MAX;
+            let mut fused = Vec::with_capacity(hits.len());
+            for (rank, hit) in hits.into_iter().enumerate() {
+                let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
+                fused.push(Fused {
+                    record: self.view.store().record(hit.seq)?,
+                    score: hit.score,
+                    passage: None,
+                    why,
+                    same_text: Vec::new(),
+                });
+            }
+            self.add_points(&mut fused);
+            self.leave_out(&mut fused);
+            if is_all || fused.len() >= self.depth() {
+                return Ok(Ranked { fused, rarities });
+            }
+            count = count.saturating_mul(POOL_GROWTH).min(FIND_K_MAX);
+        }
+    }
+
+    /// What else than words speaks for what words found, as shares of the best.
+    fn add_points(&self, fused: &mut [Fused]) {
+        let best = fused.first().map_or(0.0, |fused| fused.score);
+        let times = &self.question.read.times;
+        for fused in fused.iter_mut() {
+            let exact = EXACT * exact_words(&self.question.exact, &fused.record) as f32;
+            let is_timely = times.iter().any(|span| span.contains(fused.record.created_at));
+            let points = [("exact", exact), ("time", if is_timely { TIME } else { 0.0 })];
+            for (what, points) in points.into_iter().filter(|(_, points)| *points > 0.0) {
+                fused.score += best * points;
+                fused.why.points.push((what, points));
+            }
+        }
+        // What has the same points stays in the order of words.
+        fused.sort_by(|a, b| b.score.total_cmp(&a.score));
+    }
+
+    /// Leaves out what is not true any more, and what says the same as something before it.
+    fn leave_out(&self, fused: &mut Vec<Fused>) {
+        let mut first: HashMap<u128, usize> = HashMap::new();
+        let mut kept: Vec<Fused> = Vec::with_capacity(fused.len());
+        for fused in fused.drain(..).filter(|fused| is_wanted(&fused.record, self.request)) {
+            let next = kept.len();
+            let at = *first.entry(what_it_says(&fused.record)).or_insert(next);
+            if at == next {
+                kept.push(fused);
+            } else {
+                kept[at].same_text.push(fused.record.uri);
+            }
+        }
+        *fused = kept;
+    }
+
+    /// The best `k` of what was found, or of each group, as the request wants them.
+    fn best(&self, ranked: &mut Ranked) -> Result<Best> {
+        let mut fused = std::mem::take(&mut ranked.fused);
+        if self.request.diverse {
+            fused = diverse(fused);
+        }
+        // A list by time is in the order of time.
+        let older =
+            if self.question.read.time_only { BTreeMap::new() } else { newer::first(&mut fused) };
+        let mut groups = Groups::new(self.request.group);
+        groups.gather(&mut fused);
+        let rarities = Some(ranked.rarities.as_slice()).filter(|_| !self.view.is_guarded());
+        let measure = Strength::of(&self.question, rarities);
+        let asked = self.question.query.asked().len();
+        let (mut together, mut all) = (vec![0.0f32; asked], vec![0.0f32; asked]);
+        let mut hits = Vec::new();
+        for fused in fused.into_iter().take(self.k) {
+            let group_hits = groups.count(&fused.record);
+            let newer = older.get(&fused.record.sequence).copied();
+            let record = shown(self.view, fused.record)?;
+            let found = measure.found_in(&record, &self.question);
+            for (so_far, found) in all.iter_mut().zip(&found) {
+                *so_far = so_far.max(*found);
+            }
+            if hits.len() < TOGETHER {
+                together.clone_from(&all);
+            }
+            let query = Some(&self.question.query);
+            let hit = present(record, fused.score, query, fused.passage, self.request);
+            let why = Why {
+                share: measure.share(&found),
+                rarest: measure.has_rarest(&found),
+                ..fused.why
+            };
+            let is_named = why.points.iter().any(|(what, _)| ["uri", "exact"].contains(what));
+            let sure = strength(&why);
+            hits.push(Hit {
+                strength: if is_named { sure.max(1.0) } else { sure },
+                why,
+                group_hits,
+                newer,
+                same_text: fused.same_text,
+                ..hit
+            });
+        }
+        if self.view.is_guarded() {
+            hits.iter_mut().zip(1..).for_each(|(hit, rank)| ranked_only(hit, rank));
+        }
+        let missing = (0..asked).filter(|&at| all[at] == 0.0).collect();
+        Ok(Best { hits, missing, share: measure.share(&together) })
+    }
+
+    /// How many records are looked at for `k` hits.
+    fn depth(&self) -> usize {
+        if self.request.group.is_some() || self.request.diverse {
+            self.k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX)
+        } else {
+            self.k
+        }
+    }
+
+    /// The query as a vector, when there is something to compare it with.
+    fn meaning(&self, embedder: Option<&dyn Embedder>) -> Result<Option<(Meaning<'a>, Means)>> {
+        let Some(embedder) = embedder else { return Ok(None) };
+        let blocks = vectors::of_model(self.view.store(), embedder.model())?;
+        if blocks.iter().all(|block| block.is_empty()) {
+            return Ok(None);
+        }
+        let mut vectors =
+            embedder.embed(&[&self.request.query], Purpose::Query).map_err(Error::Embedding)?;
+        let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
+        let Some(question) = question else { return Ok(None) };
+        let coverage = coverage(self.view)?;
+        let means = Means {
+            words: self.request.mode == SearchMode::Auto,
+            model: Some(embedder.model().name.clone()),
+            covered: coverage.covered,
+            missing: coverage.missing,
+        };
+        Ok(Some((Meaning { blocks, question }, means)))
+    }
 }
 
-/// The best `k` of what was found, or of each group, as the request wants them.
-fn best(
-    view: &View,
-    mut fused: Vec<Fused>,
-    k: usize,
-    query: &Query,
-    request: &FindRequest,
-) -> Result<Vec<Hit>> {
-    if request.diverse {
-        fused = diverse(fused);
-    }
-    let mut groups = Groups::new(request.group);
-    groups.gather(&mut fused);
-    let hits = fused.into_iter().take(k).map(|fused| {
-        let group_hits = groups.count(&fused.record);
-        let record = shown(view, fused.record)?;
-        let hit = present(record, fused.score, Some(query), fused.passage, request);
-        Ok(Hit { why: fused.why, group_hits, ..hit })
-    });
-    let mut hits: Vec<Hit> = hits.collect::<Result<_>>()?;
-    if view.is_guarded() {
-        hits.iter_mut().zip(1..).for_each(|(hit, rank)| ranked_only(hit, rank));
-    }
-    Ok(hits)
-}
-
-/// How many records are looked at for `k` hits.
-fn depth(request: &FindRequest, k: usize) -> usize {
-    if request.group.is_some() || request.diverse {
-        k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX)
-    } else {
-        k
-    }
-}
-
-fn by_words(
-    view: &View,
-    query: &Query,
-    filter: &kapsa_index::Filter,
-    k: usize,
-    request: &FindRequest,
-) -> Result<Found> {
-    let mut visibility = Visibility::of(view);
-    let mut accept = |candidate: Candidate<'_>| {
-        visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
-    };
-    let hits = view.store().searcher()?.search(query, filter, depth(request, k), &mut accept)?;
-    visibility.finish()?;
-    if hits.is_empty() && request.fallback {
-        return newest(view, request, k);
-    }
-    let mut fused = Vec::with_capacity(hits.len());
-    for (rank, hit) in hits.into_iter().enumerate() {
-        let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
-        fused.push(Fused {
-            record: view.store().record(hit.seq)?,
-            score: hit.score,
-            passage: None,
-            why,
-        });
-    }
-    let hits = best(view, fused, k, query, request)?;
-    Ok(Found { hits, fallback: false, means: Means { words: true, ..Means::default() } })
-}
-
-/// The query as a vector, when there is something to compare it with.
-fn meaning<'a>(
-    view: &'a View,
-    request: &FindRequest,
-    embedder: Option<&dyn Embedder>,
-) -> Result<Option<(Meaning<'a>, Means)>> {
-    let Some(embedder) = embedder else { return Ok(None) };
-    let blocks = vectors::of_model(view.store(), embedder.model())?;
-    if blocks.iter().all(|block| block.is_empty()) {
-        return Ok(None);
-    }
-    let mut vectors =
-        embedder.embed(&[&request.query], Purpose::Query).map_err(Error::Embedding)?;
-    let question = vectors.pop().filter(|vector| vector.len() == blocks[0].dimension());
-    let Some(question) = question else { return Ok(None) };
-    let coverage = coverage(view)?;
-    let means = Means {
-        words: request.mode == SearchMode::Auto,
-        model: Some(embedder.model().name.clone()),
-        covered: coverage.covered,
-        missing: coverage.missing,
-    };
-    Ok(Some((Meaning { blocks, question }, means)))
+/// What a record says, as a number: its text, who says it and in which conversation.
+fn what_it_says(record: &Record) -> u128 {
+    let parts = [record.text.trim(), speaker(record), session(record).unwrap_or(""), &record.kind];
+    xxh3_128(parts.join("\0").as_bytes())
 }
 
 /// The newest records, for a search that matched nothing.
-fn newest(view: &View, request: &FindRequest, k: usize) -> Result<Found> {
+fn newest(view: &View, request: &FindRequest, means: &Means) -> Result<Found> {
+    let k = request.k.min(FIND_K_MAX);
     let sequences = list(view, &request.filter, k, true)?;
     let present = |sequence| {
         Ok(present(shown(view, view.store().record(sequence)?)?, 0.0, None, None, request))
     };
     let hits = sequences.into_iter().map(present);
     let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
-    Ok(Found { fallback: !hits.is_empty(), hits, means: Means { words: true, ..Means::default() } })
+    Ok(Found { fallback: !hits.is_empty(), hits, means: means.clone(), ..Found::default() })
 }
 
 fn present(
@@ -161,29 +401,34 @@ fn present(
 ) -> Hit {
     let passage = passage.map(|range| range.start as usize..range.end as usize);
     let passage = passage.filter(|range| record.text.get(range.clone()).is_some());
-    if request.snippet_chars == 0 {
-        let (snippet, marks) = (String::new(), Vec::new());
-        return Hit { snippet, marks, record, score, why: Why::default(), passage, group_hits: 0 };
+    let (mut snippet, mut marks) = (String::new(), Vec::new());
+    if request.snippet_chars > 0 {
+        let none = Query::default();
+        let query = query.unwrap_or(&none);
+        let mut cut = kapsa_index::snippet(&record.text, query, request.snippet_chars);
+        // Where no word says which part fits best, meaning does.
+        if let Some(passage) =
+            passage.clone().filter(|passage| cut.highlights.is_empty() && passage.start > 0)
+        {
+            let text = &record.text[passage.clone()];
+            cut = kapsa_index::snippet(text, query, request.snippet_chars);
+            cut.range = cut.range.start + passage.start..cut.range.end + passage.start;
+        }
+        snippet = record.text[cut.range].to_string();
+        marks = cut.highlights;
     }
-    let none = Query::default();
-    let query = query.unwrap_or(&none);
-    let mut cut = kapsa_index::snippet(&record.text, query, request.snippet_chars);
-    // Where no word says which part fits best, meaning does.
-    if let Some(passage) =
-        passage.clone().filter(|passage| cut.highlights.is_empty() && passage.start > 0)
-    {
-        cut = kapsa_index::snippet(&record.text[passage.clone()], query, request.snippet_chars);
-        cut.range = cut.range.start + passage.start..cut.range.end + passage.start;
-    }
-    let snippet = record.text[cut.range].to_string();
     Hit {
         snippet,
-        marks: cut.highlights,
-        record,
+        marks,
         score,
         why: Why::default(),
         passage,
         group_hits: 0,
+        strength: 0.0,
+        standing: standing(&record, request.valid_at),
+        same_text: Vec::new(),
+        newer: None,
+        record,
     }
 }
 
@@ -197,11 +442,8 @@ fn ranked_only(hit: &mut Hit, rank: usize) {
         meaning: why.meaning,
         cosine: why.cosine,
         terms: why.terms,
+        share: why.share,
+        rarest: why.rarest,
         points: Vec::new(),
     };
-}
-
-/// URIs in a query in the form in which they are indexed.
-fn short_uris(query: &str) -> String {
-    query.replace(&format!("uri:{SCHEME}{DEFAULT_WORKSPACE}/"), "uri:")
 }

@@ -10,7 +10,7 @@
 //! | conversation | [`CONVERSATION`] | the words of its session as a whole: how many of the query's, how rare, in how many turns |
 //! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
 //! | asks | [`ASKS`] | a turn that only asks seldom answers |
-//! | exact | [`EXACT`] | it has an identifier of the query as it is: fuzziness never overrules that |
+//! | exact | [`EXACT`] | it has an identifier of the query, or a word with signs in it, as it is: fuzziness never overrules that |
 //! | time | [`TIME`] | it is of the time that the query speaks of |
 //! | recent, sure | [`RECENT`], [`SURE`] | only when asked for |
 //!
@@ -22,14 +22,14 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use kapsa_index::{Near, Query, Relation, Sequences, Vectors};
+use kapsa_index::{Near, Sequences, Vectors};
 
+use super::question::Question;
 use crate::error::Result;
-use crate::records::record::{Micros, Record};
-use crate::records::request::{FindRequest, LIMIT_NONE, Why};
-use crate::tables::branch_table::Class;
+use crate::records::record::Record;
+use crate::records::request::{FindRequest, LIMIT_NONE, TimeSpan, Why};
+use crate::records::uri::Uri;
 use crate::view::View;
-use crate::view::checkpoints::{self, Checkpoint};
 use crate::view::vectors::{session, speaker};
 use crate::view::visibility::Visibility;
 
@@ -73,6 +73,9 @@ const ALIKE: f32 = 0.8;
 /// In place of a rank: it was found in another way than by the list.
 const UNRANKED: usize = usize::MAX;
 const DAY_US: f64 = 86_400e6;
+
+/// Sequence and score of a record.
+type Scored = (u64, f32);
 
 /// A record that may answer.
 struct FusionCandidate {
@@ -123,6 +126,8 @@ pub(crate) struct Fused {
     pub(crate) score: f32,
     pub(crate) passage: Option<Range<u32>>,
     pub(crate) why: Why,
+    /// Others that hold the same text.
+    pub(crate) same_text: Vec<Uri>,
 }
 
 /// A question as a vector, and the vectors it can be compared with.
@@ -135,37 +140,39 @@ pub(crate) struct Meaning<'a> {
 pub(crate) struct Fusion<'a> {
     pub(crate) view: &'a View,
     pub(crate) request: &'a FindRequest,
-    pub(crate) query: &'a Query,
+    pub(crate) question: &'a Question,
     pub(crate) filter: &'a kapsa_index::Filter,
-    pub(crate) meaning: Meaning<'a>,
+    pub(crate) meaning: &'a Meaning<'a>,
 }
 
-/// A span of time that is preferred.
-struct Span {
-    from: Micros,
-    until: Micros,
+/// Everything that was ranked, best first, and how much each term of the query tells.
+pub(crate) struct Ranked {
+    pub(crate) fused: Vec<Fused>,
+    pub(crate) rarities: Vec<f32>,
 }
 
 impl Fusion<'_> {
     /// The best by everything, best first; at most `k`, or as many groups.
-    pub(crate) fn order(&self, k: usize, with_words: bool) -> Result<Vec<Fused>> {
+    pub(crate) fn order(&self, k: usize, with_words: bool) -> Result<Ranked> {
         let count = (3 * k).max(CANDIDATES_MIN);
-        let spans = self.spans()?;
+        let spans = &self.question.read.times;
+        let mut rarities = Vec::new();
         let mut all: BTreeMap<u64, FusionCandidate> = BTreeMap::new();
         let near = self.near(self.filter, count)?;
         for (rank, near) in near.into_iter().enumerate() {
             self.add_near(&mut all, Some(rank), near)?;
         }
         if with_words {
-            let words = self.by_words(self.filter, count)?;
+            let words;
+            (words, rarities) = self.by_words(self.filter, count)?;
             for (rank, (sequence, score)) in words.iter().enumerate() {
                 self.candidate(&mut all, *sequence)?.words = Some((rank, *score));
             }
             self.add_neighbours(&mut all, &words)?;
-            self.add_of_time(&mut all, &spans, count / 2)?;
+            self.add_of_time(&mut all, spans, count / 2)?;
         }
         let mut candidates: Vec<FusionCandidate> = all.into_values().collect();
-        self.score(&mut candidates, &spans, with_words)?;
+        self.score(&mut candidates, spans, with_words.then_some(rarities.as_slice()))?;
         let best = candidates
             .iter()
             .filter_map(|candidate| Some(candidate.meaning?.1))
@@ -178,6 +185,8 @@ impl Fusion<'_> {
             score: candidate.total(),
             passage: candidate.passage,
             why: Why {
+                share: 0.0,
+                rarest: 0.0,
                 words: candidate
                     .words
                     .filter(|(rank, _)| *rank != UNRANKED)
@@ -190,14 +199,15 @@ impl Fusion<'_> {
                 terms: candidate
                     .terms
                     .iter()
-                    .filter_map(|&term| self.query.terms().nth(term))
+                    .filter_map(|&term| self.question.query.terms().nth(term))
                     .map(str::to_string)
                     .collect(),
                 points: candidate.points.into_iter().filter(|(_, points)| *points != 0.0).collect(),
             },
             record: candidate.record,
+            same_text: Vec::new(),
         });
-        Ok(fused.collect())
+        Ok(Ranked { fused: fused.collect(), rarities })
     }
 
     fn candidate<'c>(
@@ -227,20 +237,26 @@ impl Fusion<'_> {
         Ok(())
     }
 
-    /// Sequences and scores of the best by words.
-    fn by_words(&self, filter: &kapsa_index::Filter, count: usize) -> Result<Vec<(u64, f32)>> {
+    /// Sequences and scores of the best by words, and how much each word tells.
+    fn by_words(
+        &self,
+        filter: &kapsa_index::Filter,
+        count: usize,
+    ) -> Result<(Vec<Scored>, Vec<f32>)> {
+        let query = &self.question.query;
         let mut visibility = Visibility::of(self.view);
         let mut accept = |candidate: kapsa_index::Candidate<'_>| {
-            visibility.accepts(&candidate) && visibility.has_phrases(self.query, &candidate)
+            visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
         };
-        let hits = self.view.store().searcher()?.search(self.query, filter, count, &mut accept)?;
+        let searcher = self.view.store().searcher()?;
+        let (hits, rarities) = searcher.search_rated(query, filter, count, &mut accept)?;
         visibility.finish()?;
-        Ok(hits.into_iter().map(|hit| (hit.seq, hit.score)).collect())
+        Ok((hits.into_iter().map(|hit| (hit.seq, hit.score)).collect(), rarities))
     }
 
     /// The nearest by meaning.
     fn near(&self, filter: &kapsa_index::Filter, count: usize) -> Result<Vec<Near>> {
-        let filter = filter.with(self.query.filter());
+        let filter = filter.with(self.question.query.filter());
         let listed;
         let seqs = if filter.is_only_seqs() {
             filter.seqs.as_ref()
@@ -274,7 +290,7 @@ impl Fusion<'_> {
     fn add_neighbours(
         &self,
         all: &mut BTreeMap<u64, FusionCandidate>,
-        words: &[(u64, f32)],
+        words: &[Scored],
     ) -> Result<()> {
         let searcher = self.view.store().searcher()?;
         for &(sequence, _) in words.iter().take(NEIGHBOURS_OF) {
@@ -295,7 +311,7 @@ impl Fusion<'_> {
                 let seen =
                     self::session(&record) == Some(session.as_str()) && visibility.accepts(&found);
                 visibility.finish()?;
-                if seen && self.filter_allows(&record) {
+                if seen && allows(self.filter, self.question.query.filter(), &record) {
                     all.insert(other, FusionCandidate::new(record));
                 }
             }
@@ -303,30 +319,24 @@ impl Fusion<'_> {
         Ok(())
     }
 
-    /// Whether a neighbour passes what else is asked for.
-    fn filter_allows(&self, record: &Record) -> bool {
-        let terms = crate::tables::segments::Indexed::of_record(record, false, false);
-        self.filter.with(self.query.filter()).allows(terms.terms(), record.created_at)
-    }
-
     /// The best of the time that is preferred.
     fn add_of_time(
         &self,
         all: &mut BTreeMap<u64, FusionCandidate>,
-        spans: &[Span],
+        spans: &[TimeSpan],
         count: usize,
     ) -> Result<()> {
         for span in spans {
             let within = kapsa_index::Filter {
-                since_us: Some(span.from),
-                until_us: Some(span.until),
+                since_us: span.from,
+                until_us: span.until,
                 ..Default::default()
             };
             let filter = self.filter.with(&within);
             for near in self.near(&filter, count)? {
                 self.add_near(all, None, near)?;
             }
-            for (sequence, score) in self.by_words(&filter, count)? {
+            for (sequence, score) in self.by_words(&filter, count)?.0 {
                 let candidate = self.candidate(all, sequence)?;
                 candidate.words.get_or_insert((UNRANKED, score));
             }
@@ -334,49 +344,11 @@ impl Fusion<'_> {
         Ok(())
     }
 
-    /// The times that the query speaks of, by the calendar or by a checkpoint that it names.
-    fn spans(&self) -> Result<Vec<Span>> {
-        let Some(clock) = self.request.time.filter(|_| self.request.read_times) else {
-            return Ok(Vec::new());
-        };
-        let text = &self.request.query;
-        let mut spans: Vec<Span> = kapsa_index::periods(text, clock.now, clock.offset_seconds)
-            .into_iter()
-            .map(|period| Span {
-                from: period.from_us.unwrap_or(Micros::MIN),
-                until: period.until_us.unwrap_or(Micros::MAX),
-            })
-            .collect();
-        let anchors = kapsa_index::anchors(text);
-        if anchors.is_empty() || !self.view.may_know_system() {
-            return Ok(spans);
-        }
-        let has_checkpoints =
-            !self.view.store().sequences(self.view.lineage(), Class::System)?.ranges().is_empty();
-        let checkpoints =
-            if has_checkpoints { checkpoints::list(self.view, true)? } else { Vec::new() };
-        for anchor in anchors {
-            let name = text[anchor.name.clone()].to_lowercase();
-            let named = |checkpoint: &&Checkpoint| checkpoint.label.to_lowercase().contains(&name);
-            let Some(at) =
-                checkpoints.iter().rev().find(named).map(|checkpoint| checkpoint.timestamp)
-            else {
-                continue;
-            };
-            spans.push(match anchor.relation {
-                Relation::Before | Relation::Until => Span { from: Micros::MIN, until: at },
-                Relation::After | Relation::Since => Span { from: at, until: Micros::MAX },
-                Relation::During => Span { from: at - DAY_US as i64, until: at + DAY_US as i64 },
-            });
-        }
-        Ok(spans)
-    }
-
     fn score(
         &self,
         candidates: &mut [FusionCandidate],
-        spans: &[Span],
-        with_words: bool,
+        spans: &[TimeSpan],
+        rarities: Option<&[f32]>,
     ) -> Result<()> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.meaning.is_none()) {
             let near = kapsa_index::similarity(
@@ -401,11 +373,8 @@ impl Fusion<'_> {
             };
             candidate.points.push((name, MEANING * cosine / best_meaning));
         }
-        if !with_words {
-            return Ok(());
-        }
-        let rarities = self.view.store().searcher()?.rarities(self.query, self.filter)?;
-        self.score_words(candidates, &rarities);
+        let Some(rarities) = rarities else { return Ok(()) };
+        self.score_words(candidates, rarities);
         self.score_exact(candidates);
         self.score_circumstances(candidates, spans);
         Ok(())
@@ -416,7 +385,7 @@ impl Fusion<'_> {
         for candidate in candidates.iter_mut().filter(|candidate| candidate.words.is_some()) {
             let Record { text, title, entity, .. } = &candidate.record;
             candidate.terms =
-                kapsa_index::terms_in(&format!("{title} {entity} {text}"), self.query);
+                kapsa_index::terms_in(&format!("{title} {entity} {text}"), &self.question.query);
         }
         let shares: Vec<f32> =
             candidates.iter().map(|candidate| candidate.words() / best).collect();
@@ -453,18 +422,14 @@ impl Fusion<'_> {
     }
 
     fn score_exact(&self, candidates: &mut [FusionCandidate]) {
-        let words = kapsa_index::code_words(&self.request.query);
         for candidate in candidates.iter_mut() {
-            let Record { text, title, .. } = &candidate.record;
-            let has = |word: &&&str| {
-                kapsa_index::has_code_word(text, word) || kapsa_index::has_code_word(title, word)
-            };
-            candidate.points.push(("exact", EXACT * words.iter().filter(has).count() as f32));
+            let found = exact_words(&self.question.exact, &candidate.record);
+            candidate.points.push(("exact", EXACT * found as f32));
         }
     }
 
-    fn score_circumstances(&self, candidates: &mut [FusionCandidate], spans: &[Span]) {
-        let query: HashSet<String> = words_of(&self.request.query);
+    fn score_circumstances(&self, candidates: &mut [FusionCandidate], spans: &[TimeSpan]) {
+        let query: HashSet<String> = words_of(&self.question.text);
         let is_named =
             |name: &str| !name.is_empty() && words_of(name).iter().all(|word| query.contains(word));
         let named: HashSet<String> = candidates
@@ -482,11 +447,11 @@ impl Fusion<'_> {
             if session(record).is_some() && record.text.trim_end().ends_with(['?', '？']) {
                 points.push(("asks", ASKS));
             }
-            if spans.iter().any(|span| (span.from..span.until).contains(&record.created_at)) {
+            if spans.iter().any(|span| span.contains(record.created_at)) {
                 points.push(("time", TIME));
             }
             if let (Some(days), Some(now)) =
-                (self.request.recency_days, self.request.time.map(|clock| clock.now))
+                (self.request.recency_days, self.request.time.as_ref().map(|clock| clock.now))
             {
                 let age = (now - record.created_at).max(0) as f64 / DAY_US;
                 points.push((
@@ -501,6 +466,26 @@ impl Fusion<'_> {
             candidate.points.extend(points);
         }
     }
+}
+
+/// How many of these words a record has as they are.
+pub(crate) fn exact_words(words: &[String], record: &Record) -> usize {
+    let Record { text, title, .. } = record;
+    let has = |word: &&String| {
+        kapsa_index::has_code_word(text, word) || kapsa_index::has_code_word(title, word)
+    };
+    words.iter().filter(has).count()
+}
+
+/// Whether a record that the index did not search for passes two filters.
+pub(crate) fn allows(
+    one: &kapsa_index::Filter,
+    other: &kapsa_index::Filter,
+    record: &Record,
+) -> bool {
+    let terms = crate::tables::segments::Indexed::of_record(record, false, false);
+    let filter = one.with(other);
+    filter.allows_seq(record.sequence) && filter.allows(terms.terms(), record.created_at)
 }
 
 /// A conversation, or a record that is part of none.

@@ -5,10 +5,11 @@
 use kapsa_model::Embedder;
 
 use super::listing::Listing;
-use super::{find, lookup};
+use super::question::same_text;
+use super::{find, lookup, near_values};
 use crate::error::Result;
 use crate::records::record::Record;
-use crate::records::request::{FindRequest, Found, TimelineRequest};
+use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
 use crate::view::as_of::AsOf;
 use crate::view::raw::RawView;
@@ -120,6 +121,22 @@ impl PrincipalReader {
         embedder: Option<&dyn Embedder>,
     ) -> Result<Found> {
         find::find(&self.view, request, embedder)
+    }
+
+    /// The values of a filter that no record has, with those like them that records have.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>> {
+        near_values::unknown_values(&self.view, filter)
+    }
+
+    /// The newest record that holds exactly this text, white space around it aside.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn same_text(&self, text: &str) -> Result<Option<Record>> {
+        same_text(&self.view, text)
     }
 
     /// Lists the records that the principal may know, by sequence.

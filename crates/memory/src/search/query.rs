@@ -2,7 +2,14 @@
 
 pub use kapsa_index::{QUERY_BYTES_MAX, Query, TOKEN_BYTES_MAX, fold_case, terms_in};
 
+use crate::records::request::Clock;
 use crate::records::tokens::first_bytes;
+
+/// Whether a query speaks of a time, so that it matters how whoever asks reckons days.
+#[must_use]
+pub fn speaks_of_time(query: &str, clock: &Clock) -> bool {
+    !kapsa_index::periods(query, clock.now, &clock.calendar).is_empty()
+}
 
 /// Words that [`plain_query`] takes of a description, besides the title.
 const DESCRIPTION_WORDS_MAX: usize = 48;

@@ -8,11 +8,12 @@ use kapsa_model::Embedder;
 
 use super::listing::Listing;
 use super::principal::PrincipalReader;
-use super::{find, lookup};
+use super::question::same_text;
+use super::{find, lookup, near_values};
 use crate::error::{Error, Result};
 use crate::records::access::ClearanceProfile;
 use crate::records::record::{BranchId, Record};
-use crate::records::request::{FindRequest, Found, TimelineRequest};
+use crate::records::request::{Filter, FindRequest, Found, TimelineRequest, UnknownValue};
 use crate::records::uri::Uri;
 use crate::tables::lineage::Lineage;
 use crate::view::as_of::AsOf;
@@ -182,6 +183,22 @@ impl Reader {
         embedder: Option<&dyn Embedder>,
     ) -> Result<Found> {
         find::find(&self.view, request, embedder)
+    }
+
+    /// The values of a filter that no record has, with those like them that records have.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn unknown_values(&self, filter: &Filter) -> Result<Vec<UnknownValue>> {
+        near_values::unknown_values(&self.view, filter)
+    }
+
+    /// The newest record that holds exactly this text, white space around it aside.
+    ///
+    /// # Errors
+    /// What the disk or a damaged file reports.
+    pub fn same_text(&self, text: &str) -> Result<Option<Record>> {
+        same_text(&self.view, text)
     }
 
     /// Lists visible records by sequence.

@@ -99,9 +99,17 @@ pub(crate) fn checkpoint_named(view: &View, name: &str) -> Result<Option<Checkpo
     }
 }
 
-/// First sequence that was committed after `time`. Where clocks ran backwards, one of the places
-/// where they passed it.
+/// First sequence that was committed after `time`, which must not be the first of all.
 fn at_time(view: &View, time: Micros, text: &str) -> Result<u64> {
+    match first_after(view, time)? {
+        1 => Err(unknown(view, text, "nothing had been remembered by then".to_string())),
+        first => Ok(first),
+    }
+}
+
+/// First sequence that was committed after `time`, 1 when all were. Where clocks ran backwards, one
+/// of the places where they passed it.
+pub(crate) fn first_after(view: &View, time: Micros) -> Result<u64> {
     let end = view.store().snapshot().commit().next_sequence;
     let (mut low, mut high) = (1, end);
     while low < high {
@@ -111,11 +119,7 @@ fn at_time(view: &View, time: Micros, text: &str) -> Result<u64> {
             _ => high = middle,
         }
     }
-    if low > 1 {
-        Ok(low)
-    } else {
-        Err(unknown(view, text, "nothing had been remembered by then".to_string()))
-    }
+    Ok(low)
 }
 
 /// The first record from `sequence` on, before `end`, whose time is known: an erased one has none.

@@ -1,11 +1,14 @@
 //! The candidates of a search that may be shown, and the records that a filter leaves. Decided
 //! before anything is ranked, counted or cut.
 
-use kapsa_index::{Candidate, Query};
+use std::ops::Range;
 
-use super::View;
+use kapsa_index::{Candidate, Query, Sequences};
+
+use super::{View, as_of};
 use crate::error::{Error, Result};
 use crate::records::kinds::SYSTEM_KINDS;
+use crate::records::record::{Micros, Record};
 use crate::records::request::Filter;
 use crate::tables::branch_table::Class;
 
@@ -25,6 +28,17 @@ pub(crate) fn list(
     } else {
         searcher.oldest(&filter, limit, None, &mut accept)?
     };
+    visibility.finish()?;
+    Ok(sequences)
+}
+
+/// The newest visible records that have these exact terms.
+pub(crate) fn list_exact(view: &View, terms: Vec<String>, limit: usize) -> Result<Vec<u64>> {
+    let mut filter = Filter::default().within(view)?;
+    filter.all.extend(terms.into_iter().map(|term| vec![term]));
+    let mut visibility = Visibility::of(view);
+    let mut accept = |candidate: Candidate<'_>| visibility.accepts(&candidate);
+    let sequences = view.store().searcher()?.newest(&filter, limit, None, &mut accept)?;
     visibility.finish()?;
     Ok(sequences)
 }
@@ -57,6 +71,16 @@ impl<'a> Visibility<'a> {
         self.unless_failed(record.map(|record| query.phrases_match(&record.title, &record.text)))
     }
 
+    /// Whether the record itself fits.
+    pub(crate) fn fits(
+        &mut self,
+        candidate: &Candidate<'_>,
+        fits: &mut dyn FnMut(&Record) -> bool,
+    ) -> bool {
+        let record = self.view.store().record(candidate.seq());
+        self.unless_failed(record.map(|record| fits(&record)))
+    }
+
     /// Keeps an error; what it was about is not accepted.
     pub(crate) fn fail(&mut self, error: Error) -> bool {
         self.unless_failed(Err(error))
@@ -85,9 +109,28 @@ impl Filter {
         } else {
             view.memories()?.cloned()
         };
+        let seqs = match self.recorded(view)? {
+            None => seqs,
+            Some(recorded) => {
+                let recorded = Sequences::new(vec![recorded]);
+                Some(seqs.map_or(recorded.clone(), |seqs| seqs.intersection(&recorded)))
+            }
+        };
         let mut filter = kapsa_index::Filter { seqs, ..self.to_index() };
         filter.all.extend(view.narrowing_terms()?);
         Ok(filter)
+    }
+
+    /// The sequences that were committed in the time that is asked for; none where any is.
+    fn recorded(&self, view: &View) -> Result<Option<Range<u64>>> {
+        if (self.recorded_since, self.recorded_until) == (None, None) {
+            return Ok(None);
+        }
+        let place = |time: Option<Micros>, default| {
+            time.map_or(Ok(default), |time| as_of::first_after(view, time.saturating_sub(1)))
+        };
+        let start = place(self.recorded_since, 0)?;
+        Ok(Some(start..place(self.recorded_until, u64::MAX)?.max(start)))
     }
 
     pub(crate) fn to_index(&self) -> kapsa_index::Filter {

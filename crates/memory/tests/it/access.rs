@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
 use kapsa_memory::{
-    AsOf, Error, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest, WriteOptions,
-    Writer, branch, checkpoint, create, merge, optimize, stats,
+    AsOf, Error, Filter, FindRequest, Grouping, NewRecord, Reader, Record, TimelineRequest,
+    WriteOptions, Writer, branch, checkpoint, create, merge, optimize, stats,
 };
 
 use crate::{Fixture, clock, named, uri};
@@ -193,6 +193,18 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
         });
         same("get as of", got, &want.collect());
     }
+    // A filter is said to know the values of visible records, and no others.
+    let domains = DOMAINS.map(|domain| format!("{domain}x"));
+    for domain in DOMAINS.iter().map(|domain| (*domain).to_string()).chain(domains) {
+        let filter = Filter { domains: vec![domain.clone()], ..Filter::default() };
+        let unknown = reader.unknown_values(&filter).expect("it can be asked");
+        let seen = |name: &str| {
+            heads(all, last).values().any(|written| written.domain == name && may(profile, written))
+        };
+        assert_eq!(unknown.is_empty(), seen(&domain), "{}", context("a value is known"));
+        let near = unknown.iter().flat_map(|value| &value.near);
+        near.for_each(|near| assert!(seen(near), "{}: {near}", context("a value is named")));
+    }
     let mut got = BTreeSet::new();
     let mut lived = BTreeSet::new();
     for name in all
@@ -236,6 +248,11 @@ fn compare(reader: &Reader, profile: &ClearanceProfile, all: &[Written], seed: u
     });
     same("read by sequence", read.collect(), &known);
     // What is read as it is stored shows no more.
+    for (n, written) in all.iter().enumerate().filter(|(_, written)| !written.forgotten) {
+        let same =
+            reader.same_text(&format!("secret word{} of {n}", n % 7)).expect("it can be asked");
+        assert_eq!(same.is_some(), now.contains(&written.sequence), "{}", context("same text"));
+    }
     let raw = reader.raw();
     for written in all.iter().filter(|written| !written.forgotten && !may(profile, written)) {
         let record = raw.known_record(written.sequence).expect("it can be asked");
@@ -287,25 +304,25 @@ fn nothing_tells_of_what_is_hidden() {
 /// not there to be called.
 #[test]
 fn every_method_of_a_principal_is_compared() {
-    const COMPARED: [&str; 11] = [
+    const COMPARED: [&str; 12] = [
         "find",
         "find_with",
         "timeline",
         "list",
         "get",
         "history",
-        // Of which the one above is made.
-        "revisions",
         "record",
         "on",
         "branch",
         "raw",
+        "unknown_values",
+        "same_text",
     ];
     // Names of branches are known to whoever was given a record of them; of vectors only the model
     // is shown (below); what the stores of `kapsa-agents` read is compared by their tests.
     const HARMLESS: [&str; 2] = ["branch_of", "coverage"];
-    const CHECKED: [&str; 8] =
-        ["path", "switch", "transaction", "put", "put_many", "forget", "change", "leaves_index"];
+    const CHECKED: [&str; 7] =
+        ["path", "switch", "transaction", "put", "put_many", "forget", "change"];
     let methods = |source: &str, of: &str| -> Vec<String> {
         let body = source.split(&format!("\nimpl {of} {{")).nth(1).expect("one block holds them");
         assert_eq!(
@@ -571,7 +588,7 @@ fn scores_do_not_tell_of_hidden_records() {
         found
             .hits
             .iter()
-            .map(|hit| (hit.record.uri.to_string(), hit.score, hit.why.clone()))
+            .map(|hit| (hit.record.uri.to_string(), hit.score, hit.why.clone(), hit.strength))
             .collect::<Vec<_>>()
     };
     assert_eq!(told(0), told(40));

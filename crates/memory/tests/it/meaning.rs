@@ -409,15 +409,16 @@ fn identifiers_win_over_likeness_and_times_are_a_preference() {
         found(&capsule.path, &model, &FindRequest::new("cat feline error CS0854"))[0],
         "code"
     );
-    let clock = Some(Clock { now: NOW, offset_seconds: 0 });
+    let clock = || Some(Clock::utc(NOW));
     let timely =
-        FindRequest { time: clock, ..FindRequest::new("which ship error was fixed yesterday") };
+        FindRequest { time: clock(), ..FindRequest::new("which ship error was fixed yesterday") };
     assert_eq!(found(&capsule.path, &model, &timely)[0], "new");
-    let old = FindRequest { time: clock, ..FindRequest::new("ship error fixed before 2026-06-01") };
+    let old =
+        FindRequest { time: clock(), ..FindRequest::new("ship error fixed before 2026-06-01") };
     assert_eq!(NOW - 400 * DAY, 1_765_440_000_000_000, "11 December 2025");
     assert_eq!(found(&capsule.path, &model, &old)[0], "old");
     let recent =
-        FindRequest { time: clock, recency_days: Some(10.0), ..FindRequest::new("ship error") };
+        FindRequest { time: clock(), recency_days: Some(10.0), ..FindRequest::new("ship error") };
     assert_eq!(found(&capsule.path, &model, &recent)[0], "new");
 }
 
@@ -563,7 +564,7 @@ fn records_and_their_vectors_are_one_commit() {
     let model = Plain::new("plain");
     for round in 1..=20u64 {
         let unlocked = UnlockedWriter::open(&capsule.path, options()).expect("opened");
-        let records = turns(&["a cat sleeps", "the dog barks"]);
+        let records = turns(&[&format!("a cat sleeps {round}"), &format!("the dog barks {round}")]);
         let vectors = unlocked.embed(&records, &model).expect("embedded");
         put_ahead(unlocked, records, vectors);
         let reader = Reader::open(&capsule.path).expect("opened");

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use kapsa_embed::LocalEmbedder;
+use kapsa_memory::request::FIND_K_DEFAULT;
 use kapsa_memory::{
-    Clock, EmbedRequest, FindRequest, Grouping, Micros, NewRecord, Reader, SearchMode, Uri,
+    Clock, EmbedRequest, FindRequest, Found, Grouping, Micros, NewRecord, Reader, SearchMode, Uri,
     WriteOptions, Writer, create, embed, stats,
 };
 use kapsa_model::Embedder;
@@ -19,7 +20,7 @@ const BATCH_RECORDS: usize = 4096;
 const NOW: Micros = 1_767_225_600_000_000;
 
 /// A capsule in a temporary folder, searched in one way.
-pub(super) struct Kapsa {
+pub(crate) struct Kapsa {
     name: &'static str,
     mode: SearchMode,
     embedder: Option<LocalEmbedder>,
@@ -36,17 +37,12 @@ struct Open {
 
 impl Kapsa {
     /// Searches as `name` says, by `mode`.
-    pub(super) fn new(name: &'static str, mode: SearchMode) -> Kapsa {
+    pub(crate) fn new(name: &'static str, mode: SearchMode) -> Kapsa {
         Kapsa { name, mode, embedder: None, open: None }
     }
 
     fn request(&self, query: &str, k: usize) -> FindRequest {
-        FindRequest {
-            k,
-            mode: self.mode,
-            time: Some(Clock { now: NOW, offset_seconds: 0 }),
-            ..FindRequest::new(query)
-        }
+        FindRequest { k, mode: self.mode, time: Some(Clock::utc(NOW)), ..FindRequest::new(query) }
     }
 }
 
@@ -106,10 +102,25 @@ impl Ranker for Kapsa {
 }
 
 impl Kapsa {
-    fn find(&self, request: &FindRequest) -> Result<Vec<usize>> {
+    /// Makes a scope ready to be searched.
+    pub(crate) fn ready(&mut self, scope: &Scope) -> Result<()> {
+        self.prepare(scope).map(drop)
+    }
+
+    /// What the search for a question comes back with.
+    pub(crate) fn ask(&self, query: &str) -> Result<Found> {
+        self.found(&self.request(query, FIND_K_DEFAULT))
+    }
+
+    fn found(&self, request: &FindRequest) -> Result<Found> {
         let open = self.open.as_ref().ok_or("no scope was prepared")?;
         let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        let found = open.reader.find_with(request, embedder)?;
+        Ok(open.reader.find_with(request, embedder)?)
+    }
+
+    fn find(&self, request: &FindRequest) -> Result<Vec<usize>> {
+        let open = self.open.as_ref().ok_or("no scope was prepared")?;
+        let found = self.found(request)?;
         Ok(found
             .hits
             .iter()

@@ -4,6 +4,7 @@ mod bm25;
 mod grep;
 mod kapsa;
 
+pub(crate) use kapsa::Kapsa;
 use kapsa_memory::SearchMode;
 
 use crate::collection::{Result, Scope};

@@ -62,6 +62,7 @@ pages! {
     mutants "docs/mutants.md"
     reliability "docs/reliability.md"
     runs "docs/runs.md"
+    search "docs/search.md"
     versions "docs/versions.md"
 }
 

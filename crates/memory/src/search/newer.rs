@@ -1,0 +1,109 @@
+//! Among hits that say different things of one property, the newer one comes first. Notes supersede
+//! nothing: the older one stays a hit, and is marked.
+//!
+//! Only short notes of nobody's conversation are compared: a turn of a session is what somebody
+//! said then, and a document says many things.
+
+use std::collections::BTreeMap;
+
+use kapsa_statement::{About, Relation, Statement, relate, slug};
+
+use super::fusion::Fused;
+use crate::records::kinds::FACT;
+use crate::records::record::Record;
+use crate::view::vectors::session;
+
+/// Best hits that are compared with each other.
+const COMPARED_MAX: usize = 20;
+/// Longest text that is taken for one statement, in bytes.
+const NOTE_BYTES_MAX: usize = 400;
+/// Share of the better score from which on two hits are as good as equal.
+const NEAR_TIE: f32 = 0.8;
+
+/// A hit that states something.
+struct Note {
+    /// Its place among the hits.
+    place: usize,
+    entity: String,
+    statement: Statement,
+}
+
+/// Puts newer hits before older ones that they bring up to date. Returns the sequences of the older
+/// ones, each with that of the newer.
+pub(super) fn first(fused: &mut Vec<Fused>) -> BTreeMap<u64, u64> {
+    let mut notes: Vec<Note> = fused
+        .iter()
+        .take(COMPARED_MAX)
+        .enumerate()
+        .filter(|(_, hit)| is_note(&hit.record))
+        .map(|(place, hit)| Note {
+            place,
+            entity: slug(&hit.record.entity),
+            statement: Statement::of(&hit.record.text),
+        })
+        .collect();
+    // The oldest first: the newest of several comes to stand before all of them.
+    let time = |place: usize| (fused[place].record.created_at, fused[place].record.sequence);
+    notes.sort_by_key(|note| time(note.place));
+    let mut older = BTreeMap::new();
+    let mut moves = Vec::new();
+    for (at, new) in notes.iter().enumerate() {
+        let mut target = None;
+        for old in &notes[..at] {
+            if !brings_up_to_date(fused, new, old) {
+                continue;
+            }
+            let (old_seq, new_seq) =
+                (fused[old.place].record.sequence, fused[new.place].record.sequence);
+            older.insert(old_seq, new_seq);
+            target = target.filter(|target| *target < old.place).or(Some(old.place));
+        }
+        moves.extend(
+            target
+                .filter(|target| *target < new.place)
+                .map(|target| (fused[new.place].record.sequence, fused[target].record.sequence)),
+        );
+    }
+    for (moved, before) in moves {
+        let place = |fused: &[Fused], sequence| {
+            fused.iter().position(|hit| hit.record.sequence == sequence)
+        };
+        let (Some(from), Some(to)) = (place(fused, moved), place(fused, before)) else { continue };
+        if to < from {
+            let mut hit = fused.remove(from);
+            hit.score = fused[to].score;
+            fused.insert(to, hit);
+        }
+    }
+    older
+}
+
+/// Whether a record is a note of one statement.
+fn is_note(record: &Record) -> bool {
+    record.kind != FACT
+        && record.text.len() <= NOTE_BYTES_MAX
+        && session(record).is_none()
+        && record.source.is_none()
+}
+
+fn brings_up_to_date(fused: &[Fused], new: &Note, old: &Note) -> bool {
+    let is_other = !new.entity.is_empty() && !old.entity.is_empty() && new.entity != old.entity;
+    let (new_hit, old_hit) = (&fused[new.place], &fused[old.place]);
+    if is_other || new_hit.record.created_at <= old_hit.record.created_at {
+        return false;
+    }
+    let about = About {
+        old_entity: &old_hit.record.entity,
+        new_entity: &new_hit.record.entity,
+        same_source: true,
+        alone: !new.entity.is_empty() && new.entity == old.entity,
+        ..About::default()
+    };
+    let judged = relate(&old.statement, &new.statement, &about);
+    let is_other_value = matches!(
+        judged.relation,
+        Relation::Changes | Relation::Corrects | Relation::Refines | Relation::Retracts
+    );
+    let (low, high) = (new_hit.score.min(old_hit.score), new_hit.score.max(old_hit.score));
+    is_other_value && !judged.is_held && (judged.sure || low >= NEAR_TIE * high)
+}
