@@ -133,6 +133,10 @@ impl Table {
                 "*" => parts.push(Part::Gap),
                 "," => parts.push(Part::Comma),
                 "$" => parts.push(Part::End),
+                // What a text has only as a part of a word: `n't`, `n'`.
+                _ if word.starts_with("n'") && word.len() <= "n't".len() => {
+                    parts.push(Part::Word(word.to_string()));
+                }
                 _ => parts.extend(tokens(word).into_iter().map(|token| Part::Word(token.folded))),
             }
         }

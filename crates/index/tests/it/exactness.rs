@@ -229,7 +229,7 @@ fn only_negations_list_the_newest() {
     let mut random = Random::new(11);
     let records = records(&mut random, 400);
     let searcher = searcher(&records, &[100, 390], 1);
-    for text in ["-ax", "-\"ax bo\"", "-ax -bo"] {
+    for text in ["-\"ax\"", "-\"ax bo\"", "-\"ax\" -\"bo\""] {
         let query = Query::parse(text).expect("short");
         let mut accept = |candidate: Candidate<'_>| {
             let record = &records[candidate.seq() as usize - 1];

@@ -460,8 +460,8 @@ mod tests {
         let code = format!("```\n{}```\n", "let x = 1;\n\n".repeat(100));
         let text = format!(
             "# T\n\n{}\n\n{table}\n\n{}\n\n{code}",
-            "word ".repeat(200),
-            "more ".repeat(200)
+            "word ".repeat(400),
+            "more ".repeat(400)
         );
         let records = passages(&text);
         assert!(records.len() > 2, "{}", records.len());

@@ -177,6 +177,9 @@ pub struct FindRequest {
     /// Whether facts that were superseded, or whose validity has ended, are found as well; default
     /// no.
     pub superseded: bool,
+    /// Whether records of the same text are hits of their own; default no: the best of them is one,
+    /// and names the others.
+    pub duplicates: bool,
     /// Whether a query of which nothing is found is taken as plain text, without its operators;
     /// default no.
     pub or_plain: bool,
@@ -202,6 +205,7 @@ impl FindRequest {
             recency_days: None,
             confidence: false,
             superseded: false,
+            duplicates: false,
             or_plain: false,
             valid_at: None,
         }

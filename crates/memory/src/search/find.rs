@@ -22,7 +22,7 @@ use crate::search::fusion::{
 };
 use crate::search::groups::Groups;
 use crate::view::View;
-use crate::view::vectors::{self, session, speaker};
+use crate::view::vectors::{self, session};
 use crate::view::visibility::{Visibility, list};
 
 /// Records that are looked at for each group or each text that says something new.
@@ -190,13 +190,7 @@ impl<'a> Search<'a> {
     fn ranked(&self, meaning: Option<&Meaning<'_>>, with_words: bool) -> Result<Ranked> {
         let mut ranked = match meaning {
             None => self.by_words()?,
-            Some(meaning) => {
-                let Search { view, request, question, filter, .. } = self;
-                let fusion = Fusion { view, request, question, filter, meaning };
-                let mut ranked = fusion.order(self.depth(), with_words)?;
-                self.leave_out(&mut ranked.fused);
-                ranked
-            }
+            Some(meaning) => self.by_meaning(meaning, with_words)?,
         };
         let best = ranked.fused.iter().map(|fused| fused.score).fold(0.0, f32::max);
         for record in self.question.named.iter().rev() {
@@ -219,6 +213,21 @@ impl<'a> Search<'a> {
             ranked.fused.insert(0, fused);
         }
         Ok(ranked)
+    }
+
+    fn by_meaning(&self, meaning: &Meaning<'_>, with_words: bool) -> Result<Ranked> {
+        let Search { view, request, question, filter, .. } = self;
+        let fusion = Fusion { view, request, question, filter, meaning };
+        let mut count = self.depth();
+        loop {
+            let mut ranked = fusion.order(count, with_words)?;
+            let is_all = ranked.fused.len() < count || count >= FIND_K_MAX;
+            self.leave_out(&mut ranked.fused);
+            if is_all || ranked.fused.len() >= self.depth() {
+                return Ok(ranked);
+            }
+            count = count.saturating_mul(POOL_GROWTH).min(FIND_K_MAX);
+        }
     }
 
     fn by_words(&self) -> Result<Ranked> {
@@ -281,7 +290,12 @@ impl<'a> Search<'a> {
         let mut kept: Vec<Fused> = Vec::with_capacity(fused.len());
         for fused in fused.drain(..).filter(|fused| is_wanted(&fused.record, self.request)) {
             let next = kept.len();
-            let at = *first.entry(what_it_says(&fused.record)).or_insert(next);
+            // What the capsule writes about itself says something each time.
+            let stands_alone = self.request.duplicates || fused.record.system;
+            let at = match stands_alone {
+                true => next,
+                false => *first.entry(what_it_says(&fused.record)).or_insert(next),
+            };
             if at == next {
                 kept.push(fused);
             } else {
@@ -374,9 +388,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What a record says, as a number: its text, who says it and in which conversation.
+/// What a record says, as a number: its title and text, of whom or by whom, and in which
+/// conversation.
 fn what_it_says(record: &Record) -> u128 {
-    let parts = [record.text.trim(), speaker(record), session(record).unwrap_or(""), &record.kind];
+    let Record { title, text, entity, agent, kind, .. } = record;
+    let session = session(record).unwrap_or_default();
+    let parts: [&str; 6] = [title.trim(), text.trim(), entity, agent, session, kind];
     xxh3_128(parts.join("\0").as_bytes())
 }
 
