@@ -60,7 +60,6 @@ impl WorkspaceMemory {
         for other in std::mem::take(&mut fact.pending_with) {
             let Some(mut other) = self.store().get(&other)? else { continue };
             other.pending_with.retain(|pending| *pending != fact.id);
-            other.updated_at = now;
             match verdict {
                 _ if answer == Answer::Reject => {
                     fact.superseded_by.get_or_insert_with(|| other.id.clone());

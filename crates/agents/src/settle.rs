@@ -141,8 +141,8 @@ pub(super) fn settled(
             new.contested_with.extend(contested.contains(&old.id).then(|| fact.id.clone()));
             new.pending_with.extend(pending.contains(&old.id).then(|| fact.id.clone()));
         }
+        // A mark says nothing new: it leaves the time at which the fact was last changed.
         if new != *old {
-            new.updated_at = now;
             changed.push(new);
         }
     }

@@ -46,7 +46,7 @@ pub struct Fact {
     pub valid_to: Option<Micros>,
     /// When it was recorded.
     pub created_at: Micros,
-    /// When it was changed last.
+    /// When what it says was changed last.
     pub updated_at: Micros,
     /// Id of the fact whose place it took.
     pub supersedes: Option<String>,

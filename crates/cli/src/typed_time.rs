@@ -25,7 +25,7 @@ pub(crate) fn as_of(text: &str) -> AsOf {
             AsOf::Time(epoch(text).unwrap_or_default())
         }
         Some(sequence) => AsOf::Sequence(sequence),
-        // What is no time may be a checkpoint's name.
+        // What is not a time may be a checkpoint's name.
         None => AsOf::Named { name: text.to_string(), or: as_of_time(text).ok() },
     }
 }
@@ -78,7 +78,7 @@ fn parse(text: &str, now: Micros, calendar: CalendarSource<'_>) -> Result<Micros
 /// A date as ISO 8601 writes it.
 fn date(text: &str) -> Option<Date> {
     let looks_like_date = text.len() == "2026-11-01".len();
-    // What is no date may be something else.
+    // What is not a date may be something else.
     text.parse::<Date>().ok().filter(|_| looks_like_date)
 }
 

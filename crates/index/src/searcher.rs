@@ -175,8 +175,8 @@ impl Searcher {
         Ok(self.search_rated(query, filter, k, accept)?.0)
     }
 
-    /// As [`Searcher::search`], with how much each of [`Query::terms`] tells: see
-    /// [`Searcher::rarities`]. Nothing is told of a query that could find nothing.
+    /// As [`Searcher::search`], with how rare each of [`Query::terms`] is: see
+    /// [`Searcher::rarities`]. Empty for a query that could find nothing.
     ///
     /// # Errors
     /// [`Error::Damaged`].

@@ -44,6 +44,8 @@ pub(crate) struct Doc {
     pub(crate) group: String,
     /// Who speaks, may be empty.
     pub(crate) speaker: String,
+    /// What the speaker is in a session of an agent: user, assistant or tool; may be empty.
+    pub(crate) role: String,
     /// Date as the data set writes it, may be empty.
     pub(crate) date: String,
     /// Microseconds since the Unix epoch, UTC; none when unknown.
@@ -171,6 +173,7 @@ impl Scope {
                 documents.push(Doc {
                     id: document.group.clone(),
                     speaker: String::new(),
+                    role: String::new(),
                     ..document.clone()
                 });
             } else {

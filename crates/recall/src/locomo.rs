@@ -112,7 +112,15 @@ fn document(turn: Turn, session: u32, date: &str, time: i64) -> Doc {
         Some(caption) => format!("{} [{caption}]", turn.text),
         None => turn.text,
     };
-    Doc { id, group, speaker: turn.speaker, date: date.to_string(), time: Some(time), text }
+    Doc {
+        id,
+        group,
+        speaker: turn.speaker,
+        date: date.to_string(),
+        time: Some(time),
+        text,
+        ..Doc::default()
+    }
 }
 
 /// The turns that an evidence names: `D1:3`, but also `D8:6; D9:17`, `D9:1 D4:4`, `D:11:26` and

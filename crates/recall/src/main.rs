@@ -9,6 +9,7 @@ mod rankers;
 mod report;
 mod run;
 mod truth;
+mod turns;
 mod unanswerable;
 mod words;
 
@@ -32,6 +33,9 @@ struct Arguments {
     /// Folder in BEIR's format, instead of LoCoMo: corpus.jsonl, queries.jsonl, qrels/test.tsv
     #[arg(long, value_name = "FOLDER")]
     beir: Option<PathBuf>,
+    /// Sessions of agents instead (JSON Lines, made by crates/recall/turns.py)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "beir"])]
+    turns: Option<PathBuf>,
     /// Measure truth over time instead, on labelled pairs of statements (JSON Lines)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "beir"])]
     truth: Option<PathBuf>,
@@ -45,7 +49,7 @@ struct Arguments {
     /// other
     #[arg(long)]
     halves: bool,
-    /// Instead of recall, measure whether a search tells that nothing is known: each question is
+    /// Instead of recall, measure whether a search says that nothing is known: each question is
     /// put to its own conversation and to another one
     #[arg(long)]
     unanswerable: bool,
@@ -125,6 +129,9 @@ fn chosen(names: &[String]) -> Result<Vec<Box<dyn Ranker>>> {
 fn load(arguments: &Arguments) -> Result<Option<Collection>> {
     if let Some(folder) = &arguments.beir {
         return beir::load(folder).map(Some);
+    }
+    if let Some(file) = &arguments.turns {
+        return turns::load(file).map(Some);
     }
     let path = arguments.data.clone().unwrap_or_else(default_data);
     let path = if path.is_dir() { path.join(locomo::FILE) } else { path };

@@ -1,4 +1,4 @@
-//! Measures whether a search tells that nothing is known: questions put to the collection that
+//! Measures whether a search says that nothing is known: questions put to the collection that
 //! answers them, and to another one, which does not.
 
 use std::fmt::Write as _;

@@ -336,7 +336,7 @@ fn is_definite(statement: &Statement) -> bool {
     at > 0 && !is_done
 }
 
-/// Whether a statement tells what was done once, or what can be done.
+/// Whether a statement says what was done once, or what can be done.
 fn is_event(statement: &Statement) -> bool {
     let items = &statement.items;
     let is_ability =

@@ -9,6 +9,9 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::tables::rows;
 
+/// Longest legal form that has no initial of its own in a short name: `Ltd`, but not `Company`.
+const ABBREVIATED_BYTES_MAX: usize = 4;
+
 struct Words {
     /// What is left out at the end of a name: forms of companies.
     legal: Vec<&'static str>,
@@ -41,14 +44,7 @@ fn words() -> &'static Words {
 #[must_use]
 pub fn slug(name: &str) -> String {
     let words = words();
-    let mut parts = parts(name);
-    while parts.len() > 1 && parts.last().is_some_and(|last| words.legal.contains(&last.as_str())) {
-        parts.pop();
-    }
-    while parts.len() > 1 && words.titles.contains(&parts[0].as_str()) {
-        parts.remove(0);
-    }
-    let written_out: BTreeSet<String> = parts
+    let written_out: BTreeSet<String> = own_parts(name, usize::MAX)
         .into_iter()
         .map(|part| words.short.get(part.as_str()).map_or(part, |full| (*full).to_string()))
         .collect();
@@ -58,10 +54,27 @@ pub fn slug(name: &str) -> String {
     written_out.into_iter().collect::<Vec<_>>().join("-")
 }
 
+/// The parts of a name without titles and legal forms of at most so many bytes; at least one is
+/// left.
+fn own_parts(name: &str, legal_bytes_max: usize) -> Vec<String> {
+    let words = words();
+    let is_legal = |part: &String| {
+        part.len() <= legal_bytes_max && words.legal.contains(&part.as_str())
+    };
+    let mut parts = parts(name);
+    while parts.len() > 1 && parts.last().is_some_and(is_legal) {
+        parts.pop();
+    }
+    while parts.len() > 1 && words.titles.contains(&parts[0].as_str()) {
+        parts.remove(0);
+    }
+    parts
+}
+
 /// The first letters of a name of several words: what it may be called for short.
 #[must_use]
 pub fn initials(name: &str) -> Option<String> {
-    let parts = parts(name);
+    let parts = own_parts(name, ABBREVIATED_BYTES_MAX);
     let small = ["of", "the", "and", "for", "der", "die", "das", "und", "de", "la", "du", "des"];
     let letters: String = parts
         .iter()
@@ -121,6 +134,8 @@ mod tests {
             assert_ne!(slug(a), slug(b), "{a} {b}");
         }
         assert_eq!(slug("?!"), "?!");
-        assert_eq!(initials("National Tram Company").as_deref(), Some("ntc"));
+        for name in ["National Tram Company", "The National Tram Company Ltd."] {
+            assert_eq!(initials(name).as_deref(), Some("ntc"), "{name}");
+        }
     }
 }

@@ -69,7 +69,7 @@ pub struct Statement {
     pub(crate) order: Vec<String>,
     pub(crate) attributes: Vec<Said>,
     pub(crate) when: When,
-    /// Signs and inner capitals that tell texts of the same words apart.
+    /// Signs and inner capitals by which texts of the same words differ.
     pub(crate) marks: Vec<String>,
     /// What of a long text was not read.
     pub(crate) rest: String,

@@ -149,7 +149,7 @@ fn elided(word: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Whether a character that is no letter says something where it stands alone.
+/// Whether a character other than a letter says something where it stands alone.
 fn is_sign(c: char) -> bool {
     let is_punctuation = matches!(
         c,

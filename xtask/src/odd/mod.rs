@@ -44,9 +44,10 @@ pub(crate) fn run(repository: &Path, args: &[String]) -> Result<ExitCode, String
     campaign.run(calls, longest)?;
     let (counts, broken) = (campaign.counts(), campaign.broken().to_vec());
     let people = format!(
-        "{} verbs, {} calls: {} answered, {} refused, {} failed\n{} broken promises",
+        "{} verbs, {} calls and {} verifications: {} answered, {} refused, {} failed\n{} broken promises",
         verbs.len(),
         counts.calls,
+        (counts.answered + counts.refused + counts.failed).saturating_sub(counts.calls),
         counts.answered,
         counts.refused,
         counts.failed,

@@ -516,7 +516,8 @@ fn what_is_decided_at_once_is_not_lost() {
 }
 
 fn lamp(id: &str, content: &str) -> Fact {
-    Fact { entity: "Lamp".into(), attribute: "colour".into(), ..fact(id, content) }
+    let (entity, attribute) = ("Lamp".into(), "colour".into());
+    Fact { entity, attribute, classification: Classification::Public, ..fact(id, content) }
 }
 
 /// What the words do not decide waits for somebody, and nothing is lost by any answer.

@@ -404,6 +404,9 @@ pub(crate) struct Find {
     /// Include facts that were superseded or whose validity has ended
     #[arg(long)]
     pub(crate) include_superseded: bool,
+    /// List each record of the same text as a hit of its own
+    #[arg(long)]
+    pub(crate) duplicates: bool,
     /// Explain how the query was read, and what speaks for each hit
     #[arg(long)]
     pub(crate) explain: bool,

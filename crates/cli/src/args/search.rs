@@ -41,7 +41,7 @@ pub(crate) enum EmbedWhen {
 }
 
 impl EmbedWhen {
-    /// What the environment says; nothing where that is no such time.
+    /// What the environment says; nothing where it is not such a time.
     pub(crate) fn of_environment() -> Option<EmbedWhen> {
         EmbedWhen::from_str(&std::env::var("KAPSA_EMBED").ok()?, true).ok()
     }

@@ -104,7 +104,7 @@ fn parse_all(
             Err(_) if json_input::is_system(piece.bytes) => {
                 defaults.system_lines.fetch_add(1, Ordering::Relaxed);
             }
-            // What holds a zero byte is no text at all, and nothing of it is believed.
+            // What holds a zero byte is not text, and nothing of it is believed.
             Err(error) if piece.bytes.contains(&0) => {
                 let _storing_failed_first = sender.send(Ok(run));
                 return Err(error);

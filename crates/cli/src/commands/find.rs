@@ -29,7 +29,7 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     } else {
         show(app, &reader, &found, explain)?;
     }
-    tell_unknown(app, &reader, &request.filter)?;
+    warn_unknown(app, &reader, &request.filter)?;
     if found.means.model.is_some() && found.means.missing > 0 {
         let missing = counted(found.means.missing, "record");
         let time = embed::time_for(found.means.missing);
@@ -70,6 +70,7 @@ fn request(args: Find) -> Result<FindRequest> {
         recency_days: ranking.recency,
         confidence: ranking.by_confidence,
         superseded: args.include_superseded,
+        duplicates: args.duplicates,
         or_plain: true,
         valid_at: Some(then),
         ..FindRequest::new(query)
@@ -88,7 +89,7 @@ fn clock(now: Micros, query: &str) -> Result<Clock> {
 }
 
 /// Names the values of a filter that no record has: a search that leaves out everything says why.
-pub(crate) fn tell_unknown(app: &mut App, reader: &AnyReader, filter: &Filter) -> Result<()> {
+pub(crate) fn warn_unknown(app: &mut App, reader: &AnyReader, filter: &Filter) -> Result<()> {
     for UnknownValue { field, value, near } in reader.unknown_values(filter)? {
         let what = if value.is_empty() { field } else { format!("{field}={value}") };
         let others = match near.as_slice() {

@@ -68,7 +68,7 @@ pub(crate) fn timeline(app: &mut App, args: Timeline) -> Result<()> {
     let limit = args.limit.saturating_add(1);
     let request = TimelineRequest { filter: find::filter(args.filters), limit, reverse: newest };
     let reader = app.reader_when(&args.when)?;
-    find::tell_unknown(app, &reader, &request.filter)?;
+    find::warn_unknown(app, &reader, &request.filter)?;
     let mut listing = reader.list(&request)?;
     let more = listing.truncate(args.limit);
     let (count, width) = (listing.len(), width_of(listing.last_sequence()));

@@ -372,10 +372,10 @@ pub struct Why {
     pub cosine: Option<f32>,
     /// Terms of the query that it has, as they are indexed.
     pub terms: Vec<String>,
-    /// The share of the query's words that it has, weighed by how much each tells; for a principal
+    /// The share of the query's words that it has, weighed by how rare each is; for a principal
     /// all weigh the same.
     pub share: f32,
-    /// Whether it has the word that tells most: 1, or less if it has another form of it, or 0.
+    /// Whether it has the rarest word: 1, or less if it has another form of it, or 0.
     pub rarest: f32,
     /// What the score is the sum of, when words and meaning were put together.
     pub points: Vec<(&'static str, f32)>,

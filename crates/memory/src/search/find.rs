@@ -33,7 +33,7 @@ const POOL_MIN: usize = 64;
 const POOL_GROWTH: usize = 4;
 /// Records of a time that are put in the order of their making.
 const TIMED_MAX: usize = 1000;
-/// So many of the first hits tell how much of a question can be answered at all.
+/// So many of the first hits show how much of a question can be answered at all.
 const TOGETHER: usize = 5;
 /// Points of a record that the query names.
 const NAMED: f32 = 4.0;

@@ -145,7 +145,7 @@ pub(crate) struct Fusion<'a> {
     pub(crate) meaning: &'a Meaning<'a>,
 }
 
-/// Everything that was ranked, best first, and how much each term of the query tells.
+/// Everything that was ranked, best first, and how rare each term of the query is.
 pub(crate) struct Ranked {
     pub(crate) fused: Vec<Fused>,
     pub(crate) rarities: Vec<f32>,
@@ -237,7 +237,7 @@ impl Fusion<'_> {
         Ok(())
     }
 
-    /// Sequences and scores of the best by words, and how much each word tells.
+    /// Sequences and scores of the best by words, and how rare each word is.
     fn by_words(
         &self,
         filter: &kapsa_index::Filter,

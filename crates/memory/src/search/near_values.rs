@@ -16,7 +16,7 @@ const NEAR_MAX: usize = 3;
 pub(crate) fn unknown_values(view: &View, filter: &Filter) -> Result<Vec<UnknownValue>> {
     let mut unknown = Vec::new();
     for value in filter.values() {
-        // What the capsule writes about itself is no memory, and can be asked for all the same.
+        // What the capsule writes about itself is not a memory, and can be asked for all the same.
         let is_own = value.field == "kind" && SYSTEM_KINDS.contains(&value.value);
         if !is_own && !is_known(view, value.term())? {
             unknown.push(UnknownValue {

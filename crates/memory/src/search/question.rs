@@ -424,7 +424,7 @@ fn named(view: &View, text: &str) -> Result<Vec<Record>> {
 
 /// The memory under a URI, if it is one and there is one.
 fn named_record(view: &View, name: &str) -> Result<Option<Record>> {
-    // What is no URI names no record.
+    // What is not a URI names no record.
     let Ok(uri) = Uri::parse(name) else { return Ok(None) };
     match lookup::get(view, &uri) {
         Ok(record) => Ok(Some(record).filter(|record| !record.system && !record.tombstone)),

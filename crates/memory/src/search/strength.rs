@@ -16,7 +16,7 @@ const MEANT_SHARE: f32 = 0.8;
 /// What a word counts whose rarity is not known.
 const RARITY_UNKNOWN: f32 = 1.0;
 
-/// A word that is asked for, and how much it tells.
+/// A word that is asked for, and how rare it is.
 struct AskedTerm {
     /// Its place in the terms of the query; none when it is not among them.
     place: Option<usize>,
@@ -78,7 +78,7 @@ impl Strength {
         if self.total > 0.0 { sum / self.total } else { 0.0 }
     }
 
-    /// Whether the word that tells most is among them.
+    /// Whether the rarest word is among them.
     pub(super) fn has_rarest(&self, found: &[f32]) -> f32 {
         let rarest =
             self.asked.iter().zip(found).max_by(|(a, _), (b, _)| a.weight.total_cmp(&b.weight));

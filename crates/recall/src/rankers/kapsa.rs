@@ -141,6 +141,9 @@ fn record(document: &Doc, number: usize) -> NewRecord {
     if document.group != document.id {
         record.tags.insert("session".to_string(), document.group.clone());
     }
+    if !document.role.is_empty() {
+        record.tags.insert("role".to_string(), document.role.clone());
+    }
     record
 }
 
