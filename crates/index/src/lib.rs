@@ -85,7 +85,7 @@ pub use segment::{SEGMENT_DOCUMENTS_MAX, SEGMENT_MEMORY_BYTES_MAX, SegmentBuilde
 pub use segment_bytes::{Checks, SegmentBytes};
 pub use seqs::Sequences;
 pub use similar::{Like, TYPO_CHARS_MIN, typing_errors};
-pub use snippet::{Snippet, highlight, snippet, terms_in};
+pub use snippet::{Snippet, TermPlace, highlight, snippet, term_places, terms_in};
 pub use tail::TailDoc;
 pub use top::Hit;
 pub use vectors::{

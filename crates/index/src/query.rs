@@ -171,6 +171,48 @@ impl Query {
         self
     }
 
+    /// The same query, which requires everything that `other` requires as well. Terms get other
+    /// places.
+    #[must_use]
+    pub fn and_required(mut self, other: &Query) -> Query {
+        self.should.retain(|word| !other.must.contains(word));
+        for word in &other.must {
+            if !self.must.contains(word) {
+                self.must.push(word.clone());
+            }
+        }
+        self.phrases.extend(other.phrases.iter().cloned());
+        self
+    }
+
+    /// The same query without the words that only count for ranking, to find whatever may be an
+    /// answer at all; none when it requires nothing.
+    #[must_use]
+    pub fn required(&self) -> Option<Query> {
+        (!self.must.is_empty()).then(|| Query { should: Vec::new(), ..self.clone() })
+    }
+
+    /// Whether a record with this title and text has what is required and nothing that is excluded;
+    /// field clauses are the filter's.
+    pub fn fits(&self, title: &str, text: &str) -> bool {
+        if !self.is_strict() {
+            return true;
+        }
+        let must: HashSet<&str> = self.must.iter().map(String::as_str).collect();
+        let must_not: HashSet<&str> = self.must_not.iter().map(String::as_str).collect();
+        let mut missing = must.clone();
+        let mut has_excluded = false;
+        with_analyser(|analyser| {
+            for part in [title, text] {
+                analyser.analyse(part, &mut |term| {
+                    missing.remove(term.text);
+                    has_excluded |= must_not.contains(term.text);
+                });
+            }
+        });
+        missing.is_empty() && !has_excluded && self.phrases_match(title, text)
+    }
+
     /// The words ranked by, as they are indexed, each once, in the order of the query, other
     /// spellings last.
     pub fn terms(&self) -> impl Iterator<Item = &str> {

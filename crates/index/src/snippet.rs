@@ -70,6 +70,29 @@ pub fn terms_in(text: &str, query: &Query) -> Vec<usize> {
     (0..found.len()).filter(|&term| found[term]).collect()
 }
 
+/// A word of a text that a query has too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TermPlace {
+    /// Where it begins, in bytes of the text.
+    pub at: usize,
+    /// Its place in [`Query::terms`].
+    pub term: usize,
+}
+
+/// Where in a text the terms of the query are, in the order of the text.
+pub fn term_places(text: &str, query: &Query) -> Vec<TermPlace> {
+    let terms: HashMap<&str, usize> = query.terms().zip(0..).collect();
+    let mut found = Vec::new();
+    with_analyser(|analyser| {
+        analyser.analyse_wanted(text, &Wanted::like(query.terms()), &mut |word| {
+            let at = word.range.start;
+            found.extend(terms.get(word.text).map(|&term| TermPlace { at, term }));
+        });
+    });
+    found.sort_by_key(|place| place.at);
+    found
+}
+
 /// A word of the text that the query has too.
 struct Match {
     range: Range<usize>,

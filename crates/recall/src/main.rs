@@ -45,6 +45,9 @@ struct Arguments {
     /// Only so many questions, taken evenly from all
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
+    /// Only measure documents, not sessions
+    #[arg(long)]
+    documents: bool,
     /// Show the two halves apart as well (conversations 1 to 5, 6 to 10): tune on one, report the
     /// other
     #[arg(long)]
@@ -86,7 +89,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
     }
     let mut outcomes = Vec::new();
     for ranker in &mut rankers {
-        outcomes.push(run::run(ranker.as_mut(), &collection)?);
+        outcomes.push(run::run(ranker.as_mut(), &collection, !arguments.documents)?);
     }
     if arguments.json {
         println!("{:#}", report::json(&collection, &outcomes, arguments.halves));

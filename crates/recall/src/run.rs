@@ -43,11 +43,16 @@ pub(crate) struct Answer {
     pub(crate) measures: Measures,
 }
 
-/// Measures `ranker` on every level that the collection has.
+/// Measures `ranker` on every level that the collection has, or on documents alone.
 ///
 /// # Errors
 /// What the ranker says.
-pub(crate) fn run(ranker: &mut dyn Ranker, collection: &Collection) -> Result<Outcome> {
+pub(crate) fn run(
+    ranker: &mut dyn Ranker,
+    collection: &Collection,
+    with_groups: bool,
+) -> Result<Outcome> {
+    let with_groups = with_groups && collection.has_groups();
     let (name, model) = (ranker.name(), ranker.model());
     let mut outcome = Outcome {
         name,
@@ -70,13 +75,13 @@ pub(crate) fn run(ranker: &mut dyn Ranker, collection: &Collection) -> Result<Ou
         outcome.index_bytes += ranker.prepare(scope)?;
         outcome.prepare += start.elapsed();
         documents.extend(ask_documents(ranker, scope, &mut outcome.times)?);
-        if collection.has_groups() {
+        if with_groups {
             groups.extend(ask_groups(ranker, scope)?);
         }
     }
     outcome.times.sort_unstable();
     outcome.levels.push(Level { name: "documents", answers: documents });
-    if collection.has_groups() {
+    if with_groups {
         outcome.levels.push(Level { name: "sessions, by their turns", answers: groups });
         let pooled = collection.pooled();
         let pooled_groups = collection.of_groups().pooled();
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn every_level_is_measured() {
         let outcome =
-            run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"])).expect("it cannot fail");
+            run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"]), true).expect("it cannot fail");
         // Third turn; its session is the second, but `Fixed` puts the whole session `y`, document
         // 1, second as well.
         assert_eq!(ranks(&outcome), [1.0 / 3.0, 0.5, 0.5, 0.5]);
@@ -191,7 +196,7 @@ mod tests {
     #[test]
     fn without_groups_there_is_one_level() {
         let outcome =
-            run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"])).expect("it cannot fail");
+            run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"]), true).expect("it cannot fail");
         assert_eq!(ranks(&outcome), [0.5]);
     }
 
@@ -200,7 +205,7 @@ mod tests {
         let mut collection = collection(["a", "b", "c"]);
         collection.scopes[0].questions[0].itself = Some(0);
         assert_eq!(
-            ranks(&run(&mut Fixed(vec![0, 2]), &collection).expect("it cannot fail")),
+            ranks(&run(&mut Fixed(vec![0, 2]), &collection, true).expect("it cannot fail")),
             [1.0]
         );
     }

@@ -31,6 +31,7 @@ pub(crate) mod kind {
     pub(crate) const MANIFEST: u8 = 3;
     pub(crate) const DICTIONARY: u8 = 4;
     pub(crate) const COMMIT: u8 = 5;
+    pub(crate) const SMALL_COMMIT: u8 = 7;
 }
 
 /// What stays as an edit left it; a bit for each.
@@ -126,6 +127,7 @@ impl Repairer {
             kind::COMMIT if payload.len() >= COMMIT_BYTES => {
                 self.commit(&mut file[payload.clone()])
             }
+            kind::SMALL_COMMIT => self.small_commit(&mut file[payload.clone()]),
             _ => {}
         }
         let filled = payload.start..payload.end.next_multiple_of(8).min(file.len());
@@ -143,7 +145,7 @@ impl Repairer {
     fn after(&mut self, header: &[u8], offset: usize) {
         let digest = hash_at(header, 32);
         self.digests.insert(offset, digest);
-        if header[4] == kind::COMMIT {
+        if [kind::COMMIT, kind::SMALL_COMMIT].contains(&header[4]) {
             self.headers = blake3::Hasher::new();
             self.records = None;
             self.previous_digest = digest;
@@ -181,12 +183,33 @@ impl Repairer {
         self.chain = hash_at(payload, 160);
     }
 
+    /// One whose fields cannot be read stays as it is.
+    fn small_commit(&mut self, payload: &mut [u8]) {
+        let Some(fields) = SmallFields::read(payload) else { return };
+        if !self.skips(skip::PREVIOUS) {
+            payload[40..72].copy_from_slice(&self.previous_digest);
+        }
+        let body = &payload[fields.body.clone()];
+        self.records = fields.packed.hashes(body, &self.dictionaries);
+        if !self.skips(skip::CHAIN) {
+            let time = u64_at(payload, 0);
+            let chain = self.chain_of([fields.number, time, fields.first_sequence]);
+            payload[8..40].copy_from_slice(&chain);
+        }
+        self.chain = hash_at(payload, 8);
+    }
+
     fn next_chain(&self, payload: &[u8]) -> Hash {
+        self.chain_of([8, 16, 40].map(|field| u64_at(payload, field)))
+    }
+
+    /// The chain after the open transaction, of this number, time and first sequence.
+    fn chain_of(&self, fields: [u64; 3]) -> Hash {
         let Some(records) = self.records.as_ref() else { return self.chain };
         let mut hasher = blake3::Hasher::new_derive_key("kapsa chain v1");
         hasher.update(&self.chain);
-        for field in [8, 16, 40] {
-            hasher.update(&payload[field..field + 8]);
+        for field in fields {
+            hasher.update(&field.to_le_bytes());
         }
         hasher.update(&(records.len() as u64).to_le_bytes());
         for record in records {
@@ -248,30 +271,96 @@ fn repair_segment(payload: &mut [u8], payload_offset: usize) -> Option<u64> {
 /// The hash of each record of a records frame.
 fn record_hashes(payload: &[u8], dictionaries: &HashMap<u64, Vec<u8>>) -> Option<Vec<Hash>> {
     let body = payload.get(32..)?;
-    let count = u32::from_le_bytes(payload[8..12].try_into().ok()?) as usize;
-    let plain = match payload[12] {
-        0 => body.to_vec(),
-        _ => {
-            let dictionary =
-                dictionaries.get(&u64_at(payload, 16)).map(Vec::as_slice).unwrap_or_default();
-            let mut unpacker = zstd::bulk::Decompressor::with_dictionary(dictionary).ok()?;
-            unpacker.decompress(body, BODY_MAX.min(u64_at(payload, 24) as usize)).ok()?
-        }
+    let packed = PackedFields {
+        count: u32::from_le_bytes(payload[8..12].try_into().ok()?) as usize,
+        is_plain: payload[12] == 0,
+        dictionary: u64_at(payload, 16),
+        plain_len: u64_at(payload, 24),
     };
-    let mut hashes = Vec::new();
-    let mut rest = plain.get(count.checked_mul(4)?..)?;
-    for word in plain.chunks_exact(4).take(count) {
-        let word = u32::from_le_bytes(word.try_into().ok()?);
-        let (record, after) = rest.split_at_checked((word & 0x7fff_ffff) as usize)?;
-        let purged = word >> 31 == 1;
-        hashes.push(if purged {
-            record.try_into().ok()?
+    packed.hashes(body, dictionaries)
+}
+
+/// What is said of a body of records beside it.
+struct PackedFields {
+    count: usize,
+    is_plain: bool,
+    dictionary: u64,
+    plain_len: u64,
+}
+
+impl PackedFields {
+    /// The hash of each record of a body.
+    fn hashes(&self, body: &[u8], dictionaries: &HashMap<u64, Vec<u8>>) -> Option<Vec<Hash>> {
+        let plain = if self.is_plain {
+            body.to_vec()
         } else {
-            *blake3::hash(record).as_bytes()
-        });
-        rest = after;
+            let dictionary =
+                dictionaries.get(&self.dictionary).map(Vec::as_slice).unwrap_or_default();
+            let mut unpacker = zstd::bulk::Decompressor::with_dictionary(dictionary).ok()?;
+            unpacker.decompress(body, BODY_MAX.min(self.plain_len as usize)).ok()?
+        };
+        let mut hashes = Vec::new();
+        let mut rest = plain.get(self.count.checked_mul(4)?..)?;
+        for word in plain.chunks_exact(4).take(self.count) {
+            let word = u32::from_le_bytes(word.try_into().ok()?);
+            let (record, after) = rest.split_at_checked((word & 0x7fff_ffff) as usize)?;
+            let purged = word >> 31 == 1;
+            hashes.push(if purged {
+                record.try_into().ok()?
+            } else {
+                *blake3::hash(record).as_bytes()
+            });
+            rest = after;
+        }
+        Some(hashes)
     }
-    Some(hashes)
+}
+
+/// What the repairer needs of a small commit's fields.
+struct SmallFields {
+    number: u64,
+    first_sequence: u64,
+    packed: PackedFields,
+    body: Range<usize>,
+}
+
+impl SmallFields {
+    fn read(payload: &[u8]) -> Option<SmallFields> {
+        let mut rest = payload.get(72..)?;
+        let mut numbers = [0u64; 15];
+        for number in &mut numbers {
+            *number = leb128(&mut rest)?;
+        }
+        let start = payload.len() - rest.len();
+        let end = start.checked_add(usize::try_from(numbers[13]).ok()?)?;
+        let packed = PackedFields {
+            count: usize::try_from(numbers[3]).ok()?,
+            is_plain: numbers[10] == 0,
+            dictionary: numbers[11],
+            plain_len: numbers[12],
+        };
+        let (number, first_sequence) = (numbers[0], numbers[2]);
+        (end <= payload.len()).then_some(SmallFields {
+            number,
+            first_sequence,
+            packed,
+            body: start..end,
+        })
+    }
+}
+
+/// Takes a LEB128 number off the front.
+fn leb128(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
 }
 
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {

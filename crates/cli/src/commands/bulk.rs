@@ -316,8 +316,10 @@ impl<'a> Bulk<'a> {
         let go_on = self.next_line;
         let done = many_done(&self.tally);
         let stored = self.tally.record_count;
+        let advice = first.hint.as_ref().map_or_else(String::new, |hint| format!("{hint}; "));
         let hint = format!(
-            "{} stored; mend these lines and put them again; the rest goes on from line {go_on}",
+            "{advice}{} stored; mend these lines and put them again; the rest goes on from line \
+            {go_on}",
             counted(stored, "record")
         );
         let error = CliError { message, ..first }

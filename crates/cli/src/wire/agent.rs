@@ -184,15 +184,15 @@ impl<'a> From<&'a Pending> for PendingOut<'a> {
 struct PeriodOut {
     /// Its start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Time>,
+    valid_from: Option<Time>,
     /// Its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    to: Option<Time>,
+    valid_to: Option<Time>,
 }
 
 impl From<&Span> for PeriodOut {
     fn from(span: &Span) -> PeriodOut {
-        PeriodOut { from: span.from.map(Time), to: span.until.map(Time) }
+        PeriodOut { valid_from: span.from.map(Time), valid_to: span.until.map(Time) }
     }
 }
 

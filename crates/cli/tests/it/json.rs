@@ -382,6 +382,12 @@ fn agents(to: &Checked) {
     to.ok(&["fact", "supersede", "f4", "lunch is at two", "--id", "f6"]);
     to.ok(&["fact", "get", "f4"]);
     to.fails("fact_not_found", &["fact", "get", "none"], b"");
+    to.ok(&["fact", "attribute", "port", "--many"]);
+    to.ok(&["fact", "attributes"]);
+    to.ok(&["entity", "alias", "staging", "the staging cluster"]);
+    to.ok(&["entity", "show", "staging"]);
+    to.ok(&["entity", "list"]);
+    to.ok(&["entity", "unalias", "staging", "the staging cluster"]);
     for n in 0..3 {
         let text = format!("no answer {n}");
         let about = [

@@ -147,7 +147,11 @@ fn a_hit_shows_its_date_and_what_is_not_usual() {
             .unwrap_or_else(|| panic!("{uri}: {found}"))
             .to_string()
     };
-    assert!(line("fact/old").contains("created 2020-02-03  fact  on main"), "{found}");
+    assert!(
+        line("fact/old").contains("created 2020-02-03, stored 20")
+            && line("fact/old").contains("  fact  on main"),
+        "{found}"
+    );
     assert!(
         !line("note/port").contains("  note  ") && line("note/port").contains("  20"),
         "{found}"

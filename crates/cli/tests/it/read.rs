@@ -186,7 +186,7 @@ fn timeline_goes_both_ways_and_obeys_filters() {
     );
     assert_eq!(
         uris(
-            &sandbox.json(&["timeline", "--since", "2026-02-01", "--until", "2026-03-01"]),
+            &sandbox.json(&["timeline", "--since", "2026-02-01", "--until", "2026-02-28"]),
             "records"
         ),
         ["n/2"]

@@ -30,7 +30,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 21] = [
+const SITUATIONS: [(&str, Situation); 24] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -98,6 +98,27 @@ const SITUATIONS: [(&str, Situation); 21] = [
         to.write("docs/a.md", "text");
         to.write("docs/b.md", "bytes\0");
         to.write("docs/c.md", "bytes\0");
+        Call::of(&["put", "docs"])
+    }),
+    ("unknown_value", |to| {
+        does(to, &["init"]);
+        does(to, &["put", "--text", "the dog barks", "--tag", "project=beta"]);
+        Call::of(&["find", "dog", "--tag", "project=betta"])
+    }),
+    ("older_skipped", |to| {
+        does(to, &["init"]);
+        for (text, day) in [("old", "2020-01-01"), ("new", "2021-01-01")] {
+            does(to, &["put", "--uri", "n/a", "--text", text, "--created-at", day]);
+        }
+        let stdin = "{\"uri\":\"n/a\",\"text\":\"old\",\"created_at\":\"2020-01-01T00:00:00Z\"}\n";
+        Call { stdin: stdin.to_string(), ..Call::of(&["put", "-"]) }
+    }),
+    ("document_gone", |to| {
+        does(to, &["init"]);
+        to.write("docs/a.md", "text");
+        to.write("docs/b.md", "more text");
+        does(to, &["put", "docs"]);
+        std::fs::remove_file(to.path("docs/b.md")).expect("it is there");
         Call::of(&["put", "docs"])
     }),
     ("lines_skipped", |to| {
@@ -324,6 +345,8 @@ fn damage_in_the_vectors_is_no_secret() {
     for text in ["The cat sleeps on the sofa", "Lunch is at noon", "The lamp is broken"] {
         sandbox.ok(&["put", "--embed", "now", "--text", text]);
     }
+    // Vectors of the tail lie in the commits of their records, and are checked with those.
+    sandbox.ok(&["optimize"]);
     let find = |json: bool| {
         let mut command = command(&sandbox);
         command.args(["find", "kitten on a couch"]).args(json.then_some("--json"));

@@ -28,6 +28,11 @@ pub struct Operator<'a> {
 }
 
 impl Operator<'_> {
+    /// Whether it is words in quotes, with no sign or field before them.
+    pub fn is_phrase(&self) -> bool {
+        self.sign == Sign::None && self.field.is_none() && self.written.starts_with('"')
+    }
+
     /// The exact terms that a document must have for it to be a field clause that says something.
     pub fn terms(&self) -> Vec<String> {
         match self.field {

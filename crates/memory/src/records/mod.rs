@@ -12,5 +12,6 @@ pub mod owned;
 pub mod record;
 pub mod request;
 pub mod tokens;
+pub(crate) mod turn;
 pub mod uri;
 pub(crate) mod validity;

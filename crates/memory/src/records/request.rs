@@ -180,6 +180,8 @@ pub struct FindRequest {
     /// Whether records of the same text are hits of their own; default no: the best of them is one,
     /// and names the others.
     pub duplicates: bool,
+    /// Whether phrases in quotes are required; default no: what has them comes first.
+    pub strict: bool,
     /// Whether a query of which nothing is found is taken as plain text, without its operators;
     /// default no.
     pub or_plain: bool,
@@ -206,6 +208,7 @@ impl FindRequest {
             confidence: false,
             superseded: false,
             duplicates: false,
+            strict: false,
             or_plain: false,
             valid_at: None,
         }
@@ -325,6 +328,8 @@ pub struct QueryRead {
     pub operators: Vec<String>,
     /// What has the form of an operator and was taken as plain text.
     pub literals: Vec<String>,
+    /// Phrases in quotes that are preferred, not required.
+    pub phrases: Vec<String>,
     /// Whether nothing was found with its operators, so that all of it was taken as plain text.
     pub plain: bool,
     /// Words for which others were sought as well.

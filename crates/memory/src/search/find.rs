@@ -11,18 +11,18 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::lookup::{coverage, shown};
 use super::newer;
+use super::points::{EXACT, PHRASE, TIME, exact_words};
 use super::question::Question;
 use super::standing::{is_wanted, standing};
 use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
 use crate::records::record::Record;
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
-use crate::search::fusion::{
-    EXACT, Fused, Fusion, Meaning, Ranked, TIME, allows, diverse, exact_words,
-};
+use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
 use crate::search::groups::Groups;
 use crate::view::View;
-use crate::view::vectors::{self, session};
+use crate::records::turn::session;
+use crate::view::vectors;
 use crate::view::visibility::{Visibility, list};
 
 /// Records that are looked at for each group or each text that says something new.
@@ -130,7 +130,7 @@ impl<'a> Search<'a> {
         match self.request.mode {
             SearchMode::Words => false,
             SearchMode::Meaning => true,
-            SearchMode::Auto => !query.is_strict() && query.terms().next().is_some(),
+            SearchMode::Auto => query.terms().next().is_some(),
         }
     }
 
@@ -175,7 +175,9 @@ impl<'a> Search<'a> {
             |fused: &Fused| std::cmp::Reverse((fused.record.created_at, fused.record.sequence));
         fused.sort_by_key(newest);
         fused.dedup_by_key(|fused| fused.record.sequence);
-        let mut hits = self.best(&mut Ranked { fused, rarities: Vec::new() })?.hits;
+        let mut listed = Ranked::default();
+        listed.append(fused);
+        let mut hits = self.best(&mut listed)?.hits;
         hits.iter_mut().for_each(|hit| hit.strength = 1.0);
         if hits.is_empty() {
             return Ok(None);
@@ -231,40 +233,48 @@ impl<'a> Search<'a> {
     }
 
     fn by_words(&self) -> Result<Ranked> {
-        let searcher = self.view.store().searcher()?;
-        let is_plain = self.question.exact.is_empty() && self.question.read.times.is_empty();
-        let mut count = self.depth();
-        if !is_plain {
-            count = (3 * count).max(POOL_MIN);
-        }
+        let mut all = Ranked::default();
+        let mut count = POOL_MIN;
         loop {
-            let mut visibility = Visibility::of(self.view);
-            let query = &self.question.query;
-            let mut accept = |candidate: Candidate<'_>| {
-                visibility.accepts(&candidate) && visibility.has_phrases(query, &candidate)
-            };
-            let (hits, rarities) =
-                searcher.search_rated(query, &self.filter, count, &mut accept)?;
-            visibility.finish()?;
-            let is_all = hits.len() < count || count >= FIND_K_MAX;
-            let mut fused = Vec::with_capacity(hits.len());
-            for (rank, hit) in hits.into_iter().enumerate() {
-                let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
-                fused.push(Fused {
-                    record: self.view.store().record(hit.seq)?,
-                    score: hit.score,
-                    passage: None,
-                    why,
-                    same_text: Vec::new(),
-                });
-            }
-            self.add_points(&mut fused);
-            self.leave_out(&mut fused);
-            if is_all || fused.len() >= self.depth() {
-                return Ok(Ranked { fused, rarities });
+            let pool = self.pool_of_words(count)?;
+            let is_all = pool.fused.len() < count || count >= FIND_K_MAX;
+            all.rarities = pool.rarities;
+            all.append(pool.fused);
+            self.leave_out(&mut all.fused);
+            if is_all || all.fused.len() >= self.depth() {
+                return Ok(all);
             }
             count = count.saturating_mul(POOL_GROWTH).min(FIND_K_MAX);
         }
+    }
+
+    /// The best by words, and what else speaks for them.
+    fn pool_of_words(&self, count: usize) -> Result<Ranked> {
+        let searcher = self.view.store().searcher()?;
+        let mut pool = Ranked::default();
+        let phrases = self.question.phrases.iter();
+        let with_phrases = phrases.map(|one| self.question.query.clone().and_required(one));
+        for query in std::iter::once(self.question.query.clone()).chain(with_phrases) {
+            let mut visibility = Visibility::of(self.view);
+            let mut accept = |candidate: Candidate<'_>| {
+                visibility.accepts(&candidate) && visibility.has_phrases(&query, &candidate)
+            };
+            let (hits, rarities) =
+                searcher.search_rated(&query, &self.filter, count, &mut accept)?;
+            visibility.finish()?;
+            if pool.rarities.is_empty() {
+                pool.rarities = rarities;
+            }
+            for (rank, hit) in hits.into_iter().enumerate() {
+                let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
+                let record = self.view.store().record(hit.seq)?;
+                let fused =
+                    Fused { record, score: hit.score, passage: None, why, same_text: Vec::new() };
+                pool.append([fused]);
+            }
+        }
+        self.add_points(&mut pool.fused);
+        Ok(pool)
     }
 
     /// What else than words speaks for what words found, as shares of the best.
@@ -274,7 +284,9 @@ impl<'a> Search<'a> {
         for fused in fused.iter_mut() {
             let exact = EXACT * exact_words(&self.question.exact, &fused.record) as f32;
             let is_timely = times.iter().any(|span| span.contains(fused.record.created_at));
-            let points = [("exact", exact), ("time", if is_timely { TIME } else { 0.0 })];
+            let phrases = PHRASE * self.question.phrases_in(&fused.record) as f32;
+            let time = if is_timely { TIME } else { 0.0 };
+            let points = [("exact", exact), ("phrase", phrases), ("time", time)];
             for (what, points) in points.into_iter().filter(|(_, points)| *points > 0.0) {
                 fused.score += best * points;
                 fused.why.points.push((what, points));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::fusion::Fused;
 use crate::records::record::Record;
 use crate::records::request::Grouping;
-use crate::view::vectors::session;
+use crate::records::turn::session;
 
 /// What the best, the second best and so on of a group count for its place.
 const GROUP_WEIGHTS: [f32; 4] = [1.0, 0.5, 0.3, 0.2];

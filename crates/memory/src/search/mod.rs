@@ -7,6 +7,7 @@ pub(crate) mod listing;
 pub(crate) mod lookup;
 pub(crate) mod near_values;
 mod newer;
+mod points;
 pub(crate) mod principal;
 pub mod query;
 mod question;

@@ -11,7 +11,7 @@ use kapsa_statement::{About, Relation, Statement, relate, slug};
 use super::fusion::Fused;
 use crate::records::kinds::FACT;
 use crate::records::record::Record;
-use crate::view::vectors::session;
+use crate::records::turn::session;
 
 /// Best hits that are compared with each other.
 const COMPARED_MAX: usize = 20;

@@ -88,6 +88,8 @@ pub(crate) struct Question {
     /// What is meant as it is written: identifiers, words with signs in them.
     pub(crate) exact: Vec<String>,
     pub(crate) read: QueryRead,
+    /// Phrases in quotes: what has them comes first, and nothing must.
+    pub(crate) phrases: Vec<Query>,
     /// Records that it names.
     pub(crate) named: Vec<Record>,
     /// For a word that is asked for, by its term: words that may be meant.
@@ -98,9 +100,13 @@ impl Question {
     /// Reads a request; as `plain` without operators.
     pub(crate) fn of(view: &View, request: &FindRequest, plain: bool) -> Result<Question> {
         let text = short_uris(&request.query);
-        let (mut failed, mut verbatim) = (None, Vec::new());
+        let (mut failed, mut verbatim, mut quoted) = (None, Vec::new(), Vec::new());
         let mut is_operator = |operator: &Operator<'_>| {
             if plain {
+                return false;
+            }
+            if operator.is_phrase() && !request.strict {
+                quoted.push(operator.written.to_string());
                 return false;
             }
             let is_one = is_operator(view, operator).unwrap_or_else(|error| {
@@ -119,9 +125,12 @@ impl Question {
         let written = |ranges: &[std::ops::Range<usize>]| {
             ranges.iter().map(|range| text[range.clone()].to_string()).collect()
         };
+        let is_quoted = |range: &&std::ops::Range<usize>| !quoted.contains(&text[(*range).clone()].to_string());
+        let literals: Vec<_> = query.literals().iter().filter(is_quoted).cloned().collect();
         let mut read = QueryRead {
             operators: written(query.operators()),
-            literals: written(query.literals()),
+            literals: written(&literals),
+            phrases: quoted.clone(),
             plain,
             ..QueryRead::default()
         };
@@ -138,7 +147,9 @@ impl Question {
             }
         }
         let named = named(view, &asked)?;
-        let mut question = Question { query, text: asked, exact, read, named, meant: Vec::new() };
+        let phrases = quoted.iter().map(|phrase| Query::parse(phrase)).collect::<Result<_, _>>()?;
+        let meant = Vec::new();
+        let mut question = Question { query, text: asked, exact, read, phrases, named, meant };
         question.add_prefixes(view)?;
         Ok(question)
     }
@@ -147,6 +158,12 @@ impl Question {
     pub(crate) fn is_everything(&self, has_filter: bool) -> bool {
         let text = self.text.trim();
         text == "*" || text.is_empty() && has_filter && self.query.is_empty()
+    }
+
+    /// How many of the quoted phrases a record has.
+    pub(crate) fn phrases_in(&self, record: &Record) -> usize {
+        let has = |phrase: &&Query| phrase.fits(&record.title, &record.text);
+        self.phrases.iter().filter(has).count()
     }
 
     fn add_prefixes(&mut self, view: &View) -> Result<()> {

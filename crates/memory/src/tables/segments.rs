@@ -11,6 +11,7 @@ use crate::records::access::{self, Access, Term};
 use crate::records::codec::{Body, Operation};
 use crate::records::kinds::is_searched_by_parts;
 use crate::records::record::{KIND_DEFAULT, Micros, NewRecord, Record};
+use crate::records::turn::speaker_among;
 use crate::records::uri::Uri;
 use crate::tables::access_table::{AccessGroups, AccessTable};
 use crate::tables::branch_table::{BranchKey, BranchRuns, BranchTable};
@@ -35,7 +36,7 @@ const BUILDER_BYTES: usize = 3 << 20;
 
 /// What the index wants to know of a record.
 pub(crate) struct Indexed {
-    title: String,
+    pub(crate) title: String,
     terms: Vec<String>,
     /// Of which whoever may know it has one.
     access: Vec<Term>,
@@ -69,7 +70,7 @@ impl Indexed {
         let title = title_of(
             &record.title,
             record.source.as_ref().map(|s| s.path.as_str()),
-            &record.entity,
+            speaker_among(&record.entity, "", &record.tags),
         );
         Indexed {
             access,
@@ -103,7 +104,7 @@ impl Indexed {
         let title = title_of(
             &record.title,
             record.source.as_ref().map(|s| s.path.as_str()),
-            &record.entity,
+            speaker_among(&record.entity, "", &record.tags),
         );
         let by_parts = is_searched_by_parts(&record.kind);
         Indexed { title, terms: terms.0, access, time_us: record.created_at, by_parts }
@@ -120,10 +121,10 @@ impl Indexed {
     }
 }
 
-/// A passage is found by the name of its document as well, and a record by whom it is about.
-fn title_of(title: &str, source: Option<&str>, entity: &str) -> String {
+/// A passage is found by the name of its document as well, and a record by whom it is about or who speaks.
+fn title_of(title: &str, source: Option<&str>, about: &str) -> String {
     let mut all = title.to_string();
-    for more in [source.unwrap_or_default(), entity] {
+    for more in [source.unwrap_or_default(), about] {
         if !more.is_empty() && more != title {
             all = format!("{all} {more}");
         }

@@ -3,7 +3,6 @@
 //! All of one *epoch* were made by one model in one way; the lowest epoch is the one in force, a
 //! higher one is on its way to replace it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kapsa_capsule::{Snapshot, Tag};
@@ -15,7 +14,6 @@ use super::vector_block::{VectorBlock, label, model_of};
 use super::{Store, View, attached};
 use crate::error::Result;
 use crate::records::codec::Body;
-use crate::records::record::Record;
 
 /// Section of a derived segment that holds vectors.
 pub(crate) const VECTORS: Tag = *b"vectors ";
@@ -131,22 +129,3 @@ pub(crate) fn count(sequences: &Sequences) -> u64 {
     sequences.ranges().iter().map(|range| range.end - range.start).sum()
 }
 
-/// Who speaks in a record, or whom it is about.
-pub(crate) fn speaker(record: &Record) -> &str {
-    speaker_among(&record.entity, &record.agent)
-}
-
-/// Who speaks in a record about this entity, by this agent.
-pub(crate) fn speaker_among<'a>(entity: &'a str, agent: &'a str) -> &'a str {
-    if entity.is_empty() { agent } else { entity }
-}
-
-/// The conversation that a record is a turn of: its tag `session`.
-pub(crate) fn session(record: &Record) -> Option<&str> {
-    session_in(&record.tags)
-}
-
-/// The conversation that these tags name.
-pub(crate) fn session_in(tags: &BTreeMap<String, String>) -> Option<&str> {
-    tags.get("session").map(String::as_str).filter(|session| !session.is_empty())
-}

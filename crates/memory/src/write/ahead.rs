@@ -10,7 +10,7 @@ use kapsa_index::VectorsBuilder;
 use kapsa_model::{Embedder, Model};
 
 use super::gather::{DerivedSegments, Gathered, Target, derived, detached, join_peers};
-use super::texts::Texts;
+use super::texts;
 use crate::error::Result;
 use crate::records::record::{Micros, NewRecord, Record};
 use crate::search::reader::Reader;
@@ -67,13 +67,12 @@ impl NewVectors {
         let first = store.snapshot().commit().next_sequence;
         let target = Target::of(store, embedder.model(), false)?;
         let left = left_behind(view, first, now)?;
-        let mut texts = Texts::default();
         let mut gathered = Gathered::new(store, &target, records.len())?;
         for sequence in left.clone() {
-            gathered.add(sequence, texts.of(view, sequence, embedder)?)?;
+            gathered.add(sequence, texts::of_stored(view, sequence, embedder)?)?;
         }
         for (sequence, record) in (first..).zip(records) {
-            gathered.add(sequence, texts.of_new(view, record, sequence, embedder)?)?;
+            gathered.add(sequence, texts::of_new(record, embedder))?;
         }
         gathered.embed(embedder)?;
         Ok(NewVectors {

@@ -14,7 +14,7 @@ use kapsa_model::{Embedder, Model};
 use super::gather::{Gathered, Target, add_derived, derived, detached, join_peers};
 use super::index_batch::index_batch;
 use super::options::{Progress, WriteOptions};
-use super::texts::Texts;
+use super::texts;
 use crate::error::Result;
 use crate::view::vector_block::VectorBlock;
 use crate::view::vectors::count;
@@ -65,11 +65,12 @@ pub fn embed(
     progress: Progress<'_>,
 ) -> Result<EmbedReport> {
     let mut report = EmbedReport::default();
-    let mut texts = Texts::default();
+    let mut change = request.change;
     let mut total = None;
     loop {
         let view = View::new(Snapshot::open(path)?);
-        let target = Target::of(view.store(), embedder.model(), request.change)?;
+        change |= Target::is_outdated(view.store(), embedder.model())?;
+        let target = Target::of(view.store(), embedder.model(), change)?;
         let all = Sequences::from(1..view.store().snapshot().commit().next_sequence);
         let missing = all.difference(&target.covered(view.store())?);
         let wanted = request
@@ -88,7 +89,7 @@ pub fn embed(
             .take(BATCH_RECORDS.min(left as usize))
             .collect();
         if sequences.is_empty() {
-            let whole = request.change && missing.ranges().is_empty() && target.replaces_model;
+            let whole = change && missing.ranges().is_empty() && target.replaces_model;
             if whole && !finish_change(path, options, &target)? {
                 continue;
             }
@@ -98,7 +99,7 @@ pub fn embed(
         }
         let mut gathered = Gathered::new(view.store(), &target, sequences.len())?;
         for &sequence in &sequences {
-            gathered.add(sequence, texts.of(&view, sequence, embedder)?)?;
+            gathered.add(sequence, texts::of_stored(&view, sequence, embedder)?)?;
         }
         gathered.embed(embedder)?;
         let mut builder = gathered.build()?;

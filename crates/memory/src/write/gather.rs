@@ -61,15 +61,28 @@ impl Target {
             return target(current, Vec::new(), false);
         }
         if !change {
-            let in_force = coverage(store)?
-                .model
-                .map_or_else(|| "another model".to_string(), |model| model.name);
+            let in_force = match coverage(store)?.model {
+                Some(other) if other == *model => "an earlier version of kapsa".to_string(),
+                Some(other) => other.name,
+                None => "another model".to_string(),
+            };
             return Err(Error::OtherModel { in_force, asked: model.name.clone() });
         }
         if newest > current && is_ours(newest) {
             return target(newest, Vec::new(), true);
         }
         target(newest + 1, ids(&|block| block.vectors.epoch() > current), true)
+    }
+
+    /// Whether the vectors in force are those of this model, made of other parts of a record than
+    /// today.
+    pub(super) fn is_outdated(store: &Store, model: &Model) -> Result<bool> {
+        let is_in_force = coverage(store)?.model.as_ref() == Some(model);
+        let blocks = store.vector_blocks()?;
+        let epoch = blocks.iter().map(|block| block.vectors.epoch()).min();
+        let mut in_force = blocks.iter().filter(|block| Some(block.vectors.epoch()) == epoch);
+        let label = label(model);
+        Ok(is_in_force && in_force.all(|block| block.vectors.label() != label))
     }
 
     pub(super) fn is_ours(&self, block: &VectorBlock) -> bool {
