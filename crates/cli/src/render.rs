@@ -283,13 +283,34 @@ pub(crate) fn hit(
     if !record.title.is_empty() {
         out.pieces(&[Piece::plain(format!("{indent}{}", headline(record)))], HIT_INDENT)?;
     }
+    let (before, after): (Vec<&Record>, Vec<&Record>) =
+        hit.around.iter().partition(|turn| turn.sequence < record.sequence);
+    turns(out, &before)?;
     let mut passage = vec![Piece::plain(indent.as_str())];
     passage.extend(snippet(hit));
     out.pieces(&passage, HIT_INDENT)?;
+    turns(out, &after)?;
     let Some(source) = &record.source else { return Ok(()) };
     out.pieces(&[Piece::plain(indent.as_str()), Piece::faint(place(source))], HIT_INDENT)
 }
 
+/// Prints turns beside a hit, a line each.
+fn turns(out: &mut Output, turns: &[&Record]) -> Result<()> {
+    for turn in turns {
+        let speaker = if turn.entity.is_empty() { &turn.agent } else { &turn.entity };
+        let names = if speaker.is_empty() { "" } else { ": " };
+        let text: String = turn.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cut: String = text.chars().take(TURN_CHARS_MAX).collect();
+        let more = if cut.len() < text.len() { "…" } else { "" };
+        let line =
+            format!("{}#{} {speaker}{names}{cut}{more}", " ".repeat(HIT_INDENT), turn.sequence);
+        out.pieces(&[Piece::faint(line)], HIT_INDENT)?;
+    }
+    Ok(())
+}
+
+/// Longest part of a turn that is shown beside a hit, in characters.
+const TURN_CHARS_MAX: usize = 200;
 /// Columns before what belongs to a hit.
 const HIT_INDENT: usize = 4;
 /// Kind of a record that was given none.
@@ -332,6 +353,9 @@ pub(crate) fn query(out: &mut Output, read: &QueryRead) -> Result<()> {
     let mut reasons = Vec::new();
     if !read.operators.is_empty() {
         reasons.push(format!("operators: {}", read.operators.join(" ")));
+    }
+    if !read.phrases.is_empty() {
+        reasons.push(format!("phrases first: {}", read.phrases.join(" ")));
     }
     if !read.literals.is_empty() {
         reasons.push(format!("taken as text: {}", read.literals.join(" ")));
@@ -490,6 +514,7 @@ mod tests {
             strength: 1.0,
             standing: Standing::Current,
             same_text: Vec::new(),
+            around: Vec::new(),
             newer: None,
         }
     }

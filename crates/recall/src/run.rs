@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn every_level_is_measured() {
-        let outcome =
-            run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"]), true).expect("it cannot fail");
+        let outcome = run(&mut Fixed(vec![0, 1, 2]), &collection(["x", "x", "y"]), true)
+            .expect("it cannot fail");
         // Third turn; its session is the second, but `Fixed` puts the whole session `y`, document
         // 1, second as well.
         assert_eq!(ranks(&outcome), [1.0 / 3.0, 0.5, 0.5, 0.5]);
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn without_groups_there_is_one_level() {
-        let outcome =
-            run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"]), true).expect("it cannot fail");
+        let outcome = run(&mut Fixed(vec![0, 2]), &collection(["a", "b", "c"]), true)
+            .expect("it cannot fail");
         assert_eq!(ranks(&outcome), [0.5]);
     }
 

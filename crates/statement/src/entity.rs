@@ -58,9 +58,8 @@ pub fn slug(name: &str) -> String {
 /// left.
 fn own_parts(name: &str, legal_bytes_max: usize) -> Vec<String> {
     let words = words();
-    let is_legal = |part: &String| {
-        part.len() <= legal_bytes_max && words.legal.contains(&part.as_str())
-    };
+    let is_legal =
+        |part: &String| part.len() <= legal_bytes_max && words.legal.contains(&part.as_str());
     let mut parts = parts(name);
     while parts.len() > 1 && parts.last().is_some_and(is_legal) {
         parts.pop();

@@ -407,6 +407,12 @@ pub(crate) struct Find {
     /// List each record of the same text as a hit of its own
     #[arg(long)]
     pub(crate) duplicates: bool,
+    /// Require phrases in quotes, which otherwise only come first
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Show N turns before and after each hit of a conversation
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=50))]
+    pub(crate) around: u8,
     /// Explain how the query was read, and what speaks for each hit
     #[arg(long)]
     pub(crate) explain: bool,

@@ -71,6 +71,8 @@ fn request(args: Find) -> Result<FindRequest> {
         confidence: ranking.by_confidence,
         superseded: args.include_superseded,
         duplicates: args.duplicates,
+        strict: args.strict,
+        around: usize::from(args.around),
         or_plain: true,
         valid_at: Some(then),
         ..FindRequest::new(query)

@@ -291,6 +291,9 @@ struct QueryOut<'a> {
     operators: &'a [String],
     /// What has the form of an operator, and was taken as plain text.
     literals: &'a [String],
+    /// Phrases in quotes: what has them comes first.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    phrases: &'a [String],
     /// True if nothing was found with the operators, so that all of it was taken as plain text.
     plain: bool,
     /// True if it asks for nothing but the records of the times that it names.
@@ -337,6 +340,7 @@ impl<'a> QueryOut<'a> {
             text,
             operators: &read.operators,
             literals: &read.literals,
+            phrases: &read.phrases,
             plain: read.plain,
             time_only: read.time_only,
             times: read.times.iter().map(span).collect(),
@@ -388,6 +392,9 @@ struct HitOut<'a> {
     /// Sequence of a newer hit that gives another value of the same property: this one is older.
     #[serde(skip_serializing_if = "Option::is_none")]
     newer: Option<u64>,
+    /// The turns before and after it in the same conversation, in their order, with `--around`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    around: Vec<RecordOut<'a>>,
     /// What speaks for it, with `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<WhyOut<'a>>,
@@ -460,6 +467,7 @@ impl<'a> HitOut<'a> {
             passage: hit.passage.as_ref().map(|range| [range.start, range.end]),
             group_hits: Some(hit.group_hits).filter(|&count| count > 0),
             newer: hit.newer,
+            around: hit.around.iter().map(RecordOut::whole).collect(),
             why: explain.then(|| WhyOut::of(&hit.why)),
             record,
         }

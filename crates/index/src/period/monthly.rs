@@ -88,6 +88,7 @@ impl TimeReader<'_> {
     /// A date, or a month, quarter, season or year.
     pub(super) fn date(&self, at: usize, view: View<'_>) -> Option<Found> {
         self.iso(at)
+            .or_else(|| self.numeric(at))
             .or_else(|| self.day_first(at, view))
             .or_else(|| self.month_first(at, view))
             .or_else(|| self.quarter(at, view))
@@ -113,6 +114,24 @@ impl TimeReader<'_> {
             [y, m, d] => number(d).and_then(|day| Days::of_month(year(y)?, number(m)?, (day, day))),
             _ => None,
         };
+        Some(Found::fixed(days?, at + 1))
+    }
+
+    /// `13.01.2024`, `13/01/2024`: the day comes first, unless only the other order is a date.
+    fn numeric(&self, at: usize) -> Option<Found> {
+        let word = self.word(at);
+        let separator = if word.contains('.') { '.' } else { '/' };
+        let pieces: Vec<&str> = word.split(separator).collect();
+        let [first, second, y] = pieces[..] else { return None };
+        let number = |piece: &str| {
+            let is_number = (1..=2).contains(&piece.len()) && !piece.contains('+');
+            piece.parse::<i8>().ok().filter(|_| is_number)
+        };
+        let (year, first, second) = (year(y)?, number(first)?, number(second)?);
+        let days = Days::of_month(year, second, (first, first)).or_else(|| {
+            let is_american = separator == '/';
+            is_american.then(|| Days::of_month(year, first, (second, second))).flatten()
+        });
         Some(Found::fixed(days?, at + 1))
     }
 

@@ -177,6 +177,8 @@ pub struct FindRequest {
     /// Whether facts that were superseded, or whose validity has ended, are found as well; default
     /// no.
     pub superseded: bool,
+    /// How many turns of the same conversation are wanted before and after each hit; default none.
+    pub around: usize,
     /// Whether records of the same text are hits of their own; default no: the best of them is one,
     /// and names the others.
     pub duplicates: bool,
@@ -207,6 +209,7 @@ impl FindRequest {
             recency_days: None,
             confidence: false,
             superseded: false,
+            around: 0,
             duplicates: false,
             strict: false,
             or_plain: false,
@@ -239,6 +242,8 @@ pub struct Hit {
     pub standing: Standing,
     /// URIs of other records that hold the same text, which take no places of their own.
     pub same_text: Vec<Uri>,
+    /// The turns before and after it in the same conversation, in their order, when they are wanted.
+    pub around: Vec<Record>,
     /// Sequence of a newer hit that gives another value of the same; none when it is the newest.
     pub newer: Option<u64>,
 }

@@ -87,7 +87,10 @@ mod tests {
         for (record, expected) in [
             (record(|_| ()), None),
             (record(|r| drop(r.tags.insert("role".into(), "User".into()))), Some(Role::User)),
-            (record(|r| drop(r.metadata.insert("role".into(), "ai".into()))), Some(Role::Assistant)),
+            (
+                record(|r| drop(r.metadata.insert("role".into(), "ai".into()))),
+                Some(Role::Assistant),
+            ),
             (record(|r| r.label = "tool".into()), Some(Role::Tool)),
             (record(|r| r.kind = "assistant".into()), Some(Role::Assistant)),
             (record(|r| r.entity = "human".into()), Some(Role::User)),

@@ -9,6 +9,7 @@ use kapsa_index::{Candidate, Query};
 use kapsa_model::{Embedder, Purpose};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::around::around;
 use super::lookup::{coverage, shown};
 use super::newer;
 use super::points::{EXACT, PHRASE, TIME, exact_words};
@@ -18,10 +19,10 @@ use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
 use crate::records::record::Record;
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
+use crate::records::turn::session;
 use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
 use crate::search::groups::Groups;
 use crate::view::View;
-use crate::records::turn::session;
 use crate::view::vectors;
 use crate::view::visibility::{Visibility, list};
 
@@ -358,6 +359,7 @@ impl<'a> Search<'a> {
                 why,
                 group_hits,
                 newer,
+                around: around(self.view, &hit.record, self.request.around)?,
                 same_text: fused.same_text,
                 ..hit
             });
@@ -456,6 +458,7 @@ fn present(
         strength: 0.0,
         standing: standing(&record, request.valid_at),
         same_text: Vec::new(),
+        around: Vec::new(),
         newer: None,
         record,
     }

@@ -68,10 +68,6 @@ impl Candidate {
         }
     }
 
-    pub(super) fn words(&self) -> f32 {
-        self.words.map_or(0.0, |(_, score)| score)
-    }
-
     pub(super) fn add(&mut self, what: &'static str, points: f32) {
         if points != 0.0 {
             self.points.push((what, points));
@@ -81,7 +77,7 @@ impl Candidate {
     /// Whether anything but a likeness of less than `least` speaks for it.
     fn speaks(&self, least: f32) -> bool {
         let other =
-            self.points.iter().any(|(what, _)| ["window", "exact", "phrase"].contains(what));
+            self.points.iter().any(|(what, _)| ["words_beside", "exact", "phrase"].contains(what));
         self.words.is_some()
             || other
             || self.meaning.is_some_and(|(_, cosine)| cosine >= least.max(COSINE_MIN))

@@ -1,5 +1,6 @@
 //! Answers a question by words and meaning over one view. Knows nothing of writing.
 
+pub(crate) mod around;
 pub(crate) mod find;
 pub mod fusion;
 mod groups;

@@ -5,10 +5,10 @@
 //! | words | [`WORDS`] | the BM25 score of its best passage, as a share of the best |
 //! | meaning | [`MEANING`] | its cosine, as a share of the best |
 //! | no_vector | [`MEANING`] | it has no vector yet: the mean of the others' cosines stands in |
-//! | window | [`WINDOW`] | the words of the turns beside it: an answer is found by its question |
-//! | near | [`NEAR`] | the cosines of the turns beside a short turn, which says little by itself |
+//! | words_beside | [`BEFORE`], [`AFTER`], [`ANSWERS`] | the words of the turns beside it: an answer is found by its question |
+//! | meaning_beside | [`MEANING_BEFORE`], [`MEANING_AFTER`], [`ANSWERS`], [`SHORT`] | their cosines, likewise; a short turn says little by itself |
 //! | conversation | [`CONVERSATION`] | the words of its session as a whole: how many of the query's, how rare, in how many turns |
-//! | role | [`USER`] | a user says what is so; assistants and tools repeat it at length |
+//! | role | [`USER`], [`TOOL`] | a user says what is so; a tool says a lot at length |
 //! | speaker | [`SPEAKER`] | the query names who speaks, or whom it is about |
 //! | asks | [`ASKS`] | a turn that only asks seldom answers |
 //! | exact | [`EXACT`] | it has an identifier of the query, or a word with signs in it, as it is: fuzziness never overrules that |
@@ -30,29 +30,29 @@ use super::question::Question;
 use crate::records::record::Record;
 use crate::records::request::TimeSpan;
 use crate::records::tokens::first_bytes;
-use crate::records::turn::{Role, role, session, speaker};
-
-pub(super) fn tune(name: &str, default: f32) -> f32 {
-    use std::sync::{LazyLock, Mutex};
-    static SET: LazyLock<Mutex<HashMap<String, f32>>> = LazyLock::new(Mutex::default);
-    let mut set = SET.lock().unwrap();
-    *set.entry(name.to_string()).or_insert_with(|| {
-        std::env::var(format!("T_{name}")).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-    })
-}
+use crate::records::turn::{Role, session, speaker};
 
 /// Points for the words.
 pub(super) const WORDS: f32 = 0.85;
 /// Points for the meaning.
 pub(super) const MEANING: f32 = 1.0;
-/// Points for the words of the turns beside it.
-pub(super) const WINDOW: f32 = 0.4;
-/// Points for the cosines of the turns beside a short turn.
-pub(super) const NEAR: f32 = 0.0;
+/// Points for the words of the turn before, and of the one after; half for those two away.
+pub(super) const BEFORE: f32 = 0.3;
+pub(super) const AFTER: f32 = 0.2;
+/// Points for the words, and for the cosine, of the turn before where that asks: this one answers.
+pub(super) const ANSWERS: f32 = 0.3;
+/// Points for the cosine of the turn before, as far as it exceeds the turn's own.
+pub(super) const MEANING_BEFORE: f32 = 0.4;
+/// Points for the cosine of the turn after.
+pub(super) const MEANING_AFTER: f32 = 0.2;
+/// Points by which the cosine of the turn before stands in for that of a short turn.
+pub(super) const SHORT: f32 = 0.15;
 /// Points for the words of the conversation.
 pub(super) const CONVERSATION: f32 = 0.85;
 /// Points for a turn of the user.
-pub(super) const USER: f32 = 0.3;
+pub(super) const USER: f32 = 0.5;
+/// Points for what a tool says.
+pub(super) const TOOL: f32 = -0.3;
 /// Points for a speaker whom the query names.
 pub(super) const SPEAKER: f32 = 0.3;
 /// Points of a turn that asks.
@@ -85,6 +85,8 @@ const SATURATION: f32 = 1.2;
 const WINDOW_TURNS: u64 = 2;
 /// Most bytes of a turn that says little by itself: about twelve words.
 const SHORT_BYTES_MAX: usize = 72;
+/// Bytes of a text that are looked through for dates.
+const DATED_BYTES_MAX: usize = 2 << 10;
 const DAY_US: f64 = 86_400e6;
 
 /// What the words of a query find in a record.
@@ -106,7 +108,7 @@ pub(super) struct Points<'a> {
 
 impl Points<'_> {
     pub(super) fn give(&self, candidates: &mut [Candidate]) {
-        score_meaning(candidates);
+        score_meaning(candidates, self.rarities.is_some());
         let Some(rarities) = self.rarities else { return };
         let Fusion { question, .. } = self.fusion;
         let words = words(candidates, question, rarities);
@@ -138,13 +140,15 @@ impl Points<'_> {
             if named.len() == 1 && named.contains(&speaker(record).to_lowercase()) {
                 points.push(("speaker", SPEAKER));
             }
-            if session(record).is_some() && record.text.trim_end().ends_with(['?', '？']) {
-                points.push(("asks", tune("ASKS", ASKS)));
+            if session(record).is_some() && asks(record) {
+                points.push(("asks", ASKS));
             }
             if let Some(role) = candidate.role {
                 points.push(("role", role_points(role)));
             }
             if self.spans.iter().any(|span| span.contains(record.created_at)) {
+                points.push(("time", TIME));
+            } else if self.names_time(record) {
                 points.push(("time", TIME));
             }
             if let (Some(days), Some(now)) =
@@ -163,44 +167,94 @@ impl Points<'_> {
             points.into_iter().for_each(|(name, points)| candidate.add(name, points));
         }
     }
+
+    /// Whether a record names a time within those that are asked for. What it says is as of when it
+    /// came about.
+    fn names_time(&self, record: &Record) -> bool {
+        let Some(clock) = self.fusion.request.time.as_ref().filter(|_| !self.spans.is_empty())
+        else {
+            return false;
+        };
+        let text = first_bytes(&record.text, DATED_BYTES_MAX);
+        let named = kapsa_index::periods(text, record.created_at, &clock.calendar);
+        named.iter().any(|period| {
+            let is_within = |span: &TimeSpan| match (period.from_us, period.until_us) {
+                (Some(from), Some(until)) => span.contains(from) && span.contains(until - 1),
+                _ => false,
+            };
+            self.spans.iter().any(is_within)
+        })
+    }
 }
 
 fn role_points(role: Role) -> f32 {
     match role {
-        Role::User => tune("USER", USER),
-        Role::Assistant => tune("ASSISTANT", 0.0),
-        Role::Tool => tune("TOOL", 0.0),
+        Role::User => USER,
+        Role::Assistant => 0.0,
+        Role::Tool => TOOL,
     }
 }
 
-/// Meaning, and that of the turns beside a short turn.
-fn score_meaning(candidates: &mut [Candidate]) {
+/// Whether a turn asks.
+fn asks(record: &Record) -> bool {
+    record.text.trim_end().ends_with(['?', '？'])
+}
+
+/// Meaning, and that of the turns beside a turn.
+fn score_meaning(candidates: &mut [Candidate], with_neighbours: bool) {
     let cosine = |candidate: &Candidate| candidate.meaning.map(|(_, cosine)| cosine.max(0.0));
     let known: Vec<f32> = candidates.iter().filter_map(cosine).collect();
     let best = known.iter().copied().fold(1e-6, f32::max);
     // What has no vector yet is taken for middling.
     let unknown = known.iter().sum::<f32>() / known.len().max(1) as f32;
-    let beside: Vec<f32> = (0..candidates.len())
-        .map(|at| {
-            let turns = beside(candidates, at).filter_map(|(_, other)| cosine(&candidates[other]));
-            turns.fold(0.0, f32::max)
-        })
-        .collect();
+    let own = |candidate: &Candidate| cosine(candidate).unwrap_or(unknown) / best;
+    let beside: Vec<f32> = if with_neighbours {
+        (0..candidates.len()).map(|at| meaning_beside(candidates, at, &own)).collect()
+    } else {
+        vec![0.0; candidates.len()]
+    };
     for (candidate, beside) in candidates.iter_mut().zip(beside) {
-        let (name, cosine) = match cosine(candidate) {
-            Some(cosine) => ("meaning", cosine),
-            None => ("no_vector", unknown),
-        };
-        candidate.add(name, tune("MEANING", MEANING) * cosine / best);
-        if candidate.record.text.len() <= SHORT_BYTES_MAX {
-            candidate.add("near", tune("NEAR", NEAR) * beside / best);
-        }
+        let name = if candidate.meaning.is_some() { "meaning" } else { "no_vector" };
+        candidate.add(name, MEANING * own(candidate));
+        candidate.add("meaning_beside", beside);
     }
 }
 
-/// The turns of the same conversation at most [`WINDOW_TURNS`] before or after the one at `at`, with
-/// how far each is. Not the user's turns before a reply, which is not what it says.
-fn beside(candidates: &[Candidate], at: usize) -> impl Iterator<Item = (i64, usize)> + '_ {
+/// Points for the cosines of the turns right beside one; `own` is a turn's own, as a share.
+fn meaning_beside(candidates: &[Candidate], at: usize, own: &dyn Fn(&Candidate) -> f32) -> f32 {
+    let turn = &candidates[at];
+    let mut points = 0.0;
+    for Beside { distance, at } in beside(candidates, at) {
+        let other = own(&candidates[at]);
+        match distance {
+            -1 => {
+                let more = other - own(turn);
+                points += MEANING_BEFORE * more.max(0.0);
+                if asks(&candidates[at].record) {
+                    points += ANSWERS * other;
+                }
+                if turn.record.text.len() <= SHORT_BYTES_MAX {
+                    points += SHORT * more;
+                }
+            }
+            1 => points += MEANING_AFTER * other,
+            _ => {}
+        }
+    }
+    points
+}
+
+/// A turn beside another.
+struct Beside {
+    /// How many records after the other it is; negative before.
+    distance: i64,
+    /// Its place among the candidates.
+    at: usize,
+}
+
+/// The turns of the same conversation at most [`WINDOW_TURNS`] before or after the one at `at`. Not
+/// the user's turns before a reply, which is not what it says.
+fn beside(candidates: &[Candidate], at: usize) -> impl Iterator<Item = Beside> + '_ {
     let own = &candidates[at];
     let near = move |other: &usize| {
         let other = &candidates[*other];
@@ -213,64 +267,64 @@ fn beside(candidates: &[Candidate], at: usize) -> impl Iterator<Item = (i64, usi
         let turn = &candidates[other];
         let distance = turn.record.sequence as i64 - own.record.sequence as i64;
         let is_inherited = is_reply && distance < 0 && turn.role == Some(Role::User);
-        let is_same = session(&turn.record).is_some()
-            && session(&turn.record) == session(&own.record);
-        (is_same && !is_inherited).then_some((distance, other))
+        let is_same =
+            session(&turn.record).is_some() && session(&turn.record) == session(&own.record);
+        (is_same && !is_inherited).then_some(Beside { distance, at: other })
     })
 }
 
+/// A text's places of terms.
+struct Found {
+    in_text: Vec<TermPlace>,
+    /// Terms of the title and the speaker.
+    in_title: Vec<usize>,
+    /// Bytes of the title and a passage.
+    bytes: usize,
+}
+
 fn words(candidates: &[Candidate], question: &Question, rarities: &[f32]) -> Vec<Words> {
-    let places: Vec<(Vec<TermPlace>, Vec<usize>, usize)> = candidates
+    let found: Vec<Found> = candidates
         .iter()
         .map(|candidate| {
             let Record { text, title, .. } = &candidate.record;
             let title = format!("{title} {}", speaker(&candidate.record));
-            let in_title = kapsa_index::terms_in(&title, &question.query);
-            let bytes = title.len() + text.len().min(2 * BLOCK_BYTES);
             let compared = first_bytes(text, COMPARED_BYTES_MAX);
-            (kapsa_index::term_places(compared, &question.query), in_title, bytes)
+            Found {
+                in_text: kapsa_index::term_places(compared, &question.query),
+                in_title: kapsa_index::terms_in(&title, &question.query),
+                bytes: title.len() + text.len().min(2 * BLOCK_BYTES),
+            }
         })
         .collect();
-    let sum: usize = places.iter().map(|(_, _, bytes)| bytes).sum();
-    let average = sum as f32 / places.len().max(1) as f32;
-    let all = candidates.iter().zip(places);
-    all.map(|(candidate, (places, in_title, bytes))| {
-        let len = candidate.record.text.len().min(COMPARED_BYTES_MAX);
-        Words {
-            score: best_passage(&places, &in_title, len, bytes as f32 / average, rarities),
-            terms: {
-                let mut terms: Vec<usize> = places.iter().map(|place| place.term).collect();
-                terms.extend(in_title);
-                terms.sort_unstable();
-                terms.dedup();
-                terms
-            },
-        }
+    let sum: usize = found.iter().map(|found| found.bytes).sum();
+    let average = sum.max(1) as f32 / found.len().max(1) as f32;
+    let all = candidates.iter().zip(found);
+    all.map(|(candidate, found)| {
+        let bytes = candidate.record.text.len().min(COMPARED_BYTES_MAX);
+        let score = best_passage(&found, bytes, found.bytes as f32 / average, rarities);
+        let mut terms: Vec<usize> = found.in_text.iter().map(|place| place.term).collect();
+        terms.extend(found.in_title);
+        terms.sort_unstable();
+        terms.dedup();
+        Words { score, terms }
     })
     .collect()
 }
 
 /// BM25 of the best passage of a text of so many bytes, whose `length` is that of a passage as a
 /// multiple of the average one.
-fn best_passage(
-    places: &[TermPlace],
-    in_title: &[usize],
-    bytes: usize,
-    length: f32,
-    rarities: &[f32],
-) -> f32 {
+fn best_passage(found: &Found, bytes: usize, length: f32, rarities: &[f32]) -> f32 {
     let norm = K1 * (1.0 - B + B * length);
-    let blocks = bytes.div_ceil(BLOCK_BYTES).max(1);
     let score = |from: usize, until: usize| {
         let mut counts = vec![0.0f32; rarities.len()];
-        in_title.iter().for_each(|&term| counts[term] += TITLE_WEIGHT);
-        let first = places.partition_point(|place| place.at < from);
-        let inside = places[first..].iter().take_while(|place| place.at < until);
+        found.in_title.iter().for_each(|&term| counts[term] += TITLE_WEIGHT);
+        let first = found.in_text.partition_point(|place| place.at < from);
+        let inside = found.in_text[first..].iter().take_while(|place| place.at < until);
         inside.for_each(|place| counts[place.term] += 1.0);
         let terms = counts.iter().zip(rarities);
         terms.map(|(count, rarity)| rarity * count * (K1 + 1.0) / (count + norm)).sum::<f32>()
     };
-    if tune("WHOLE", 0.0) > 0.0 { return score(0, usize::MAX); }
+    let blocks = bytes.div_ceil(BLOCK_BYTES).max(1);
     (0..blocks.saturating_sub(1).max(1))
         .map(|block| score(block * BLOCK_BYTES, (block + 2) * BLOCK_BYTES))
         .fold(0.0, f32::max)
@@ -278,39 +332,29 @@ fn best_passage(
 
 fn score_words(candidates: &mut [Candidate], words: &[Words], rarities: &[f32]) {
     let best = words.iter().map(|words| words.score).fold(1e-6, f32::max);
-    let index_best = candidates.iter().map(Candidate::words).fold(1e-6, f32::max);
+    let shares: Vec<f32> = words.iter().map(|words| words.score / best).collect();
     let conversations = conversations(candidates, words, rarities);
     let best_conversation = conversations.values().copied().fold(1e-6, f32::max);
-    let windows: Vec<f32> = (0..candidates.len())
-        .map(|at| {
-            let mut turns = vec![0.0f32; rarities.len()];
-            for (distance, other) in beside(candidates, at) {
-                let weight = match distance { -1 => tune("W_B1", 1.0), 1 => tune("W_A1", 1.0), -2 => tune("W_B2", 0.5), _ => tune("W_A2", 0.5) };
-                words[other].terms.iter().for_each(|&term| turns[term] += weight);
-            }
-            let terms = turns.iter().zip(rarities);
-            terms.map(|(n, rarity)| rarity * n / (n + SATURATION)).sum()
-        })
-        .collect();
-    let best_window = windows.iter().copied().fold(1e-6, f32::max);
-    let shares: Vec<f32> = words.iter().map(|words| words.score / best).collect();
-    let olds: Vec<f32> = (0..candidates.len())
-        .map(|at| {
-            beside(candidates, at).map(|(distance, other)| {
-                let share = shares[other] / distance.unsigned_abs() as f32;
-                share * if distance < 0 { tune("BEFORE", 0.0) } else { tune("AFTER", 0.0) }
-            }).sum::<f32>()
-        })
-        .collect();
+    let beside: Vec<f32> =
+        (0..candidates.len()).map(|at| words_beside(candidates, at, &shares)).collect();
     for (at, candidate) in candidates.iter_mut().enumerate() {
-        let conversation = conversations[&Talk::of(&candidate.record)];
-        let index = candidate.words() / index_best;
-        let mix = tune("PASSAGES", 1.0);
-        candidate.add("words", tune("WORDS", WORDS) * (mix * shares[at] + (1.0 - mix) * index));
-        candidate.add("window", tune("WINDOW", WINDOW) * windows[at] / best_window);
-        candidate.add("beside", olds[at]);
-        candidate.add("conversation", tune("CONVERSATION", CONVERSATION) * conversation / best_conversation);
+        let conversation = conversations[&Talk::of(&candidate.record)] / best_conversation;
+        candidate.add("words", WORDS * shares[at]);
+        candidate.add("words_beside", beside[at]);
+        candidate.add("conversation", CONVERSATION * conversation);
     }
+}
+
+/// Points for the words of the turns beside one.
+fn words_beside(candidates: &[Candidate], at: usize, shares: &[f32]) -> f32 {
+    beside(candidates, at)
+        .map(|Beside { distance, at }| {
+            let weight = if distance < 0 { BEFORE } else { AFTER };
+            let answers = distance == -1 && asks(&candidates[at].record);
+            let near = weight / distance.unsigned_abs() as f32;
+            shares[at] * (near + if answers { ANSWERS } else { 0.0 })
+        })
+        .sum()
 }
 
 /// How many of these words a record has as they are.
@@ -363,4 +407,3 @@ pub(super) fn words_of(text: &str) -> HashSet<String> {
         .map(str::to_lowercase)
         .collect()
 }
-

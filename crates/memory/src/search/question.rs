@@ -125,7 +125,8 @@ impl Question {
         let written = |ranges: &[std::ops::Range<usize>]| {
             ranges.iter().map(|range| text[range.clone()].to_string()).collect()
         };
-        let is_quoted = |range: &&std::ops::Range<usize>| !quoted.contains(&text[(*range).clone()].to_string());
+        let is_quoted =
+            |range: &&std::ops::Range<usize>| !quoted.contains(&text[(*range).clone()].to_string());
         let literals: Vec<_> = query.literals().iter().filter(is_quoted).cloned().collect();
         let mut read = QueryRead {
             operators: written(query.operators()),

@@ -128,4 +128,3 @@ pub(crate) fn covered_by(blocks: &[&VectorBlock]) -> Sequences {
 pub(crate) fn count(sequences: &Sequences) -> u64 {
     sequences.ranges().iter().map(|range| range.end - range.start).sum()
 }
-

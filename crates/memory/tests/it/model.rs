@@ -265,7 +265,9 @@ fn check(reader: &Reader, model: &Model) {
         .timeline(&TimelineRequest { limit: 1000, ..TimelineRequest::default() })
         .expect("listed");
     assert_eq!(listed.iter().map(|r| r.sequence).collect::<Vec<_>>(), sequences);
-    let found = reader.find(&FindRequest { k: 1000, duplicates: true, ..FindRequest::new("common") }).expect("found");
+    let found = reader
+        .find(&FindRequest { k: 1000, duplicates: true, ..FindRequest::new("common") })
+        .expect("found");
     let mut hits: Vec<u64> = found.hits.iter().map(|h| h.record.sequence).collect();
     hits.sort_unstable();
     assert_eq!(hits, sequences);

@@ -759,8 +759,9 @@ impl World {
             "{}",
             context()
         );
-        let found =
-            view.find(&FindRequest { k: 1000, duplicates: true, ..FindRequest::new("common") }).expect("found");
+        let found = view
+            .find(&FindRequest { k: 1000, duplicates: true, ..FindRequest::new("common") })
+            .expect("found");
         let mut hits: Vec<u64> = found.hits.iter().map(|hit| hit.record.sequence).collect();
         hits.sort_unstable();
         assert_eq!(hits, sequences, "{}", context());

@@ -153,7 +153,10 @@ fn one_batch_may_revise_what_it_adds() {
         assert_eq!(stats(reader, true).expect("counted").uri_count, Some(7000));
         assert_eq!(reader.get(&uri("k/5")).expect("there").text, "value 14005");
         assert_eq!(reader.history(&uri("k/5")).expect("there").len(), 3);
-        assert_eq!(reader.find(&FindRequest::new("+value +\"14005\"")).expect("found").hits.len(), 1);
+        assert_eq!(
+            reader.find(&FindRequest::new("+value +\"14005\"")).expect("found").hits.len(),
+            1
+        );
         assert!(reader.find(&FindRequest::new("+value +\"7005\"")).expect("found").hits.is_empty());
     });
 }
