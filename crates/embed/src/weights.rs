@@ -10,7 +10,9 @@
 //!    P × H;
 //! 4. normalisation (H weights, H biases);
 //! 5. each layer: query, key, value, output (H × H), normalisation, up (H × I), down (I × H),
-//!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`].
+//!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`];
+//! 6. of a re-ranker, which has version 2: what a token of the second text has besides (H), pooler
+//!    (H × H), weights of the logit (H), its bias (1).
 
 use std::borrow::Cow;
 
@@ -20,7 +22,10 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{COLUMNS, Linear, ROWS_MAX};
 
 const MAGIC: [u8; 8] = *b"KAPSAMDL";
+/// Of a model that makes vectors.
 const VERSION: u32 = 1;
+/// Of a model that makes logits: programs that know only the other refuse it.
+const VERSION_RERANKER: u32 = 2;
 const HEAD_BYTES_MAX: usize = 1 << 16;
 const VOCABULARY_MAX: usize = 1 << 20;
 const POSITIONS_MAX: usize = 1 << 13;
@@ -48,6 +53,9 @@ pub(crate) struct Head {
     pub(crate) pooling: String,
     /// Whether words are folded to lower case without accents.
     pub(crate) lower_case: bool,
+    /// Whether it reads two texts and makes a logit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) reranker: bool,
 }
 
 /// The sizes that the computation needs.
@@ -78,6 +86,15 @@ pub(crate) struct Layer<'a> {
     pub(crate) output_norm: Norm,
 }
 
+/// What a re-ranker has behind its last layer, and before its first.
+pub(crate) struct Scorer<'a> {
+    /// Added to the vector of each token of the second text.
+    pub(crate) second: Vec<f32>,
+    pub(crate) pooler: Linear<'a>,
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: f32,
+}
+
 /// The content of a model file.
 pub(crate) struct Weights<'a> {
     pub(crate) model: Model,
@@ -89,6 +106,8 @@ pub(crate) struct Weights<'a> {
     positions: &'a [u8],
     pub(crate) embedding_norm: Norm,
     pub(crate) layers: Vec<Layer<'a>>,
+    /// Only of a re-ranker.
+    pub(crate) scorer: Option<Scorer<'a>>,
 }
 
 /// Numbers of words.
@@ -134,6 +153,7 @@ impl<'a> Weights<'a> {
             let output_norm = cursor.norm(head.hidden)?;
             layers.push(Layer { query, key, value, output, attention_norm, up, down, output_norm });
         }
+        let scorer = if head.reranker { Some(cursor.scorer(head.hidden)?) } else { None };
         if cursor.at != bytes.len() {
             return Err(damaged("it is longer than its head says"));
         }
@@ -141,7 +161,7 @@ impl<'a> Weights<'a> {
         let model = Model {
             name: head.name,
             hash,
-            dimension: head.hidden as u32,
+            dimension: if head.reranker { 1 } else { head.hidden as u32 },
             pooling,
             query_prefix: head.query_prefix,
             passage_prefix: head.passage_prefix,
@@ -164,6 +184,7 @@ impl<'a> Weights<'a> {
             positions,
             embedding_norm,
             layers,
+            scorer,
         })
     }
 
@@ -190,7 +211,8 @@ fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
     if bytes.len() < 16 || bytes[..8] != MAGIC {
         return Err(damaged("it is not a model file"));
     }
-    if u32_at(bytes, 2) != VERSION {
+    let version = u32_at(bytes, 2);
+    if ![VERSION, VERSION_RERANKER].contains(&version) {
         return Err(damaged("its version is unknown"));
     }
     let len = u32_at(bytes, 3) as usize;
@@ -200,6 +222,9 @@ fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
         .ok_or_else(|| damaged("its head is cut short"))?;
     let head: Head =
         serde_json::from_slice(text).map_err(|error| damaged(&format!("its head: {error}")))?;
+    if head.reranker != (version == VERSION_RERANKER) {
+        return Err(damaged("its head does not fit its version"));
+    }
     head.check()?;
     Ok((head, (16 + len).next_multiple_of(8)))
 }
@@ -221,8 +246,9 @@ impl Head {
         fits("number of layers", self.layers, LAYERS_MAX)?;
         fits("number of words", self.vocabulary, VOCABULARY_MAX)?;
         fits("number of positions", self.positions, POSITIONS_MAX)?;
-        if self.positions < 2 {
-            let message = "the model has no room for its first and its last token".into();
+        // First, last and, between two texts, one more.
+        if self.positions < if self.reranker { 3 } else { 2 } {
+            let message = "the model has no room for its special tokens".into();
             return Err(EmbedError { message, hint: None });
         }
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
@@ -313,6 +339,15 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    fn scorer(&mut self, width: usize) -> Result<Scorer<'a>, EmbedError> {
+        Ok(Scorer {
+            second: self.floats(width)?,
+            pooler: self.linear(width, width)?,
+            weights: self.floats(width)?,
+            bias: self.floats(1)?[0],
+        })
+    }
+
     fn vocabulary(&mut self, count: usize) -> Result<Vocabulary<'a>, EmbedError> {
         let offsets = self.take((count + 1) * 4)?;
         let bytes = self.take(u32_at(offsets, count) as usize)?;
@@ -344,6 +379,16 @@ pub(crate) struct Matrix<'a> {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) values: Cow<'a, [f32]>,
+    /// What all values are multiples of, if they were rounded before.
+    pub(crate) step: Option<f32>,
+}
+
+/// What stands behind the layers of a re-ranker; see [`Scorer`].
+pub(crate) struct FullScorer<'a> {
+    pub(crate) second: Vec<f32>,
+    pub(crate) pooler: (Matrix<'a>, Vec<f32>),
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: f32,
 }
 
 /// A model as other programs store it, before it becomes a model file.
@@ -352,11 +397,12 @@ pub(crate) struct Full<'a> {
     /// The words, in order of their numbers.
     pub(crate) vocabulary: Vec<String>,
     /// V × H.
-    pub(crate) words: Cow<'a, [f32]>,
+    pub(crate) words: Matrix<'a>,
     /// P × H, the vector of token type 0 added.
     pub(crate) positions: Vec<f32>,
     pub(crate) embedding_norm: Norm,
     pub(crate) layers: Vec<FullLayer<'a>>,
+    pub(crate) scorer: Option<FullScorer<'a>>,
 }
 
 /// Query, key, value and output with their biases, and so on.
@@ -373,12 +419,13 @@ impl Full<'_> {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let head = serde_json::to_vec(&self.head).expect("plain data");
         let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if self.head.reranker { VERSION_RERANKER } else { VERSION };
+        out.extend_from_slice(&version.to_le_bytes());
         out.extend_from_slice(&(head.len() as u32).to_le_bytes());
         out.extend_from_slice(&head);
         align(&mut out);
         push_vocabulary(&self.vocabulary, &mut out);
-        push_words(&self.words, self.head.hidden, &mut out);
+        push_words(&self.words, &mut out);
         push_floats(&self.positions, &mut out);
         push_norm(&self.embedding_norm, &mut out);
         for layer in &self.layers {
@@ -387,6 +434,12 @@ impl Full<'_> {
             push_linear(&layer.up, &mut out);
             push_linear(&layer.down, &mut out);
             push_norm(&layer.output_norm, &mut out);
+        }
+        if let Some(scorer) = &self.scorer {
+            push_floats(&scorer.second, &mut out);
+            push_linear(&scorer.pooler, &mut out);
+            push_floats(&scorer.weights, &mut out);
+            push_floats(&[scorer.bias], &mut out);
         }
         out
     }
@@ -426,20 +479,20 @@ fn push_vocabulary(words: &[String], out: &mut Vec<u8>) {
     slots.iter().for_each(|slot| out.extend_from_slice(&slot.to_le_bytes()));
 }
 
-fn push_words(words: &[f32], width: usize, out: &mut Vec<u8>) {
-    let factors: Vec<f32> =
-        words.chunks_exact(width).map(|row| factor_of(row.iter().copied())).collect();
+fn push_words(words: &Matrix<'_>, out: &mut Vec<u8>) {
+    let rows = || words.values.chunks_exact(words.columns);
+    let factors: Vec<f32> = rows().map(|row| factor_of(row.iter().copied(), words.step)).collect();
     push_floats(&factors, out);
-    for (row, factor) in words.chunks_exact(width).zip(&factors) {
+    for (row, factor) in rows().zip(&factors) {
         out.extend(row.iter().map(|value| rounded(*value, *factor)));
     }
     align(out);
 }
 
 fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), out: &mut Vec<u8>) {
-    let Matrix { rows, columns, values } = matrix;
+    let Matrix { rows, columns, values, step } = matrix;
     let column = |column: usize| (0..*rows).map(move |row| values[row * columns + column]);
-    let factors: Vec<f32> = (0..*columns).map(|at| factor_of(column(at))).collect();
+    let factors: Vec<f32> = (0..*columns).map(|at| factor_of(column(at), *step)).collect();
     push_floats(&factors, out);
     push_floats(bias, out);
     for panel in 0..columns / COLUMNS {
@@ -453,9 +506,11 @@ fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), out: &mut Vec<u8>) {
     }
 }
 
-/// What 127 stands for, divided by 127.
-fn factor_of(values: impl Iterator<Item = f32>) -> f32 {
-    values.fold(1e-12, |largest: f32, value| largest.max(value.abs())) / 127.0
+/// What 127 stands for, divided by 127. Values that were rounded before are left as they are where
+/// they fit.
+fn factor_of(values: impl Iterator<Item = f32>, step: Option<f32>) -> f32 {
+    let factor = values.fold(1e-12, |largest: f32, value| largest.max(value.abs())) / 127.0;
+    step.filter(|step| factor < step * 1.000_1).unwrap_or(factor)
 }
 
 fn rounded(value: f32, factor: f32) -> u8 {
