@@ -30,7 +30,7 @@ struct Scored {
     logit: f32,
 }
 
-type Forward = fn(&Weights<'_>, &Scorer<'_>, &[&Pair]) -> Vec<f32>;
+type ForwardBatch = fn(&Weights<'_>, &Scorer<'_>, &[&Pair]) -> Vec<f32>;
 
 /// The logit of each pair, computed by at most `threads` threads.
 pub(crate) fn logits(
@@ -54,7 +54,7 @@ pub(crate) fn logits_portably(
 }
 
 fn logits_with(
-    forward: Forward,
+    forward: ForwardBatch,
     weights: &Weights<'_>,
     scorer: &Scorer<'_>,
     pairs: &[Pair],

@@ -22,3 +22,4 @@ mod wordpiece;
 pub use convert::{ConvertOptions, convert};
 pub use local::LocalEmbedder;
 pub use reranker::LocalReranker;
+pub use weights::is_reranker;

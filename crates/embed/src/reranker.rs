@@ -30,15 +30,21 @@ impl LocalReranker {
     /// When it is damaged, or makes vectors.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<LocalReranker, EmbedError> {
         let hash = *blake3::hash(&bytes).as_bytes();
-        LocalReranker::with_hash(bytes, hash)
+        LocalReranker::new(bytes, hash)
     }
 
-    /// As [`LocalReranker::from_bytes`], where the BLAKE3 hash of the bytes is known. It is a name
-    /// of the model and nothing else: to hash a large file takes longer than to use it once.
+    /// As [`LocalReranker::from_bytes`], where the BLAKE3 hash of the bytes is known, in
+    /// hexadecimal. It is a name of the model and nothing else: hashing a large file takes time.
     ///
     /// # Errors
-    /// As there.
-    pub fn with_hash(bytes: Vec<u8>, hash: [u8; 32]) -> Result<LocalReranker, EmbedError> {
+    /// As there, and when it is no hash.
+    pub fn with_hash(bytes: Vec<u8>, hash: &str) -> Result<LocalReranker, EmbedError> {
+        let hash = blake3::Hash::from_hex(hash)
+            .map_err(|error| EmbedError { message: format!("`{hash}`: {error}"), hint: None })?;
+        LocalReranker::new(bytes, *hash.as_bytes())
+    }
+
+    fn new(bytes: Vec<u8>, hash: [u8; 32]) -> Result<LocalReranker, EmbedError> {
         let bytes = bytes.into_boxed_slice();
         // SAFETY: `bytes` lives in the same struct as what borrows from it, never changes, and is
         // on the heap, so it does not move.

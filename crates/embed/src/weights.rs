@@ -206,6 +206,13 @@ impl<'a> Weights<'a> {
     }
 }
 
+/// Whether a file that begins with these bytes, 16 or more, is a re-ranker rather than a model for
+/// vectors.
+#[must_use]
+pub fn is_reranker(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) && u32_at(bytes, 2) == VERSION_RERANKER
+}
+
 /// The head of a model file, checked, and where the rest begins.
 fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
     if bytes.len() < 16 || bytes[..8] != MAGIC {

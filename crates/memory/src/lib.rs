@@ -66,6 +66,7 @@ pub use records::{access, document, kinds, owned, record, request, tokens, uri};
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
+pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::sources_under;
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;

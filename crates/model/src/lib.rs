@@ -1,7 +1,7 @@
 //! Knows no provider, network, key, environment, runtime, capsule or search.
 //!
-//! What an embedder, a re-ranker and a language model are, as three traits with the types they speak
-//! in: an [`Embedder`] turns texts into vectors, a [`Reranker`] says how well texts answer a
+//! What an embedder, a re-ranker and a language model are, as traits with the types they speak in:
+//! an [`Embedder`] turns texts into vectors, a [`Reranker`] says how well texts answer a
 //! question, a [`LanguageModel`] continues a conversation.
 //! [`ScriptedModel`] answers from a script, for tests and for trying things out without a provider.
 

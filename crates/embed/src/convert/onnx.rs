@@ -106,7 +106,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Every tensor of 32-, 16- or 8-bit numbers by its name. A matrix whose name an exporter made up is
+/// Every tensor of 32, 16 or 8 bits by its name. A matrix whose name an exporter made up is
 /// called after the bias that is added to its product.
 pub(crate) fn tensors(bytes: &[u8]) -> Result<HashMap<String, Tensor>, EmbedError> {
     let (mut named, mut nodes) = (HashMap::new(), Vec::new());

@@ -149,6 +149,8 @@ pub(crate) struct Fusion<'a> {
 pub(crate) struct Ranked {
     pub(crate) fused: Vec<Fused>,
     pub(crate) rarities: Vec<f32>,
+    /// Whether scores are those of words alone, not points.
+    pub(crate) by_words: bool,
 }
 
 impl Fusion<'_> {
@@ -207,7 +209,7 @@ impl Fusion<'_> {
             record: candidate.record,
             same_text: Vec::new(),
         });
-        Ok(Ranked { fused: fused.collect(), rarities })
+        Ok(Ranked { fused: fused.collect(), rarities, by_words: false })
     }
 
     fn candidate<'c>(
