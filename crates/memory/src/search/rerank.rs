@@ -70,19 +70,20 @@ impl<'a> Reranking<'a> {
         if question.trim().is_empty() || best.len() < 2 || !self.ask(best, question, query) {
             return;
         }
-        let unit = if by_words { best[0].score } else { 1.0 };
+        let by_word = |fused: &Fused| fused.why.words.map_or(0.0, |(_, score)| score);
+        let unit = if by_words { best.iter().map(by_word).fold(0.0, f32::max) } else { 1.0 };
+        let least = |best: &[Fused]| best.iter().map(|fused| fused.score).fold(f32::MAX, f32::min);
+        let least_before = least(best);
         for fused in best.iter_mut() {
             let logit = self.logits.get(&fused.record.sequence).copied().unwrap_or_default();
             let points = LOGIT * if has(fused, EXACT) { logit.max(0.0) } else { logit };
             fused.score += unit * points;
             fused.why.points.push(("rerank", points));
         }
+        // All move together, so that scores stay positive and fall along the list.
+        let shift = least_before - least(best);
+        best.iter_mut().for_each(|fused| fused.score += shift);
         best.sort_by(|a, b| b.score.total_cmp(&a.score));
-        // Scores fall along the list.
-        let last = fused[..count].last().map_or(f32::MAX, |fused| fused.score);
-        for rest in &mut fused[count..] {
-            rest.score = rest.score.min(last);
-        }
     }
 
     /// Asks for the logits that are not known yet. Whether all are known now.

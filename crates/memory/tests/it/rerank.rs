@@ -142,7 +142,8 @@ fn what_a_query_names_or_holds_as_it_is_stays_before_what_a_model_prefers() {
         ("note/b", "harbour errors are worth gold"),
         ("note/c", "the harbour fails with ERR_4711-X"),
     ] {
-        writer.put(NewRecord { uri: uri(name), ..NewRecord::text(text) }).expect("put");
+        let tags = [("session".to_string(), "s1".to_string())].into();
+        writer.put(NewRecord { uri: uri(name), tags, ..NewRecord::text(text) }).expect("put");
     }
     let first = |query: &str| {
         let found = by(&fixture.reader(), &FindRequest::new(query), &Gold::new());
