@@ -10,7 +10,7 @@ use std::thread;
 
 use kapsa_model::Pooling;
 
-use crate::kernel::{Instructions, Portable, Quantised, nearest};
+use crate::kernel::{Activations, Instructions, Portable, Quantised, nearest};
 use crate::weights::{Layer, Norm, Shape, Weights};
 
 /// Fewest tokens of a text for which a thread is started.
@@ -138,16 +138,16 @@ fn forward(
     }
     normalise(&mut state, &weights.embedding_norm, shape.epsilon);
 
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::<Quantised>::default();
     let mut query = vec![0.0f32; count * width];
     let mut context = vec![0.0f32; count * width];
     for (index, layer) in weights.layers.iter().enumerate() {
         let quantised = &mut scratch.quantised;
         quantised.fill(&state, width);
-        layer.query.apply(instructions, quantised, &mut query);
+        quantised.apply(instructions, &layer.query, &mut query);
         let [mut keys, mut values] = std::array::from_fn(|_| vec![0.0f32; count * width]);
-        layer.key.apply(instructions, quantised, &mut keys);
-        layer.value.apply(instructions, quantised, &mut values);
+        quantised.apply(instructions, &layer.key, &mut keys);
+        quantised.apply(instructions, &layer.value, &mut values);
         let all = board.exchange(index, part, Projected { keys, values });
         let all = all.iter().filter_map(OnceLock::get);
         let all = all.map(|part| Rows { keys: &part.keys, values: &part.values });
@@ -159,8 +159,8 @@ fn forward(
 
 /// What a layer keeps between its steps.
 #[derive(Default)]
-pub(crate) struct Scratch {
-    pub(crate) quantised: Quantised,
+pub(crate) struct Scratch<A> {
+    pub(crate) quantised: A,
     narrow: Vec<f32>,
     wide: Vec<f32>,
 }
@@ -173,24 +173,24 @@ pub(crate) fn rest(
     shape: &Shape,
     state: &mut [f32],
     context: &[f32],
-    scratch: &mut Scratch,
+    scratch: &mut Scratch<impl Activations>,
 ) {
     let Scratch { quantised, narrow, wide } = scratch;
     let count = state.len() / shape.hidden;
     narrow.resize(state.len(), 0.0);
     wide.resize(count * shape.intermediate, 0.0);
     quantised.fill(context, shape.hidden);
-    layer.output.apply(instructions, quantised, narrow);
+    quantised.apply(instructions, &layer.output, narrow);
     add(state, narrow);
     normalise(state, &layer.attention_norm, shape.epsilon);
 
     quantised.fill(state, shape.hidden);
-    layer.up.apply(instructions, quantised, wide);
+    quantised.apply(instructions, &layer.up, wide);
     for x in wide.iter_mut() {
         *x = gelu(*x);
     }
     quantised.fill(wide, shape.intermediate);
-    layer.down.apply(instructions, quantised, narrow);
+    quantised.apply(instructions, &layer.down, narrow);
     add(state, narrow);
     normalise(state, &layer.output_norm, shape.epsilon);
 }

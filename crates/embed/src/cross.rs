@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::bert::{Rows, Scratch, add, attend, exp, normalise, rest, sum_of};
-use crate::kernel::{Instructions, Portable};
+use crate::coarse::Coarse;
+use crate::kernel::{Activations, Instructions, Portable};
 use crate::weights::{Scorer, Weights};
 
 /// Batches for each thread: more make the threads end together, fewer read the weights less often.
@@ -147,14 +148,14 @@ fn forward(
     let width = shape.hidden;
     let sequences = sequences(batch);
     let mut state = embedded(weights, scorer, batch);
-    let mut scratch = Scratch::default();
+    let mut scratch = Scratch::<Coarse>::default();
     let [mut query, mut keys, mut values, mut context] =
         std::array::from_fn(|_| vec![0.0f32; state.len()]);
     for (index, layer) in weights.layers.iter().enumerate() {
         let quantised = &mut scratch.quantised;
         quantised.fill(&state, width);
-        layer.key.apply(instructions, quantised, &mut keys);
-        layer.value.apply(instructions, quantised, &mut values);
+        quantised.apply(instructions, &layer.key, &mut keys);
+        quantised.apply(instructions, &layer.value, &mut values);
         // Of the last layer nothing but the first tokens' states counts.
         let is_last = index + 1 == weights.layers.len();
         if is_last {
@@ -162,7 +163,7 @@ fn forward(
             quantised.fill(&state, width);
         }
         let (query, context) = (&mut query[..state.len()], &mut context[..state.len()]);
-        layer.query.apply(instructions, quantised, query);
+        quantised.apply(instructions, &layer.query, query);
         for (at, sequence) in sequences.iter().enumerate() {
             let all = sequence.start * width..sequence.end * width;
             let own = if is_last { at * width..(at + 1) * width } else { all.clone() };
@@ -174,7 +175,7 @@ fn forward(
     }
     scratch.quantised.fill(&state, width);
     let pooled = &mut query[..state.len()];
-    scorer.pooler.apply(instructions, &scratch.quantised, pooled);
+    scratch.quantised.apply(instructions, &scorer.pooler, pooled);
     pooled.chunks_exact_mut(width).map(|row| logit(scorer, row)).collect()
 }
 

@@ -9,6 +9,8 @@
 
 #![allow(unsafe_code)]
 
+use crate::coarse;
+
 /// Columns in a panel.
 pub(crate) const COLUMNS: usize = 16;
 /// Largest absolute value of an activation: with [`ROWS_MAX`] rows and weights of at most 127 a sum
@@ -23,6 +25,19 @@ const TILE: usize = 6;
 pub(crate) trait Instructions: Copy {
     /// Multiplies a tile of `M` rows of activations with one panel.
     fn tile<const M: usize>(self, tile: &[i16], panel: &[i8], out: &mut [[i32; COLUMNS]; M]);
+
+    /// The same in 8 bits, as [`crate::coarse`] lays them out.
+    fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]);
+}
+
+/// Rows of activations as integers, for products with matrices.
+pub(crate) trait Activations: Default {
+    /// Replaces the content with `input`, rows of `width` numbers.
+    fn fill(&mut self, input: &[f32], width: usize);
+
+    /// The rows times the matrix plus the bias; `out` has a row of as many numbers as there are
+    /// columns for each row.
+    fn apply(&self, instructions: impl Instructions, linear: &Linear<'_>, out: &mut [f32]);
 }
 
 /// Any processor.
@@ -41,6 +56,11 @@ impl Instructions for Portable {
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
+        coarse::tile_portably(tile, panel, out);
     }
 }
 
@@ -63,6 +83,12 @@ impl Instructions for Avx2 {
     fn tile<const M: usize>(self, tile: &[i16], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
         // SAFETY: an `Avx2` exists only where the processor has AVX2.
         unsafe { tile_avx2(tile, panel, out) }
+    }
+
+    #[inline(always)]
+    fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
+        // SAFETY: as above.
+        unsafe { coarse::tile_avx2(tile, panel, out) }
     }
 }
 
@@ -103,6 +129,8 @@ pub(crate) struct Linear<'a> {
     pub(crate) rows: usize,
     pub(crate) factors: Vec<f32>,
     pub(crate) bias: Vec<f32>,
+    /// The sum of each column's weights; none where nothing needs it.
+    pub(crate) sums: Vec<i32>,
     pub(crate) panels: &'a [i8],
 }
 
@@ -123,10 +151,9 @@ pub(crate) fn nearest(x: f32) -> (f32, i32) {
     (shifted - SHIFT, shifted.to_bits() as i32 - SHIFT.to_bits() as i32)
 }
 
-impl Quantised {
-    /// Replaces the content with `input`, rows of `width` numbers; `width` is even.
+impl Activations for Quantised {
     #[inline(always)]
-    pub(crate) fn fill(&mut self, input: &[f32], width: usize) {
+    fn fill(&mut self, input: &[f32], width: usize) {
         self.values.resize(input.len(), 0);
         self.row.resize(width, 0);
         self.factors.clear();
@@ -147,6 +174,26 @@ impl Quantised {
             }
         }
     }
+
+    #[inline(always)]
+    fn apply(&self, instructions: impl Instructions, linear: &Linear<'_>, out: &mut [f32]) {
+        let columns = linear.bias.len();
+        for (index, panel) in linear.panels.chunks_exact(linear.rows * COLUMNS).enumerate() {
+            let range = index * COLUMNS..(index + 1) * COLUMNS;
+            let tiles = self.values.chunks(TILE * linear.rows).zip(self.factors.chunks(TILE));
+            for ((tile, factors), out) in tiles.zip(out.chunks_mut(TILE * columns)) {
+                let place = Place { tile, factors, panel, range: range.clone() };
+                match factors.len() {
+                    6 => multiply::<6>(instructions, linear, &place, out),
+                    5 => multiply::<5>(instructions, linear, &place, out),
+                    4 => multiply::<4>(instructions, linear, &place, out),
+                    3 => multiply::<3>(instructions, linear, &place, out),
+                    2 => multiply::<2>(instructions, linear, &place, out),
+                    _ => multiply::<1>(instructions, linear, &place, out),
+                }
+            }
+        }
+    }
 }
 
 /// The largest absolute value, or a little where all are 0.
@@ -161,50 +208,22 @@ fn largest_of(row: &[f32]) -> f32 {
     lanes.iter().fold(1e-12f32, |a, &b| if b > a { b } else { a })
 }
 
-impl Linear<'_> {
-    /// `input` times the matrix plus the bias; `out` has a row of as many numbers as there are
-    /// columns for each row of `input`.
-    #[inline(always)]
-    pub(crate) fn apply(
-        &self,
-        instructions: impl Instructions,
-        input: &Quantised,
-        out: &mut [f32],
-    ) {
-        let columns = self.bias.len();
-        for (index, panel) in self.panels.chunks_exact(self.rows * COLUMNS).enumerate() {
-            let range = index * COLUMNS..(index + 1) * COLUMNS;
-            let tiles = input.values.chunks(TILE * self.rows).zip(input.factors.chunks(TILE));
-            for ((tile, factors), out) in tiles.zip(out.chunks_mut(TILE * columns)) {
-                let place = Place { tile, factors, panel, range: range.clone() };
-                match factors.len() {
-                    6 => self.tile::<6>(instructions, &place, out),
-                    5 => self.tile::<5>(instructions, &place, out),
-                    4 => self.tile::<4>(instructions, &place, out),
-                    3 => self.tile::<3>(instructions, &place, out),
-                    2 => self.tile::<2>(instructions, &place, out),
-                    _ => self.tile::<1>(instructions, &place, out),
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn tile<const M: usize>(
-        &self,
-        instructions: impl Instructions,
-        place: &Place<'_>,
-        out: &mut [f32],
-    ) {
-        let mut sums = [[0i32; COLUMNS]; M];
-        instructions.tile(place.tile, place.panel, &mut sums);
-        let (weights, bias) = (&self.factors[place.range.clone()], &self.bias[place.range.clone()]);
-        let rows = out.chunks_exact_mut(self.bias.len());
-        for ((sums, factor), out) in sums.iter().zip(place.factors).zip(rows) {
-            let out = &mut out[place.range.clone()];
-            for (((out, &sum), weight), bias) in out.iter_mut().zip(sums).zip(weights).zip(bias) {
-                *out = sum as f32 * (factor * weight) + bias;
-            }
+#[inline(always)]
+fn multiply<const M: usize>(
+    instructions: impl Instructions,
+    linear: &Linear<'_>,
+    place: &Place<'_>,
+    out: &mut [f32],
+) {
+    let mut sums = [[0i32; COLUMNS]; M];
+    instructions.tile(place.tile, place.panel, &mut sums);
+    let range = &place.range;
+    let (weights, bias) = (&linear.factors[range.clone()], &linear.bias[range.clone()]);
+    let rows = out.chunks_exact_mut(linear.bias.len());
+    for ((sums, factor), out) in sums.iter().zip(place.factors).zip(rows) {
+        let out = &mut out[range.clone()];
+        for (((out, &sum), weight), bias) in out.iter_mut().zip(sums).zip(weights).zip(bias) {
+            *out = sum as f32 * (factor * weight) + bias;
         }
     }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod bert;
+mod coarse;
 mod convert;
 mod cross;
 mod kernel;

@@ -12,13 +12,15 @@
 //! 5. each layer: query, key, value, output (H × H), normalisation, up (H × I), down (I × H),
 //!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`];
 //! 6. of a re-ranker, which has version 2: what a token of the second text has besides (H), pooler
-//!    (H × H), weights of the logit (H), its bias (1).
+//!    (H × H), weights of the logit (H), its bias (1). Its matrices are their columns' factors,
+//!    biases, sums of weights (4-byte integers), and the panels of [`crate::coarse`].
 
 use std::borrow::Cow;
 
 use kapsa_model::{DIMENSION_MAX, EmbedError, Model, Pooling};
 use serde::{Deserialize, Serialize};
 
+use crate::coarse::QUAD;
 use crate::kernel::{COLUMNS, Linear, ROWS_MAX};
 
 const MAGIC: [u8; 8] = *b"KAPSAMDL";
@@ -130,9 +132,8 @@ impl<'a> Weights<'a> {
     /// # Errors
     /// When the bytes are not a model file, or exceed a limit.
     pub(crate) fn read(bytes: &'a [u8], hash: [u8; 32]) -> Result<Weights<'a>, EmbedError> {
-        let head = head(bytes)?;
-        let mut cursor = Cursor { bytes, at: head.1 };
-        let head = head.0;
+        let (head, at) = head(bytes)?;
+        let mut cursor = Cursor { bytes, at, has_sums: head.reranker };
         let vocabulary = cursor.vocabulary(head.vocabulary)?;
         let word_factors = cursor.take(head.vocabulary * 4)?;
         let words = signed(cursor.take(head.vocabulary * head.hidden)?);
@@ -306,6 +307,8 @@ impl Vocabulary<'_> {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether matrices have the sums of their columns.
+    has_sums: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -333,6 +336,11 @@ impl<'a> Cursor<'a> {
             .collect())
     }
 
+    fn integers(&mut self, count: usize) -> Result<Vec<i32>, EmbedError> {
+        let bytes = self.take(count * 4)?.as_chunks::<4>().0;
+        Ok(bytes.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
+    }
+
     fn norm(&mut self, width: usize) -> Result<Norm, EmbedError> {
         Ok(Norm { weight: self.floats(width)?, bias: self.floats(width)? })
     }
@@ -342,6 +350,7 @@ impl<'a> Cursor<'a> {
             rows,
             factors: self.floats(columns)?,
             bias: self.floats(columns)?,
+            sums: if self.has_sums { self.integers(columns)? } else { Vec::new() },
             panels: signed(self.take(rows * columns)?),
         })
     }
@@ -435,16 +444,17 @@ impl Full<'_> {
         push_words(&self.words, &mut out);
         push_floats(&self.positions, &mut out);
         push_norm(&self.embedding_norm, &mut out);
+        let is_coarse = self.head.reranker;
         for layer in &self.layers {
-            layer.attention.iter().for_each(|linear| push_linear(linear, &mut out));
+            layer.attention.iter().for_each(|linear| push_linear(linear, is_coarse, &mut out));
             push_norm(&layer.attention_norm, &mut out);
-            push_linear(&layer.up, &mut out);
-            push_linear(&layer.down, &mut out);
+            push_linear(&layer.up, is_coarse, &mut out);
+            push_linear(&layer.down, is_coarse, &mut out);
             push_norm(&layer.output_norm, &mut out);
         }
         if let Some(scorer) = &self.scorer {
             push_floats(&scorer.second, &mut out);
-            push_linear(&scorer.pooler, &mut out);
+            push_linear(&scorer.pooler, is_coarse, &mut out);
             push_floats(&scorer.weights, &mut out);
             push_floats(&[scorer.bias], &mut out);
         }
@@ -496,18 +506,25 @@ fn push_words(words: &Matrix<'_>, out: &mut Vec<u8>) {
     align(out);
 }
 
-fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), out: &mut Vec<u8>) {
+fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), is_coarse: bool, out: &mut Vec<u8>) {
     let Matrix { rows, columns, values, step } = matrix;
     let column = |column: usize| (0..*rows).map(move |row| values[row * columns + column]);
     let factors: Vec<f32> = (0..*columns).map(|at| factor_of(column(at), *step)).collect();
     push_floats(&factors, out);
     push_floats(bias, out);
+    let weight = |row: usize, at: usize| rounded(values[row * columns + at], factors[at]);
+    if is_coarse {
+        for at in 0..*columns {
+            let sum: i32 = (0..*rows).map(|row| i32::from(weight(row, at) as i8)).sum();
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+    }
+    // Rows that lie together.
+    let group = if is_coarse { QUAD } else { 2 };
     for panel in 0..columns / COLUMNS {
-        for pair in 0..rows / 2 {
+        for first in (0..*rows).step_by(group) {
             for at in panel * COLUMNS..(panel + 1) * COLUMNS {
-                for row in 2 * pair..2 * pair + 2 {
-                    out.push(rounded(values[row * columns + at], factors[at]));
-                }
+                out.extend((first..first + group).map(|row| weight(row, at)));
             }
         }
     }
