@@ -152,7 +152,7 @@ fn forward(
         let all = all.iter().filter_map(OnceLock::get);
         let all = all.map(|part| Rows { keys: &part.keys, values: &part.values });
         attend(&query, all, tokens.len(), shape, &mut context);
-        rest(instructions, layer, shape, &mut state, &context, &mut scratch);
+        rest(instructions, layer, shape, &mut state, &context, &mut scratch, gelu);
     }
     state
 }
@@ -174,6 +174,7 @@ pub(crate) fn rest(
     state: &mut [f32],
     context: &[f32],
     scratch: &mut Scratch<impl Activations>,
+    gelu: impl Fn(f32) -> f32,
 ) {
     let Scratch { quantised, narrow, wide } = scratch;
     let count = state.len() / shape.hidden;
@@ -286,15 +287,16 @@ pub(crate) fn attend<'a>(
         }
         let queries = query.chunks(QUERIES * width);
         for (query, context) in queries.zip(context.chunks_mut(QUERIES * width)) {
-            let last = query.len() - width;
-            let own = [&query[part.clone()], &query[last..][part.clone()]];
-            weigh(own, &keys, &mut scores);
-            let (first, second) = scores.split_at_mut(places);
-            softmax(&mut first[..count]);
-            softmax(&mut second[..count]);
-            weigh([&first[..count], &second[..count]], &values, &mut sums);
-            context[part.clone()].copy_from_slice(&sums[..size]);
-            context[last..][part.clone()].copy_from_slice(&sums[parts..parts + size]);
+            let rows = query.len() / width;
+            // Where there are fewer, the last one is computed again.
+            let own = |row: usize| &query[row.min(rows - 1) * width..][part.clone()];
+            weigh(std::array::from_fn(own), &keys, &mut scores);
+            scores.chunks_exact_mut(places).for_each(|scores| softmax(&mut scores[..count]));
+            let weights = |row: usize| &scores[row * places..][..count];
+            weigh(std::array::from_fn(weights), &values, &mut sums);
+            for (sums, context) in sums.chunks_exact(parts).zip(context.chunks_exact_mut(width)) {
+                context[part.clone()].copy_from_slice(&sums[..size]);
+            }
         }
     }
 }
@@ -306,16 +308,17 @@ fn weigh(weights: [&[f32]; QUERIES], rows: &[f32], out: &mut [f32]) {
     let (first, second) = out.split_at_mut(width);
     let blocks = first.as_chunks_mut::<BLOCK>().0.iter_mut();
     for (block, (first, second)) in blocks.zip(second.as_chunks_mut::<BLOCK>().0).enumerate() {
-        let mut sums = [[0.0f32; BLOCK]; QUERIES];
+        // Two arrays, not an array of two: the compiler keeps them in registers.
+        let (mut one, mut other) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
         let weights = weights[0].iter().zip(weights[1]);
         for ((&a, &b), row) in weights.zip(rows.chunks_exact(width)) {
             let row = &row.as_chunks::<BLOCK>().0[block];
             for (at, x) in row.iter().enumerate() {
-                sums[0][at] += a * x;
-                sums[1][at] += b * x;
+                one[at] += a * x;
+                other[at] += b * x;
             }
         }
-        [*first, *second] = sums;
+        (*first, *second) = (one, other);
     }
 }
 

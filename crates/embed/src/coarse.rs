@@ -160,16 +160,42 @@ fn multiply<const M: usize>(
 ) {
     let mut sums = [[0i32; COLUMNS]; M];
     instructions.coarse_tile(place.tile, place.panel, &mut sums);
-    let range = &place.range;
-    let (factors, bias) = (&linear.factors[range.clone()], &linear.bias[range.clone()]);
-    let columns = factors.iter().zip(bias).zip(&linear.sums[range.clone()]);
-    let rows = out.chunks_exact_mut(linear.bias.len());
-    for ((sums, scale), out) in sums.iter().zip(place.scales).zip(rows) {
-        let out = out[range.clone()].iter_mut().zip(sums);
-        for ((out, &sum), ((factor, bias), &all)) in out.zip(columns.clone()) {
-            *out = (sum - scale.zero * all) as f32 * (scale.factor * factor) + bias;
+    let columns = linear.bias.len();
+    let (factors, bias, all) = (
+        sixteen(&linear.factors, &place.range),
+        sixteen(&linear.bias, &place.range),
+        sixteen(&linear.sums, &place.range),
+    );
+    for (m, (sums, scale)) in sums.iter().zip(place.scales).enumerate() {
+        let out = &mut out[m * columns + place.range.start..][..COLUMNS];
+        for (at, out) in out.iter_mut().enumerate() {
+            let sum = sums[at] - scale.zero * all[at];
+            *out = sum as f32 * (scale.factor * factors[at]) + bias[at];
         }
     }
+}
+
+/// The numbers of a panel's columns.
+#[inline(always)]
+fn sixteen<'a, T>(values: &'a [T], range: &Range<usize>) -> &'a [T; COLUMNS] {
+    values[range.clone()].try_into().expect("a panel has as many columns")
+}
+
+/// x times the share of a normal distribution below x, as the logistic function gives it nearly
+/// (Hendrycks and Gimpel, 2016): within 4e-4, less than the rounding after it.
+#[inline(always)]
+pub(crate) fn gelu(x: f32) -> f32 {
+    let square = if x * x < 400.0 { x * x } else { 400.0 };
+    let power = x * (-2.302_208_2 - 0.102_943_24 * square);
+    let power = if power < 120.0 { power } else { 120.0 };
+    let power = if power > -120.0 { power } else { -120.0 };
+    let (whole, exponent) = nearest(power);
+    let f = power - whole;
+    let mut p = 9.618_129e-3f32;
+    for c in [5.550_411e-2, 0.240_226_5, 0.693_147_2, 1.0] {
+        p = p * f + c;
+    }
+    x / (1.0 + p * f32::from_bits(((exponent + 127) << 23) as u32))
 }
 
 /// Rounds a row to [`LEVELS`] steps between its least and its largest number.
@@ -222,6 +248,17 @@ mod tests {
             avx2.coarse_tile(&tile, &panel, &mut other);
             assert_eq!(one, other);
         }
+    }
+
+    #[test]
+    fn gelu_is_what_it_should_be_nearly() {
+        // Values of x times the normal distribution function.
+        let right =
+            [(-30.0f32, 0.0), (-1.0, -0.158_655), (0.0, 0.0), (0.5, 0.345_731), (2.0, 1.954_5)];
+        for (x, y) in right {
+            assert!((gelu(x) - y).abs() < 5e-4, "{x}: {}", gelu(x));
+        }
+        assert_eq!(gelu(1e6), 1e6);
     }
 
     #[test]

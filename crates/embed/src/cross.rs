@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::bert::{Rows, Scratch, add, attend, exp, normalise, rest, sum_of};
-use crate::coarse::Coarse;
+use crate::coarse::{Coarse, gelu};
 use crate::kernel::{Activations, Instructions, Portable};
 use crate::weights::{Scorer, Weights};
 
@@ -171,7 +171,7 @@ fn forward(
             let rows = std::iter::once(rows);
             attend(&query[own.clone()], rows, sequence.len(), shape, &mut context[own]);
         }
-        rest(instructions, layer, shape, &mut state, context, &mut scratch);
+        rest(instructions, layer, shape, &mut state, context, &mut scratch, gelu);
     }
     scratch.quantised.fill(&state, width);
     let pooled = &mut query[..state.len()];
