@@ -46,6 +46,8 @@ Measure
 Build
   dist               build the static program
   model [--write]    convert the bundled model again, and compare
+  model --reranker FILE
+                     make a re-ranker for `kapsa model add`
   schema             write docs/json.md and docs/schema/ from the types of the answers
 
 VERB --help says more about recall, torture, kill, odd and powercut.";

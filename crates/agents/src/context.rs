@@ -6,6 +6,7 @@
 //! text stays on its line, whatever the text holds.
 
 use std::cmp::{Ordering, Reverse};
+use std::fmt;
 
 use kapsa_memory::query::{Query, plain_query, terms_in};
 
@@ -15,11 +16,12 @@ use super::secrets::Secrets;
 use super::stores::{EpisodeQuery, FactQuery, InsightQuery};
 use super::types::{Episode, Fact, Insight};
 use super::workspace::WorkspaceMemory;
-use kapsa_memory::Result;
 use kapsa_memory::access::{Classification, ClearanceProfile};
 use kapsa_memory::record::Micros;
 use kapsa_memory::tokens::{estimate, first_bytes, one_line};
 use kapsa_memory::uri::Uri;
+use kapsa_memory::{LOGIT, RERANKED, Result};
+use kapsa_model::Reranker;
 
 /// Tokens of a context by default, by the estimate of [`kapsa_memory::tokens`].
 pub const CONTEXT_TOKENS_DEFAULT: usize = 2000;
@@ -35,6 +37,9 @@ pub const LIKELY_MAX: usize = 32;
 
 /// Bytes of each of them in which words are counted.
 const SEARCHED_BYTES_MAX: usize = 4096;
+
+/// Bytes of each of them that a re-ranker reads.
+const RERANKED_BYTES_MAX: usize = 600;
 
 /// A part of a memory. Each part that is empty asks for anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,8 +65,8 @@ impl Scope {
 }
 
 /// How a context is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContextOptions {
+#[derive(Clone, Copy, Debug)]
+pub struct ContextOptions<'a> {
     /// Most tokens of its text, by the estimate of [`kapsa_memory::tokens`]; default
     /// [`CONTEXT_TOKENS_DEFAULT`].
     pub tokens_max: usize,
@@ -69,11 +74,28 @@ pub struct ContextOptions {
     pub uris: bool,
     /// The moment at which facts must hold; default now, by the clock.
     pub valid_at: Option<Micros>,
+    /// With a query, puts the best [`RERANKED`] insights and facts in order; default none.
+    pub reranker: Option<Reranks<'a>>,
 }
 
-impl Default for ContextOptions {
-    fn default() -> ContextOptions {
-        ContextOptions { tokens_max: CONTEXT_TOKENS_DEFAULT, uris: false, valid_at: None }
+impl Default for ContextOptions<'_> {
+    fn default() -> Self {
+        ContextOptions {
+            tokens_max: CONTEXT_TOKENS_DEFAULT,
+            uris: false,
+            valid_at: None,
+            reranker: None,
+        }
+    }
+}
+
+/// A re-ranker for a context.
+#[derive(Clone, Copy)]
+pub struct Reranks<'a>(pub &'a dyn Reranker);
+
+impl fmt::Debug for Reranks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Reranks").field(&self.0.model().name).finish()
     }
 }
 
@@ -128,6 +150,10 @@ pub struct Context {
     pub lines: Vec<ContextLine>,
     /// Lines that had no room.
     pub left_out: usize,
+    /// The re-ranker that put the best insights and facts in order.
+    pub reranked: Option<String>,
+    /// Why one that was given did not.
+    pub rerank_error: Option<String>,
 }
 
 /// What an agent finds under a URI.
@@ -185,9 +211,10 @@ impl Context {
     /// ones go, of the lowest section first.
     fn within(mut lines: Vec<ContextLine>, tokens_max: usize) -> Context {
         let all = lines.len();
-        let alone = |line: &ContextLine| Context { lines: vec![line.clone()], left_out: 0 };
+        let alone =
+            |line: &ContextLine| Context { lines: vec![line.clone()], ..Context::default() };
         lines.retain(|line| alone(line).tokens() <= tokens_max);
-        let mut context = Context { lines, left_out: 0 };
+        let mut context = Context { lines, ..Context::default() };
         while context.tokens() > tokens_max {
             context.lines.pop();
         }
@@ -202,7 +229,8 @@ impl AgentMemory {
     /// [`CONTEXT_EPISODES_MAX`] newest episodes. What a part of the scope asks for, all of them
     /// have.
     ///
-    /// With a query, what has most of its words comes first. After that insights go by confidence,
+    /// With a query, what has most of its words comes first; with a re-ranker too, what has the
+    /// greatest sum of the share of the words and [`LOGIT`] for each unit of the logit. After that insights go by confidence,
     /// by how often they were seen, and the newest first; facts by importance times confidence, and
     /// the newest first. Facts that hold at another time than is asked for, are left out; contested
     /// ones are marked.
@@ -217,9 +245,9 @@ impl AgentMemory {
     ///
     /// # Errors
     /// What the stores say.
-    pub fn context(&self, scope: &Scope, options: &ContextOptions) -> Result<Context> {
-        let words = Words::of(&scope.query)?;
-        let mut lines = insights(self, scope, &words)?;
+    pub fn context(&self, scope: &Scope, options: &ContextOptions<'_>) -> Result<Context> {
+        let mut words = Words::of(&scope.query, options)?;
+        let mut lines = insights(self, scope, &mut words)?;
         if let Some(workspace) = self.workspace() {
             let learned: Vec<String> = lines.iter().map(|line| line.content.clone()).collect();
             let is_own = |fact: &Fact| {
@@ -229,13 +257,13 @@ impl AgentMemory {
                 workspace,
                 Some(self.clearance()),
                 scope,
-                &words,
+                &mut words,
                 options.valid_at,
                 &is_own,
             )?);
         }
         lines.extend(episodes(self, scope)?);
-        finished(lines, options)
+        words.report(finished(lines, options))
     }
 
     /// What stands under a URI, as far as the agent may know it: a fact of the team, which counts
@@ -285,26 +313,67 @@ impl WorkspaceMemory {
         &self,
         clearance: Option<&ClearanceProfile>,
         scope: &Scope,
-        options: &ContextOptions,
+        options: &ContextOptions<'_>,
     ) -> Result<Context> {
-        finished(
-            facts(self, clearance, scope, &Words::of(&scope.query)?, options.valid_at, &|_| false)?,
-            options,
-        )
+        let mut words = Words::of(&scope.query, options)?;
+        let lines = facts(self, clearance, scope, &mut words, options.valid_at, &|_| false)?;
+        words.report(finished(lines, options))
     }
 }
 
 /// What is asked for.
-struct Words {
+struct Words<'a> {
+    text: &'a str,
     plain: String,
     query: Query,
+    reranker: Option<&'a dyn Reranker>,
+    reranked: bool,
+    rerank_error: Option<String>,
 }
 
-impl Words {
-    fn of(query: &str) -> Result<Words> {
-        let plain = plain_query(query, "");
+impl<'a> Words<'a> {
+    fn of(text: &'a str, options: &ContextOptions<'a>) -> Result<Words<'a>> {
+        let plain = plain_query(text, "");
         let query = Query::parse(&plain)?;
-        Ok(Words { plain, query })
+        let reranker = options.reranker.map(|Reranks(reranker)| reranker);
+        let reranker = reranker.filter(|_| !text.trim().is_empty());
+        Ok(Words { text, plain, query, reranker, reranked: false, rerank_error: None })
+    }
+
+    /// Puts the best in the order that the re-ranker gives them, where there is one. One that fails
+    /// is not asked again.
+    fn rerank<T>(&mut self, weighed: &mut Vec<(usize, T)>, said: impl Fn(&T) -> String) {
+        let Some(reranker) = self.reranker.filter(|_| weighed.len() > 1) else { return };
+        let best = weighed.len().min(RERANKED);
+        let texts: Vec<String> = weighed[..best].iter().map(|(_, entry)| said(entry)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let logits = match reranker.score(self.text, &texts) {
+            Ok(logits) => logits,
+            Err(error) => {
+                self.rerank_error = Some(error.message);
+                self.reranker = None;
+                return;
+            }
+        };
+        self.reranked = true;
+        let asked = self.query.terms().count().max(1) as f32;
+        let score = |(words, entry): (usize, T), logit: f32| Scored {
+            score: words as f32 / asked + LOGIT * logit,
+            words,
+            entry,
+        };
+        let rest = weighed.split_off(best);
+        let scored = weighed.drain(..).zip(logits).map(|(entry, logit)| score(entry, logit));
+        let mut scored: Vec<Scored<T>> = scored.collect();
+        scored.sort_by(|a, b| b.score.total_cmp(&a.score));
+        weighed.extend(scored.into_iter().map(|Scored { words, entry, .. }| (words, entry)));
+        weighed.extend(rest);
+    }
+
+    /// Says what the re-ranker did.
+    fn report(self, context: Result<Context>) -> Result<Context> {
+        let name = self.reranker.filter(|_| self.reranked).map(|model| model.model().name.clone());
+        Ok(Context { reranked: name, rerank_error: self.rerank_error, ..context? })
     }
 
     /// How many of them a text about this has, in its first [`SEARCHED_BYTES_MAX`] bytes.
@@ -314,6 +383,13 @@ impl Words {
         }
         terms_in(&format!("{entity} {}", first_bytes(text, SEARCHED_BYTES_MAX)), &self.query).len()
     }
+}
+
+/// An entry as a re-ranker sees it.
+struct Scored<T> {
+    score: f32,
+    words: usize,
+    entry: T,
 }
 
 /// A line in the making, without where it comes from.
@@ -330,7 +406,7 @@ struct LineDraft {
     pending: bool,
 }
 
-fn finished(drafts: Vec<LineDraft>, options: &ContextOptions) -> Result<Context> {
+fn finished(drafts: Vec<LineDraft>, options: &ContextOptions<'_>) -> Result<Context> {
     let line = |draft: LineDraft| {
         let mark = match (draft.contested, draft.pending) {
             (true, _) => " (contested)",
@@ -353,7 +429,7 @@ fn finished(drafts: Vec<LineDraft>, options: &ContextOptions) -> Result<Context>
     Ok(Context::within(drafts.into_iter().map(line).collect(), options.tokens_max))
 }
 
-fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<LineDraft>> {
+fn insights(memory: &AgentMemory, scope: &Scope, words: &mut Words<'_>) -> Result<Vec<LineDraft>> {
     let query = InsightQuery {
         entity: scope.entity(),
         domain: scope.domain(),
@@ -366,6 +442,7 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Li
         .map(|insight| (words.in_text(&insight.entity, &insight.content), insight))
         .collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| surer(&a.1, &b.1)));
+    words.rerank(&mut weighed, |insight| said(&insight.entity, &insight.content));
     let draft = |(_, insight): (usize, Insight)| {
         Ok(LineDraft {
             section: Section::Insights,
@@ -382,6 +459,12 @@ fn insights(memory: &AgentMemory, scope: &Scope, words: &Words) -> Result<Vec<Li
     weighed.into_iter().take(CONTEXT_INSIGHTS_MAX).map(draft).collect()
 }
 
+/// What a re-ranker reads of an entry.
+fn said(entity: &str, content: &str) -> String {
+    let content = first_bytes(content, RERANKED_BYTES_MAX);
+    if entity.is_empty() { content.to_string() } else { format!("{entity}: {content}") }
+}
+
 fn surer(a: &Insight, b: &Insight) -> Ordering {
     let by_confidence = b.confidence.total_cmp(&a.confidence);
     let seen = |insight: &Insight| {
@@ -395,7 +478,7 @@ fn facts(
     workspace: &WorkspaceMemory,
     clearance: Option<&ClearanceProfile>,
     scope: &Scope,
-    words: &Words,
+    words: &mut Words<'_>,
     valid_at: Option<Micros>,
     is_own: &dyn Fn(&Fact) -> bool,
 ) -> Result<Vec<LineDraft>> {
@@ -413,6 +496,7 @@ fn facts(
     let mut weighed: Vec<(usize, Fact)> =
         weighed.map(|fact| (words.in_text(&fact.entity, &fact.content), fact)).collect();
     weighed.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| weightier(&a.1, &b.1)));
+    words.rerank(&mut weighed, |fact| said(&fact.entity, &fact.content));
     let draft = |(_, fact): (usize, Fact)| {
         Ok(LineDraft {
             section: Section::Facts,

@@ -44,7 +44,7 @@ pub use capsule::{
 pub use compare::{Comparison, LIKENESS_RELATED, Preset, Verdict, Vocabulary};
 pub use context::{
     CONTEXT_EPISODES_MAX, CONTEXT_FACTS_MAX, CONTEXT_INSIGHTS_MAX, CONTEXT_TOKENS_DEFAULT, Context,
-    ContextLine, ContextOptions, Found, LIKELY_MAX, Scope, Section,
+    ContextLine, ContextOptions, Found, LIKELY_MAX, Reranks, Scope, Section,
 };
 pub use decide::Answer;
 pub use files::{

@@ -9,10 +9,9 @@ use kapsa_memory::branch::{MAIN, branch_name};
 use kapsa_memory::request::{Filter, FindRequest, Found, Put, TimelineRequest, UnknownValue};
 use kapsa_memory::transfer::{Mounts, mount_path};
 use kapsa_memory::{
-    AsOf, Coverage, Error, Holder, Listing, NewRecord, NewVectors, PrincipalReader,
+    AsOf, Coverage, Error, Holder, Listing, Models, NewRecord, NewVectors, PrincipalReader,
     PrincipalWriter, Reader, Record, UnlockedWriter, Uri, WriteOptions, Writer,
 };
-use kapsa_model::Embedder;
 
 use crate::args::{Global, LOCK_TIMEOUT_DEFAULT, When};
 use crate::error::{CliError, Done, Result, after};
@@ -83,14 +82,14 @@ impl AnyReader {
         }
     }
 
-    pub(crate) fn find_with(
+    pub(crate) fn find_by(
         &self,
         request: &FindRequest,
-        embedder: Option<&dyn Embedder>,
+        models: Models<'_>,
     ) -> Result<Found, Error> {
         match self {
-            AnyReader::Owner(reader) => reader.find_with(request, embedder),
-            AnyReader::Principal(reader) => reader.find_with(request, embedder),
+            AnyReader::Owner(reader) => reader.find_by(request, models),
+            AnyReader::Principal(reader) => reader.find_by(request, models),
         }
     }
 

@@ -2,11 +2,12 @@
 //! that is asked for.
 
 use std::env;
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kapsa_embed::LocalEmbedder;
+use kapsa_embed::{LocalEmbedder, LocalReranker, is_reranker};
 use kapsa_http::{EmbeddingOptions, ServiceEmbedder};
 use kapsa_memory::Coverage;
 use kapsa_model::{Embedder, Model};
@@ -80,6 +81,30 @@ pub(crate) struct Added {
     pub(crate) hash: String,
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
+    /// Whether it is a re-ranker rather than a model for vectors.
+    pub(crate) is_reranker: bool,
+}
+
+impl Added {
+    /// The re-ranker that it is.
+    pub(crate) fn reranker(&self) -> Result<LocalReranker> {
+        let failed = |error: io::Error| CliError::io("read the re-ranker", &error);
+        let bytes = std::fs::read(&self.path).map_err(failed)?;
+        Ok(LocalReranker::with_hash(bytes, &self.hash)?)
+    }
+}
+
+/// The re-ranker that was added, the first by name if there are several.
+pub(crate) fn reranker() -> Result<Option<LocalReranker>> {
+    let added = added()?.into_iter().find(|added| added.is_reranker);
+    added.map(|added| added.reranker()).transpose()
+}
+
+/// Whether the file is a re-ranker, by its first bytes; one that cannot be read is none.
+fn begins_as_reranker(path: &Path) -> bool {
+    let mut begin = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && is_reranker(&begin)
 }
 
 /// Every model that was added, by name.
@@ -104,6 +129,7 @@ pub(crate) fn added() -> Result<Vec<Added>> {
                 name: name.trim().to_string(),
                 hash,
                 bytes: entry.metadata().map_or(0, |meta| meta.len()),
+                is_reranker: begins_as_reranker(&path),
                 path,
             });
         }

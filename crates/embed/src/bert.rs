@@ -10,8 +10,8 @@ use std::thread;
 
 use kapsa_model::Pooling;
 
-use crate::kernel::{Instructions, Portable, Quantised, nearest};
-use crate::weights::{Norm, Weights};
+use crate::kernel::{Activations, Instructions, Portable, Quantised, nearest};
+use crate::weights::{Layer, Norm, Shape, Weights};
 
 /// Fewest tokens of a text for which a thread is started.
 const TOKENS_PER_THREAD_MIN: usize = 6;
@@ -28,6 +28,7 @@ pub(crate) fn encode_portably(weights: &Weights<'_>, tokens: &[u32], threads: us
     encode_with(forward_portably, weights, tokens, threads)
 }
 
+/// How one thread computes its part.
 type Forward = fn(&Weights<'_>, &[u32], &Board, usize) -> Vec<f32>;
 
 fn encode_with(
@@ -137,34 +138,62 @@ fn forward(
     }
     normalise(&mut state, &weights.embedding_norm, shape.epsilon);
 
-    let mut quantised = Quantised::default();
-    let mut wide = vec![0.0f32; count * shape.intermediate];
+    let mut scratch = Scratch::<Quantised>::default();
     let mut query = vec![0.0f32; count * width];
     let mut context = vec![0.0f32; count * width];
     for (index, layer) in weights.layers.iter().enumerate() {
+        let quantised = &mut scratch.quantised;
         quantised.fill(&state, width);
-        layer.query.apply(instructions, &quantised, &mut query);
+        quantised.apply(instructions, &layer.query, &mut query);
         let [mut keys, mut values] = std::array::from_fn(|_| vec![0.0f32; count * width]);
-        layer.key.apply(instructions, &quantised, &mut keys);
-        layer.value.apply(instructions, &quantised, &mut values);
+        quantised.apply(instructions, &layer.key, &mut keys);
+        quantised.apply(instructions, &layer.value, &mut values);
         let all = board.exchange(index, part, Projected { keys, values });
-        attend(&query, all, tokens.len(), shape.heads, width, &mut context);
-        quantised.fill(&context, width);
-        layer.output.apply(instructions, &quantised, &mut query);
-        add(&mut state, &query);
-        normalise(&mut state, &layer.attention_norm, shape.epsilon);
-
-        quantised.fill(&state, width);
-        layer.up.apply(instructions, &quantised, &mut wide);
-        for x in &mut wide {
-            *x = gelu(*x);
-        }
-        quantised.fill(&wide, shape.intermediate);
-        layer.down.apply(instructions, &quantised, &mut query);
-        add(&mut state, &query);
-        normalise(&mut state, &layer.output_norm, shape.epsilon);
+        let all = all.iter().filter_map(OnceLock::get);
+        let all = all.map(|part| Rows { keys: &part.keys, values: &part.values });
+        attend(&query, all, tokens.len(), shape, &mut context);
+        rest(instructions, layer, shape, &mut state, &context, &mut scratch, gelu);
     }
     state
+}
+
+/// What a layer keeps between its steps.
+#[derive(Default)]
+pub(crate) struct Scratch<A> {
+    pub(crate) quantised: A,
+    narrow: Vec<f32>,
+    wide: Vec<f32>,
+}
+
+/// A layer from the output of the attention on.
+#[inline(always)]
+pub(crate) fn rest(
+    instructions: impl Instructions,
+    layer: &Layer<'_>,
+    shape: &Shape,
+    state: &mut [f32],
+    context: &[f32],
+    scratch: &mut Scratch<impl Activations>,
+    gelu: impl Fn(f32) -> f32,
+) {
+    let Scratch { quantised, narrow, wide } = scratch;
+    let count = state.len() / shape.hidden;
+    narrow.resize(state.len(), 0.0);
+    wide.resize(count * shape.intermediate, 0.0);
+    quantised.fill(context, shape.hidden);
+    quantised.apply(instructions, &layer.output, narrow);
+    add(state, narrow);
+    normalise(state, &layer.attention_norm, shape.epsilon);
+
+    quantised.fill(state, shape.hidden);
+    quantised.apply(instructions, &layer.up, wide);
+    for x in wide.iter_mut() {
+        *x = gelu(*x);
+    }
+    quantised.fill(wide, shape.intermediate);
+    quantised.apply(instructions, &layer.down, narrow);
+    add(state, narrow);
+    normalise(state, &layer.output_norm, shape.epsilon);
 }
 
 fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
@@ -179,7 +208,7 @@ fn pool(state: &[f32], width: usize, pooling: Pooling) -> Vec<f32> {
 }
 
 #[inline(always)]
-fn add(to: &mut [f32], from: &[f32]) {
+pub(crate) fn add(to: &mut [f32], from: &[f32]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
     }
@@ -187,7 +216,7 @@ fn add(to: &mut [f32], from: &[f32]) {
 
 /// Sum in eight lanes, whatever the processor.
 #[inline(always)]
-fn sum_of(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
+pub(crate) fn sum_of(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; 8];
     let chunks = values.chunks_exact(8);
     for (lane, value) in lanes.iter_mut().zip(chunks.remainder()) {
@@ -203,7 +232,7 @@ fn sum_of(values: &[f32], term: impl Fn(f32) -> f32) -> f32 {
 
 /// Layer normalisation (Ba et al., 2016) of each row.
 #[inline(always)]
-fn normalise(state: &mut [f32], norm: &Norm, epsilon: f32) {
+pub(crate) fn normalise(state: &mut [f32], norm: &Norm, epsilon: f32) {
     let width = norm.weight.len();
     for row in state.chunks_exact_mut(width) {
         let mean = sum_of(row, |x| x) / width as f32;
@@ -217,58 +246,79 @@ fn normalise(state: &mut [f32], norm: &Norm, epsilon: f32) {
 
 /// Numbers that are summed at once, in registers.
 const BLOCK: usize = 32;
+/// Rows of queries that are summed at once.
+const QUERIES: usize = 2;
 
-/// Scaled dot-product attention (Vaswani et al., 2017), head by head.
+/// Keys and values of some tokens, a row for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) keys: &'a [f32],
+    pub(crate) values: &'a [f32],
+}
+
+/// Scaled dot-product attention (Vaswani et al., 2017), head by head: of the `query` rows to all
+/// `count` rows.
 #[inline(always)]
-fn attend(
+pub(crate) fn attend<'a>(
     query: &[f32],
-    all: &[OnceLock<Projected>],
+    all: impl Iterator<Item = Rows<'a>> + Clone,
     count: usize,
-    heads: usize,
-    width: usize,
+    shape: &Shape,
     context: &mut [f32],
 ) {
-    let size = width / heads;
+    let width = shape.hidden;
+    let size = width / shape.heads;
     let (places, parts) = (count.next_multiple_of(BLOCK), size.next_multiple_of(BLOCK));
     let scale = 1.0 / (size as f32).sqrt();
     // Keys have a row for each number, values one for each position; both are padded with zeros to
     // whole blocks.
     let (mut keys, mut values) = (vec![0.0f32; size * places], vec![0.0f32; count * parts]);
-    let (mut scores, mut sums) = (vec![0.0f32; places], vec![0.0f32; parts]);
-    for head in 0..heads {
+    let (mut scores, mut sums) = (vec![0.0f32; QUERIES * places], vec![0.0f32; QUERIES * parts]);
+    for head in 0..shape.heads {
         let part = head * size..(head + 1) * size;
-        let rows = all
-            .iter()
-            .filter_map(OnceLock::get)
-            .flat_map(|part| part.keys.chunks_exact(width).zip(part.values.chunks_exact(width)));
+        let rows = all.clone().flat_map(|Rows { keys, values }| {
+            keys.chunks_exact(width).zip(values.chunks_exact(width))
+        });
         for (place, (key, value)) in rows.enumerate() {
             for (d, &x) in key[part.clone()].iter().enumerate() {
                 keys[d * places + place] = x * scale;
             }
             values[place * parts..place * parts + size].copy_from_slice(&value[part.clone()]);
         }
-        for (query, context) in query.chunks_exact(width).zip(context.chunks_exact_mut(width)) {
-            weigh(&query[part.clone()], &keys, &mut scores);
-            softmax(&mut scores[..count]);
-            weigh(&scores[..count], &values, &mut sums);
-            context[part.clone()].copy_from_slice(&sums[..size]);
+        let queries = query.chunks(QUERIES * width);
+        for (query, context) in queries.zip(context.chunks_mut(QUERIES * width)) {
+            let rows = query.len() / width;
+            // Where there are fewer, the last one is computed again.
+            let own = |row: usize| &query[row.min(rows - 1) * width..][part.clone()];
+            weigh(std::array::from_fn(own), &keys, &mut scores);
+            scores.chunks_exact_mut(places).for_each(|scores| softmax(&mut scores[..count]));
+            let weights = |row: usize| &scores[row * places..][..count];
+            weigh(std::array::from_fn(weights), &values, &mut sums);
+            for (sums, context) in sums.chunks_exact(parts).zip(context.chunks_exact_mut(width)) {
+                context[part.clone()].copy_from_slice(&sums[..size]);
+            }
         }
     }
 }
 
-/// The weighted sum of the rows.
+/// The sums of the rows, weighted in [`QUERIES`] ways, one after the other.
 #[inline(always)]
-fn weigh(weights: &[f32], rows: &[f32], out: &mut [f32]) {
-    let width = out.len();
-    for (block, out) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-        let mut sums = [0.0f32; BLOCK];
-        for (&weight, row) in weights.iter().zip(rows.chunks_exact(width)) {
+fn weigh(weights: [&[f32]; QUERIES], rows: &[f32], out: &mut [f32]) {
+    let width = out.len() / QUERIES;
+    let (first, second) = out.split_at_mut(width);
+    let blocks = first.as_chunks_mut::<BLOCK>().0.iter_mut();
+    for (block, (first, second)) in blocks.zip(second.as_chunks_mut::<BLOCK>().0).enumerate() {
+        // Two arrays, not an array of two: the compiler keeps them in registers.
+        let (mut one, mut other) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
+        let weights = weights[0].iter().zip(weights[1]);
+        for ((&a, &b), row) in weights.zip(rows.chunks_exact(width)) {
             let row = &row.as_chunks::<BLOCK>().0[block];
-            for (sum, x) in sums.iter_mut().zip(row) {
-                *sum += weight * x;
+            for (at, x) in row.iter().enumerate() {
+                one[at] += a * x;
+                other[at] += b * x;
             }
         }
-        *out = sums;
+        (*first, *second) = (one, other);
     }
 }
 
@@ -287,7 +337,7 @@ fn softmax(scores: &mut [f32]) {
 /// e to the power of `x`, for `x` of at most 88: 2^n times a polynomial for 2^f (Cephes, `expf`);
 /// error below 1e-7 of the value.
 #[inline(always)]
-fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     let x = if x < -87.0 { -87.0 } else { x };
     let (n, power) = nearest(x * std::f32::consts::LOG2_E);
     let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;

@@ -1,6 +1,7 @@
 //! Knows no network, capsule, record or search: the only crate that runs a model.
 //!
-//! Texts to vectors, by the model that comes with the program and by models from local files.
+//! Texts to vectors, by the model that comes with the program and by models from local files; and
+//! how well texts answer a question, by re-rankers from local files.
 
 #![deny(
     clippy::disallowed_methods,
@@ -10,11 +11,16 @@
 )]
 
 mod bert;
+mod coarse;
 mod convert;
+mod cross;
 mod kernel;
 mod local;
+mod reranker;
 mod weights;
 mod wordpiece;
 
 pub use convert::{ConvertOptions, convert};
 pub use local::LocalEmbedder;
+pub use reranker::LocalReranker;
+pub use weights::is_reranker;

@@ -65,6 +65,12 @@ impl LocalEmbedder {
         weights: Weights<'static>,
         bytes: Option<Arc<[u8]>>,
     ) -> Result<LocalEmbedder, EmbedError> {
+        if weights.scorer.is_some() {
+            return Err(EmbedError {
+                message: format!("{} is a re-ranker, it makes no vectors", weights.model.name),
+                hint: Some("kapsa find --rerank uses it".into()),
+            });
+        }
         let special = Special::of(&weights)?;
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Ok(LocalEmbedder { weights, special, threads, _bytes: bytes })

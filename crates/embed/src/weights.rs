@@ -10,17 +10,24 @@
 //!    P × H;
 //! 4. normalisation (H weights, H biases);
 //! 5. each layer: query, key, value, output (H × H), normalisation, up (H × I), down (I × H),
-//!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`].
+//!    normalisation. A matrix is its columns' factors, biases, and the panels of [`crate::kernel`];
+//! 6. of a re-ranker, which has version 2: what a token of the second text has besides (H), pooler
+//!    (H × H), weights of the logit (H), its bias (1). Its matrices are their columns' factors,
+//!    biases, sums of weights (4-byte integers), and the panels of [`crate::coarse`].
 
 use std::borrow::Cow;
 
 use kapsa_model::{DIMENSION_MAX, EmbedError, Model, Pooling};
 use serde::{Deserialize, Serialize};
 
+use crate::coarse::QUAD;
 use crate::kernel::{COLUMNS, Linear, ROWS_MAX};
 
 const MAGIC: [u8; 8] = *b"KAPSAMDL";
+/// Of a model that makes vectors.
 const VERSION: u32 = 1;
+/// Of a model that makes logits: programs that know only the other refuse it.
+const VERSION_RERANKER: u32 = 2;
 const HEAD_BYTES_MAX: usize = 1 << 16;
 const VOCABULARY_MAX: usize = 1 << 20;
 const POSITIONS_MAX: usize = 1 << 13;
@@ -48,6 +55,9 @@ pub(crate) struct Head {
     pub(crate) pooling: String,
     /// Whether words are folded to lower case without accents.
     pub(crate) lower_case: bool,
+    /// Whether it reads two texts and makes a logit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) reranker: bool,
 }
 
 /// The sizes that the computation needs.
@@ -78,6 +88,15 @@ pub(crate) struct Layer<'a> {
     pub(crate) output_norm: Norm,
 }
 
+/// What a re-ranker has behind its last layer, and before its first.
+pub(crate) struct Scorer<'a> {
+    /// Added to the vector of each token of the second text.
+    pub(crate) second: Vec<f32>,
+    pub(crate) pooler: Linear<'a>,
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: f32,
+}
+
 /// The content of a model file.
 pub(crate) struct Weights<'a> {
     pub(crate) model: Model,
@@ -89,6 +108,8 @@ pub(crate) struct Weights<'a> {
     positions: &'a [u8],
     pub(crate) embedding_norm: Norm,
     pub(crate) layers: Vec<Layer<'a>>,
+    /// Only of a re-ranker.
+    pub(crate) scorer: Option<Scorer<'a>>,
 }
 
 /// Numbers of words.
@@ -111,9 +132,8 @@ impl<'a> Weights<'a> {
     /// # Errors
     /// When the bytes are not a model file, or exceed a limit.
     pub(crate) fn read(bytes: &'a [u8], hash: [u8; 32]) -> Result<Weights<'a>, EmbedError> {
-        let head = head(bytes)?;
-        let mut cursor = Cursor { bytes, at: head.1 };
-        let head = head.0;
+        let (head, at) = head(bytes)?;
+        let mut cursor = Cursor { bytes, at, has_sums: head.reranker };
         let vocabulary = cursor.vocabulary(head.vocabulary)?;
         let word_factors = cursor.take(head.vocabulary * 4)?;
         let words = signed(cursor.take(head.vocabulary * head.hidden)?);
@@ -134,6 +154,7 @@ impl<'a> Weights<'a> {
             let output_norm = cursor.norm(head.hidden)?;
             layers.push(Layer { query, key, value, output, attention_norm, up, down, output_norm });
         }
+        let scorer = if head.reranker { Some(cursor.scorer(head.hidden)?) } else { None };
         if cursor.at != bytes.len() {
             return Err(damaged("it is longer than its head says"));
         }
@@ -141,7 +162,7 @@ impl<'a> Weights<'a> {
         let model = Model {
             name: head.name,
             hash,
-            dimension: head.hidden as u32,
+            dimension: if head.reranker { 1 } else { head.hidden as u32 },
             pooling,
             query_prefix: head.query_prefix,
             passage_prefix: head.passage_prefix,
@@ -164,6 +185,7 @@ impl<'a> Weights<'a> {
             positions,
             embedding_norm,
             layers,
+            scorer,
         })
     }
 
@@ -185,12 +207,20 @@ impl<'a> Weights<'a> {
     }
 }
 
+/// Whether a file that begins with these bytes, 16 or more, is a re-ranker rather than a model for
+/// vectors.
+#[must_use]
+pub fn is_reranker(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MAGIC) && u32_at(bytes, 2) == VERSION_RERANKER
+}
+
 /// The head of a model file, checked, and where the rest begins.
 fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
     if bytes.len() < 16 || bytes[..8] != MAGIC {
         return Err(damaged("it is not a model file"));
     }
-    if u32_at(bytes, 2) != VERSION {
+    let version = u32_at(bytes, 2);
+    if ![VERSION, VERSION_RERANKER].contains(&version) {
         return Err(damaged("its version is unknown"));
     }
     let len = u32_at(bytes, 3) as usize;
@@ -200,6 +230,9 @@ fn head(bytes: &[u8]) -> Result<(Head, usize), EmbedError> {
         .ok_or_else(|| damaged("its head is cut short"))?;
     let head: Head =
         serde_json::from_slice(text).map_err(|error| damaged(&format!("its head: {error}")))?;
+    if head.reranker != (version == VERSION_RERANKER) {
+        return Err(damaged("its head does not fit its version"));
+    }
     head.check()?;
     Ok((head, (16 + len).next_multiple_of(8)))
 }
@@ -221,8 +254,9 @@ impl Head {
         fits("number of layers", self.layers, LAYERS_MAX)?;
         fits("number of words", self.vocabulary, VOCABULARY_MAX)?;
         fits("number of positions", self.positions, POSITIONS_MAX)?;
-        if self.positions < 2 {
-            let message = "the model has no room for its first and its last token".into();
+        // First, last and, between two texts, one more.
+        if self.positions < if self.reranker { 3 } else { 2 } {
+            let message = "the model has no room for its special tokens".into();
             return Err(EmbedError { message, hint: None });
         }
         let even = self.hidden.is_multiple_of(COLUMNS) && self.intermediate.is_multiple_of(COLUMNS);
@@ -273,6 +307,8 @@ impl Vocabulary<'_> {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether matrices have the sums of their columns.
+    has_sums: bool,
 }
 
 impl<'a> Cursor<'a> {
@@ -300,6 +336,11 @@ impl<'a> Cursor<'a> {
             .collect())
     }
 
+    fn integers(&mut self, count: usize) -> Result<Vec<i32>, EmbedError> {
+        let bytes = self.take(count * 4)?.as_chunks::<4>().0;
+        Ok(bytes.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
+    }
+
     fn norm(&mut self, width: usize) -> Result<Norm, EmbedError> {
         Ok(Norm { weight: self.floats(width)?, bias: self.floats(width)? })
     }
@@ -309,7 +350,17 @@ impl<'a> Cursor<'a> {
             rows,
             factors: self.floats(columns)?,
             bias: self.floats(columns)?,
+            sums: if self.has_sums { self.integers(columns)? } else { Vec::new() },
             panels: signed(self.take(rows * columns)?),
+        })
+    }
+
+    fn scorer(&mut self, width: usize) -> Result<Scorer<'a>, EmbedError> {
+        Ok(Scorer {
+            second: self.floats(width)?,
+            pooler: self.linear(width, width)?,
+            weights: self.floats(width)?,
+            bias: self.floats(1)?[0],
         })
     }
 
@@ -344,6 +395,16 @@ pub(crate) struct Matrix<'a> {
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     pub(crate) values: Cow<'a, [f32]>,
+    /// What all values are multiples of, if they were rounded before.
+    pub(crate) step: Option<f32>,
+}
+
+/// What stands behind the layers of a re-ranker; see [`Scorer`].
+pub(crate) struct FullScorer<'a> {
+    pub(crate) second: Vec<f32>,
+    pub(crate) pooler: (Matrix<'a>, Vec<f32>),
+    pub(crate) weights: Vec<f32>,
+    pub(crate) bias: f32,
 }
 
 /// A model as other programs store it, before it becomes a model file.
@@ -352,11 +413,12 @@ pub(crate) struct Full<'a> {
     /// The words, in order of their numbers.
     pub(crate) vocabulary: Vec<String>,
     /// V × H.
-    pub(crate) words: Cow<'a, [f32]>,
+    pub(crate) words: Matrix<'a>,
     /// P × H, the vector of token type 0 added.
     pub(crate) positions: Vec<f32>,
     pub(crate) embedding_norm: Norm,
     pub(crate) layers: Vec<FullLayer<'a>>,
+    pub(crate) scorer: Option<FullScorer<'a>>,
 }
 
 /// Query, key, value and output with their biases, and so on.
@@ -373,20 +435,28 @@ impl Full<'_> {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let head = serde_json::to_vec(&self.head).expect("plain data");
         let mut out = MAGIC.to_vec();
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if self.head.reranker { VERSION_RERANKER } else { VERSION };
+        out.extend_from_slice(&version.to_le_bytes());
         out.extend_from_slice(&(head.len() as u32).to_le_bytes());
         out.extend_from_slice(&head);
         align(&mut out);
         push_vocabulary(&self.vocabulary, &mut out);
-        push_words(&self.words, self.head.hidden, &mut out);
+        push_words(&self.words, &mut out);
         push_floats(&self.positions, &mut out);
         push_norm(&self.embedding_norm, &mut out);
+        let is_coarse = self.head.reranker;
         for layer in &self.layers {
-            layer.attention.iter().for_each(|linear| push_linear(linear, &mut out));
+            layer.attention.iter().for_each(|linear| push_linear(linear, is_coarse, &mut out));
             push_norm(&layer.attention_norm, &mut out);
-            push_linear(&layer.up, &mut out);
-            push_linear(&layer.down, &mut out);
+            push_linear(&layer.up, is_coarse, &mut out);
+            push_linear(&layer.down, is_coarse, &mut out);
             push_norm(&layer.output_norm, &mut out);
+        }
+        if let Some(scorer) = &self.scorer {
+            push_floats(&scorer.second, &mut out);
+            push_linear(&scorer.pooler, is_coarse, &mut out);
+            push_floats(&scorer.weights, &mut out);
+            push_floats(&[scorer.bias], &mut out);
         }
         out
     }
@@ -426,36 +496,45 @@ fn push_vocabulary(words: &[String], out: &mut Vec<u8>) {
     slots.iter().for_each(|slot| out.extend_from_slice(&slot.to_le_bytes()));
 }
 
-fn push_words(words: &[f32], width: usize, out: &mut Vec<u8>) {
-    let factors: Vec<f32> =
-        words.chunks_exact(width).map(|row| factor_of(row.iter().copied())).collect();
+fn push_words(words: &Matrix<'_>, out: &mut Vec<u8>) {
+    let rows = || words.values.chunks_exact(words.columns);
+    let factors: Vec<f32> = rows().map(|row| factor_of(row.iter().copied(), words.step)).collect();
     push_floats(&factors, out);
-    for (row, factor) in words.chunks_exact(width).zip(&factors) {
+    for (row, factor) in rows().zip(&factors) {
         out.extend(row.iter().map(|value| rounded(*value, *factor)));
     }
     align(out);
 }
 
-fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), out: &mut Vec<u8>) {
-    let Matrix { rows, columns, values } = matrix;
+fn push_linear((matrix, bias): &(Matrix<'_>, Vec<f32>), is_coarse: bool, out: &mut Vec<u8>) {
+    let Matrix { rows, columns, values, step } = matrix;
     let column = |column: usize| (0..*rows).map(move |row| values[row * columns + column]);
-    let factors: Vec<f32> = (0..*columns).map(|at| factor_of(column(at))).collect();
+    let factors: Vec<f32> = (0..*columns).map(|at| factor_of(column(at), *step)).collect();
     push_floats(&factors, out);
     push_floats(bias, out);
+    let weight = |row: usize, at: usize| rounded(values[row * columns + at], factors[at]);
+    if is_coarse {
+        for at in 0..*columns {
+            let sum: i32 = (0..*rows).map(|row| i32::from(weight(row, at) as i8)).sum();
+            out.extend_from_slice(&sum.to_le_bytes());
+        }
+    }
+    // Rows that lie together.
+    let group = if is_coarse { QUAD } else { 2 };
     for panel in 0..columns / COLUMNS {
-        for pair in 0..rows / 2 {
+        for first in (0..*rows).step_by(group) {
             for at in panel * COLUMNS..(panel + 1) * COLUMNS {
-                for row in 2 * pair..2 * pair + 2 {
-                    out.push(rounded(values[row * columns + at], factors[at]));
-                }
+                out.extend((first..first + group).map(|row| weight(row, at)));
             }
         }
     }
 }
 
-/// What 127 stands for, divided by 127.
-fn factor_of(values: impl Iterator<Item = f32>) -> f32 {
-    values.fold(1e-12, |largest: f32, value| largest.max(value.abs())) / 127.0
+/// What 127 stands for, divided by 127. Values that were rounded before are left as they are where
+/// they fit.
+fn factor_of(values: impl Iterator<Item = f32>, step: Option<f32>) -> f32 {
+    let factor = values.fold(1e-12, |largest: f32, value| largest.max(value.abs())) / 127.0;
+    step.filter(|step| factor < step * 1.000_1).unwrap_or(factor)
 }
 
 fn rounded(value: f32, factor: f32) -> u8 {

@@ -6,6 +6,7 @@ use kapsa_model::EmbedError;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use crate::cross::Pair;
 use crate::weights::Weights;
 
 /// A word with more characters is one unknown token.
@@ -63,6 +64,32 @@ pub(crate) fn framed(
     add(text);
     numbers.push(special.end);
     numbers
+}
+
+/// The numbers of the first `most` tokens of a text, without special ones.
+pub(crate) fn numbers(
+    weights: &Weights<'_>,
+    special: Special,
+    text: &str,
+    most: usize,
+) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    tokens(weights, special, text, &mut |token| {
+        numbers.push(token.number);
+        numbers.len() < most
+    });
+    numbers
+}
+
+/// A question and a text as one sequence of at most `most` tokens: of the longer one more is cut.
+pub(crate) fn pair(special: Special, query: &[u32], text: &[u32], most: usize) -> Pair {
+    let room = most.saturating_sub(3);
+    let query = &query[..query.len().min(room.saturating_sub(text.len()).max(room / 2))];
+    let text = &text[..text.len().min(room - query.len())];
+    let second = query.len() + 2;
+    let ends = [special.end];
+    let tokens = [&[special.begin], query, &ends, text, &ends].concat();
+    Pair { tokens, second }
 }
 
 /// Calls `sink` with each token of `text` until it returns false.

@@ -67,6 +67,7 @@ pub use search::around::AROUND_MAX;
 pub use search::listing::Listing;
 pub use search::principal::PrincipalReader;
 pub use search::reader::Reader;
+pub use search::rerank::{LOGIT, Models, RERANKED};
 pub use search::sources::sources_under;
 pub use search::{fusion, query};
 pub use tables::lineage::BRANCH_DEPTH_MAX;

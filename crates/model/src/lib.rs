@@ -1,7 +1,8 @@
 //! Knows no provider, network, key, environment, runtime, capsule or search.
 //!
-//! What an embedder and a language model are, as two traits with the types they speak in: an
-//! [`Embedder`] turns texts into vectors, a [`LanguageModel`] continues a conversation.
+//! What an embedder, a re-ranker and a language model are, as traits with the types they speak in:
+//! an [`Embedder`] turns texts into vectors, a [`Reranker`] says how well texts answer a
+//! question, a [`LanguageModel`] continues a conversation.
 //! [`ScriptedModel`] answers from a script, for tests and for trying things out without a provider.
 
 #![deny(
@@ -13,6 +14,7 @@
 
 mod embedding;
 mod language;
+mod reranking;
 
 pub use embedding::{DIMENSION_MAX, EmbedError, Embedder, Model, Piece, Pooling, Purpose, cut};
 pub use language::{
@@ -20,3 +22,4 @@ pub use language::{
     ModelError, ModelErrorKind, Price, QUOTE_BYTES_MAX, ScriptedModel, ToolCall, ToolSpec, Usage,
     block_on, complete_json, cost, json_in,
 };
+pub use reranking::Reranker;

@@ -4,6 +4,7 @@ use clap::Args;
 use kapsa_agents::CONTEXT_TOKENS_DEFAULT;
 
 use super::agent::Within;
+use super::search::Reranking;
 
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
@@ -13,9 +14,11 @@ pub(crate) struct ContextArgs {
     pub(crate) agent: Option<String>,
     #[command(flatten)]
     pub(crate) within: Within,
-    /// Rank entries by the words they share with this text
+    /// Rank entries by the words they share with this text, and by the re-ranker if one is installed
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
+    #[command(flatten)]
+    pub(crate) reranking: Reranking,
     /// Maximum number of tokens, counted as a quarter of the bytes
     #[arg(long, value_name = "TOKENS", default_value_t = CONTEXT_TOKENS_DEFAULT)]
     pub(crate) budget: usize,

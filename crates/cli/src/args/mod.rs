@@ -50,7 +50,7 @@ pub(crate) use run::{
     RunVerb, WhichRun, chunk_count,
 };
 pub(crate) use search::{
-    Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, SearchBy,
+    Embed, EmbedWhen, Group, ModelArgs, ModelVerb, Ranking, Reembed, Reranking, SearchBy,
 };
 pub(crate) use transfer::{Export, Gc, Import};
 pub(crate) use values::tag;
@@ -418,6 +418,8 @@ pub(crate) struct Find {
     pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) ranking: Ranking,
+    #[command(flatten)]
+    pub(crate) reranking: Reranking,
     #[command(flatten)]
     pub(crate) filters: Filters,
     #[command(flatten)]

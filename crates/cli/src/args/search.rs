@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::values::count;
@@ -71,6 +72,24 @@ pub(crate) struct Ranking {
     pub(crate) by_confidence: bool,
 }
 
+// Whether a re-ranker puts the best hits in order.
+#[derive(Debug, Args)]
+pub(crate) struct Reranking {
+    /// Order the best hits by the installed re-ranker
+    #[arg(
+        long,
+        env = "KAPSA_RERANK",
+        hide_env_values = true,
+        value_name = "1|0",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "Ranking"
+    )]
+    pub(crate) rerank: Option<bool>,
+}
+
 fn days(text: &str) -> Result<f32, String> {
     let days: f32 = text.parse().map_err(|_| "not a number".to_string())?;
     if days > 0.0 && days.is_finite() { Ok(days) } else { Err("must be more than 0".to_string()) }
@@ -104,11 +123,11 @@ pub(crate) enum ModelVerb {
     /// List installed models
     #[command(after_help = examples::MODEL)]
     List,
-    /// Add a model from a folder
+    /// Add a model for vectors or a re-ranker
     #[command(after_help = examples::MODEL)]
     Add {
         /// Folder with config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX
-        /// file
+        /// file; or a model file
         path: PathBuf,
         /// Name [default: that of the folder]
         #[arg(long)]

@@ -1,17 +1,19 @@
 //! `context`: what an agent should know before its next step.
 
-use kapsa_agents::{Context, ContextOptions, Scope, WorkspaceMemory};
+use kapsa_agents::{Context, ContextOptions, Reranks, Scope, WorkspaceMemory};
+use kapsa_embed::LocalReranker;
 use kapsa_memory::Micros;
 use kapsa_memory::request::TimelineRequest;
 
 use super::episode::memory;
+use super::find;
 use crate::app::App;
 use crate::args::ContextArgs;
 use crate::error::{CliError, Result};
-use crate::moment;
 use crate::role_config::Declared;
 use crate::typed_time;
 use crate::wire::agent::ContextOut;
+use crate::{models, moment};
 
 /// `kapsa context`.
 pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
@@ -29,7 +31,13 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
     };
     let as_of = args.as_of.as_deref();
     let valid_at = as_of.map(|as_of| time_of(app, as_of)).transpose()?.flatten();
-    let options = ContextOptions { tokens_max: args.budget, uris: args.uris, valid_at };
+    let reranker = reranker(app, args.reranking.rerank, &scope.query)?;
+    let options = ContextOptions {
+        tokens_max: args.budget,
+        uris: args.uris,
+        valid_at,
+        reranker: reranker.as_ref().map(|reranker| Reranks(reranker)),
+    };
     let told = match &agent {
         Some(agent) => memory(app, agent, as_of)?
             .with_clearance(Declared::find()?.effective(app, agent)?)
@@ -38,6 +46,22 @@ pub(crate) fn run(app: &mut App, args: ContextArgs) -> Result<()> {
             .context(None, &scope, &options)?,
     };
     tell(app, agent.as_deref(), &told, args.budget)
+}
+
+/// The re-ranker, where one is installed and there is something to compare with, unless it is
+/// switched off. Where nobody asked for it, one that cannot be used is said by a warning.
+fn reranker(app: &mut App, wanted: Option<bool>, query: &str) -> Result<Option<LocalReranker>> {
+    if wanted == Some(false) || (wanted.is_none() && query.trim().is_empty()) {
+        return Ok(None);
+    }
+    match models::reranker() {
+        Ok(None) if wanted == Some(true) => Err(find::no_reranker()),
+        Err(error) if wanted.is_none() => {
+            find::tell_not_reranked(app, &error.message);
+            Ok(None)
+        }
+        reranker => reranker,
+    }
 }
 
 /// When a moment was: the time that is named, else when the last record was written that counts
@@ -52,6 +76,9 @@ fn time_of(app: &App, as_of: &str) -> Result<Option<Micros>> {
 }
 
 fn tell(app: &mut App, agent: Option<&str>, told: &Context, budget: usize) -> Result<()> {
+    if let Some(why) = &told.rerank_error {
+        find::tell_not_reranked(app, why);
+    }
     if app.out.is_json() {
         return app.out.json(&ContextOut::of(agent, told, budget));
     }

@@ -3,15 +3,16 @@
 use std::fs;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use kapsa_embed::{ConvertOptions, LocalEmbedder, convert};
+use kapsa_embed::{ConvertOptions, LocalEmbedder, LocalReranker, convert, is_reranker};
 use kapsa_memory::request::Put;
 use kapsa_memory::{
     EmbedReport, EmbedRequest, FileSystem, NewRecord, NewVectors, Reader, SMALL_PUT_RECORDS_MAX,
     UnlockedWriter, embed as embed_records, is_small_put, left_without_vectors, stats,
 };
-use kapsa_model::Embedder;
+use kapsa_model::{EmbedError, Embedder, Model, Reranker};
 
 use crate::app::{App, did};
 use crate::args::{self, EmbedWhen, ModelVerb};
@@ -21,9 +22,9 @@ use crate::models::{self, Added};
 use crate::moment;
 use crate::progress::Progress;
 use crate::render::counted;
-use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelOut, ModelsOut, RemovedModel};
+use crate::wire::model::{EmbeddedOut, ModelInfoOut, ModelKind, ModelOut, ModelsOut, RemovedModel};
 
-const HINT_MODEL_FOLDER: &str = "give the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
+const HINT_MODEL_FOLDER: &str = "give a model file, or the folder of a model: config.json, vocab.txt or tokenizer.json, and model.safetensors or an ONNX file";
 
 /// `kapsa embed`.
 pub(crate) fn embed(app: &mut App, args: &args::Embed) -> Result<()> {
@@ -301,15 +302,7 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
         ModelVerb::Add { path, name, query_prefix, passage_prefix } => {
             let options =
                 ConvertOptions { name, query_prefix, passage_prefix, ..ConvertOptions::default() };
-            if !path.is_dir() {
-                let message = format!("{} is not a folder", path.display());
-                return Err(CliError::user("invalid_model", message).hint(HINT_MODEL_FOLDER));
-            }
-            let bytes = convert(&path, &options).map_err(|error| {
-                let hint = error.hint.unwrap_or_else(|| HINT_MODEL_FOLDER.to_string());
-                CliError::user("invalid_model", error.message).hint(hint)
-            })?;
-            let listed = add(bytes)?;
+            let listed = add(model_bytes(&path, &options)?)?;
             did(app, Done::new(format!("added {}", listed.name)));
             show(app, &[listed])
         }
@@ -340,9 +333,50 @@ pub(crate) fn model(app: &mut App, verb: ModelVerb) -> Result<()> {
     }
 }
 
+/// A model file as it is, or made of a folder.
+fn model_bytes(path: &Path, options: &ConvertOptions) -> Result<Vec<u8>> {
+    let refused = |message: String, hint: Option<String>| {
+        let hint = hint.unwrap_or_else(|| HINT_MODEL_FOLDER.to_string());
+        CliError::user("invalid_model", message).hint(hint)
+    };
+    let ConvertOptions { name, query_prefix, passage_prefix, .. } = options;
+    match fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => {
+            convert(path, options).map_err(|error| refused(error.message, error.hint))
+        }
+        Ok(meta) if meta.is_file() => {
+            if [name, query_prefix, passage_prefix].iter().any(|option| option.is_some()) {
+                return Err(CliError::usage("a model file has its name and prefixes in it")
+                    .hint("name and prefixes can be given for a folder"));
+            }
+            let bytes = fs::read(path).map_err(|error| CliError::io("read the model", &error))?;
+            checked(&bytes).map_err(|error| refused(error.message, error.hint))?;
+            Ok(bytes)
+        }
+        _ => {
+            let message = format!("{} is neither a folder nor a model file", path.display());
+            Err(refused(message, None))
+        }
+    }
+}
+
+/// The model that the bytes of a model file are.
+fn checked(bytes: &[u8]) -> Result<Model, EmbedError> {
+    if is_reranker(bytes) {
+        return Ok(LocalReranker::from_bytes(bytes.to_vec())?.model().clone());
+    }
+    Ok(LocalEmbedder::from_bytes(bytes.into())?.model().clone())
+}
+
 /// `kapsa model info`.
 fn info(app: &mut App, name: Option<&str>) -> Result<()> {
+    let plain = name.map(|name| name.strip_prefix("local:").unwrap_or(name));
+    let added = models::added()?.into_iter();
+    let reranker = added
+        .filter(|added| added.is_reranker)
+        .find(|added| [Some(added.name.as_str()), Some(added.hash.as_str())].contains(&plain));
     let model = match name {
+        _ if let Some(reranker) = &reranker => reranker.reranker()?.model().clone(),
         Some(name) if name == models::BUNDLED || name.contains(':') => {
             models::named(name)?.model().clone()
         }
@@ -358,10 +392,12 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
     let hash = model.hash_hex();
     let tokens_max = (model.tokens_max != u32::MAX).then_some(model.tokens_max);
     if app.out.is_json() {
-        return app.out.json(&ModelInfoOut::of(&model, &hash, tokens_max));
+        let kind = ModelKind::of(reranker.is_some());
+        return app.out.json(&ModelInfoOut::of(&model, kind, &hash, tokens_max));
     }
     let lines = [
         ("name", model.name),
+        ("kind", ModelKind::of(reranker.is_some()).label().to_string()),
         ("dimension", model.dimension.to_string()),
         (
             "tokens",
@@ -386,8 +422,7 @@ fn info(app: &mut App, name: Option<&str>) -> Result<()> {
 fn add(bytes: Vec<u8>) -> Result<ModelOut> {
     let failed = |error: std::io::Error| CliError::io("store the model", &error);
     let size = bytes.len() as u64;
-    let embedder = LocalEmbedder::from_bytes(bytes.clone().into()).map_err(CliError::from)?;
-    let model = embedder.model();
+    let model = checked(&bytes).map_err(CliError::from)?;
     let hash = model.hash_hex();
     let folder = models::folder()?;
     fs::create_dir_all(&folder).map_err(failed)?;
@@ -405,6 +440,7 @@ fn add(bytes: Vec<u8>) -> Result<ModelOut> {
         })?;
     Ok(ModelOut {
         name: format!("local:{}", model.name),
+        kind: ModelKind::of(is_reranker(&bytes)),
         dimension: model.dimension,
         size_bytes: size,
         hash,
@@ -422,6 +458,7 @@ fn list(app: &mut App) -> Result<()> {
     let bundled = LocalEmbedder::bundled().map_err(CliError::from)?;
     let mut all = vec![ModelOut {
         name: models::BUNDLED.to_string(),
+        kind: ModelKind::Embedder,
         dimension: bundled.model().dimension,
         size_bytes: 0,
         hash: bundled.model().hash_hex(),
@@ -429,18 +466,18 @@ fn list(app: &mut App) -> Result<()> {
     }];
     for added in models::added()? {
         let bytes = fs::read(&added.path).map_err(|error| CliError::io("read a model", &error))?;
-        let embedder = match LocalEmbedder::from_bytes(bytes.into()) {
-            Ok(embedder) => embedder,
+        let model = match checked(&bytes) {
+            Ok(model) => model,
             Err(error) => {
                 let message = format!("skipped the model {}: {}", added.name, error.message);
                 app.out.warn("model_skipped", &message);
                 continue;
             }
         };
-        let dimension = embedder.model().dimension;
         all.push(ModelOut {
             name: format!("local:{}", added.name),
-            dimension,
+            kind: ModelKind::of(added.is_reranker),
+            dimension: model.dimension,
             size_bytes: added.bytes,
             hash: added.hash,
             in_force: false,
@@ -461,11 +498,12 @@ fn show(app: &mut App, all: &[ModelOut]) -> Result<()> {
         } else {
             format!("{} KB", listed.size_bytes >> 10)
         };
-        app.out.line(&format!(
-            "{}  {} dimensions  {size}{used}",
-            escape::line(&listed.name),
-            listed.dimension
-        ))?;
+        let dimensions = match listed.kind {
+            ModelKind::Embedder => format!("  {} dimensions", listed.dimension),
+            ModelKind::Reranker => String::new(),
+        };
+        let (name, kind) = (escape::line(&listed.name), listed.kind.label());
+        app.out.line(&format!("{name}  {kind}{dimensions}  {size}{used}"))?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use kapsa_memory::query::speaks_of_time;
 use kapsa_memory::request::{
     Clock, Filter, FindRequest, Found, Grade, Grouping, SearchMode, UnknownValue,
 };
-use kapsa_memory::{AsOf, Micros};
-use kapsa_model::{EmbedError, Embedder, Model, Purpose};
+use kapsa_memory::{AsOf, Micros, Models};
+use kapsa_model::{EmbedError, Embedder, Model, Purpose, Reranker};
 
 use crate::app::{AnyReader, App};
 use crate::args::{Filters, Find, Group, SearchBy};
@@ -21,9 +21,14 @@ use crate::{calendar, models, moment, typed_time};
 pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
     let explain = args.explain || args.ranking.mode == SearchBy::Explain;
     let (k, full, when) = (args.k, args.full, args.when.clone());
+    let reranker = match args.reranking.rerank {
+        Some(true) => Some(models::reranker()?.ok_or_else(no_reranker)?),
+        Some(false) | None => None,
+    };
     let request = request(args)?;
     let reader = app.reader_when(&when)?;
-    let found = search(app, &reader, &request)?;
+    let reranker = reranker.as_ref().map(|reranker| reranker as &dyn Reranker);
+    let found = search(app, &reader, &request, reranker)?;
     if app.out.is_json() {
         app.out.json(&FoundOut::of(&request.query, k, &found, full, explain))?;
     } else {
@@ -39,6 +44,18 @@ pub(crate) fn run(app: &mut App, args: Find) -> Result<()> {
         app.out.warn("vectors_missing", &message);
     }
     Ok(())
+}
+
+pub(crate) fn no_reranker() -> CliError {
+    CliError::user("no_reranker", "no re-ranker is installed").hint(
+        "`cargo xtask model --reranker FILE` makes one, `kapsa model add FILE` installs it; \
+         docs/search.md says more",
+    )
+}
+
+/// Says why hits are not in the order of a re-ranker.
+pub(crate) fn tell_not_reranked(app: &mut App, why: &str) {
+    app.out.warn("not_reranked", &format!("ordered without the re-ranker: {why}"));
 }
 
 fn request(args: Find) -> Result<FindRequest> {
@@ -106,30 +123,42 @@ pub(crate) fn warn_unknown(app: &mut App, reader: &AnyReader, filter: &Filter) -
 
 /// Searches by meaning too, where there are vectors. A model that fails leaves the words, and says
 /// so.
-fn search(app: &mut App, reader: &AnyReader, request: &FindRequest) -> Result<Found> {
-    match by_meaning(&mut Asked::default(), reader, request) {
+fn search(
+    app: &mut App,
+    reader: &AnyReader,
+    request: &FindRequest,
+    reranker: Option<&dyn Reranker>,
+) -> Result<Found> {
+    let found = match by_meaning(&mut Asked::default(), reader, request, reranker) {
         // Vectors can be made again; words are always there.
         Err(error) if request.mode == SearchMode::Auto => {
-            let found = reader.find_with(request, None)?;
+            let found = reader.find_by(request, Models { embedder: None, reranker })?;
             let why = format!("searched by words only: {}", error.message);
             app.out.warn("searched_by_words", &why);
-            Ok(found)
+            found
         }
-        found => found,
+        found => found?,
+    };
+    if let Some(why) = &found.means.rerank_error {
+        tell_not_reranked(app, why);
     }
+    Ok(found)
 }
 
 /// Searches by meaning too, where that is wanted and there are vectors. A model that fails is an
-/// error.
+/// error; a re-ranker that fails is not.
 pub(crate) fn by_meaning(
     asked: &mut Asked,
     reader: &AnyReader,
     request: &FindRequest,
+    reranker: Option<&dyn Reranker>,
 ) -> Result<Found> {
     let model = if request.mode == SearchMode::Words { None } else { reader.coverage()?.model };
-    let Some(model) = model else { return Ok(reader.find_with(request, None)?) };
+    let Some(model) = model else {
+        return Ok(reader.find_by(request, Models { embedder: None, reranker })?);
+    };
     let question = asked.question(model, reader)?;
-    Ok(reader.find_with(request, Some(question))?)
+    Ok(reader.find_by(request, Models { embedder: Some(question), reranker })?)
 }
 
 /// The models that one query is put to, in however many capsules: each is opened once and asked

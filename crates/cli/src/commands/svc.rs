@@ -14,7 +14,7 @@ use kapsa_memory::request::{
     Why,
 };
 use kapsa_memory::tokens::first_bytes;
-use kapsa_memory::{NewRecord, Reader, UnlockedWriter, stats};
+use kapsa_memory::{Models, NewRecord, Reader, UnlockedWriter, stats};
 use serde_json::{Map, Value};
 
 use crate::app::{AnyReader, AnyWriter, App, did};
@@ -203,12 +203,12 @@ fn search(
     if request.k == 0 {
         return Ok((Found::default(), None));
     }
-    let failed = match find::by_meaning(asked, &reader, request) {
+    let failed = match find::by_meaning(asked, &reader, request, None) {
         Ok(found) if !found.hits.is_empty() => return Ok((found, None)),
         answer => answer.err(),
     };
     let by_words = FindRequest { mode: SearchMode::Words, ..request.clone() };
-    Ok((reader.find_with(&by_words, None)?, failed))
+    Ok((reader.find_by(&by_words, Models::default())?, failed))
 }
 
 fn of_one(answers: Vec<(&Path, Found)>) -> Vec<ResultOut> {

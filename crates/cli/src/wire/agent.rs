@@ -592,6 +592,9 @@ pub(crate) struct ContextOut<'a> {
     tokens: usize,
     /// The budget, in tokens.
     budget: usize,
+    /// Re-ranker that put the best insights and facts in order; left out if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reranked: Option<&'a str>,
 }
 
 /// A line of a context.
@@ -630,6 +633,7 @@ impl<'a> ContextOut<'a> {
             left_out: context.left_out,
             tokens: context.tokens(),
             budget,
+            reranked: context.reranked.as_deref(),
         }
     }
 }

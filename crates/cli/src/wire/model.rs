@@ -38,13 +38,39 @@ impl<'a> EmbeddedOut<'a> {
     }
 }
 
+/// What a model does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ModelKind {
+    /// Turns texts into vectors.
+    Embedder,
+    /// Puts the best hits in order.
+    Reranker,
+}
+
+impl ModelKind {
+    pub(crate) fn of(is_reranker: bool) -> ModelKind {
+        if is_reranker { ModelKind::Reranker } else { ModelKind::Embedder }
+    }
+
+    /// What people call it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            ModelKind::Embedder => "embedder",
+            ModelKind::Reranker => "re-ranker",
+        }
+    }
+}
+
 /// A model of this machine.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Model")]
 pub(crate) struct ModelOut {
     /// Name, as `reembed --model` takes it.
     pub(crate) name: String,
-    /// Numbers of each vector.
+    /// What it does.
+    pub(crate) kind: ModelKind,
+    /// Numbers of each vector; 1 of a re-ranker.
     pub(crate) dimension: u32,
     /// Size of the file; 0 for the model that comes with the program.
     pub(crate) size_bytes: u64,
@@ -74,7 +100,9 @@ impl<'a> ModelsOut<'a> {
 pub(crate) struct ModelInfoOut<'a> {
     /// Its name.
     name: &'a str,
-    /// Numbers of each vector.
+    /// What it does.
+    kind: ModelKind,
+    /// Numbers of each vector; 1 of a re-ranker.
     dimension: u32,
     /// Hash of the model.
     hash: &'a str,
@@ -92,9 +120,15 @@ pub(crate) struct ModelInfoOut<'a> {
 }
 
 impl<'a> ModelInfoOut<'a> {
-    pub(crate) fn of(model: &'a Model, hash: &'a str, tokens_max: Option<u32>) -> ModelInfoOut<'a> {
+    pub(crate) fn of(
+        model: &'a Model,
+        kind: ModelKind,
+        hash: &'a str,
+        tokens_max: Option<u32>,
+    ) -> ModelInfoOut<'a> {
         ModelInfoOut {
             name: &model.name,
+            kind,
             dimension: model.dimension,
             hash,
             pooling: model.pooling.as_str(),

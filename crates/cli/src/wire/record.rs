@@ -277,6 +277,9 @@ pub(crate) struct FoundOut<'a> {
     /// Number of records that lack vectors, so that only words find them.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing: Option<u64>,
+    /// Re-ranker that put the best 20 hits in order; left out if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reranked: Option<&'a str>,
     /// The hits.
     hits: Vec<HitOut<'a>>,
 }
@@ -432,6 +435,7 @@ impl<'a> FoundOut<'a> {
             model: means.model.as_deref(),
             covered: counted(means.covered),
             missing: counted(means.missing),
+            reranked: means.reranked.as_deref(),
             hits,
         }
     }

@@ -11,6 +11,7 @@ use kapsa_cli::schema;
 use serde_json::{Value, json};
 
 use crate::meaning::tiny_model;
+use crate::rerank::tiny_reranker;
 use crate::support::Sandbox;
 
 /// Set to write the description instead of comparing it.
@@ -554,6 +555,12 @@ fn meaning(to: &Checked) {
     to.ok(&["model", "info", "bundled"]);
     to.ok(&["model", "info"]);
     to.ok(&["model", "remove", "local:tiny"]);
+    let folder = tiny_reranker(&to.sandbox);
+    to.ok(&["model", "add", folder.to_str().expect("UTF-8")]);
+    to.ok(&["model", "info", "tiny-reranker"]);
+    to.ok(&["find", "a kitten", "--rerank"]);
+    to.ok(&["context", "--query", "a kitten"]);
+    to.ok(&["model", "remove", "tiny-reranker"]);
 }
 
 fn care(to: &Checked) {

@@ -26,6 +26,7 @@ mod people;
 mod put;
 mod questions;
 mod read;
+mod rerank;
 mod roles;
 mod runs;
 mod salvage;

@@ -85,12 +85,17 @@ fn what_was_put_for_later_is_embedded_by_embed_and_goes_on_where_it_stopped() {
 /// A BERT of one layer with made-up weights: enough to be converted, recorded and asked.
 pub(crate) fn tiny_model(sandbox: &Sandbox) -> std::path::PathBuf {
     let folder = sandbox.path("tiny");
-    std::fs::create_dir(&folder).expect("a folder");
-    let config = r#"{"model_type":"bert","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":4,"intermediate_size":64,
-        "max_position_embeddings":64,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#;
-    std::fs::write(folder.join("config.json"), config).expect("config");
-    let words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\ndog\nthe\n##s\nbarks\nsleeps\n";
-    std::fs::write(folder.join("vocab.txt"), words).expect("vocabulary");
+    let mut state = 1u32;
+    let made_up = |_: &str, _: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state as f32 / u32::MAX as f32 - 0.5
+    };
+    write_model(&folder, "", &tiny_shapes(), made_up);
+    folder
+}
+
+/// The tensors of a BERT of one layer.
+pub(crate) fn tiny_shapes() -> Vec<(String, Vec<usize>)> {
     let mut shapes = vec![
         ("embeddings.word_embeddings.weight".to_string(), vec![10, 32]),
         ("embeddings.position_embeddings.weight".into(), vec![64, 32]),
@@ -114,19 +119,35 @@ pub(crate) fn tiny_model(sandbox: &Sandbox) -> std::path::PathBuf {
         shapes.push((format!("{part}.LayerNorm.weight"), vec![32]));
         shapes.push((format!("{part}.LayerNorm.bias"), vec![32]));
     }
-    let (mut head, mut data, mut state) = (serde_json::Map::new(), Vec::new(), 1u32);
+    shapes
+}
+
+/// Writes a folder that `model add` takes: `more` is put into its `config.json`, `value` gives the
+/// numbers of a tensor by their place.
+pub(crate) fn write_model(
+    folder: &std::path::Path,
+    more: &str,
+    shapes: &[(String, Vec<usize>)],
+    mut value: impl FnMut(&str, usize) -> f32,
+) {
+    std::fs::create_dir(folder).expect("a folder");
+    let config = r#"{"model_type":"bert","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":4,"intermediate_size":64,
+        "max_position_embeddings":64,"layer_norm_eps":1e-12,"hidden_act":"gelu"}"#;
+    let config = config.replacen('{', &format!("{{{more}"), 1);
+    std::fs::write(folder.join("config.json"), config).expect("config");
+    let words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\ndog\nthe\n##s\nbarks\nsleeps\n";
+    std::fs::write(folder.join("vocab.txt"), words).expect("vocabulary");
+    let (mut head, mut data) = (serde_json::Map::new(), Vec::new());
     for (name, shape) in shapes {
         let start = data.len();
-        for _ in 0..shape.iter().product() {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            data.extend_from_slice(&(state as f32 / u32::MAX as f32 - 0.5).to_le_bytes());
+        for at in 0..shape.iter().product() {
+            data.extend_from_slice(&value(name, at).to_le_bytes());
         }
-        head.insert(name, serde_json::json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()] }));
+        head.insert(name.clone(), serde_json::json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()] }));
     }
     let head = serde_json::to_vec(&head).expect("JSON");
     let file = [&(head.len() as u64).to_le_bytes()[..], &head, &data].concat();
     std::fs::write(folder.join("model.safetensors"), file).expect("weights");
-    folder
 }
 
 #[test]

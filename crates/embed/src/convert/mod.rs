@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use kapsa_model::EmbedError;
 use serde_json::Value;
 
-use crate::weights::{Full, FullLayer, Head, Norm, Weights};
+use crate::weights::{Full, FullLayer, FullScorer, Head, Matrix, Norm, Weights};
 use tensors::Tensors;
 
 /// Largest file of a model that is read, in bytes.
@@ -39,8 +39,8 @@ fn refused(message: String, hint: &str) -> EmbedError {
 }
 
 /// Makes a model file of a folder with `config.json`, `vocab.txt` or `tokenizer.json`, and
-/// `model.safetensors` or an ONNX file: a BERT encoder, as most small embedding models are. The
-/// result has been read back once.
+/// `model.safetensors` or an ONNX file: a BERT encoder, as most small embedding models are, or one
+/// with a head for one logit, as re-rankers are. The result has been read back once.
 ///
 /// # Errors
 /// When a file is missing, broken or too large, or the model is of a kind that is not supported;
@@ -111,6 +111,11 @@ fn head(
             .ok()
             .and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
     };
+    let architectures = config["architectures"].as_array().into_iter().flatten();
+    let reranker = architectures
+        .filter_map(Value::as_str)
+        .any(|architecture| architecture.ends_with("ForSequenceClassification"));
+    let is_first = reranker || pooling["pooling_mode_cls_token"].as_bool() == Some(true);
     Ok(Head {
         name: options.name.clone().or_else(folder_name).unwrap_or_else(|| "model".into()),
         origin: options.origin.clone(),
@@ -127,13 +132,9 @@ fn head(
         vocabulary,
         positions: tokens,
         epsilon: config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
-        pooling: if pooling["pooling_mode_cls_token"].as_bool() == Some(true) {
-            "first"
-        } else {
-            "mean"
-        }
-        .into(),
+        pooling: if is_first { "first" } else { "mean" }.into(),
         lower_case: lower_case.or(tokenizer["normalizer"]["lowercase"].as_bool()).unwrap_or(true),
+        reranker,
     })
 }
 
@@ -182,8 +183,13 @@ fn full(
             tensors.vector(&format!("{name}.bias"), columns)?,
         ))
     };
-    let words =
-        tensors.table("embeddings.word_embeddings.weight", Some(vocabulary.len()), width)?;
+    let words = "embeddings.word_embeddings.weight";
+    let words = Matrix {
+        rows: vocabulary.len(),
+        columns: width,
+        values: Cow::Owned(tensors.table(words, Some(vocabulary.len()), width)?),
+        step: tensors.step(words),
+    };
     let mut positions = tensors.table("embeddings.position_embeddings.weight", None, width)?;
     if positions.len() < head.positions * width {
         return Err(refused("there are fewer positions than config.json states".into(), ""));
@@ -210,13 +216,42 @@ fn full(
         })
     });
     let layers = layers.collect::<Result<_, EmbedError>>()?;
+    let scorer = if head.reranker { Some(scorer(tensors, &kinds, width)?) } else { None };
     Ok(Full {
         embedding_norm: norm("embeddings.LayerNorm")?,
         head,
         vocabulary,
-        words: Cow::Owned(words),
+        words,
         positions,
         layers,
+        scorer,
+    })
+}
+
+/// What makes a re-ranker of an encoder; `kinds` are the vectors of the token types.
+fn scorer(
+    tensors: &Tensors,
+    kinds: &[f32],
+    width: usize,
+) -> Result<FullScorer<'static>, EmbedError> {
+    let Some((first, second)) = kinds.split_at_checked(width).filter(|(_, b)| b.len() >= width)
+    else {
+        return Err(refused("a re-ranker has two token types, this model has one".into(), ""));
+    };
+    let bias = tensors.vector("classifier.bias", 1).map_err(|error| {
+        refused(
+            error.message,
+            "a re-ranker gives one number, not a number for each of some classes",
+        )
+    })?;
+    Ok(FullScorer {
+        second: second.iter().zip(first).map(|(second, first)| second - first).collect(),
+        pooler: (
+            tensors.matrix("pooler.dense", width, width)?,
+            tensors.vector("pooler.dense.bias", width)?,
+        ),
+        weights: tensors.vector("classifier.weight", width)?,
+        bias: bias[0],
     })
 }
 

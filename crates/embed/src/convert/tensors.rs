@@ -17,6 +17,8 @@ pub(crate) struct Tensor {
     /// Whether a matrix has a row for each output, as PyTorch keeps them, rather than for each
     /// input.
     pub(crate) by_output: bool,
+    /// What all values are multiples of, if they were rounded before.
+    pub(crate) step: Option<f32>,
 }
 
 /// All tensors of a model. Names are compared by their end, because exporters add prefixes.
@@ -103,7 +105,12 @@ impl Tensors {
             values =
                 (0..rows * columns).map(|at| old[(at % columns) * rows + at / columns]).collect();
         }
-        Ok(Matrix { rows, columns, values: Cow::Owned(values) })
+        Ok(Matrix { rows, columns, values: Cow::Owned(values), step: tensor.step })
+    }
+
+    /// What the numbers of a table are multiples of, if they were rounded before.
+    pub(crate) fn step(&self, name: &str) -> Option<f32> {
+        self.find(name).ok()?.step
     }
 }
 
@@ -131,7 +138,10 @@ fn safe(bytes: &[u8]) -> Result<HashMap<String, Tensor>, EmbedError> {
             // Numbers of positions and the like.
             _ => continue,
         };
-        named.insert(name, Tensor { shape: view.shape().to_vec(), values, by_output: true });
+        named.insert(
+            name,
+            Tensor { shape: view.shape().to_vec(), values, by_output: true, step: None },
+        );
     }
     Ok(named)
 }

@@ -402,6 +402,10 @@ pub struct Means {
     pub covered: u64,
     /// Records that lack them, which only words can find.
     pub missing: u64,
+    /// The re-ranker that put the best hits in order.
+    pub reranked: Option<String>,
+    /// Why one that was asked for did not.
+    pub rerank_error: Option<String>,
 }
 
 /// Answer to a search.

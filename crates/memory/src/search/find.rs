@@ -14,6 +14,7 @@ use super::lookup::{coverage, shown};
 use super::newer;
 use super::points::{EXACT, PHRASE, TIME, exact_words};
 use super::question::Question;
+use super::rerank::{Models, RERANKED, Reranking};
 use super::standing::{is_wanted, standing};
 use super::strength::{Strength, strength};
 use crate::error::{Error, Result};
@@ -45,14 +46,10 @@ const NAMED: f32 = 4.0;
 /// # Errors
 /// `QueryTooLong`; `Embedding` when the model fails; `NoVectors` when meaning alone is wanted and
 /// there are none.
-pub(crate) fn find(
-    view: &View,
-    request: &FindRequest,
-    embedder: Option<&dyn Embedder>,
-) -> Result<Found> {
-    let mut found = Search::of(view, request, false)?.answer(embedder)?;
+pub(crate) fn find(view: &View, request: &FindRequest, models: Models<'_>) -> Result<Found> {
+    let mut found = Search::of(view, request, false)?.answer(models)?;
     if request.or_plain && found.hits.is_empty() && !found.read.operators.is_empty() {
-        let plain = Search::of(view, request, true)?.answer(embedder)?;
+        let plain = Search::of(view, request, true)?.answer(models)?;
         if !plain.hits.is_empty() {
             found = plain;
         }
@@ -80,6 +77,8 @@ struct Search<'a> {
     question: Question,
     filter: kapsa_index::Filter,
     k: usize,
+    /// Fewest hits that are looked for, though fewer are shown.
+    depth_min: usize,
 }
 
 impl<'a> Search<'a> {
@@ -90,27 +89,33 @@ impl<'a> Search<'a> {
             question: Question::of(view, request, plain)?,
             filter: request.filter.within(view)?,
             k: request.k.min(FIND_K_MAX),
+            depth_min: 0,
         })
     }
 
-    fn answer(mut self, embedder: Option<&dyn Embedder>) -> Result<Found> {
+    fn answer(mut self, models: Models<'_>) -> Result<Found> {
         if let Some(found) = self.listed()? {
             return Ok(found);
         }
-        let meaning = if self.asks() { self.meaning(embedder)? } else { None };
+        let mut reranking = models.reranker.map(Reranking::by);
+        self.depth_min = if reranking.is_some() { RERANKED } else { 0 };
+        let meaning = if self.asks() { self.meaning(models.embedder)? } else { None };
         if meaning.is_none() && self.request.mode == SearchMode::Meaning {
             return Err(Error::NoVectors);
         }
-        let means = meaning
+        let mut means = meaning
             .as_ref()
             .map_or_else(|| Means { words: true, ..Means::default() }, |(_, means)| means.clone());
         let meaning = meaning.map(|(meaning, _)| meaning);
         let mut ranked = self.ranked(meaning.as_ref(), means.words)?;
-        let mut best = self.best(&mut ranked)?;
+        let mut best = self.best(&mut ranked, reranking.as_mut())?;
         let missing = &best.missing;
         if means.words && !missing.is_empty() && self.question.expand(self.view, missing)? {
             ranked = self.ranked(meaning.as_ref(), true)?;
-            best = self.best(&mut ranked)?;
+            best = self.best(&mut ranked, reranking.as_mut())?;
+        }
+        if let Some(reranking) = reranking {
+            reranking.report(&mut means);
         }
         Ok(self.found(best, means))
     }
@@ -178,7 +183,7 @@ impl<'a> Search<'a> {
         fused.dedup_by_key(|fused| fused.record.sequence);
         let mut listed = Ranked::default();
         listed.append(fused);
-        let mut hits = self.best(&mut listed)?.hits;
+        let mut hits = self.best(&mut listed, None)?.hits;
         hits.iter_mut().for_each(|hit| hit.strength = 1.0);
         if hits.is_empty() {
             return Ok(None);
@@ -239,7 +244,7 @@ impl<'a> Search<'a> {
         loop {
             let pool = self.pool_of_words(count)?;
             let is_all = pool.fused.len() < count || count >= FIND_K_MAX;
-            all.rarities = pool.rarities;
+            (all.rarities, all.by_words) = (pool.rarities, true);
             all.append(pool.fused);
             self.leave_out(&mut all.fused);
             if is_all || all.fused.len() >= self.depth() {
@@ -319,8 +324,12 @@ impl<'a> Search<'a> {
     }
 
     /// The best `k` of what was found, or of each group, as the request wants them.
-    fn best(&self, ranked: &mut Ranked) -> Result<Best> {
+    fn best(&self, ranked: &mut Ranked, reranking: Option<&mut Reranking<'_>>) -> Result<Best> {
         let mut fused = std::mem::take(&mut ranked.fused);
+        if let Some(reranking) = reranking {
+            let Question { text, query, .. } = &self.question;
+            reranking.order(&mut fused, text, query, ranked.by_words);
+        }
         if self.request.diverse {
             fused = diverse(fused);
         }
@@ -376,7 +385,7 @@ impl<'a> Search<'a> {
         if self.request.group.is_some() || self.request.diverse {
             self.k.saturating_mul(GROUP_DEPTH).min(FIND_K_MAX)
         } else {
-            self.k
+            self.k.max(self.depth_min)
         }
     }
 
@@ -397,6 +406,7 @@ impl<'a> Search<'a> {
             model: Some(embedder.model().name.clone()),
             covered: coverage.covered,
             missing: coverage.missing,
+            ..Means::default()
         };
         Ok(Some((Meaning { blocks, question }, means)))
     }

@@ -140,6 +140,8 @@ pub(crate) struct Fusion<'a> {
 pub(crate) struct Ranked {
     pub(crate) fused: Vec<Fused>,
     pub(crate) rarities: Vec<f32>,
+    /// Whether scores are those of words alone, not points.
+    pub(crate) by_words: bool,
     /// Sequences of all that were ever in it.
     seen: HashSet<u64>,
 }

@@ -13,6 +13,7 @@ pub(crate) mod principal;
 pub mod query;
 mod question;
 pub(crate) mod reader;
+pub(crate) mod rerank;
 pub(crate) mod sources;
 pub(crate) mod standing;
 mod strength;

@@ -6,6 +6,7 @@ use kapsa_model::Embedder;
 
 use super::listing::Listing;
 use super::question::same_text;
+use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::Result;
 use crate::records::record::Record;
@@ -108,7 +109,7 @@ impl PrincipalReader {
     /// # Errors
     /// As there.
     pub fn find(&self, request: &FindRequest) -> Result<Found> {
-        find::find(&self.view, request, None)
+        find::find(&self.view, request, Models::default())
     }
 
     /// As [`crate::Reader::find_with`].
@@ -120,7 +121,16 @@ impl PrincipalReader {
         request: &FindRequest,
         embedder: Option<&dyn Embedder>,
     ) -> Result<Found> {
-        find::find(&self.view, request, embedder)
+        find::find(&self.view, request, Models { embedder, reranker: None })
+    }
+
+    /// As [`crate::Reader::find_with`], and a re-ranker puts the best hits in order. One that fails leaves
+    /// them as they are, and [`Means::rerank_error`](crate::Means) says why.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_by(&self, request: &FindRequest, models: Models<'_>) -> Result<Found> {
+        find::find(&self.view, request, models)
     }
 
     /// The values of a filter that no record has, with those like them that records have.

@@ -9,6 +9,7 @@ use kapsa_model::Embedder;
 use super::listing::Listing;
 use super::principal::PrincipalReader;
 use super::question::same_text;
+use super::rerank::Models;
 use super::{find, lookup, near_values};
 use crate::error::{Error, Result};
 use crate::records::access::ClearanceProfile;
@@ -168,7 +169,7 @@ impl Reader {
     /// # Errors
     /// Only what the disk or a damaged file reports, or a query above its limit of bytes.
     pub fn find(&self, request: &FindRequest) -> Result<Found> {
-        find::find(&self.view, request, None)
+        find::find(&self.view, request, Models::default())
     }
 
     /// Searches by words and by meaning, as far as the request wants and the capsule has vectors of
@@ -182,7 +183,16 @@ impl Reader {
         request: &FindRequest,
         embedder: Option<&dyn Embedder>,
     ) -> Result<Found> {
-        find::find(&self.view, request, embedder)
+        find::find(&self.view, request, Models { embedder, reranker: None })
+    }
+
+    /// As [`Reader::find_with`], and a re-ranker puts the best hits in order. One that fails leaves
+    /// them as they are, and [`Means::rerank_error`](crate::Means) says why.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_by(&self, request: &FindRequest, models: Models<'_>) -> Result<Found> {
+        find::find(&self.view, request, models)
     }
 
     /// The values of a filter that no record has, with those like them that records have.

@@ -305,9 +305,11 @@ fn nothing_tells_of_what_is_hidden() {
 /// not there to be called.
 #[test]
 fn every_method_of_a_principal_is_compared() {
-    const COMPARED: [&str; 13] = [
+    const COMPARED: [&str; 14] = [
         "find",
         "find_with",
+        // The same, in another order.
+        "find_by",
         "timeline",
         "list",
         "get",

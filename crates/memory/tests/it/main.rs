@@ -11,6 +11,7 @@ mod large;
 mod meaning;
 mod model;
 mod model_versions;
+mod rerank;
 mod revisions;
 mod search;
 mod shared;
