@@ -594,7 +594,8 @@ fn an_entity_is_known_by_its_names() {
     let query = FactQuery { entity: Some("Trams".into()), ..FactQuery::default() };
     assert_eq!(fact_ids(&ws.store().query(&query).expect("asked")), ["f4"]);
     vocabulary.unalias("Nordic Tram Works", &strings(["the trams"])).expect("declared");
-    assert_eq!(tell(&ws, of("f5", "the trams", "Kiel")).0, Verdict::New);
+    assert_eq!(tell(&ws, of("f5", "Nordic Tram Works", "Kiel")).0, Verdict::New, "another one now");
+    assert_eq!(tell(&ws, of("f6", "the trams", "Kiel")).0, Verdict::Supersedes);
 }
 
 /// Whether an attribute has one value or many can be declared, and is learned.

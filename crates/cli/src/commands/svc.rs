@@ -161,6 +161,7 @@ fn request(query: &str, k: usize, mode: Mode) -> FindRequest {
         k: k.min(FIND_K_MAX),
         mode,
         fallback: true,
+        duplicates: true,
         ..FindRequest::new(first_bytes(query, QUERY_BYTES_MAX))
     }
 }

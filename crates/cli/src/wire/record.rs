@@ -315,10 +315,10 @@ struct QueryOut<'a> {
 struct TimeSpanOut {
     /// Its first moment.
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Time>,
+    starts_at: Option<Time>,
     /// The first moment after it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Time>,
+    ends_at: Option<Time>,
 }
 
 /// A word for which others were sought as well.
@@ -334,8 +334,8 @@ struct ExpansionOut<'a> {
 impl<'a> QueryOut<'a> {
     fn of(text: &'a str, read: &'a QueryRead) -> QueryOut<'a> {
         let span = |span: &TimeSpan| TimeSpanOut {
-            from: span.from.map(Time),
-            until: span.until.map(Time),
+            starts_at: span.from.map(Time),
+            ends_at: span.until.map(Time),
         };
         let expansion =
             |expansion: &'a Expansion| ExpansionOut { word: &expansion.word, to: &expansion.to };
@@ -378,7 +378,7 @@ struct HitOut<'a> {
     scheduled_at: Option<Time>,
     /// What contests it: facts by id, revisions of the same URI by sequence, such as `#12`.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    contested_with: &'a [String],
+    contested_by: &'a [String],
     /// URIs of other records that hold the same text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     same_text: Vec<&'a str>,
@@ -447,13 +447,13 @@ impl<'a> HitOut<'a> {
             if full { RecordOut::whole(&hit.record) } else { RecordOut::without_text(&hit.record) };
         let marks = hit.marks.iter().map(|mark| [mark.start, mark.end]).collect();
         let (mut superseded_by, mut expired_at, mut scheduled_at) = (None, None, None);
-        let mut contested_with: &[String] = &[];
+        let mut contested_by: &[String] = &[];
         match &hit.standing {
             Standing::Current => {}
             Standing::Superseded { by } => superseded_by = Some(by.as_str()),
             Standing::Expired { at } => expired_at = Some(Time(*at)),
             Standing::Scheduled { from } => scheduled_at = Some(Time(*from)),
-            Standing::Contested { with } => contested_with = with,
+            Standing::Contested { with } => contested_by = with,
         }
         HitOut {
             rank,
@@ -464,7 +464,7 @@ impl<'a> HitOut<'a> {
             superseded_by,
             expired_at,
             scheduled_at,
-            contested_with,
+            contested_by,
             same_text: hit.same_text.iter().map(Uri::as_str).collect(),
             snippet: &hit.snippet,
             marks,

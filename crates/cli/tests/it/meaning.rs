@@ -285,7 +285,11 @@ fn words_that_are_required_and_identifiers_are_not_overruled() {
         texts(&ask(&sandbox, &["find", "what is the parsing error CS0854 about"]))[0],
         "compiler error CS0854 in the parser"
     );
-    assert_eq!(ask(&sandbox, &["find", "\"CS0855 in the\""])["count"], 1);
+    let quoted = ask(&sandbox, &["find", "\"CS0855 in the\""]);
+    assert_eq!(texts(&quoted)[0], "compiler error CS0855 in the parser");
+    assert!(quoted["count"].as_u64() > Some(1), "a phrase in quotes only comes first");
+    assert_eq!(ask(&sandbox, &["find", "\"CS0855 in the\"", "--strict"])["count"], 1);
+    assert_eq!(ask(&sandbox, &["find", "+\"CS0855 in the\""])["count"], 1);
     assert_eq!(ask(&sandbox, &["find", "--", "+error", "-parser"])["count"], 1);
     assert_eq!(ask(&sandbox, &["find", "CS0999"])["mode"], "auto");
 }

@@ -222,7 +222,7 @@ fn item_6_the_newest_entries_answer_where_neither_words_nor_meaning_do() {
     let sandbox = Sandbox::empty();
     embedded(&sandbox, "t.mv2", &[CAT, LUNCH]);
     worded(&sandbox, "u.mv2", &[TICKET]);
-    for mode in ["lex"] {
+    for mode in ["lex", "sem", "auto"] {
         for query in ["+cat +xylophone", "+cat +xylophone label:nobody"] {
             let found = find(&sandbox, mode, query, &["t.mv2"]);
             assert_eq!(

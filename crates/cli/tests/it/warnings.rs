@@ -7,6 +7,7 @@ use std::process::{Child, Output};
 use serde_json::Value;
 
 use crate::meaning::tiny_model;
+use crate::rerank::tiny_reranker;
 use crate::support::{Sandbox, output};
 
 /// A call that warns.
@@ -30,7 +31,7 @@ impl Call {
 type Situation = fn(&Sandbox) -> Call;
 
 /// One situation for each code of a warning.
-const SITUATIONS: [(&str, Situation); 24] = [
+const SITUATIONS: [(&str, Situation); 25] = [
     ("from_mount", |to| {
         mounted(to);
         Call::of(&["get", "note/there"])
@@ -83,6 +84,19 @@ const SITUATIONS: [(&str, Situation); 24] = [
     ("vectors_failed", |to| {
         without_model(to);
         Call::of(&["put", "--text", "the dogs", "--uri", "note/x", "--embed", "now"])
+    }),
+    ("not_reranked", |to| {
+        does(to, &["init"]);
+        does(to, &["fact", "add", "the cat sleeps"]);
+        let folder = tiny_reranker(to);
+        does(to, &["model", "add", folder.to_str().expect("UTF-8")]);
+        for file in files(&to.path("models")) {
+            if file.extension().is_some_and(|end| end == "kmodel") {
+                let bytes = std::fs::read(&file).expect("the re-ranker");
+                std::fs::write(&file, &bytes[..bytes.len() - 4]).expect("cut short");
+            }
+        }
+        Call::of(&["context", "--query", "the cat"])
     }),
     ("model_skipped", |to| {
         to.write(&format!("models/{}.kmodel", "a".repeat(64)), "spoilt");

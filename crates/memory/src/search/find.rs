@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::records::record::Record;
 use crate::records::request::{FIND_K_MAX, FindRequest, Found, Grade, Hit, Means, SearchMode, Why};
 use crate::records::turn::session;
-use crate::search::fusion::{Fused, Fusion, Meaning, Ranked, allows, diverse};
+use crate::search::fusion::{Fused, Fusion, Meaning, POOL_BYTES_MAX, Ranked, allows, diverse};
 use crate::search::groups::Groups;
 use crate::view::View;
 use crate::view::vectors;
@@ -271,9 +271,15 @@ impl<'a> Search<'a> {
             if pool.rarities.is_empty() {
                 pool.rarities = rarities;
             }
+            let mut bytes = 0;
             for (rank, hit) in hits.into_iter().enumerate() {
+                // Of texts of many megabytes no more are read than are wanted.
+                if bytes > POOL_BYTES_MAX && rank >= self.depth() {
+                    break;
+                }
                 let why = Why { words: Some((rank + 1, hit.score)), ..Why::default() };
                 let record = self.view.store().record(hit.seq)?;
+                bytes += record.text.len();
                 let fused =
                     Fused { record, score: hit.score, passage: None, why, same_text: Vec::new() };
                 pool.append([fused]);

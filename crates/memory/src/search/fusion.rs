@@ -27,6 +27,10 @@ const LIKE_AT_LEAST: f32 = 0.3;
 const COSINE_MIN: f32 = 0.05;
 /// Candidates that words and meaning each bring to the first pool.
 const POOL: usize = 64;
+/// Most bytes of text in a pool, but for the first candidates.
+pub(super) const POOL_BYTES_MAX: usize = 64 << 20;
+/// Candidates that are kept however large they are.
+const LARGE_CANDIDATES_MIN: usize = 4;
 /// How many times as many they bring to the next one.
 const POOL_GROWTH: usize = 4;
 /// The best by words and by meaning whose neighbours are candidates too.
@@ -155,17 +159,25 @@ impl Ranked {
     }
 }
 
+/// Candidates, best first.
+struct Pool {
+    candidates: Vec<Candidate>,
+    /// How rare each term of the query is.
+    rarities: Vec<f32>,
+    /// Whether neither words nor meaning would bring more.
+    is_all: bool,
+}
+
 impl Fusion<'_> {
     /// The best by everything, best first: at least `count` if there are so many.
     pub(crate) fn order(&self, count: usize, with_words: bool) -> Result<Ranked> {
         let mut all = Ranked::default();
         let mut pool = POOL;
         loop {
-            let (candidates, rarities) = self.pool(pool, with_words)?;
-            let is_all = candidates.len() < pool || pool >= FIND_K_MAX;
+            let Pool { candidates, rarities, is_all } = self.pool(pool, with_words)?;
             all.append(candidates.into_iter().map(|candidate| candidate.fused(self.question)));
             all.rarities = rarities;
-            if is_all || all.fused.len() >= count {
+            if is_all || pool >= FIND_K_MAX || all.fused.len() >= count {
                 return Ok(all);
             }
             pool = pool.saturating_mul(POOL_GROWTH).min(FIND_K_MAX);
@@ -173,21 +185,31 @@ impl Fusion<'_> {
     }
 
     /// The candidates of one pool, best first.
-    fn pool(&self, count: usize, with_words: bool) -> Result<(Vec<Candidate>, Vec<f32>)> {
+    fn pool(&self, count: usize, with_words: bool) -> Result<Pool> {
         let spans = &self.question.read.times;
         let mut rarities = Vec::new();
         let mut all: BTreeMap<u64, Candidate> = BTreeMap::new();
         let near = self.near(self.filter, count)?;
+        let mut is_all = near.len() < count;
         let mut best: Vec<u64> = near.iter().take(NEIGHBOURS_OF).map(|near| near.seq).collect();
-        for (rank, near) in near.into_iter().enumerate() {
-            self.add_near(&mut all, Some(rank), near)?;
-        }
+        let mut words = Vec::new();
         if with_words {
-            let words;
             (words, rarities) = self.by_words(&self.question.query, self.filter, count)?;
-            for (rank, (sequence, score)) in words.iter().enumerate() {
+            is_all &= words.len() < count;
+        }
+        // Rank by rank, so that texts of many megabytes leave out the last ones of both.
+        for rank in 0..near.len().max(words.len()) {
+            if is_large(&all) {
+                break;
+            }
+            if let Some(near) = near.get(rank) {
+                self.add_near(&mut all, Some(rank), near.clone())?;
+            }
+            if let Some((sequence, score)) = words.get(rank) {
                 self.candidate(&mut all, *sequence)?.words = Some((rank, *score));
             }
+        }
+        if with_words {
             for phrase in &self.question.phrases {
                 let query = self.question.query.clone().and_required(phrase);
                 for (sequence, score) in self.by_words(&query, self.filter, count)?.0 {
@@ -210,7 +232,7 @@ impl Fusion<'_> {
         candidates.sort_by(|a, b| {
             b.total().total_cmp(&a.total()).then(b.record.sequence.cmp(&a.record.sequence))
         });
-        Ok((candidates, rarities))
+        Ok(Pool { candidates, rarities, is_all })
     }
 
     fn candidate<'c>(
@@ -319,6 +341,9 @@ impl Fusion<'_> {
             };
             let around = sequence.saturating_sub(NEIGHBOURS).max(1)..=sequence + NEIGHBOURS;
             for other in around {
+                if is_large(all) {
+                    return Ok(());
+                }
                 if all.contains_key(&other) || !self.filter.allows_seq(other) {
                     continue;
                 }
@@ -352,9 +377,15 @@ impl Fusion<'_> {
             };
             let filter = self.filter.with(&within);
             for near in self.near(&filter, count)? {
+                if is_large(all) {
+                    return Ok(());
+                }
                 self.add_near(all, None, near)?;
             }
             for (sequence, score) in self.by_words(&self.question.query, &filter, count)?.0 {
+                if is_large(all) {
+                    return Ok(());
+                }
                 let candidate = self.candidate(all, sequence)?;
                 candidate.words.get_or_insert((UNRANKED, score));
             }
@@ -377,6 +408,12 @@ impl Fusion<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the texts of candidates take as much memory as they may.
+fn is_large(all: &BTreeMap<u64, Candidate>) -> bool {
+    all.len() > LARGE_CANDIDATES_MIN
+        && all.values().map(|candidate| candidate.record.text.len()).sum::<usize>() > POOL_BYTES_MAX
 }
 
 /// Whether a record that the index did not search for passes two filters.

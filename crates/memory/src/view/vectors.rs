@@ -72,7 +72,8 @@ pub(crate) fn of_model<'a>(
     Ok(store.vector_blocks()?.iter().filter(fits).map(|block| &block.vectors).collect())
 }
 
-/// How much has vectors. Records of the tail that have nothing to embed count as covered.
+/// How much has vectors. Records that have nothing to embed count as covered, as far as they can be
+/// looked at.
 pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
     let blocks = store.vector_blocks()?;
     let next = store.snapshot().commit().next_sequence;
@@ -94,14 +95,25 @@ pub(crate) fn coverage(store: &Store) -> Result<Coverage> {
     })
 }
 
-/// How many records of the tail lack vectors and need none, such as branches and tombstones.
+/// How many records lack vectors and need none, such as branches and tombstones: those of the tail,
+/// and of the segments where so few lack vectors that all can be looked at.
 fn needing_none(store: &Store, covered: &Sequences) -> Result<u64> {
     let tail = store.tail()?;
     let needs_some = |body: &Option<Body>| body.as_ref().is_some_and(Body::is_embedded);
     let records = (tail.first_sequence..).zip(&tail.bodies);
-    let needs_none = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
-    Ok(needs_none.count() as u64)
+    let of_tail = records.filter(|(at, body)| !covered.contains(*at) && !needs_some(body));
+    let mut needs_none = of_tail.count() as u64;
+    let indexed = Sequences::from(1..tail.first_sequence.max(1)).difference(covered);
+    if count(&indexed) <= LOOKED_AT_MAX {
+        for sequence in indexed.ranges().iter().cloned().flatten() {
+            needs_none += u64::from(!store.body(sequence)?.is_embedded());
+        }
+    }
+    Ok(needs_none)
 }
+
+/// Most records of the segments that are looked at for whether they need vectors.
+const LOOKED_AT_MAX: u64 = 256;
 
 /// First sequence of the stretch without vectors that ends before `sequence`; that itself when
 /// there is none.

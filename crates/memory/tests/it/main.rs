@@ -11,6 +11,7 @@ mod large;
 mod meaning;
 mod model;
 mod model_versions;
+mod ranking;
 mod rerank;
 mod revisions;
 mod search;

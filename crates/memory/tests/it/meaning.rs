@@ -17,13 +17,13 @@ const DAY: i64 = 86_400_000_000;
 const WORDS: [&str; 6] = ["cat", "feline", "dog", "hound", "red", "ship"];
 
 /// Words that mean the same share a number.
-struct Plain {
+pub(crate) struct Plain {
     model: Model,
     texts: AtomicUsize,
 }
 
 impl Plain {
-    fn new(name: &str) -> Plain {
+    pub(crate) fn new(name: &str) -> Plain {
         let model = Model {
             name: name.to_string(),
             hash: [name.len() as u8; 32],
@@ -63,27 +63,27 @@ impl Embedder for Plain {
     }
 }
 
-fn options() -> WriteOptions {
+pub(crate) fn options() -> WriteOptions {
     WriteOptions::new(|| NOW)
 }
 
-struct Capsule {
-    path: std::path::PathBuf,
+pub(crate) struct Capsule {
+    pub(crate) path: std::path::PathBuf,
     _folder: tempfile::TempDir,
 }
 
-fn capsule() -> Capsule {
+pub(crate) fn capsule() -> Capsule {
     let folder = tempfile::tempdir().expect("it works");
     let path = folder.path().join("a.kapsa");
     create(&path, &options()).expect("it works");
     Capsule { path, _folder: folder }
 }
 
-fn record(uri: &str, text: &str) -> NewRecord {
+pub(crate) fn record(uri: &str, text: &str) -> NewRecord {
     NewRecord { uri: Some(Uri::parse(uri).expect("it works")), ..NewRecord::text(text) }
 }
 
-fn fill(path: &Path, embedder: &Plain) -> kapsa_memory::EmbedReport {
+pub(crate) fn fill(path: &Path, embedder: &Plain) -> kapsa_memory::EmbedReport {
     embed(path, &options(), embedder, &EmbedRequest::default(), &mut |_, _| ()).expect("it works")
 }
 
@@ -206,6 +206,9 @@ fn what_has_nothing_to_embed_is_not_missing() {
     assert_eq!((coverage().covered, coverage().missing), (4, 0));
     writer.put(record("c", "a bird")).expect("it works");
     assert_eq!((coverage().covered, coverage().missing), (4, 1));
+    drop(writer);
+    optimize(&capsule.path, &options(), &mut |_, _| {}).expect("it works");
+    assert_eq!((coverage().covered, coverage().missing), (4, 1), "in a segment, too");
 }
 
 #[test]
@@ -370,7 +373,7 @@ fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
     let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
     assert!(texts.contains(&"In the blue folder upstairs."), "{texts:?}");
     let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).expect("it works");
-    assert!(answer.why.points.iter().any(|(what, points)| *what == "before" && *points > 0.0));
+    assert!(answer.why.points.iter().any(|(what, points)| *what == "words_beside" && *points > 0.0));
     let grouped = reader
         .find_with(
             &FindRequest {

@@ -1,0 +1,214 @@
+//! What comes first: whose words, which passage, which phrase; and that neither the number of hits
+//! wanted nor what somebody may not know has a say in it.
+
+use kapsa_memory::access::{Access, Classification, ClearanceProfile};
+use kapsa_memory::{
+    AROUND_MAX, Clock, FindRequest, Found, NewRecord, Reader, SearchMode, Writer,
+};
+
+use crate::meaning::{Capsule, Plain, capsule, fill, options, record};
+
+fn put(capsule: &Capsule, records: Vec<NewRecord>) {
+    let mut writer = Writer::open(&capsule.path, options()).expect("opened");
+    writer.put_many(records).expect("put");
+}
+
+fn turn(session: &str, role: &str, text: &str) -> NewRecord {
+    let mut turn = NewRecord::text(text);
+    turn.tags.insert("session".into(), session.into());
+    if !role.is_empty() {
+        turn.tags.insert("role".into(), role.into());
+    }
+    turn
+}
+
+fn ask(capsule: &Capsule, request: &FindRequest) -> Found {
+    let reader = Reader::open(&capsule.path).expect("opened");
+    reader.find_with(request, Some(&Plain::new("plain"))).expect("found")
+}
+
+fn texts(found: &Found) -> Vec<&str> {
+    found.hits.iter().map(|hit| hit.record.text.as_str()).collect()
+}
+
+/// A hidden turn before a visible one leaves no trace in the visible one's vector, nor in what
+/// speaks for it.
+#[test]
+fn a_vector_is_of_its_own_text() {
+    let seen = |with_hidden: bool| {
+        let capsule = capsule();
+        let access = |level| Some(Access { level, named: Vec::new() });
+        let mut records = Vec::new();
+        for n in 0..20 {
+            // What is hidden would be the nearest to the question.
+            let hidden = NewRecord {
+                access: access(Classification::Confidential),
+                ..turn("1", "user", "The red ship sails: the red ship, the red ship.")
+            };
+            let visible = NewRecord {
+                access: access(Classification::Public),
+                ..turn("1", "assistant", &format!("Understood, entry {n}."))
+            };
+            records.extend(with_hidden.then_some(hidden));
+            records.push(visible);
+        }
+        put(&capsule, records);
+        fill(&capsule.path, &Plain::new("plain"));
+        let reader = Reader::open(&capsule.path).expect("opened");
+        let principal = reader.as_principal(ClearanceProfile::new("cro"));
+        let request = FindRequest { k: 50, ..FindRequest::new("red ship entry") };
+        let found = principal.find_with(&request, Some(&Plain::new("plain"))).expect("found");
+        let cosine = |hit: &kapsa_memory::Hit| hit.why.cosine.map(f32::to_bits);
+        let mut seen: Vec<_> = found
+            .hits
+            .iter()
+            .map(|hit| (hit.record.text.clone(), cosine(hit), hit.strength.to_bits()))
+            .collect();
+        seen.sort();
+        seen
+    };
+    assert_eq!(seen(true), seen(false));
+    assert!(!seen(false).is_empty());
+}
+
+#[test]
+fn the_order_of_hits_does_not_depend_on_how_many_are_wanted() {
+    let capsule = capsule();
+    let words = ["cat", "dog", "ship", "red", "lamp", "oil", "rope"];
+    let text = |n: usize| {
+        let word = |at: usize| words[(n * (at + 3) + at) % words.len()];
+        format!("Entry {n}: {} {} beside the {}{}", word(0), word(1), word(2), [".", "?"][n % 2])
+    };
+    let speakers = ["user", "assistant", "tool"];
+    put(
+        &capsule,
+        (0..400).map(|n| turn(&format!("s{}", n / 20), speakers[n % 3], &text(n))).collect(),
+    );
+    fill(&capsule.path, &Plain::new("plain"));
+    for mode in [SearchMode::Auto, SearchMode::Words, SearchMode::Meaning] {
+        for query in ["red ship and the cat", "\"beside the lamp\" oil", "rope +lamp"] {
+            let sequences = |k: usize| -> Vec<u64> {
+                let found = ask(&capsule, &FindRequest { k, mode, ..FindRequest::new(query) });
+                found.hits.iter().map(|hit| hit.record.sequence).collect()
+            };
+            let all = sequences(300);
+            assert!(all.len() > 20, "{mode:?} {query}: {}", all.len());
+            for k in [1, 3, 10, 40, 70, 150] {
+                let few = sequences(k);
+                assert_eq!(few, all[..few.len()], "{mode:?} {query} {k}");
+                assert_eq!(few.len(), k.min(all.len()), "{mode:?} {query} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_quoted_phrase_comes_first_and_is_required_only_when_asked() {
+    let capsule = capsule();
+    put(
+        &capsule,
+        vec![
+            record("n/apart", "The lamp oil, the oil lamp, all of lamp and oil: cat, cat."),
+            record("n/phrase", "Fill in the oil for the big lamp of the pier."),
+            record("n/feline", "A feline sat there."),
+        ],
+    );
+    fill(&capsule.path, &Plain::new("plain"));
+    let uris = |request: &FindRequest| -> Vec<String> {
+        let found = ask(&capsule, request);
+        found.hits.iter().map(|hit| hit.record.uri.short().to_string()).collect()
+    };
+    for mode in [SearchMode::Auto, SearchMode::Words] {
+        let request = FindRequest { mode, ..FindRequest::new("oil lamp \"the big lamp\"") };
+        let found = uris(&request);
+        assert_eq!((found[0].as_str(), found.len() > 1), ("n/phrase", true), "{mode:?} {found:?}");
+        assert_eq!(uris(&FindRequest { strict: true, ..request }), ["n/phrase"], "{mode:?}");
+        let must = FindRequest { mode, ..FindRequest::new("oil +\"the big lamp\"") };
+        assert_eq!(uris(&must), ["n/phrase"], "{mode:?}");
+    }
+    // Signs narrow what is found, and leave meaning its say.
+    let found = ask(&capsule, &FindRequest::new("cat -pier"));
+    assert!(texts(&found).contains(&"A feline sat there."), "{:?}", texts(&found));
+    assert!(!texts(&found).iter().any(|text| text.contains("pier")));
+    let required = ask(&capsule, &FindRequest::new("cat +sat"));
+    assert_eq!(texts(&required), ["A feline sat there."]);
+    assert!(required.hits[0].why.cosine.is_some());
+}
+
+#[test]
+fn the_user_comes_before_who_repeats_it() {
+    let capsule = capsule();
+    put(
+        &capsule,
+        vec![
+            turn("1", "user", "Ship on Fridays only."),
+            turn("1", "assistant", "Ship on Fridays only. Noted."),
+            turn("1", "tool", "Ship on Fridays only. Written."),
+        ],
+    );
+    fill(&capsule.path, &Plain::new("plain"));
+    let found = ask(&capsule, &FindRequest::new("when do we ship"));
+    assert_eq!(found.hits.iter().map(|hit| hit.record.sequence).collect::<Vec<_>>(), [1, 2, 3]);
+    let reply = &found.hits[1].why.points;
+    assert!(reply.iter().all(|(what, _)| !what.ends_with("_beside")), "{reply:?}");
+}
+
+#[test]
+fn a_long_text_ranks_by_its_best_passage() {
+    let capsule = capsule();
+    let filler = "Nothing of note happened on that day at the pier. ".repeat(120);
+    let long = format!("{filler}The harbour crane needs new brakes before winter. {filler}");
+    put(
+        &capsule,
+        vec![
+            record("n/long", &long),
+            record("n/short", "The crane of the museum is red, the harbour is far."),
+        ],
+    );
+    fill(&capsule.path, &Plain::new("plain"));
+    let found = ask(&capsule, &FindRequest::new("brakes of the harbour crane"));
+    assert_eq!(found.hits[0].record.uri.short(), "n/long");
+    assert!(found.hits[0].snippet.contains("needs new brakes"), "{}", found.hits[0].snippet);
+}
+
+#[test]
+fn the_turns_around_a_hit_are_shown_as_far_as_they_may_be_known() {
+    let capsule = capsule();
+    let mut records = Vec::new();
+    for (n, text) in ["one", "two", "the red ship", "four", "five"].into_iter().enumerate() {
+        let level = if n == 1 { Classification::Confidential } else { Classification::Public };
+        let access = Some(Access { level, named: Vec::new() });
+        records.push(NewRecord { access, ..turn("1", "", text) });
+        records.push(turn("2", "", "another conversation"));
+    }
+    put(&capsule, records);
+    let reader = Reader::open(&capsule.path).expect("opened");
+    let request = FindRequest { around: 2, k: 1, ..FindRequest::new("red ship") };
+    let around = |found: &Found| -> Vec<String> {
+        found.hits[0].around.iter().map(|turn| turn.text.clone()).collect()
+    };
+    assert_eq!(around(&reader.find(&request).expect("found")), ["one", "two", "four", "five"]);
+    let principal = reader.as_principal(ClearanceProfile::new("cro"));
+    assert_eq!(around(&principal.find(&request).expect("found")), ["one", "four", "five"]);
+    let many = FindRequest { around: AROUND_MAX + 1, ..request };
+    assert_eq!(around(&reader.find(&many).expect("found")).len(), 4);
+}
+
+#[test]
+fn a_record_that_names_the_day_counts_as_of_that_time() {
+    let capsule = capsule();
+    put(
+        &capsule,
+        vec![
+            record("n/other", "The ship was inspected on 2 May 2024."),
+            record("n/named", "The ship was inspected on 13.01.2024."),
+        ],
+    );
+    fill(&capsule.path, &Plain::new("plain"));
+    for day in ["13 Jan 2024", "13/01/2024", "2024-01-13"] {
+        let time = Some(Clock::utc(1_800_000_000_000_000));
+        let query = format!("which ship was inspected on {day}");
+        let found = ask(&capsule, &FindRequest { time, ..FindRequest::new(query) });
+        assert_eq!(found.hits[0].record.uri.short(), "n/named", "{day}");
+    }
+}
