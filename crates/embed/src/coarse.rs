@@ -239,7 +239,7 @@ pub(crate) fn gelu(x: f32) -> f32 {
     let (whole, exponent) = nearest(power);
     let f = power - whole;
     let mut p = 9.618_129e-3f32;
-    for c in [5.550_411e-2, 0.240_226_5, 0.693_147_2, 1.0] {
+    for c in [5.550_411e-2, 0.240_226_5, std::f32::consts::LN_2, 1.0] {
         p = p * f + c;
     }
     x / (1.0 + p * f32::from_bits(((exponent + 127) << 23) as u32))
