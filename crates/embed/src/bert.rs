@@ -291,7 +291,9 @@ pub(crate) fn attend<'a>(
             // Where there are fewer, the last one is computed again.
             let own = |row: usize| &query[row.min(rows - 1) * width..][part.clone()];
             weigh(std::array::from_fn(own), &keys, &mut scores);
-            scores.chunks_exact_mut(places).for_each(|scores| softmax(&mut scores[..count]));
+            for scores in scores.chunks_exact_mut(places) {
+                softmax(&mut scores[..count]);
+            }
             let weights = |row: usize| &scores[row * places..][..count];
             weigh(std::array::from_fn(weights), &values, &mut sums);
             for (sums, context) in sums.chunks_exact(parts).zip(context.chunks_exact_mut(width)) {

@@ -9,7 +9,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::coarse;
+use crate::coarse::{self, Columns, Scale};
 
 /// Columns in a panel.
 pub(crate) const COLUMNS: usize = 16;
@@ -28,6 +28,15 @@ pub(crate) trait Instructions: Copy {
 
     /// The same in 8 bits, as [`crate::coarse`] lays them out.
     fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]);
+
+    /// What a row of such sums stands for.
+    fn rescale(
+        self,
+        sums: &[i32; COLUMNS],
+        scale: Scale,
+        columns: &Columns<'_>,
+        out: &mut [f32; COLUMNS],
+    );
 }
 
 /// Rows of activations as integers, for products with matrices.
@@ -62,6 +71,17 @@ impl Instructions for Portable {
     fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
         coarse::tile_portably(tile, panel, out);
     }
+
+    #[inline(always)]
+    fn rescale(
+        self,
+        sums: &[i32; COLUMNS],
+        scale: Scale,
+        columns: &Columns<'_>,
+        out: &mut [f32; COLUMNS],
+    ) {
+        coarse::rescale_portably(sums, scale, columns, out);
+    }
 }
 
 /// A processor with AVX2.
@@ -89,6 +109,18 @@ impl Instructions for Avx2 {
     fn coarse_tile<const M: usize>(self, tile: &[u8], panel: &[i8], out: &mut [[i32; COLUMNS]; M]) {
         // SAFETY: as above.
         unsafe { coarse::tile_avx2(tile, panel, out) }
+    }
+
+    #[inline(always)]
+    fn rescale(
+        self,
+        sums: &[i32; COLUMNS],
+        scale: Scale,
+        columns: &Columns<'_>,
+        out: &mut [f32; COLUMNS],
+    ) {
+        // SAFETY: as above.
+        unsafe { coarse::rescale_avx2(sums, scale, columns, out) }
     }
 }
 

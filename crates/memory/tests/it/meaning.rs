@@ -373,7 +373,9 @@ fn turns_are_found_through_their_neighbours_and_grouped_by_session() {
     let texts: Vec<&str> = found.hits.iter().map(|hit| hit.record.text.as_str()).collect();
     assert!(texts.contains(&"In the blue folder upstairs."), "{texts:?}");
     let answer = found.hits.iter().find(|hit| hit.record.sequence == 2).expect("it works");
-    assert!(answer.why.points.iter().any(|(what, points)| *what == "words_beside" && *points > 0.0));
+    assert!(
+        answer.why.points.iter().any(|(what, points)| *what == "words_beside" && *points > 0.0)
+    );
     let grouped = reader
         .find_with(
             &FindRequest {

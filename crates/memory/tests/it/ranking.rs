@@ -2,9 +2,7 @@
 //! wanted nor what somebody may not know has a say in it.
 
 use kapsa_memory::access::{Access, Classification, ClearanceProfile};
-use kapsa_memory::{
-    AROUND_MAX, Clock, FindRequest, Found, NewRecord, Reader, SearchMode, Writer,
-};
+use kapsa_memory::{AROUND_MAX, Clock, FindRequest, Found, NewRecord, Reader, SearchMode, Writer};
 
 use crate::meaning::{Capsule, Plain, capsule, fill, options, record};
 

@@ -1,14 +1,15 @@
 //! Kapsa through its library, as a program would use it: one capsule for each scope.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
-use kapsa_embed::LocalEmbedder;
+use kapsa_embed::{LocalEmbedder, LocalReranker};
 use kapsa_memory::request::FIND_K_DEFAULT;
 use kapsa_memory::{
-    Clock, EmbedRequest, FindRequest, Found, Grouping, Micros, NewRecord, Reader, SearchMode, Uri,
-    WriteOptions, Writer, create, embed, stats,
+    Clock, EmbedRequest, FindRequest, Found, Grouping, Micros, Models, NewRecord, Reader,
+    SearchMode, Uri, WriteOptions, Writer, create, embed, stats,
 };
-use kapsa_model::Embedder;
+use kapsa_model::{Embedder, Reranker};
 use tempfile::TempDir;
 
 use super::Ranker;
@@ -24,6 +25,9 @@ pub(crate) struct Kapsa {
     name: &'static str,
     mode: SearchMode,
     embedder: Option<LocalEmbedder>,
+    /// The file of a re-ranker, until it is opened.
+    reranker_file: Option<PathBuf>,
+    reranker: Option<LocalReranker>,
     open: Option<Open>,
 }
 
@@ -38,7 +42,12 @@ struct Open {
 impl Kapsa {
     /// Searches as `name` says, by `mode`.
     pub(crate) fn new(name: &'static str, mode: SearchMode) -> Kapsa {
-        Kapsa { name, mode, embedder: None, open: None }
+        Kapsa { name, mode, embedder: None, reranker_file: None, reranker: None, open: None }
+    }
+
+    /// The same, with the re-ranker of a file.
+    pub(crate) fn reranked(name: &'static str, mode: SearchMode, file: PathBuf) -> Kapsa {
+        Kapsa { reranker_file: Some(file), ..Kapsa::new(name, mode) }
     }
 
     fn request(&self, query: &str, k: usize) -> FindRequest {
@@ -58,6 +67,9 @@ impl Ranker for Kapsa {
     /// The size is that of the whole file: records and index.
     fn prepare(&mut self, scope: &Scope) -> Result<u64> {
         self.open = None;
+        if let Some(file) = self.reranker_file.take() {
+            self.reranker = Some(LocalReranker::from_bytes(std::fs::read(file)?)?);
+        }
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("scope.kapsa");
         let options = WriteOptions::new(|| NOW);
@@ -115,7 +127,12 @@ impl Kapsa {
     fn found(&self, request: &FindRequest) -> Result<Found> {
         let open = self.open.as_ref().ok_or("no scope was prepared")?;
         let embedder = self.embedder.as_ref().map(|embedder| embedder as &dyn Embedder);
-        Ok(open.reader.find_with(request, embedder)?)
+        let reranker = self.reranker.as_ref().map(|reranker| reranker as &dyn Reranker);
+        let found = open.reader.find_by(request, Models { embedder, reranker })?;
+        match &found.means.rerank_error {
+            Some(error) => Err(error.clone().into()),
+            None => Ok(found),
+        }
     }
 
     fn find(&self, request: &FindRequest) -> Result<Vec<usize>> {

@@ -46,15 +46,27 @@ pub(crate) trait Ranker {
     }
 }
 
+/// Where the model file of a re-ranker is, which `cargo xtask model --reranker` makes: the rankers
+/// that use it are there only with it.
+const RERANKER: &str = "KAPSA_RERANKER";
+
 /// Every ranker, baselines first.
 pub(crate) fn all() -> Vec<Box<dyn Ranker>> {
-    vec![
+    let mut all: Vec<Box<dyn Ranker>> = vec![
         Box::new(grep::Grep::default()),
         Box::new(bm25::Bm25::default()),
         Box::new(kapsa::Kapsa::new("kapsa lex", SearchMode::Words)),
         Box::new(kapsa::Kapsa::new("kapsa sem", SearchMode::Meaning)),
         Box::new(kapsa::Kapsa::new("kapsa", SearchMode::Auto)),
-    ]
+    ];
+    if let Some(file) = std::env::var_os(RERANKER) {
+        for (name, mode) in
+            [("kapsa lex rerank", SearchMode::Words), ("kapsa rerank", SearchMode::Auto)]
+        {
+            all.push(Box::new(kapsa::Kapsa::reranked(name, mode, file.clone().into())));
+        }
+    }
+    all
 }
 
 /// The best `k` of scored documents, best first; of equals the one that `later` puts first.
