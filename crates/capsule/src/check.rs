@@ -515,3 +515,6 @@ fn derived_name(derived: &SegmentMeta) -> String {
         derived.next_sequence - 1
     )
 }
+
+#[cfg(test)]
+mod tests;

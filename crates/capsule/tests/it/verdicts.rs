@@ -10,6 +10,7 @@ use kapsa_capsule::{
 use kapsa_testkit::{Disk, Failure, Fault, Random};
 
 use crate::harness::{Files, path};
+use crate::{derived, fixture, put, segment, writer};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -78,6 +79,56 @@ fn a_damaged_commit_is_one_problem_and_what_follows_is_none() {
     let report = report(&bytes);
     let problems: Vec<_> = report.problems.iter().map(|p| (p.frame, p.what.as_str())).collect();
     assert_eq!(problems, [(Some(3), "commit frame: its hash does not match")]);
+}
+
+/// The manifest that names the segment is not blamed for the damage.
+#[test]
+fn a_damaged_block_of_a_segment_is_one_problem() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    let mut t = w.begin().expect("begins");
+    t.add_segment(segment(1, 2, b"the index")).expect("joins");
+    t.add_derived(derived(1, 2, b"the annex"), &[]).expect("fits");
+    t.commit(2).expect("commits");
+    drop(w);
+    let good = std::fs::read(&f.path).expect("there");
+    for (content, damaged) in [("the index", "segment frame: "), ("the annex", "derived segment ")]
+    {
+        let mut bytes = good.clone();
+        bytes[find(&good, content)] ^= 1;
+        let problems = report(&bytes).problems;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].what.starts_with(damaged), "{problems:?}");
+        assert!(problems[0].what.ends_with("its block 0 does not match its sum"), "{problems:?}");
+    }
+}
+
+/// A disk that gives nothing back from some read on: the check goes on, and names the pages.
+#[test]
+fn pages_that_the_disk_does_not_give_back_are_problems() {
+    let (bytes, _) = commits(&[noise(1), noise(2)]);
+    let files = Files::from([(path().to_path_buf(), bytes)]);
+    let mut checked = 0;
+    for nth in 0.. {
+        let disk = Disk::with_files(&files);
+        let failure = Failure::ReadRefused(EIO);
+        disk.set_fault(Some(Fault { nth, forever: true, failure }));
+        let report = match verify_in(&disk, path(), &mut |_, _| {}) {
+            Ok(report) => report,
+            Err(Error::NotACapsule { .. }) => continue,
+            Err(error) => panic!("from read {nth} on: {error}"),
+        };
+        if disk.failed_after().is_none() {
+            break;
+        }
+        checked += 1;
+        let is_page = |what: &str| what == "the disk does not give back 4096 bytes";
+        let pages: Vec<_> = report.problems.iter().filter(|p| is_page(&p.what)).collect();
+        assert!(!pages.is_empty(), "from read {nth} on: {:?}", report.problems);
+        assert!(pages.iter().all(|page| page.offset.is_multiple_of(4096)), "{pages:?}");
+    }
+    assert!(checked > 5, "{checked}");
 }
 
 #[test]
