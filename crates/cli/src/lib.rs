@@ -217,8 +217,8 @@ fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Pla
     if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 }
 }
 
-/// What the parser says of a mistake. Its tip that an unknown word could be meant as a value is kept
-/// only where that may be so: not for an option, and not for a negative number after one.
+/// What the parser says of a mistake. Its tip that an unknown word could be meant as a value is
+/// kept only where that may be so: not for an option, and not for a negative number after one.
 fn explained(error: &clap::Error, typed: &[OsString]) -> String {
     let text = error.render().to_string();
     let unknown = match error.get(ContextKind::InvalidArg) {

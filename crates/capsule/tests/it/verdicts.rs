@@ -14,11 +14,11 @@ use crate::{derived, fixture, put, segment, writer};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
-const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
+pub const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
 /// Header and content of a commit's frame.
-const COMMIT_FRAME_BYTES: usize = 72 + 256;
+pub const COMMIT_FRAME_BYTES: usize = 72 + 256;
 
-fn capsule() -> (Disk, Writer) {
+pub fn capsule() -> (Disk, Writer) {
     let disk = Disk::default();
     assert!(create_unlocked(&disk, path(), NEW).expect("created"));
     let writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).expect("opens");
@@ -27,13 +27,13 @@ fn capsule() -> (Disk, Writer) {
 
 /// A body that does not fit into a small commit and cannot be packed: frames of records, then that
 /// of the commit.
-fn noise(seed: u64) -> Vec<u8> {
+pub fn noise(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     (0..SMALL_COMMIT_BYTES_MAX + 1000).map(|_| random.number() as u8).collect()
 }
 
 /// A capsule of one commit for each body, and its length after each.
-fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
+pub fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
     let (disk, mut writer) = capsule();
     let mut lengths = Vec::new();
     for body in bodies {
@@ -179,4 +179,28 @@ fn a_full_disk_is_not_taken_for_a_broken_one() {
     }
     let missing = Snapshot::open(Path::new("missing.kapsa")).err();
     assert!(missing.is_some_and(|error| !error.is_disk_full()));
+}
+
+#[test]
+fn a_file_that_is_not_a_capsule_is_named() {
+    let zeros = |len: usize, rest: &[u8]| [vec![0; len].as_slice(), rest].concat();
+    let stranger = "its first bytes are not a capsule's";
+    let named: [(Vec<u8>, &str); 9] = [
+        (vec![], "it is empty"),
+        (b"MV2".to_vec(), "it is a memvid store (.mv2)"),
+        (b"MV".to_vec(), stranger),
+        (b"SQLite format 3".to_vec(), "it is an SQLite database"),
+        (b"SQL".to_vec(), stranger),
+        (zeros(4096, b""), "it begins with zeros"),
+        (zeros(4095, b""), stranger),
+        (zeros(7, &[1; 4096]), stranger),
+        (vec![1; 4096], stranger),
+    ];
+    for (bytes, expected) in named {
+        let files = Files::from([(path().to_path_buf(), bytes)]);
+        match Snapshot::open_in(&Disk::with_files(&files), path()) {
+            Err(Error::NotACapsule { found, .. }) => assert_eq!(found, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
 }
