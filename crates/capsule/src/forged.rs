@@ -18,7 +18,7 @@ pub(crate) struct Log {
     pub(crate) head: Head,
     headers: blake3::Hasher,
     frames: u64,
-    next_sequence: u64,
+    pub(crate) next_sequence: u64,
 }
 
 /// A file with these bytes, in a folder of its own.

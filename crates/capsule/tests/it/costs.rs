@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use kapsa_capsule::{
-    Buffers, Error, LOG_START, SegmentDraft, Snapshot, Writer, common, create_unlocked, verify_in,
+    Buffers, Error, LOG_START, SegmentDraft, Snapshot, Volume, Writer, common, create_unlocked,
+    verify_in,
 };
 use kapsa_testkit::{Disk, Failure, Fault, Operation};
 
@@ -319,4 +320,70 @@ fn an_empty_capsule_is_rewritten_as_one() {
     assert_eq!((s.file().generation, s.commits().expect("readable")), (1, vec![]));
     put(&mut writer, &[b"one"]);
     assert_eq!(read_all(&disk.files()).expect("readable"), [b"one"]);
+}
+
+/// Every read and every write may do half of its work, or be interrupted before it begins.
+#[test]
+fn work_that_is_done_in_part_is_gone_on_with() {
+    let failures = [Failure::Short, Failure::Refused(EINTR), Failure::ReadRefused(EINTR)];
+    for failure in failures {
+        for nth in 0.. {
+            let disk = Disk::default();
+            assert!(create_unlocked(&disk, path(), NEW).expect("created"));
+            let mut writer = open_writer(&disk);
+            drop(writer.begin().expect("begins"));
+            disk.set_fault(Some(Fault { nth, forever: false, failure }));
+            put(&mut writer, &[&noise(1)]);
+            put(&mut writer, &[b"two"]);
+            let s = Snapshot::open_in(&disk, path()).expect("opens");
+            assert_eq!(bodies(&s), [noise(1), b"two".to_vec()], "{failure:?} at {nth}");
+            if disk.failed_after().is_none() {
+                break;
+            }
+        }
+    }
+}
+
+/// What a volume does that says nothing of its own.
+#[test]
+fn a_file_in_the_making_lies_beside_its_place() {
+    let disk = Disk::default();
+    assert_eq!(disk.temporary(path()), std::path::Path::new("c.kapsa.tmp"));
+    assert_eq!(disk.names(path()).expect("known"), 1);
+    drop(disk.create_new(&disk.temporary(path())).expect("created"));
+    disk.sweep(path()).expect("swept");
+    assert_eq!(disk.files().len(), 0);
+}
+
+#[test]
+fn a_sample_reads_as_many_records_and_blocks_as_it_says() {
+    let (disk, mut writer) = capsule();
+    put(&mut writer, &[b"one", b"two", b"three"]);
+    let mut transaction = writer.begin().expect("begins");
+    let segment = SegmentDraft {
+        first_sequence: 1,
+        next_sequence: 4,
+        sections: vec![(*b"test    ", noise(1))],
+    };
+    transaction.add_segment(segment).expect("joins");
+    transaction.commit(1).expect("commits");
+    let s = Snapshot::open_in(&disk, path()).expect("opens");
+    for (records, blocks, expected) in [(0, 0, (0, 0)), (2, 5, (2, 5)), (9, 1, (3, 1))] {
+        assert_eq!(kapsa_capsule::sample(&s, records, blocks).expect("whole"), expected);
+    }
+    let all = kapsa_capsule::sample(&s, 0, u64::MAX).expect("whole").1;
+    assert!((17..=19).contains(&all), "{all} blocks of 4 KiB");
+    let section = s.section(0, *b"test    ").expect("whole").expect("there");
+    assert!(!section.is_empty());
+    let mut bytes = disk.files()[path()].clone();
+    let middle = bytes.windows(8).position(|w| *w == section.unchecked()[40_000..40_008]);
+    bytes[middle.expect("in the file")] ^= 1;
+    let s = Snapshot::open_in(&self::disk(&bytes), path()).expect("opens");
+    assert!(kapsa_capsule::sample(&s, 3, u64::MAX).is_err());
+    let section = s.section(0, *b"test    ").expect("whole").expect("there");
+    assert!(section.check(0..100).is_ok() && section.check(40_000..40_001).is_err());
+    assert!(section.read(60_000..60_100).is_ok() && section.read(35_000..45_000).is_err());
+    assert!(section.read_all().is_err(), "again");
+    let shown = format!("{section:?}");
+    assert!(shown.starts_with("Section { segment: ") && shown.contains(", range: "), "{shown}");
 }

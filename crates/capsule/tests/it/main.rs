@@ -14,6 +14,7 @@ mod faults;
 mod golden;
 mod harness;
 mod replicate;
+mod salvaged;
 mod seeded;
 mod undo;
 mod unlocked;

@@ -50,7 +50,7 @@ fn report(bytes: &[u8]) -> Report {
     verify_in(&Disk::with_files(&files), path(), &mut |_, _| {}).expect("can be checked")
 }
 
-fn find(bytes: &[u8], text: &str) -> usize {
+pub fn find(bytes: &[u8], text: &str) -> usize {
     let found = bytes.windows(text.len()).position(|window| window == text.as_bytes());
     found.expect("a short body is stored as it is")
 }
