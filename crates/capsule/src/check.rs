@@ -315,7 +315,6 @@ impl<'a> Checker<'a> {
             Ok(small) => self.check_records(frame, &small.records)?,
             Err(what) => Err(what.to_string()),
         };
-        self.transaction.broken |= records.is_err();
         let commit = self.check_commit(frame, payload)?;
         Ok(records.and(commit))
     }
@@ -515,3 +514,6 @@ fn derived_name(derived: &SegmentMeta) -> String {
         derived.next_sequence - 1
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -504,3 +504,6 @@ fn group(pending: &[Pending], target: usize) -> Vec<&[Pending]> {
     }
     groups
 }
+
+#[cfg(test)]
+mod tests;

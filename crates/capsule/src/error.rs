@@ -186,3 +186,27 @@ fn describe(holder: Option<&Holder>) -> String {
         holder.pid, holder.user, holder.host, holder.started_at
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_may_reach_its_limits_and_not_go_beyond_them() {
+        let tail = |records: u64, tail_bytes: u64| {
+            let indexed = 8;
+            let next_sequence = indexed + records;
+            expect_readable_tail(&Commit {
+                indexed,
+                next_sequence,
+                tail_bytes,
+                ..Commit::default()
+            })
+        };
+        assert!(tail(TAIL_RECORDS_MAX, TAIL_BYTES_MAX).is_ok());
+        for (records, bytes) in [(TAIL_RECORDS_MAX + 1, 0), (0, TAIL_BYTES_MAX + 1)] {
+            let refused = tail(records, bytes);
+            assert!(matches!(refused, Err(Error::TooLarge { .. })), "{records}, {bytes} bytes");
+        }
+    }
+}

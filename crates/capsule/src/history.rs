@@ -267,3 +267,28 @@ impl<'a> FoldedChains<'a> {
         if self.rest.is_empty() { Ok(self.done) } else { Err(UNACCOUNTED) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(number: u64, next_sequence: u64, records: &[u64]) -> Option<Vec<(u64, u64)>> {
+        let past: Vec<_> =
+            records.iter().map(|&records| PastCommit { time_us: 0, records }).collect();
+        let base = Commit { number, next_sequence, ..Commit::default() };
+        let spans = folded_spans(&base, &past).ok()?;
+        Some(spans.iter().map(|span| (span.first_sequence, span.next_sequence)).collect())
+    }
+
+    #[test]
+    fn a_folded_history_accounts_for_every_commit_and_record() {
+        assert_eq!(spans(2, 6, &[2, 3]), Some(vec![(1, 3), (3, 6)]));
+        assert_eq!(spans(3, 6, &[2, 3]), None, "a commit too few");
+        assert_eq!(spans(1, 6, &[2, 3]), None, "a commit too many");
+        assert_eq!(spans(2, 7, &[2, 3]), None, "a record too few");
+        assert_eq!(spans(2, 5, &[2, 3]), None, "a record too many");
+        assert_eq!(spans(2, 6, &[5, 0]), None, "a commit without records");
+        assert_eq!(spans(2, 6, &[u64::MAX, 7]), None, "more records than can be counted");
+        assert_eq!(spans(0, 1, &[]), None, "no commit at all");
+    }
+}

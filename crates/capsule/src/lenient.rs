@@ -91,3 +91,6 @@ impl Storage for Lenient {
         self.file.identity()
     }
 }
+
+#[cfg(test)]
+mod tests;

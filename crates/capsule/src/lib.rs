@@ -36,6 +36,8 @@ mod create;
 mod direct;
 mod draft;
 mod error;
+#[cfg(test)]
+mod forged;
 mod format;
 mod history;
 mod holder;

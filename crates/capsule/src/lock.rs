@@ -299,4 +299,91 @@ mod tests {
         assert_eq!(field_of(&text, "run_id").as_deref(), Some("r1"));
         assert_eq!(field_of(&text, "branch"), None);
     }
+
+    fn lock_file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let capsule = folder.path().join("m.kapsa");
+        std::fs::write(lock_path(&capsule), content).expect("written");
+        (folder, capsule)
+    }
+
+    fn acquire(capsule: &Path) -> Result<Lock> {
+        Lock::acquire(capsule, &Holder::default(), Duration::ZERO)
+    }
+
+    fn is_foreign<T>(result: Result<T>) -> bool {
+        matches!(result, Err(Error::ForeignLock { .. }))
+    }
+
+    #[test]
+    fn a_record_without_its_writer_is_stale_and_a_lock_without_a_record_is_somebodys() {
+        let holder = Holder { pid: 7, host: "h".to_string(), ..Holder::default() };
+        let (_folder, capsule) = lock_file(&encode_record(&holder, "held"));
+        assert_eq!(lock_state(&capsule).expect("readable"), LockState::Stale(holder.clone()));
+        let (_folder, capsule) = lock_file(&encode_record(&holder, "free"));
+        assert_eq!(lock_state(&capsule).expect("readable"), LockState::Free);
+        let (_folder, capsule) = lock_file(b"");
+        assert_eq!(lock_state(&capsule).expect("readable"), LockState::Free);
+        let locked = File::open(lock_path(&capsule)).expect("opens");
+        locked.lock().expect("locked");
+        let LockState::Held(unknown) = lock_state(&capsule).expect("readable") else {
+            panic!("it is locked")
+        };
+        let unknowns = [&unknown.host, &unknown.user, &unknown.started_at];
+        assert_eq!((unknown.pid, unknowns), (0, ["unknown"; 3].map(|_| &unknown.host)));
+        assert_eq!(unknown.host, "unknown");
+        drop(locked);
+        std::fs::remove_file(lock_path(&capsule)).expect("removed");
+        assert_eq!(lock_state(&capsule).expect("there is none"), LockState::Free);
+    }
+
+    #[test]
+    fn a_file_of_somebody_else_is_not_taken_for_a_lock_file() {
+        let record = encode_record(&Holder::default(), "free");
+        let longer = [record.as_slice(), b"x"].concat();
+        for content in [b"precious".as_slice(), b"{\"schema_version\":2", &longer] {
+            let (_folder, capsule) = lock_file(content);
+            assert!(is_foreign(acquire(&capsule)) && is_foreign(lock_state(&capsule)));
+            assert_eq!(std::fs::read(lock_path(&capsule)).expect("there"), content);
+        }
+        for content in [b"".as_slice(), &RECORD_START.as_bytes()[..9], &record] {
+            let (_folder, capsule) = lock_file(content);
+            assert!(acquire(&capsule).is_ok() && lock_state(&capsule).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_second_name_a_link_a_folder_or_a_pipe_is_not_a_lock_file() {
+        let (folder, capsule) = lock_file(b"");
+        let lock = lock_path(&capsule);
+        let other = folder.path().join("other");
+        std::fs::hard_link(&lock, &other).expect("linked");
+        assert!(is_foreign(acquire(&capsule)) && is_foreign(lock_state(&capsule)));
+        std::fs::remove_file(&lock).expect("removed");
+        std::os::unix::fs::symlink(&other, &lock).expect("linked");
+        assert!(is_foreign(acquire(&capsule)) && is_foreign(lock_state(&capsule)));
+        assert!(std::fs::read(&other).expect("there").is_empty());
+        std::fs::remove_file(&lock).expect("removed");
+        std::fs::create_dir(&lock).expect("made");
+        assert!(is_foreign(acquire(&capsule)) && is_foreign(lock_state(&capsule)));
+        std::fs::remove_dir(&lock).expect("removed");
+        let pipe = std::process::Command::new("mkfifo").arg(&lock).status();
+        if pipe.is_ok_and(|status| status.success()) {
+            assert!(is_foreign(acquire(&capsule)) && is_foreign(lock_state(&capsule)));
+        }
+        let nowhere = folder.path().join("missing/m.kapsa");
+        assert!(matches!(acquire(&nowhere), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn a_lock_file_that_lost_its_name_is_not_the_one_of_that_name() {
+        let (_folder, capsule) = lock_file(b"");
+        let path = lock_path(&capsule);
+        let file = File::open(&path).expect("opens");
+        assert!(is_still_named(&file, &path));
+        std::fs::remove_file(&path).expect("removed");
+        assert!(!is_still_named(&file, &path));
+        std::fs::write(&path, b"").expect("written");
+        assert!(!is_still_named(&file, &path));
+    }
 }

@@ -90,18 +90,16 @@ pub(crate) fn locate(storage: &dyn Storage, path: &Path) -> Result<Located> {
         "the newest commit is the one that a pointer names or a later one, and whole"
     );
     assert!(head.end.is_multiple_of(8), "a frame can follow the newest commit");
-    if file_len > head.end {
+    if pointer.is_none() {
         // Compaction gives a file its name when its first commit and the pointer to it are on disk.
-        if pointer.is_none() && header.generation > 1 && head.offset == 0 {
+        if header.generation > 1 && head.offset == 0 {
             return Err(corrupt(
                 path,
                 head.end,
                 "the first commit of this compacted file cannot be read",
             ));
         }
-        if pointer.is_none() {
-            expect_torn(storage, path, &located)?;
-        }
+        expect_torn(storage, path, &located)?;
     }
     Ok(located)
 }
@@ -362,3 +360,6 @@ pub(crate) fn follows(head: &Head, commit: &Commit) -> bool {
         && (base || continues);
     holds(Seeded::NoChain, follows)
 }
+
+#[cfg(test)]
+mod tests;

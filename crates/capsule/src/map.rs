@@ -111,3 +111,29 @@ fn page_bytes() -> usize {
     // SAFETY: the call takes no pointer.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).expect("every system has pages")
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_mapped_is_the_file_and_what_was_cut_off_it_is_an_error() {
+        let page = page_bytes();
+        let file = tempfile::tempfile().expect("a file");
+        let content: Vec<u8> = (0..4 * page).map(|n| (n / page) as u8 + 1).collect();
+        std::os::unix::fs::FileExt::write_all_at(&file, &content, 0).expect("written");
+        let map = map_file(&file, content.len() as u64).expect("mapped");
+        assert_eq!(map, content);
+        assert!(map_file(&file, 0).expect("nothing").is_empty());
+        assert!(is_in_memory(&map), "it was just written");
+        assert!(is_in_memory(&map[page + 1..page + 2]));
+        for part in [0..page, 1..2, page - 1..page + 1, 0..4 * page] {
+            populate(&map[part.clone()]).unwrap_or_else(|error| panic!("{part:?}: {error}"));
+        }
+        file.set_len(2 * page as u64).expect("cut");
+        assert!(populate(&map[..2 * page]).is_ok());
+        for part in [2 * page..2 * page + 1, page..3 * page, 3 * page + 5..3 * page + 9] {
+            assert!(populate(&map[part.clone()]).is_err(), "{part:?}");
+        }
+    }
+}

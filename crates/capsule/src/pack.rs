@@ -125,3 +125,6 @@ impl Packer {
         self.small.as_mut()
     }
 }
+
+#[cfg(test)]
+mod tests;

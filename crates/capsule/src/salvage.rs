@@ -123,7 +123,8 @@ impl Salvage {
         Ok(scan.finish(snapshot))
     }
 
-    /// What is damaged, in file order, up to [`PROBLEMS_MAX`] of them.
+    /// What is damaged, in file order, up to [`PROBLEMS_MAX`] of them; then that the newest commit
+    /// is gone, if so.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -382,3 +383,6 @@ impl Scan<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

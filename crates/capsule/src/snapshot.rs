@@ -797,3 +797,6 @@ impl Inner {
         Ok(payload.slice(..frame.payload_len as usize))
     }
 }
+
+#[cfg(test)]
+mod tests;

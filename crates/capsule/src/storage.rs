@@ -390,3 +390,6 @@ impl Storage for FileStorage {
         self.file.metadata().ok().map(|m| (m.dev(), m.ino()))
     }
 }
+
+#[cfg(test)]
+mod tests;

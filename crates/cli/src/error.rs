@@ -211,7 +211,7 @@ impl From<Error> for CliError {
                 CliError::user("invalid_uri", message).hint("a URI is a path such as note/locks or mv2://default/note/locks")
             }
             Error::InvalidRecord { field, .. } => CliError::user("invalid_record", message).field("field", field),
-            Error::UriNotFound { uri } => not_found(uri, message),
+            Error::UriNotFound { uri } => not_found(uri),
             Error::DamagedRecord { sequence, .. } => {
                 CliError::system("damaged_record", message).hint("kapsa verify shows what is damaged").field("sequence", sequence)
             }
@@ -271,12 +271,15 @@ fn access_hint(what: &str) -> &'static str {
     }
 }
 
-fn not_found(uri: String, message: String) -> CliError {
+/// Names the URI as people type it; programs get the canonical form.
+fn not_found(uri: String) -> CliError {
     let short = Uri::parse(&uri).map_or_else(|_| uri.clone(), |parsed| parsed.short().to_string());
     let hint = format!(
         "kapsa history {short} shows whether it was forgotten, kapsa find searches by words"
     );
-    CliError::user("uri_not_found", message).hint(hint).field("uri", uri)
+    CliError::user("uri_not_found", format!("nothing is remembered under {short}"))
+        .hint(hint)
+        .field("uri", uri)
 }
 
 fn capsule(cause: CapsuleError, message: String) -> CliError {

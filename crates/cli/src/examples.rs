@@ -130,7 +130,8 @@ pub(crate) const OPTIMIZE: &str = "\
 Examples:
   kapsa optimize
 
-Searches become a little faster and find the same. The file may grow until the next compact.";
+Searches become a little faster; their results stay the same. The file may grow until the next
+compact.";
 
 pub(crate) const PURGE: &str = "\
 Examples:
@@ -365,7 +366,7 @@ exports and imports. Symbolic links are never followed.";
 pub(crate) const POLICY: &str = "\
 Examples:
   kapsa policy validate policy.json
-  kapsa policy capture policy.json          if it changed: a snapshot, and an event that names it
+  kapsa policy capture policy.json          stores it and records an event, if it changed
   kapsa policy list
   kapsa policy show current
   kapsa policy diff 0s61gvp80f1fw current
@@ -380,7 +381,7 @@ Examples:
   kapsa graph query --uri component/parser --direction out --depth 2
   kapsa graph query --type component
 
-A fact whose key exists already is kept beside the other; none is overwritten.";
+A second fact with the same key is kept beside the first; none is overwritten.";
 
 pub(crate) const REPLAY: &str = "\
 Examples:

@@ -59,7 +59,7 @@ use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, Command, FromArgMatches, ValueEnum};
 
 use crate::app::{App, Status};
@@ -229,7 +229,7 @@ fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Pla
         return output::help(&error.render(), color_choice(typed))
             .map_or_else(|error| fail(&error, style), |()| 0);
     }
-    let text = error.render().to_string();
+    let text = explained(error, typed);
     let placed = place.before(&text);
     match style {
         ErrorStyle::Json => output::error(&place.of(usage_error(&text)), style),
@@ -238,6 +238,31 @@ fn refuse(error: &clap::Error, style: ErrorStyle, typed: &[OsString], place: Pla
         ErrorStyle::Svc => output::usage(&format!("{placed}\n{}\n", svc_usage(typed))),
     }
     if style == ErrorStyle::Svc { EXIT_USAGE_SVC } else { 1 }
+}
+
+/// What the parser says of a mistake. Its tip that an unknown word could be meant as a value is
+/// kept only where that may be so: not for an option, and not for a negative number after one.
+fn explained(error: &clap::Error, typed: &[OsString]) -> String {
+    let text = error.render().to_string();
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(unknown)) if error.kind() == ErrorKind::UnknownArgument => {
+            unknown
+        }
+        _ => return text,
+    };
+    if unknown.starts_with("--") {
+        let tip = format!("  tip: to pass '{unknown}' as a value, use '-- {unknown}'\n\n");
+        return text.replace(&tip, "");
+    }
+    let is_number = unknown.bytes().nth(1).is_some_and(|byte| byte.is_ascii_digit());
+    let words: Vec<&str> = typed.iter().filter_map(|word| word.to_str()).collect();
+    let taken = |pair: &&[&str]| pair[0].starts_with("--") && pair[1].starts_with(unknown.as_str());
+    match (words.windows(2).find(taken), text.split_once("Usage:")) {
+        (Some([option, value]), Some((_, usage))) if is_number => {
+            format!("error: {option} does not take a negative value: {value}\n\nUsage:{usage}")
+        }
+        _ => text,
+    }
 }
 
 /// The usage of the verb of `svc` that was typed.

@@ -18,6 +18,8 @@ pub(crate) use primitives::{
     COUNT_MAX, Damage, FRAME_ALIGN, TAIL_PLAIN_BYTES_MAX, aligned, all_zero, hash, sum,
 };
 
+#[cfg(test)]
+mod bounds;
 pub(crate) mod commit;
 pub(crate) mod commit_pointer;
 pub(crate) mod frame;

@@ -2,7 +2,9 @@
 
 use kapsa_capsule::{Error, SMALL_COMMIT_BYTES_MAX, Snapshot, Writer};
 
-use crate::{assert_whole, bodies, derived, fixture, put, rewrite_all, segment, writer};
+use crate::{
+    assert_whole, bodies, derived, dictionaries, fixture, put, rewrite_all, segment, writer,
+};
 
 fn put_attached(writer: &mut Writer, records: &[&[u8]], attachment: &[u8]) {
     let mut transaction = writer.begin().expect("begins");
@@ -91,4 +93,60 @@ fn small_commits_are_packed_with_what_earlier_ones_taught() {
     let expected: Vec<_> = (1..=300).map(|n| text(n).into_bytes()).collect();
     assert_eq!(bodies(&s), expected);
     assert_eq!(assert_whole(&f.path).records, 300);
+}
+
+/// The lengths of the records, and what is beside them, are bytes too.
+#[test]
+fn a_transaction_is_small_as_long_as_everything_fits_into_its_frame() {
+    const BESIDE: usize = 1 << 10;
+    let f = fixture();
+    let mut w = writer(&f.path);
+    let room = SMALL_COMMIT_BYTES_MAX - BESIDE;
+    let mut t = w.begin().expect("begins");
+    for _ in 0..room / 4 {
+        t.append(b"").expect("appends");
+    }
+    assert!(t.is_small_with(0) && !t.is_small_with(1));
+    t.append(b"").expect("appends");
+    assert!(!t.is_small_with(0));
+    t.commit(1).expect("commits");
+    let mut random = kapsa_testkit::Random::new(1);
+    let noise: Vec<u8> = (0..room - 4).map(|_| random.number() as u8).collect();
+    let mut t = w.begin().expect("begins");
+    t.append(&noise).expect("appends");
+    assert!(t.is_small_with(0) && !t.is_small_with(1));
+    t.commit(1).expect("commits");
+    let s = Snapshot::open(&f.path).expect("opens");
+    assert_eq!(bodies(&s).last(), Some(&noise));
+    assert_whole(&f.path);
+}
+
+#[test]
+fn a_dictionary_is_learned_once_and_from_enough_text() {
+    const ENOUGH: usize = 16 << 10;
+    const RECORDS: usize = 64;
+    let text = |n: usize, len: usize| {
+        let note = format!("Note {n}: service {} was deployed in region {}. ", n % 7, n % 5);
+        note.repeat(10).into_bytes()[..len].to_vec()
+    };
+    for (missing, expected) in [(1, 0), (0, 1)] {
+        let f = fixture();
+        let len = |n: usize| ENOUGH / RECORDS - if n == 0 { missing } else { 0 };
+        let mut next = 1;
+        for round in 0..2 {
+            let mut w = writer(&f.path);
+            let first = next;
+            for n in 0..RECORDS {
+                next = put(&mut w, &[&text(round * RECORDS + n, len(n))]);
+            }
+            // One that knows of a dictionary only what the newest commit names.
+            drop(w);
+            let mut w = writer(&f.path);
+            let mut t = w.begin().expect("begins");
+            t.add_segment(segment(first, next, b"index")).expect("joins");
+            t.commit(7).expect("commits");
+            assert_eq!(dictionaries(&f.path), expected, "{missing} bytes missing");
+        }
+        assert_whole(&f.path);
+    }
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use kapsa_capsule::{
-    Error, FileSystem, LockState, NewCapsule, Snapshot, Stored, Writer, WriterOptions, create,
-    lock_state,
+    COMMIT_RECORDS_MAX, DerivedDraft, Error, FileSystem, LockState, NewCapsule, RECORD_BYTES_MAX,
+    SECTIONS_MAX, SegmentDraft, Snapshot, Stored, Writer, WriterOptions, create, lock_state,
 };
 
-use crate::{assert_whole, bodies, fixture, put, segment, writer};
+use crate::{assert_whole, bodies, dictionaries, fixture, put, rewrite_all, segment, writer};
 
 #[test]
 fn records_come_back_in_order_after_each_reopen() {
@@ -83,6 +83,7 @@ fn bulk_is_packed_with_a_dictionary_and_later_batches_use_it() {
         transaction.commit(1).expect("commits");
     }
     assert!(std::fs::metadata(&f.path).expect("there").len() < plain as u64 / 4, "packed");
+    assert_eq!(dictionaries(&f.path), 1, "learned by the first batch");
     let snapshot = Snapshot::open(&f.path).expect("opens");
     for i in [0usize, 1, 3999, 4000, 11_999] {
         assert_eq!(
@@ -280,4 +281,169 @@ fn create_leaves_what_is_there() {
         Err(Error::NotACapsule { .. })
     ));
     assert!(!kapsa_capsule::lock_path(&foreign).exists());
+}
+
+#[test]
+fn the_bytes_of_the_tail_are_counted_and_a_directory_names_the_frames_of_its_records() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    let check = |w: &mut Writer, segments: &[usize]| {
+        let s = w.snapshot().expect("opens");
+        let tail = s.records(s.tail().start).map(|record| match record.expect("there").stored() {
+            Stored::Body(body) => body.len() as u64,
+            Stored::Purged(_) => panic!("none is purged"),
+        });
+        assert_eq!(s.tail_bytes(), tail.sum::<u64>(), "{:?}", s.tail());
+        let frames =
+            |index| s.section(index, *b"recdir  ").expect("whole").expect("there").len() / 16;
+        assert_eq!((0..s.segments().len()).map(frames).collect::<Vec<_>>(), segments);
+    };
+    let index = |w: &mut Writer, bodies: &[&[u8]], first, next| {
+        let mut t = w.begin().expect("begins");
+        for body in bodies {
+            t.append(body).expect("appends");
+        }
+        t.add_segment(segment(first, next, b"index")).expect("joins");
+        assert_eq!(t.segments().last().expect("one").next_sequence, next);
+        t.commit(2).expect("commits");
+    };
+    put(&mut w, &[b"aaa", b"bbbbb"]);
+    put(&mut w, &[b"c"]);
+    check(&mut w, &[]);
+    index(&mut w, &[b"dddd"], 1, 3);
+    check(&mut w, &[1]);
+    put(&mut w, &[b"ee"]);
+    index(&mut w, &[b"ffffff"], 3, 6);
+    check(&mut w, &[1, 3]);
+    index(&mut w, &[b"ggggggg", b"hhhhhhhh"], 6, 8);
+    check(&mut w, &[1, 3, 2]);
+    index(&mut w, &[], 8, 9);
+    check(&mut w, &[1, 3, 2, 1]);
+    let s = w.snapshot().expect("opens");
+    for (sequence, body) in (1..).zip(bodies(&s)) {
+        let record = s.record(sequence).expect("there");
+        assert_eq!(record.stored(), Stored::Body(&body));
+    }
+}
+
+#[test]
+fn a_body_that_is_as_long_as_a_hash_is_a_body() {
+    let f = fixture();
+    put(&mut writer(&f.path), &[&[7; 32]]);
+    assert_eq!(bodies(&Snapshot::open(&f.path).expect("opens")), [[7; 32]]);
+}
+
+#[test]
+fn a_transaction_that_spills_in_many_parts_is_read_as_one() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    w.set_buffers(kapsa_capsule::Buffers { pending_bytes: 100, spill_bytes: 300 });
+    let all: Vec<Vec<u8>> = (0..20u8).map(|n| vec![n; 90]).collect();
+    put(&mut w, &all.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert_eq!(bodies(&Snapshot::open(&f.path).expect("opens")), all);
+    assert_whole(&f.path);
+}
+
+#[test]
+fn a_record_and_a_transaction_are_not_larger_than_their_limits() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    let mut t = w.begin().expect("begins");
+    let largest = vec![0; RECORD_BYTES_MAX + 1];
+    assert!(matches!(t.append(&largest), Err(Error::TooLarge { .. })));
+    assert_eq!(t.append(&largest[1..]).expect("fits"), 1);
+    for _ in 1..COMMIT_RECORDS_MAX {
+        t.append(b"").expect("fits");
+    }
+    assert!(matches!(t.append(b""), Err(Error::TooLarge { .. })));
+}
+
+#[test]
+fn a_segment_has_as_many_sections_as_the_limit_says_with_the_capsules_own() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    let sections = |count: usize| (0..count).map(|n| ([n as u8; 8], vec![1])).collect();
+    let segment =
+        |count| SegmentDraft { first_sequence: 1, next_sequence: 2, sections: sections(count) };
+    let mut t = w.begin().expect("begins");
+    assert!(matches!(t.add_segment(segment(SECTIONS_MAX)), Err(Error::Misuse { .. })));
+    t.add_segment(segment(SECTIONS_MAX - 1)).expect("with the directory they are as many");
+    let derived =
+        DerivedDraft { first_sequence: 1, next_sequence: 2, sections: sections(SECTIONS_MAX) };
+    t.add_derived(derived, &[]).expect("it has no directory");
+    t.commit(2).expect("commits");
+    assert_whole(&f.path);
+}
+
+#[test]
+fn a_view_is_renewed_only_when_something_was_committed() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    let s = Snapshot::open(&f.path).expect("opens");
+    assert!(s.renewed().expect("opens").is_same(&s));
+    assert!(!Snapshot::open(&f.path).expect("opens").is_same(&s));
+    put(&mut w, &[b"two"]);
+    let renewed = s.renewed().expect("opens");
+    assert!(!renewed.is_same(&s));
+    assert_eq!((bodies(&s).len(), bodies(&renewed).len()), (1, 2));
+}
+
+#[test]
+fn an_empty_capsule_has_no_attachments() {
+    let f = fixture();
+    assert_eq!(Snapshot::open(&f.path).expect("opens").attachments().expect("readable"), []);
+}
+
+#[test]
+fn a_dropped_rewrite_leaves_no_file_and_a_finished_one_has_its_segments() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    drop(w.rewrite().expect("begins"));
+    assert_eq!(std::fs::read_dir(f.path.parent().expect("a folder")).expect("listed").count(), 2);
+    let mut rewrite = w.rewrite().expect("begins");
+    rewrite.append(Stored::Body(b"one")).expect("appends");
+    rewrite.add_segment(segment(1, 2, b"index")).expect("joins");
+    rewrite.finish().expect("finishes");
+    assert_eq!(w.snapshot().expect("opens").segments().len(), 1);
+}
+
+#[test]
+fn a_capsule_with_two_names_is_not_rewritten() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    let other = f.path.with_extension("other");
+    std::fs::hard_link(&f.path, &other).expect("linked");
+    assert!(matches!(w.rewrite().map(drop), Err(Error::Misuse { .. })));
+    std::fs::remove_file(&other).expect("removed");
+    assert_eq!(rewrite_all(&mut w), 1);
+}
+
+/// The file itself is locked as well.
+#[test]
+fn a_lock_file_that_was_taken_away_lets_nobody_write_beside_the_writer() {
+    let f = fixture();
+    let first = writer(&f.path);
+    std::fs::remove_file(kapsa_capsule::lock_path(&f.path)).expect("removed");
+    let second = Writer::open(&f.path, &WriterOptions::default()).map(drop);
+    assert!(matches!(second, Err(Error::LockedByWriter { holder: None, .. })), "{second:?}");
+    drop(first);
+    drop(writer(&f.path));
+}
+
+#[test]
+fn a_folder_and_a_device_are_not_capsules() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let found = |error: Option<Error>| match error {
+        Some(Error::NotACapsule { found, .. }) => found,
+        other => panic!("{other:?}"),
+    };
+    let device = std::path::Path::new("/dev/null");
+    assert_eq!(found(Snapshot::open(device).err()), "it is not a regular file");
+    assert_eq!(found(Snapshot::open(folder.path()).err()), "it is not a regular file");
+    let options = WriterOptions::default();
+    assert_eq!(found(Writer::open(folder.path(), &options).err()), "it is a folder");
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kapsa_capsule::{Error, Salvage, Salvaged, Stored, Writer, verify_in};
+use kapsa_capsule::{Error, Salvage, Salvaged, Snapshot, Stored, Writer, verify_in};
 use kapsa_testkit::{Disk, Random};
 
 use crate::harness::{Files, Scenario, Step, Verdict, World, guarded, path, read_all};
@@ -210,6 +210,10 @@ pub fn splice_forks(steps: &'static [Step]) -> Verdict {
     let report = verify_in(&disk, path(), &mut |_, _| {}).map_err(|e| e.to_string())?;
     if report.problems.is_empty() {
         return Err("verify did not see a spliced history".to_string());
+    }
+    let walked = Snapshot::open_in(&disk, path()).and_then(|snapshot| snapshot.commits());
+    if let Ok(commits) = walked {
+        return Err(format!("{} commits of a spliced history were listed", commits.len()));
     }
     // Whoever walks from the start ends before the transaction of the other copy.
     match read_all(&Files::from([(path().to_path_buf(), unpointed)])) {

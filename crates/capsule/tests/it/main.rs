@@ -6,6 +6,7 @@
 mod attached;
 mod basics;
 mod bytes;
+mod costs;
 mod crash;
 mod damage;
 mod derived;
@@ -13,6 +14,7 @@ mod faults;
 mod golden;
 mod harness;
 mod replicate;
+mod salvaged;
 mod seeded;
 mod undo;
 mod unlocked;
@@ -84,4 +86,10 @@ pub fn rewrite_all(writer: &mut Writer) -> u64 {
         rewrite.append(record.expect("readable").stored()).expect("appends");
     }
     rewrite.finish().expect("finishes").next_sequence - 1
+}
+
+/// How many dictionaries the file holds.
+pub fn dictionaries(path: &Path) -> usize {
+    let file = std::fs::read(path).expect("there");
+    file.windows(5).filter(|window| *window == b"KFRM\x04").count()
 }

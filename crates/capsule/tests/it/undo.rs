@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kapsa_capsule::{
-    Buffers, Error, NewCapsule, Snapshot, Stored, Volume, Writer, create_unlocked, verify_in,
+    Buffers, Error, NewCapsule, SegmentDraft, Snapshot, Stored, Volume, Writer, create_unlocked,
+    verify_in,
 };
 use kapsa_testkit::{Disk, Failure, Fault, Random};
 
@@ -143,6 +144,22 @@ pub fn explore(from: u64) -> Verdict {
 #[test]
 fn no_commit_names_a_dictionary_that_was_cut_away() {
     explore(0).unwrap_or_else(|what| panic!("{what}"));
+}
+
+/// Records packed with it could not be read: nobody wrote it.
+#[test]
+fn a_dictionary_that_was_learned_in_vain_is_forgotten() {
+    let (disk, mut writer) = capsule();
+    let before = bodies(5, 30);
+    put(&mut writer, &before).expect("committed");
+    let mut transaction = writer.begin().expect("begins");
+    let sections = vec![(*b"test    ", vec![1])];
+    let segment = SegmentDraft { first_sequence: 1, next_sequence: 31, sections };
+    transaction.add_segment(segment).expect("a dictionary is learned from the tail");
+    drop(transaction);
+    let after = bodies(6, 5);
+    put(&mut writer, &after).expect("committed");
+    expect_whole(&disk, &[before, after].concat()).unwrap_or_else(|what| panic!("{what}"));
 }
 
 /// A transaction that was given up after a write that failed left what that write had done.

@@ -29,6 +29,21 @@ fn what_was_committed_before_the_lock_was_taken_is_built_on() {
 }
 
 #[test]
+fn what_was_read_before_the_lock_is_known_to_the_writer_unless_somebody_committed() {
+    let (_folder, path) = new_capsule();
+    put(&mut Writer::open(&path, &WriterOptions::default()).expect("a writer"), b"first");
+    for commits in [false, true] {
+        let unlocked = Unlocked::open(&path).expect("opened");
+        let read = unlocked.snapshot().clone();
+        if commits {
+            put(&mut Writer::open(&path, &WriterOptions::default()).expect("a writer"), b"more");
+        }
+        let mut writer = unlocked.lock(&WriterOptions::default()).expect("locked");
+        assert_eq!(writer.snapshot().expect("a view").is_same(&read), !commits);
+    }
+}
+
+#[test]
 fn the_lock_of_another_is_waited_for() {
     let (_folder, path) = new_capsule();
     let unlocked = Unlocked::open(&path).expect("opened beside a writer");

@@ -10,14 +10,15 @@ use kapsa_capsule::{
 use kapsa_testkit::{Disk, Failure, Fault, Random};
 
 use crate::harness::{Files, path};
+use crate::{derived, fixture, put, segment, writer};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
-const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
+pub const NEW: NewCapsule = NewCapsule { capsule_id: [1; 16], created_us: 0 };
 /// Header and content of a commit's frame.
-const COMMIT_FRAME_BYTES: usize = 72 + 256;
+pub const COMMIT_FRAME_BYTES: usize = 72 + 256;
 
-fn capsule() -> (Disk, Writer) {
+pub fn capsule() -> (Disk, Writer) {
     let disk = Disk::default();
     assert!(create_unlocked(&disk, path(), NEW).expect("created"));
     let writer = Writer::open_unlocked(Arc::new(disk.clone()), path()).expect("opens");
@@ -26,13 +27,13 @@ fn capsule() -> (Disk, Writer) {
 
 /// A body that does not fit into a small commit and cannot be packed: frames of records, then that
 /// of the commit.
-fn noise(seed: u64) -> Vec<u8> {
+pub fn noise(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     (0..SMALL_COMMIT_BYTES_MAX + 1000).map(|_| random.number() as u8).collect()
 }
 
 /// A capsule of one commit for each body, and its length after each.
-fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
+pub fn commits(bodies: &[impl AsRef<[u8]>]) -> (Vec<u8>, Vec<usize>) {
     let (disk, mut writer) = capsule();
     let mut lengths = Vec::new();
     for body in bodies {
@@ -49,7 +50,7 @@ fn report(bytes: &[u8]) -> Report {
     verify_in(&Disk::with_files(&files), path(), &mut |_, _| {}).expect("can be checked")
 }
 
-fn find(bytes: &[u8], text: &str) -> usize {
+pub fn find(bytes: &[u8], text: &str) -> usize {
     let found = bytes.windows(text.len()).position(|window| window == text.as_bytes());
     found.expect("a short body is stored as it is")
 }
@@ -78,6 +79,56 @@ fn a_damaged_commit_is_one_problem_and_what_follows_is_none() {
     let report = report(&bytes);
     let problems: Vec<_> = report.problems.iter().map(|p| (p.frame, p.what.as_str())).collect();
     assert_eq!(problems, [(Some(3), "commit frame: its hash does not match")]);
+}
+
+/// The manifest that names the segment is not blamed for the damage.
+#[test]
+fn a_damaged_block_of_a_segment_is_one_problem() {
+    let f = fixture();
+    let mut w = writer(&f.path);
+    put(&mut w, &[b"one"]);
+    let mut t = w.begin().expect("begins");
+    t.add_segment(segment(1, 2, b"the index")).expect("joins");
+    t.add_derived(derived(1, 2, b"the annex"), &[]).expect("fits");
+    t.commit(2).expect("commits");
+    drop(w);
+    let good = std::fs::read(&f.path).expect("there");
+    for (content, damaged) in [("the index", "segment frame: "), ("the annex", "derived segment ")]
+    {
+        let mut bytes = good.clone();
+        bytes[find(&good, content)] ^= 1;
+        let problems = report(&bytes).problems;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].what.starts_with(damaged), "{problems:?}");
+        assert!(problems[0].what.ends_with("its block 0 does not match its sum"), "{problems:?}");
+    }
+}
+
+/// A disk that gives nothing back from some read on: the check goes on, and names the pages.
+#[test]
+fn pages_that_the_disk_does_not_give_back_are_problems() {
+    let (bytes, _) = commits(&[noise(1), noise(2)]);
+    let files = Files::from([(path().to_path_buf(), bytes)]);
+    let mut checked = 0;
+    for nth in 0.. {
+        let disk = Disk::with_files(&files);
+        let failure = Failure::ReadRefused(EIO);
+        disk.set_fault(Some(Fault { nth, forever: true, failure }));
+        let report = match verify_in(&disk, path(), &mut |_, _| {}) {
+            Ok(report) => report,
+            Err(Error::NotACapsule { .. }) => continue,
+            Err(error) => panic!("from read {nth} on: {error}"),
+        };
+        if disk.failed_after().is_none() {
+            break;
+        }
+        checked += 1;
+        let is_page = |what: &str| what == "the disk does not give back 4096 bytes";
+        let pages: Vec<_> = report.problems.iter().filter(|p| is_page(&p.what)).collect();
+        assert!(!pages.is_empty(), "from read {nth} on: {:?}", report.problems);
+        assert!(pages.iter().all(|page| page.offset.is_multiple_of(4096)), "{pages:?}");
+    }
+    assert!(checked > 5, "{checked}");
 }
 
 #[test]
@@ -128,4 +179,28 @@ fn a_full_disk_is_not_taken_for_a_broken_one() {
     }
     let missing = Snapshot::open(Path::new("missing.kapsa")).err();
     assert!(missing.is_some_and(|error| !error.is_disk_full()));
+}
+
+#[test]
+fn a_file_that_is_not_a_capsule_is_named() {
+    let zeros = |len: usize, rest: &[u8]| [vec![0; len].as_slice(), rest].concat();
+    let stranger = "its first bytes are not a capsule's";
+    let named: [(Vec<u8>, &str); 9] = [
+        (vec![], "it is empty"),
+        (b"MV2".to_vec(), "it is a memvid store (.mv2)"),
+        (b"MV".to_vec(), stranger),
+        (b"SQLite format 3".to_vec(), "it is an SQLite database"),
+        (b"SQL".to_vec(), stranger),
+        (zeros(4096, b""), "it begins with zeros"),
+        (zeros(4095, b""), stranger),
+        (zeros(7, &[1; 4096]), stranger),
+        (vec![1; 4096], stranger),
+    ];
+    for (bytes, expected) in named {
+        let files = Files::from([(path().to_path_buf(), bytes)]);
+        match Snapshot::open_in(&Disk::with_files(&files), path()) {
+            Err(Error::NotACapsule { found, .. }) => assert_eq!(found, expected),
+            other => panic!("{expected}: {other:?}"),
+        }
+    }
 }

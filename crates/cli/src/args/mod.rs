@@ -91,7 +91,7 @@ pub(crate) struct Global {
     /// Branch to read or write [default: the capsule's current branch, else main]
     #[arg(long, global = true, value_name = "NAME", env = "KAPSA_BRANCH", hide_env_values = true)]
     pub(crate) branch: Option<String>,
-    /// Act as this principal: what it may not read does not exist in this call
+    /// Act as this principal, and hide what it may not read
     #[arg(
         long = "as",
         global = true,

@@ -116,7 +116,7 @@ pub(crate) struct EventsArgs {
     /// Only audit events
     #[arg(long)]
     pub(crate) audit_only: bool,
-    /// Only events that a curated merge takes along
+    /// Only events that a curated merge includes
     #[arg(long)]
     pub(crate) curated_only: bool,
     /// Include events of every branch, not just this one and what was merged into it
